@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dtrain {
+
+/// A set of logical processors by the number the operating system gives them ("0-3,8"), as in
+/// `taskset -c` and /sys/devices/system/cpu. A value type without any limit on the numbers.
+class CpuSet {
+  public:
+    CpuSet() = default;
+
+    /// The processors first..last, both included.
+    static CpuSet range(int first, int last);
+
+    /// Reads the kernel's list form, "0-3,8"; blanks around numbers are allowed, "" is the empty set.
+    /// @throws UsageError naming the text when it is no such list.
+    static CpuSet parse(std::string_view list);
+
+    /// The set that the calling thread may run on now (sched_getaffinity).
+    static CpuSet of_this_thread();
+
+    void add(int cpu);
+    bool contains(int cpu) const;
+    bool empty() const { return words_.empty(); }
+    int count() const;
+
+    /// All members, ascending.
+    std::vector<int> members() const;
+
+    /// True when every member of this set is in `other`.
+    bool is_subset_of(const CpuSet& other) const;
+    bool intersects(const CpuSet& other) const;
+
+    /// The kernel's list form, shortest spelling: "0-3,8".
+    std::string to_string() const;
+
+    friend CpuSet operator&(const CpuSet& a, const CpuSet& b);
+    friend CpuSet operator|(const CpuSet& a, const CpuSet& b);
+    friend CpuSet operator-(const CpuSet& a, const CpuSet& b);
+    friend bool operator==(const CpuSet&, const CpuSet&) = default;
+    friend auto operator<=>(const CpuSet&, const CpuSet&) = default;
+
+  private:
+    void trim();
+
+    std::vector<std::uint64_t> words_;  // bit i of word w is processor 64 w + i; no trailing zero words
+};
+
+}  // namespace dtrain

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace dtrain {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+
+void sync_path(const std::filesystem::path& path, int flags) {
+    FileDescriptor fd(::open(path.c_str(), flags | O_CLOEXEC));
+    if (!fd.valid()) fail("cannot open " + path.string());
+    // Some file systems cannot sync a folder; they say EINVAL and need no sync.
+    if (::fsync(fd.get()) != 0 && errno != EINVAL) fail("cannot sync " + path.string());
+}
+
+}  // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+    if (this != &other) {
+        reset();
+        fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+}
+
+void FileDescriptor::reset() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+}
+
+Pipe Pipe::open() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
+    return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+bool write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const auto written = ::write(fd, bytes.data(), bytes.size());
+        if (written < 0) {
+            if (errno == EINTR) continue;
+            return false;
+        }
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+std::optional<std::string> read_file(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return std::nullopt;
+    std::ostringstream content;
+    content << in.rdbuf();
+    if (in.bad()) return std::nullopt;
+    return content.str();
+}
+
+void replace_file(const std::filesystem::path& path, std::string_view content) {
+    auto temporary = path;
+    temporary += ".tmp." + std::to_string(::getpid());
+    {
+        FileDescriptor out(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        if (!out.valid()) fail("cannot write " + temporary.string());
+        if (!write_all(out.get(), content)) fail("cannot write " + temporary.string());
+    }
+    publish_file(temporary, path);
+}
+
+void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path) {
+    sync_path(temporary, O_RDONLY);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("cannot rename " + temporary.string() + " to " + path.string());
+    const auto folder = path.parent_path();
+    sync_path(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+}
+
+std::filesystem::path this_executable() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+}  // namespace dtrain

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace dtrain {
+
+/// Owns a file descriptor; closes it when it goes.
+class FileDescriptor {
+  public:
+    FileDescriptor() = default;
+    explicit FileDescriptor(int fd) : fd_(fd) {}
+    FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+    FileDescriptor(const FileDescriptor&) = delete;
+    FileDescriptor& operator=(const FileDescriptor&) = delete;
+    ~FileDescriptor() { reset(); }
+
+    int get() const { return fd_; }
+    bool valid() const { return fd_ >= 0; }
+    void reset();
+    int release() { return std::exchange(fd_, -1); }
+
+  private:
+    int fd_ = -1;
+};
+
+/// Both ends of a pipe, close-on-exec.
+struct Pipe {
+    FileDescriptor read_end;
+    FileDescriptor write_end;
+
+    static Pipe open();
+};
+
+/// Writes all of `bytes`, through interruptions and short writes. False when the other side is gone or the
+/// device is full (errno tells).
+bool write_all(int fd, std::string_view bytes);
+
+/// The whole content, or nothing when the file cannot be read.
+std::optional<std::string> read_file(const std::filesystem::path& path);
+
+/// Puts `content` at `path` so that a reader, or a machine that loses power, sees the old file or the new one,
+/// never a part: temporary file beside it, fsync, rename, fsync of the folder.
+/// @throws std::system_error naming the path.
+void replace_file(const std::filesystem::path& path, std::string_view content);
+
+/// Makes a file that is complete already under `temporary` durable and moves it to `path`, as replace_file.
+/// @throws std::system_error naming the path.
+void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path);
+
+/// The running program's own file, links resolved.
+std::filesystem::path this_executable();
+
+}  // namespace dtrain

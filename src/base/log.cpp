@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/log.hpp"
+
+#include <memory>
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace dtrain {
+namespace {
+
+/// spdlog spells levels in lower case; Paddle's readers expect INFO, WARNING, ERROR.
+class UpperLevel : public spdlog::custom_flag_formatter {
+  public:
+    void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+        const std::string_view name = message.level == spdlog::level::warn    ? "WARNING"
+                                      : message.level == spdlog::level::err   ? "ERROR"
+                                      : message.level == spdlog::level::debug ? "DEBUG"
+                                                                              : "INFO";
+        out.append(name.data(), name.data() + name.size());
+    }
+    std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<UpperLevel>(); }
+};
+
+}  // namespace
+
+void set_up_log(const std::string& program) {
+    auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_sink_st>());
+    auto formatter = std::make_unique<spdlog::pattern_formatter>();
+    formatter->add_flag<UpperLevel>('*').set_pattern("%* %Y-%m-%d %H:%M:%S,%e %n] %v");
+    logger->set_formatter(std::move(formatter));
+    spdlog::set_default_logger(std::move(logger));
+}
+
+}  // namespace dtrain

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/subprocess.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain {
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+    std::vector<char*> out;
+    out.reserve(strings.size() + 1);
+    for (auto& text : strings) out.push_back(text.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+/// Between fork and exec: only async-signal-safe calls.
+void become_child(const SpawnOptions& options, pid_t parent, const Pipe& out, const Pipe& err) {
+    if (options.parent_death_signal != 0) {
+        ::prctl(PR_SET_PDEATHSIG, options.parent_death_signal);
+        if (::getppid() != parent) ::_exit(128 + options.parent_death_signal);
+    }
+    if (options.new_process_group) ::setpgid(0, 0);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::signal(SIGPIPE, SIG_DFL);
+    if (options.stdin_from_null) {
+        const int null = ::open("/dev/null", O_RDONLY);
+        ::dup2(null, STDIN_FILENO);
+    }
+    if (options.pipe_output) {
+        ::dup2(out.write_end.get(), STDOUT_FILENO);
+        ::dup2(err.write_end.get(), STDERR_FILENO);
+    }
+}
+
+}  // namespace
+
+ExitStatus ExitStatus::of_wait(int wait_status) {
+    if (WIFSIGNALED(wait_status)) return {.code = 0, .signal = WTERMSIG(wait_status)};
+    return {.code = WEXITSTATUS(wait_status), .signal = 0};
+}
+
+std::string ExitStatus::to_string() const {
+    return signal != 0 ? fmt::format("signal {} ({})", signal_name(signal), signal)
+                       : fmt::format("exit code {}", code);
+}
+
+std::string signal_name(int signal) {
+    const char* name = ::sigabbrev_np(signal);
+    return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+std::optional<std::string> find_in_path(const std::string& name, const Environment& environment) {
+    const auto usable = [](const std::string& path) {
+        struct stat info {};
+        return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
+    };
+    if (name.find('/') != std::string::npos) return usable(name) ? std::optional(name) : std::nullopt;
+    for (const auto& folder : split(environment.get_or("PATH", "/usr/local/bin:/usr/bin:/bin"), ':')) {
+        auto path = (folder.empty() ? std::string(".") : folder) + "/" + name;
+        if (usable(path)) return path;
+    }
+    return std::nullopt;
+}
+
+Subprocess::Subprocess(const SpawnOptions& options) {
+    const auto program = find_in_path(options.argv.at(0), options.environment);
+    if (!program)
+        throw UsageError(fmt::format("cannot execute \"{}\": no such program{}", options.argv[0],
+                                     options.argv[0].find('/') == std::string::npos ? " in PATH" : ""));
+    auto argument_strings = options.argv;
+    auto environment_strings = options.environment.to_strings();
+    const auto arguments = pointers(argument_strings);
+    const auto variables = pointers(environment_strings);
+
+    Pipe out, err;
+    if (options.pipe_output) {
+        out = Pipe::open();
+        err = Pipe::open();
+    }
+    Pipe exec_error = Pipe::open();
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (pid_ == 0) {
+        become_child(options, parent, out, err);
+        ::execve(program->c_str(), arguments.data(), variables.data());
+        const int error = errno;
+        [[maybe_unused]] const auto ignored = ::write(exec_error.write_end.get(), &error, sizeof error);
+        ::_exit(127);
+    }
+    exec_error.write_end.reset();
+    int error = 0;
+    if (::read(exec_error.read_end.get(), &error, sizeof error) == sizeof error) {
+        ::waitpid(pid_, nullptr, 0);
+        pid_ = -1;
+        throw UsageError(fmt::format("cannot execute \"{}\": {}", *program, std::strerror(error)));
+    }
+    out_ = std::move(out.read_end);
+    err_ = std::move(err.read_end);
+}
+
+Subprocess::~Subprocess() {
+    if (pid_ < 0 || status_) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+}
+
+void Subprocess::send(int signal) const {
+    if (!status_) ::kill(pid_, signal);
+}
+
+std::optional<ExitStatus> Subprocess::poll() {
+    int wait_status = 0;
+    if (!status_ && ::waitpid(pid_, &wait_status, WNOHANG) == pid_) status_ = ExitStatus::of_wait(wait_status);
+    return status_;
+}
+
+ExitStatus Subprocess::wait() {
+    int wait_status = 0;
+    while (!status_)
+        if (::waitpid(pid_, &wait_status, 0) == pid_)
+            status_ = ExitStatus::of_wait(wait_status);
+        else if (errno != EINTR)
+            throw std::system_error(errno, std::generic_category(), "waitpid");
+    return *status_;
+}
+
+Captured run_and_capture(const SpawnOptions& options, std::chrono::milliseconds limit) {
+    Subprocess child(options);
+    Captured result;
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    std::array<pollfd, 2> streams{{{child.stdout_fd(), POLLIN, 0}, {child.stderr_fd(), POLLIN, 0}}};
+    std::array<char, 4096> buffer;
+    while (streams[0].fd >= 0 || streams[1].fd >= 0) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
+        if (left.count() <= 0) {
+            child.send(SIGKILL);
+            break;
+        }
+        if (::poll(streams.data(), streams.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) break;
+        for (auto& stream : streams) {
+            if (stream.fd < 0 || stream.revents == 0) continue;
+            const auto got = ::read(stream.fd, buffer.data(), buffer.size());
+            if (got > 0)
+                (stream.fd == child.stdout_fd() ? result.out : result.err).append(buffer.data(), static_cast<std::size_t>(got));
+            else if (got == 0 || errno != EINTR)
+                stream.fd = -1;
+        }
+    }
+    result.status = child.wait();
+    return result;
+}
+
+}  // namespace dtrain

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+#include "base/files.hpp"
+
+namespace dtrain {
+
+/// How a process ended: exit code, or the signal that killed it.
+struct ExitStatus {
+    int code = 0;
+    int signal = 0;  ///< 0: it exited by itself
+
+    static ExitStatus of_wait(int wait_status);
+    bool success() const { return code == 0 && signal == 0; }
+    /// The shell's convention: the code, or 128 + signal.
+    int shell_status() const { return signal != 0 ? 128 + signal : code; }
+    /// "exit code 7" or "signal SIGSEGV (11)".
+    std::string to_string() const;
+    friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
+};
+
+/// "SIGTERM" for 15; "signal 77" for one without a name.
+std::string signal_name(int signal);
+
+struct SpawnOptions {
+    std::vector<std::string> argv;                 ///< argv[0] is looked up in the PATH of `environment`
+    Environment environment = Environment::of_this_process();
+    bool pipe_output = true;                       ///< stdout and stderr through pipes; else inherited
+    bool stdin_from_null = true;
+    int parent_death_signal = 0;                   ///< sent to the child when this thread dies; 0: none
+    bool new_process_group = false;                ///< keeps the terminal's Ctrl-C away from the child
+};
+
+/// A child process, executed from an argv list and never through a shell. Killed and reaped when it goes out
+/// of scope while still running.
+class Subprocess {
+  public:
+    /// @throws UsageError naming the program when it does not exist or cannot be executed.
+    explicit Subprocess(const SpawnOptions& options);
+    Subprocess(const Subprocess&) = delete;
+    Subprocess& operator=(const Subprocess&) = delete;
+    ~Subprocess();
+
+    pid_t pid() const { return pid_; }
+    int stdout_fd() const { return out_.get(); }
+    int stderr_fd() const { return err_.get(); }
+    void send(int signal) const;
+
+    /// The status when it has ended; does not wait.
+    std::optional<ExitStatus> poll();
+    ExitStatus wait();
+
+  private:
+    pid_t pid_ = -1;
+    FileDescriptor out_;
+    FileDescriptor err_;
+    std::optional<ExitStatus> status_;
+};
+
+struct Captured {
+    ExitStatus status;
+    std::string out;
+    std::string err;
+};
+
+/// Runs a short command to its end and returns what it printed; killed after `limit`.
+/// @throws UsageError when the program cannot be executed.
+Captured run_and_capture(const SpawnOptions& options, std::chrono::milliseconds limit);
+
+/// Where a program called `name` would be executed from with this PATH, or nothing.
+std::optional<std::string> find_in_path(const std::string& name, const Environment& environment);
+
+}  // namespace dtrain

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: what a shell reports for the same commands.
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/subprocess.hpp"
+
+namespace dtrain {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Subprocess, CapturesBothStreamsAndTheCode) {
+    const auto got = run_and_capture({.argv = {"sh", "-c", "echo out; echo err >&2; exit 7"}}, 10s);
+    EXPECT_EQ(got.out, "out\n");
+    EXPECT_EQ(got.err, "err\n");
+    EXPECT_EQ(got.status, (ExitStatus{.code = 7}));
+    EXPECT_EQ(got.status.to_string(), "exit code 7");
+}
+
+TEST(Subprocess, TellsTheSignal) {
+    const auto got = run_and_capture({.argv = {"sh", "-c", "kill -SEGV $$"}}, 10s);
+    EXPECT_EQ(got.status.signal, SIGSEGV);
+    EXPECT_EQ(got.status.shell_status(), 139);
+    EXPECT_EQ(got.status.to_string(), "signal SIGSEGV (11)");
+}
+
+TEST(Subprocess, LimitKills) {
+    EXPECT_EQ(run_and_capture({.argv = {"sleep", "100"}}, 50ms).status.signal, SIGKILL);
+}
+
+TEST(Subprocess, NamesTheMissingProgram) {
+    try {
+        Subprocess child({.argv = {"dtrain-no-such-program"}});
+        FAIL();
+    } catch (const UsageError& error) {
+        EXPECT_NE(std::string(error.what()).find("dtrain-no-such-program"), std::string::npos);
+    }
+}
+
+TEST(Subprocess, EnvironmentIsExactlyTheGivenOne) {
+    const auto got = run_and_capture({.argv = {"/usr/bin/env"}, .environment = {{"ONLY", "this one"}}}, 10s);
+    EXPECT_EQ(got.out, "ONLY=this one\n");
+}
+
+}  // namespace
+}  // namespace dtrain
