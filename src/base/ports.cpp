@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/ports.hpp"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <netinet/in.h>
 #include <sstream>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -78,7 +77,8 @@ HeldPorts HeldPorts::any(int count) {
     for (int i = 0; i < count; ++i) {
         auto socket = claim(0);
         if (!socket.valid())
-            throw Error(fmt::format("this machine has no {} free TCP ports: {}", count, std::strerror(errno)));
+            throw Error(
+                fmt::format("this machine has no {} free TCP ports: {}", count, std::strerror(errno)));
         held.numbers_.push_back(port_of(socket));
         held.sockets_.push_back(std::move(socket));
     }

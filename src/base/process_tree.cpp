@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/process_tree.hpp"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <map>
+#include <signal.h>
+#include <unistd.h>
 
 #include "base/files.hpp"
 #include "base/text.hpp"

@@ -15,14 +15,17 @@ namespace {
 
 constexpr char between_ranks = ';';
 
-std::string list(const std::vector<int>& numbers) { return fmt::format("{}", fmt::join(numbers, ",")); }
+std::string list(const std::vector<int>& numbers) {
+    return fmt::format("{}", fmt::join(numbers, ","));
+}
 
 std::vector<int> parse_list(const std::string& name, const std::string& text) {
     std::vector<int> out;
     if (text.empty()) return out;
     for (const auto& part : split(text, ',')) {
         const auto number = parse_int(part);
-        if (!number || *number < 0) throw UsageError(fmt::format("{}: \"{}\" is no list of numbers", name, text));
+        if (!number || *number < 0)
+            throw UsageError(fmt::format("{}: \"{}\" is no list of numbers", name, text));
         out.push_back(*number);
     }
     return out;
@@ -55,19 +58,22 @@ std::optional<std::vector<RankAssignment>> read_assignments(const Environment& e
     if (!cpus) return std::nullopt;
     std::vector<RankAssignment> ranks;
     for (const auto& mask : split(*cpus, between_ranks)) ranks.push_back({.cpus = CpuSet::parse(mask)});
-    const auto take = [&](const std::string& name, const std::function<void(RankAssignment&, const std::string&)>& set) {
+    const auto take = [&](const std::string& name,
+                          const std::function<void(RankAssignment&, const std::string&)>& set) {
         const auto text = environment.get(name);
         if (!text) return;
         const auto fields = split(*text, between_ranks);
         if (fields.size() != ranks.size())
-            throw UsageError(fmt::format("{}={} has {} fields but DTRAIN_CPUS={} has {}; both come from dtrain-launch: "
-                                         "unset them when you start dtrain-worker by hand",
-                                         name, *text, fields.size(), *cpus, ranks.size()));
+            throw UsageError(
+                fmt::format("{}={} has {} fields but DTRAIN_CPUS={} has {}; both come from dtrain-launch: "
+                            "unset them when you start dtrain-worker by hand",
+                            name, *text, fields.size(), *cpus, ranks.size()));
         for (std::size_t i = 0; i < ranks.size(); ++i) set(ranks[i], fields[i]);
     };
     take("DTRAIN_NUMA", [](auto& rank, auto& text) { rank.numa_nodes = parse_list("DTRAIN_NUMA", text); });
     take("DTRAIN_GPUS", [](auto& rank, auto& text) { rank.devices = parse_list("DTRAIN_GPUS", text); });
-    take("DTRAIN_THREADS", [](auto& rank, auto& text) { rank.threads = parse_count("DTRAIN_THREADS", text); });
+    take("DTRAIN_THREADS",
+         [](auto& rank, auto& text) { rank.threads = parse_count("DTRAIN_THREADS", text); });
     take("DTRAIN_SHARED", [](auto& rank, auto& text) { rank.shared = text == "1"; });
     take("DTRAIN_ADAPTER", [](auto& rank, auto& text) { rank.adapter = text; });
     return ranks;

@@ -15,9 +15,11 @@ namespace dtrain::cluster {
 namespace {
 
 constexpr std::size_t checksum_digits = 8;
-constexpr std::size_t longest_text = 500;  // JSON may write a byte as six; the line must stay below PIPE_BUF (4096)
+constexpr std::size_t longest_text =
+    500;  // JSON may write a byte as six; the line must stay below PIPE_BUF (4096)
 
-constexpr std::array<std::string_view, 6> kind_names{"started", "exited", "stopped", "done", "trouble", "port_taken"};
+constexpr std::array<std::string_view, 6> kind_names{"started", "exited",  "stopped",
+                                                     "done",    "trouble", "port_taken"};
 
 /// CRC-32 as in IEEE 802.3, bit by bit: events are few and short.
 std::uint32_t crc32(std::string_view bytes) {
@@ -32,7 +34,8 @@ std::uint32_t crc32(std::string_view bytes) {
 }  // namespace
 
 std::int64_t now_us() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
         .count();
 }
 

@@ -12,11 +12,11 @@ namespace dtrain::cluster {
 
 struct Event {
     enum class Kind {
-        started,  ///< the program runs; `pid`, `cpus`
-        exited,   ///< the program ended by itself and not with 0; `code` or `signal`
-        stopped,  ///< the program was told to stop and has ended, or could not be started any more
-        done,     ///< the program ended with 0 and nothing of it is left
-        trouble,  ///< the worker could not start the program; `text`
+        started,     ///< the program runs; `pid`, `cpus`
+        exited,      ///< the program ended by itself and not with 0; `code` or `signal`
+        stopped,     ///< the program was told to stop and has ended, or could not be started any more
+        done,        ///< the program ended with 0 and nothing of it is left
+        trouble,     ///< the worker could not start the program; `text`
         port_taken,  ///< as trouble, because a port of the plan is taken; `text`
     };
 

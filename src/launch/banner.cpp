@@ -28,7 +28,8 @@ std::string configuration_banner(const Options& options) {
     out += "gpus: " + options.gpus.value_or("None") + "\n";
     out += "job_id: " + options.job_id + "\n";
     out += "log_dir: " + options.log_dir + "\n";
-    out += "nproc_per_node: " + (options.nproc_per_node ? std::to_string(*options.nproc_per_node) : "None") + "\n";
+    out += "nproc_per_node: " + (options.nproc_per_node ? std::to_string(*options.nproc_per_node) : "None") +
+           "\n";
     out += "run_mode: " + options.run_mode + "\n";
     out += "training_script: " + options.script + "\n";
     out += "training_script_args: " + python_list(options.script_arguments) + "\n";

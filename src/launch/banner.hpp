@@ -11,7 +11,8 @@
 #include "launch/options.hpp"
 #include "launch/plan.hpp"
 
-/// What users of fleetrun know from their console and log folder; the formats are those of Paddle's documents.
+/// What users of fleetrun know from their console and log folder; the formats are those of Paddle's
+/// documents.
 namespace dtrain::launch {
 
 /// "-----------  Configuration Arguments -----------" and the options, in alphabetical order.

@@ -31,8 +31,10 @@ bool JobState::all_ended() const {
 std::vector<Event> JobState::failures() const {
     std::vector<Event> out;
     for (const auto& rank : ranks_)
-        if (rank.ended && rank.ended->kind != Event::Kind::done && !rank.stopped_by_us) out.push_back(*rank.ended);
-    std::stable_sort(out.begin(), out.end(), [](const Event& a, const Event& b) { return a.time_us < b.time_us; });
+        if (rank.ended && rank.ended->kind != Event::Kind::done && !rank.stopped_by_us)
+            out.push_back(*rank.ended);
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Event& a, const Event& b) { return a.time_us < b.time_us; });
     return out;
 }
 

@@ -26,8 +26,8 @@ class JobState {
     bool all_ended() const;
     bool any_failed() const { return !failures().empty(); }
 
-    /// Failures in the order of time: the first is the cause. A rank that was stopped by somebody else than us
-    /// counts.
+    /// Failures in the order of time: the first is the cause. A rank that was stopped by somebody else than
+    /// us counts.
     std::vector<cluster::Event> failures() const;
     /// Ranks that we stopped.
     std::vector<int> stopped() const;

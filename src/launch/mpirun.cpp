@@ -31,8 +31,9 @@ std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan) {
 
 std::vector<std::string> mpirun_command(const Plan& plan, MpirunVersion version, const std::string& hostfile,
                                         const std::string& worker, const Options& options) {
-    std::vector<std::string> argv{"mpirun",    "-np",        std::to_string(plan.size()), "--hostfile",      hostfile,
-                                  "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE"};
+    std::vector<std::string> argv{"mpirun",     "-np",      std::to_string(plan.size()),
+                                  "--hostfile", hostfile,   "--bind-to",
+                                  "none",       "--map-by", "slot:OVERSUBSCRIBE"};
     // 4.1 names every key of its own runtime --mca; 5.0 splits them, and needs none here.
     if (version.major < 5) argv.insert(argv.end(), {"--mca", "orte_base_help_aggregate", "1"});
     argv.insert(argv.end(), {worker, "--log_dir", plan.log_dir, "--grace",
@@ -45,12 +46,13 @@ Environment worker_environment(const Plan& plan, const std::string& token, bool 
     Environment out;
     const auto& node = plan.nodes.front();
     out.set("DTRAIN_EVENTS", "1");
-    out.set("DTRAIN_JOB_ID", plan.job_id);
+    out.set("DTRAIN_JOB_ID", plan.job_id + "." + token.substr(0, 8));
     out.set("DTRAIN_JOB_TOKEN", token);
     out.set("DTRAIN_BIND", plan.bind ? "apply" : "none");
     out.set("DTRAIN_ENDPOINTS", join(plan.endpoints.trainers, ","));
     out.set("DTRAIN_MASTER", plan.endpoints.paddle_master);
-    out.set("DTRAIN_TORCH_MASTER", fmt::format("{}:{}", plan.endpoints.master_addr, plan.endpoints.master_port));
+    out.set("DTRAIN_TORCH_MASTER",
+            fmt::format("{}:{}", plan.endpoints.master_addr, plan.endpoints.master_port));
     std::vector<std::string> hosts;
     for (const auto& each : plan.nodes) hosts.push_back(each.host);
     out.set("DTRAIN_HOSTS", join(hosts, ","));

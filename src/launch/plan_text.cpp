@@ -13,7 +13,8 @@ namespace {
 
 /// A word as a POSIX shell would need it typed.
 std::string quoted(const std::string& word) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
     if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
     std::string out = "'";
     for (const char letter : word) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
@@ -26,9 +27,13 @@ std::string command_line(const std::vector<std::string>& argv) {
     return join(words, " ");
 }
 
-std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
+std::string or_dash(std::string text) {
+    return text.empty() ? "-" : text;
+}
 
-std::string numbers(const std::vector<int>& list) { return fmt::format("{}", fmt::join(list, ",")); }
+std::string numbers(const std::vector<int>& list) {
+    return fmt::format("{}", fmt::join(list, ","));
+}
 
 }  // namespace
 
@@ -40,8 +45,8 @@ std::string to_table(const Plan& plan, const std::vector<std::string>& command) 
             rows.push_back({std::to_string(rank.rank), node.host, std::to_string(rank.local_rank),
                             or_dash(join(rank.gpus, ",")),
                             rank.assignment.cpus.to_string() + (rank.assignment.shared ? " (shared)" : ""),
-                            or_dash(numbers(rank.assignment.numa_nodes)), std::to_string(rank.assignment.threads),
-                            or_dash(rank.assignment.adapter),
+                            or_dash(numbers(rank.assignment.numa_nodes)),
+                            std::to_string(rank.assignment.threads), or_dash(rank.assignment.adapter),
                             plan.endpoints.trainers[static_cast<std::size_t>(rank.rank)], rank.reason});
     std::vector<std::size_t> widths(rows[0].size());
     for (const auto& row : rows)
@@ -54,8 +59,9 @@ std::string to_table(const Plan& plan, const std::vector<std::string>& command) 
             line += fmt::format("{:<{}}  ", row[column], widths[column]);
         out += std::string(trimmed(line)) + "\n";
     }
-    out += fmt::format("\nlogs       {}/workerlog.<rank>\nmaster     {} (PADDLE_MASTER), {}:{} (MASTER_ADDR, MASTER_PORT)\n",
-                       plan.log_dir, plan.endpoints.paddle_master, plan.endpoints.master_addr, plan.endpoints.master_port);
+    out += fmt::format(
+        "\nlogs       {}/workerlog.<rank>\nmaster     {} (PADDLE_MASTER), {}:{} (MASTER_ADDR, MASTER_PORT)\n",
+        plan.log_dir, plan.endpoints.paddle_master, plan.endpoints.master_addr, plan.endpoints.master_port);
     out += fmt::format("program    {}\ncommand    {}\n", command_line(plan.program), command_line(command));
     for (const auto& warning : plan.warnings) out += "warning    " + warning + "\n";
     return out;
@@ -77,7 +83,8 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
                              {"adapter", rank.assignment.adapter},
                              {"endpoint", plan.endpoints.trainers[static_cast<std::size_t>(rank.rank)]},
                              {"reason", rank.reason}});
-        nodes.push_back({{"host", node.host}, {"cuda_visible_devices", node.cuda_visible_devices}, {"ranks", ranks}});
+        nodes.push_back(
+            {{"host", node.host}, {"cuda_visible_devices", node.cuda_visible_devices}, {"ranks", ranks}});
     }
     nlohmann::ordered_json environment = nlohmann::ordered_json::object();
     for (const auto& [name, value] : added) environment[name] = value;

@@ -15,8 +15,10 @@ std::string executable_for(const std::string& script, const FileQuestions& files
     const std::string here = bare_name ? "./" + script : script;
     if (bare_name && files.executable(here)) return here;
     if (files.exists(here))
-        throw UsageError(fmt::format("\"{}\" is not executable; chmod +x it, or name its interpreter before it", script));
-    throw UsageError(fmt::format("training script \"{}\" not found{}", script, bare_name ? " here or in PATH" : ""));
+        throw UsageError(
+            fmt::format("\"{}\" is not executable; chmod +x it, or name its interpreter before it", script));
+    throw UsageError(
+        fmt::format("training script \"{}\" not found{}", script, bare_name ? " here or in PATH" : ""));
 }
 
 }  // namespace

@@ -24,12 +24,17 @@ struct Ending {
     std::string log_tail;  ///< the last lines of the log of the rank that failed first
 };
 
-/// The rank whose failure is the cause: the first by time, else the first that vanished without a word.
+/// The rank that mpirun's own message names ("process rank 1 with PID 77 on node a exited on signal 9"), if
+/// any.
+std::optional<int> rank_named_by_mpirun(const std::string& mpirun_text);
+
+/// The rank whose failure is the cause: the first by time; but when a worker vanished without a word, the
+/// one that mpirun names, because mpirun then stops the others.
 std::optional<int> culprit(const JobState& job, const Ending& ending);
 
-/// The cause with rank, host, how it ended, and its log; then Paddle's ABORT line with all failed ranks; then which
-/// ranks were stopped because of it. The exit status is the first failure's; after a signal to dtrain-launch
-/// 128 + signal.
+/// The cause with rank, host, how it ended, and its log; then Paddle's ABORT line with all failed ranks; then
+/// which ranks were stopped because of it. The exit status is the first failure's; after a signal to
+/// dtrain-launch 128 + signal.
 Verdict judge(const JobState& job, const Ending& ending);
 
 /// The last `lines` lines of a log that hold anything.

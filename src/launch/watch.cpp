@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/watch.hpp"
 
+#include <algorithm>
+#include <array>
+#include <csignal>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <climits>
-#include <csignal>
-#include <optional>
 
 #include "base/process_tree.hpp"
 
@@ -28,7 +28,9 @@ constexpr std::size_t longest_mpirun_text = 16 * 1024;
 
 constexpr std::array<int, 4> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
-void make_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+void make_nonblocking(int fd) {
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
 
 /// Passes bytes on without ever waiting for a slow reader: it reads only when the last piece is gone.
 class PassThrough {
@@ -145,7 +147,8 @@ class Watch {
             if (got <= 0) break;
             unfinished_line_.append(buffer.data(), static_cast<std::size_t>(got));
         }
-        for (auto end = unfinished_line_.find('\n'); end != std::string::npos; end = unfinished_line_.find('\n')) {
+        for (auto end = unfinished_line_.find('\n'); end != std::string::npos;
+             end = unfinished_line_.find('\n')) {
             take_line(unfinished_line_.substr(0, end));
             unfinished_line_.erase(0, end + 1);
         }
@@ -155,7 +158,8 @@ class Watch {
         if (!line.empty() && line.back() == '\r') line.pop_back();
         const auto marker = line.find(cluster::event_marker);
         if (marker != std::string::npos) {
-            if (const auto event = cluster::decode(std::string_view(line).substr(marker))) result_.job.take(*event);
+            if (const auto event = cluster::decode(std::string_view(line).substr(marker)))
+                result_.job.take(*event);
             return;
         }
         if (result_.mpirun_text.size() < longest_mpirun_text) result_.mpirun_text += line + "\n";
@@ -224,7 +228,8 @@ class Watch {
     /// them their grace.
     void end_what_escaped() const {
         if (result_.job.all_ended()) return;
-        const auto kill_at = Clock::now() + (kill_now_ ? milliseconds{0} : options_.grace + milliseconds{500});
+        const auto kill_at =
+            Clock::now() + (kill_now_ ? milliseconds{0} : options_.grace + milliseconds{500});
         const auto give_up_at = kill_at + answer_margin;
         while (Clock::now() < give_up_at) {
             const auto left = processes_with_variable("DTRAIN_JOB_TOKEN", options_.job_token);
@@ -249,6 +254,8 @@ class Watch {
 
 }  // namespace
 
-Watched watch(const WatchOptions& options) { return Watch(options).run(); }
+Watched watch(const WatchOptions& options) {
+    return Watch(options).run();
+}
 
 }  // namespace dtrain::launch

@@ -28,10 +28,10 @@ struct Watched {
     std::string mpirun_text;   ///< what mpirun itself said
 };
 
-/// Runs a job to its end: passes the console of rank 0 through, collects events, and ends the job in two phases
-/// when a rank fails or a signal asks for it: first every program is stopped, then, when all ranks have told
-/// that nothing is left, the workers leave. Every wait for mpirun has an end, and nothing of the job is alive
-/// when this returns.
+/// Runs a job to its end: passes the console of rank 0 through, collects events, and ends the job in two
+/// phases when a rank fails or a signal asks for it: first every program is stopped, then, when all ranks
+/// have told that nothing is left, the workers leave. Every wait for mpirun has an end, and nothing of the
+/// job is alive when this returns.
 Watched watch(const WatchOptions& options);
 
 }  // namespace dtrain::launch

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/binding.hpp"
 
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <memory>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <system_error>
+#include <unistd.h>
+
+#include <climits>
 
 namespace dtrain::worker {
 namespace {
@@ -39,12 +39,14 @@ void prefer_memory_of(const std::vector<int>& nodes) {
 CpuSet bind_here(const CpuSet& cpus, const std::vector<int>& numa_nodes) {
     const auto members = cpus.members();
     const auto count = static_cast<std::size_t>(members.empty() ? 1 : members.back() + 1);
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(CPU_ALLOC(count), [](cpu_set_t* set) { CPU_FREE(set); });
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(CPU_ALLOC(count),
+                                                                [](cpu_set_t* set) { CPU_FREE(set); });
     const auto size = CPU_ALLOC_SIZE(count);
     CPU_ZERO_S(size, mask.get());
     for (const int cpu : members) CPU_SET_S(static_cast<std::size_t>(cpu), size, mask.get());
     if (::sched_setaffinity(0, size, mask.get()) != 0)
-        throw std::system_error(errno, std::generic_category(), "cannot bind to processors " + cpus.to_string());
+        throw std::system_error(errno, std::generic_category(),
+                                "cannot bind to processors " + cpus.to_string());
     prefer_memory_of(numa_nodes);
     return CpuSet::of_this_thread();
 }

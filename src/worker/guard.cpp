@@ -2,18 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/guard.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <system_error>
+#include <unistd.h>
 
 #include "base/process_tree.hpp"
 
@@ -66,7 +65,8 @@ class GuardLife {
         const int signals = block_signals();
         start_program();
         for (bool alive = true; alive;) {
-            pollfd sources[2] = {{socket_, static_cast<short>(worker_gone_ ? 0 : POLLIN), 0}, {signals, POLLIN, 0}};
+            pollfd sources[2] = {{socket_, static_cast<short>(worker_gone_ ? 0 : POLLIN), 0},
+                                 {signals, POLLIN, 0}};
             if (worker_gone_) sources[0].fd = -1;
             ::poll(sources, 2, time_left_ms());
             if (sources[1].revents != 0) take_signal(signals);

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include <dtrain/environment.hpp>
@@ -33,8 +32,8 @@ struct GuardedProgram {
 struct GuardNews {
     enum class Kind { started, cannot_execute, ended };
     Kind kind = Kind::started;
-    pid_t pid = 0;      ///< started: the program
-    int error = 0;      ///< cannot_execute: errno
+    pid_t pid = 0;        ///< started: the program
+    int error = 0;        ///< cannot_execute: errno
     int wait_status = 0;  ///< ended: as waitpid gives it
 };
 

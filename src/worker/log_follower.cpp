@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/log_follower.hpp"
 
+#include <array>
 #include <fcntl.h>
 #include <poll.h>
+#include <string_view>
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include <array>
 #include <climits>
-#include <string_view>
 
 namespace dtrain::worker {
 

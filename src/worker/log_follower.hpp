@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
+#include <sys/types.h>
 
 #include "base/files.hpp"
 
 namespace dtrain::worker {
 
-/// Shows on `console` what a program appends to its log, byte for byte and as it comes. The file is the buffer:
-/// a slow reader costs no memory and loses nothing.
+/// Shows on `console` what a program appends to its log, byte for byte and as it comes. The file is the
+/// buffer: a slow reader costs no memory and loses nothing.
 class LogFollower {
   public:
     /// Begins at the present end of the file.

@@ -33,11 +33,13 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     options.log_dir = environment.get_or("DTRAIN_LOG_DIR", options.log_dir);
     std::string bind = "auto", info;
 
-    CLI::App app("One rank of a job: pins itself, sets the variables, then supervises a program or trains a job file.",
-                 "dtrain-worker");
+    CLI::App app(
+        "One rank of a job: pins itself, sets the variables, then supervises a program or trains a job file.",
+        "dtrain-worker");
     app.footer(footer);
     app.set_version_flag("--version", std::string("dtrain ") + version);
-    app.add_option("--log_dir,--log-dir", options.log_dir, "Folder of workerlog.<rank>")->capture_default_str();
+    app.add_option("--log_dir,--log-dir", options.log_dir, "Folder of workerlog.<rank>")
+        ->capture_default_str();
     app.add_option("--grace", grace_s, "Seconds between asking a program to stop and killing it")
         ->check(CLI::Range(0.0, 86400.0))
         ->capture_default_str();
@@ -73,11 +75,13 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
                                          options.command.front()));
         options.task = Options::Task::supervise;
         options.command.assign(dashes + 1, arguments.end());
-        if (options.command.empty()) throw UsageError("no program after --; write dtrain-worker -- program args");
+        if (options.command.empty())
+            throw UsageError("no program after --; write dtrain-worker -- program args");
     } else if (!options.command.empty() && !options.command.front().starts_with("-") &&
                !options.command.front().ends_with(".toml")) {
-        throw UsageError(fmt::format("\"{0}\" is no job file (.toml); to run a program write: dtrain-worker -- {0}",
-                                     options.command.front()));
+        throw UsageError(
+            fmt::format("\"{0}\" is no job file (.toml); to run a program write: dtrain-worker -- {0}",
+                        options.command.front()));
     }
     return parsed;
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/rank_setup.hpp"
 
+#include <cctype>
+
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
@@ -24,7 +26,8 @@ int port_in(const std::string& endpoint) {
 /// Mapped to what mpirun exports when it bound the ranks itself: 4.1 and 5.0 spell it differently.
 bool bound_by_mpirun(const Environment& environment) {
     return environment.get_or("OMPI_MCA_orte_bound_at_launch", "0") == "1" ||
-           environment.get_or("PRTE_MCA_prte_bound_at_launch", "0") == "1" || environment.has("PMIX_BOUND_AT_LAUNCH");
+           environment.get_or("PRTE_MCA_prte_bound_at_launch", "0") == "1" ||
+           environment.has("PMIX_BOUND_AT_LAUNCH");
 }
 
 }  // namespace
@@ -61,11 +64,12 @@ CpuSet usable_cpus(const topology::Machine& machine, const CpuSet& affinity, con
 cluster::Endpoints unplanned_endpoints(const cluster::Identity& identity, std::optional<int> start_port) {
     const int port =
         start_port.value_or(cluster::base_port(identity.job_id, identity.local_size + rendezvous_ports));
-    if (identity.nodes == 1)
-        return cluster::consecutive_endpoints({this_node}, {identity.size}, port);
-    if (static_cast<int>(identity.hosts.size()) != identity.nodes || identity.ranks_of_node.size() != identity.hosts.size())
+    if (identity.nodes == 1) return cluster::consecutive_endpoints({this_node}, {identity.size}, port);
+    if (static_cast<int>(identity.hosts.size()) != identity.nodes ||
+        identity.ranks_of_node.size() != identity.hosts.size())
         throw UsageError(fmt::format(
-            "the {} ranks run on several nodes, but no variable of {} names the nodes and their ranks; start the job "
+            "the {} ranks run on several nodes, but no variable of {} names the nodes and their ranks; start "
+            "the job "
             "with dtrain-launch or under Slurm, or name the nodes in rank order: DTRAIN_HOSTS=node1,node2",
             identity.size, cluster::to_string(identity.launcher)));
     return cluster::consecutive_endpoints(identity.hosts, identity.ranks_of_node, port);
@@ -91,8 +95,16 @@ std::vector<int> ports_of_rank(const cluster::Identity& identity, const cluster:
     return ports;
 }
 
+std::string gloo_fs_path(const cluster::Identity& identity, unsigned user) {
+    std::string job = identity.job_id;
+    for (char& letter : job)
+        if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '-';
+    return fmt::format("/tmp/dtrain-gloo.{}.{}", user, job);
+}
+
 std::string pod_name(const cluster::Identity& identity) {
-    auto rest = static_cast<unsigned>(cluster::base_port(fmt::format("{}/{}", identity.job_id, identity.node_rank), 1)) *
+    auto rest = static_cast<unsigned>(
+                    cluster::base_port(fmt::format("{}/{}", identity.job_id, identity.node_rank), 1)) *
                 2654435761U;
     std::string name;
     for (int letter = 0; letter < 6; ++letter, rest /= 26) name += static_cast<char>('a' + rest % 26);

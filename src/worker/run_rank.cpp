@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/run_rank.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -39,7 +38,8 @@ std::string hostname() {
 
 /// Becomes dtrain-native: the same process, so that mpirun sees the rank it started.
 [[noreturn]] void become_native(const std::vector<std::string>& arguments, const Environment& variables) {
-    const auto program = this_executable().parent_path().parent_path() / "libexec" / "dtrain" / "dtrain-native";
+    const auto program =
+        this_executable().parent_path().parent_path() / "libexec" / "dtrain" / "dtrain-native";
     std::vector<std::string> argv{program.string()};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     auto strings = variables.to_strings();
@@ -120,9 +120,9 @@ class Rank {
         const auto& name = options_.command.front();
         if (auto found = find_in_path(name, inherited_)) return *found;
         const bool exists = name.find('/') != std::string::npos && ::access(name.c_str(), F_OK) == 0;
-        throw UsageError(fmt::format("cannot execute \"{}\": {}", name,
-                                     exists ? "it is not executable (chmod +x, or name its interpreter)"
-                                            : "no such program"));
+        throw UsageError(fmt::format(
+            "cannot execute \"{}\": {}", name,
+            exists ? "it is not executable (chmod +x, or name its interpreter)" : "no such program"));
     }
 
     std::filesystem::path open_log(GuardedProgram& program) const {
@@ -145,6 +145,7 @@ class Rank {
             inherited_.get_or("DTRAIN_VISIBLE", inherited_.get_or("CUDA_VISIBLE_DEVICES", ""));
         context.threads = assignment_.threads;
         context.log_dir = log_dir.string();
+        context.gloo_fs_path = inherited_.get_or("DTRAIN_GLOO_FS_PATH", gloo_fs_path(identity_, ::geteuid()));
         context.pod_name = inherited_.get_or("DTRAIN_POD_NAME", pod_name(identity_));
         auto variables = cluster::program_environment(inherited_, context);
         variables.set("DTRAIN_RANK_CPUS", assignment_.cpus.to_string());

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/supervise.hpp"
 
+#include <csignal>
+#include <cstring>
+#include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-#include <csignal>
-#include <cstring>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -178,6 +177,8 @@ int stay_until_told(const Event& outcome, const std::function<void(const Event&)
     }
 }
 
-int supervise(Supervision supervision) { return Supervisor(std::move(supervision)).run(); }
+int supervise(Supervision supervision) {
+    return Supervisor(std::move(supervision)).run();
+}
 
 }  // namespace dtrain::worker
