@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: Paddle's ABORT line, the shell's exit statuses, and messages of Open MPI 4.1 and 5.0 copied from
-// runs.
+// Oracle: Paddle's ABORT line, the shell's exit statuses, and what mpirun says of a killed rank (4.1: copied
+// from a run).
 #include <csignal>
 
 #include <gmock/gmock.h>

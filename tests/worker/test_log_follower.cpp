@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: the bytes that the test appends to the file.
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <random>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "programs.hpp"
+#include "worker/log_follower.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+std::string random_bytes(std::size_t count) {
+    std::mt19937 random(1797);
+    std::string bytes(count, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    return bytes;
+}
+
+bool polls(int fd, short what) {
+    pollfd source{fd, what, 0};
+    return ::poll(&source, 1, 0) == 1 && (source.revents & what) != 0;
+}
+
+class LogFollowerTest : public testing::Test {
+  protected:
+    LogFollowerTest() {
+        ::signal(SIGPIPE, SIG_IGN);
+        append("from an earlier job\n");
+    }
+    ~LogFollowerTest() override { ::signal(SIGPIPE, SIG_DFL); }
+
+    void append(std::string_view bytes) { EXPECT_TRUE(write_all(log_.get(), bytes)); }
+
+    /// What a supervisor does in its loop, until there is nothing to do.
+    static std::size_t work(LogFollower& follower) {
+        std::size_t pieces = 0;
+        if (polls(follower.growth_fd(), POLLIN)) follower.note_growth();
+        while (follower.wants_to_write() && polls(follower.console_fd(), POLLOUT)) {
+            follower.write_piece();
+            ++pieces;
+        }
+        return pieces;
+    }
+
+    const Folder folder_;
+    FileDescriptor log_ = open_log(folder_ / "workerlog.0");
+    Pipe console_ = Pipe::open();
+};
+
+TEST_F(LogFollowerTest, BeginsAtTheEndOfTheFile) {
+    LogFollower follower(folder_ / "workerlog.0", console_.write_end.get());
+    EXPECT_FALSE(follower.wants_to_write());
+    EXPECT_FALSE(polls(follower.growth_fd(), POLLIN));
+    append("new\n");
+    EXPECT_TRUE(wait_readable(follower.growth_fd()));
+    work(follower);
+    EXPECT_FALSE(follower.wants_to_write());
+    follower.drain();
+    console_.write_end.reset();
+    EXPECT_EQ(read_to_end(console_.read_end.get()), "new\n");
+}
+
+TEST_F(LogFollowerTest, ShowsLinesAsTheyCome) {
+    LogFollower follower(folder_ / "workerlog.0", console_.write_end.get());
+    for (const std::string piece : {"one\n", "half", " a line\n", "\n", "four\n"}) {
+        append(piece);
+        EXPECT_TRUE(wait_readable(follower.growth_fd()));
+        work(follower);
+        std::string shown(100, '\0');
+        const auto got = ::read(console_.read_end.get(), shown.data(), shown.size());
+        EXPECT_EQ(shown.substr(0, static_cast<std::size_t>(got)), piece);
+    }
+}
+
+TEST_F(LogFollowerTest, PassesBytesExactlyThroughASlowPipe) {
+    const auto bytes = random_bytes(300'000);  // several pipes full
+    LogFollower follower(folder_ / "workerlog.0", console_.write_end.get());
+    std::string shown;
+    std::thread reader([&] { shown = read_to_end(console_.read_end.get()); });
+    for (std::size_t at = 0; at < bytes.size(); at += 7777) {
+        append(std::string_view(bytes).substr(at, 7777));
+        work(follower);
+    }
+    follower.drain();
+    console_.write_end.reset();
+    reader.join();
+    EXPECT_EQ(shown.size(), bytes.size());
+    EXPECT_TRUE(shown == bytes);
+}
+
+TEST_F(LogFollowerTest, AFullPipeNeitherBlocksNorLosesAnything) {
+    const auto bytes = random_bytes(200'000);
+    LogFollower follower(folder_ / "workerlog.0", console_.write_end.get());
+    append(bytes);
+    EXPECT_GT(work(follower), 1U);  // ends although nobody reads
+    EXPECT_TRUE(follower.wants_to_write());
+    EXPECT_FALSE(polls(console_.write_end.get(), POLLOUT));
+    std::string shown;
+    std::thread reader([&] { shown = read_to_end(console_.read_end.get()); });
+    follower.drain();
+    console_.write_end.reset();
+    reader.join();
+    EXPECT_TRUE(shown == bytes);
+}
+
+TEST_F(LogFollowerTest, DrainShowsWhatNobodyHasNoticedYet) {
+    LogFollower follower(folder_ / "workerlog.0", console_.write_end.get());
+    append("last words");
+    follower.drain();
+    console_.write_end.reset();
+    EXPECT_EQ(read_to_end(console_.read_end.get()), "last words");
+}
+
+TEST_F(LogFollowerTest, AReaderThatIsGoneIsGivenUp) {
+    LogFollower follower(folder_ / "workerlog.0", console_.write_end.get());
+    console_.read_end.reset();
+    append(random_bytes(1'000'000));
+    ASSERT_TRUE(wait_readable(follower.growth_fd()));
+    follower.note_growth();
+    EXPECT_TRUE(follower.wants_to_write());
+    follower.write_piece();
+    EXPECT_FALSE(follower.wants_to_write());
+    append("more");
+    follower.note_growth();
+    EXPECT_FALSE(follower.wants_to_write());
+    follower.drain();
+    EXPECT_FALSE(follower.wants_to_write());
+}
+
+TEST_F(LogFollowerTest, AReaderThatLeavesInTheMiddleOfADrainIsGivenUp) {
+    LogFollower follower(folder_ / "workerlog.0", console_.write_end.get());
+    append(random_bytes(1'000'000));
+    std::thread reader([&] {
+        std::string some(100'000, '\0');
+        while (::read(console_.read_end.get(), some.data(), some.size()) > 0)
+            if (polls(console_.read_end.get(), POLLIN)) break;
+        console_.read_end.reset();
+    });
+    follower.drain();
+    reader.join();
+    EXPECT_FALSE(follower.wants_to_write());
+}
+
+}  // namespace
+}  // namespace dtrain::worker

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: the three documented forms of the command line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+#include <dtrain/version.hpp>
+
+#include "worker/options.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::ThrowsMessage;
+
+using Words = std::vector<std::string>;
+using Task = Options::Task;
+
+Options parsed(const Words& words, const Environment& environment = {}) {
+    const auto result = parse_options(words, environment);
+    EXPECT_EQ(result.text, std::nullopt);
+    return result.options;
+}
+
+TEST(WorkerOptions, NothingIsTheBuiltInJob) {
+    const auto options = parsed({});
+    EXPECT_EQ(options.task, Task::native_job);
+    EXPECT_THAT(options.command, IsEmpty());
+    EXPECT_EQ(options.log_dir, "log");
+    EXPECT_EQ(options.grace, 10s);
+    EXPECT_EQ(options.start_port, std::nullopt);
+    EXPECT_TRUE(options.bind);
+}
+
+TEST(WorkerOptions, WhatTheNativeJobGets) {
+    struct Case {
+        Words words;
+        Words command;
+    };
+    for (const auto& each :
+         std::vector<Case>{{{"job.toml"}, {"job.toml"}},
+                           {{"job.toml", "--epochs", "3", "--help"}, {"job.toml", "--epochs", "3", "--help"}},
+                           {{"--bind", "none", "job.toml", "--bind=auto"}, {"job.toml", "--bind=auto"}},
+                           {{"--epochs=3", "--log_dir", "x"}, {"--epochs=3", "--log_dir", "x"}},
+                           {{"--resume"}, {"--resume"}}}) {
+        const auto options = parsed(each.words);
+        EXPECT_EQ(options.task, Task::native_job);
+        EXPECT_EQ(options.command, each.command);
+        EXPECT_EQ(options.log_dir, "log");
+    }
+    EXPECT_FALSE(parsed({"--bind", "none", "job.toml", "--bind=auto"}).bind);
+}
+
+TEST(WorkerOptions, AProgramBehindTwoDashesKeepsItsWords) {
+    const Words own{"python3", "train.py", "--log_dir", "theirs", "--info", "-h", "--", "", "a b"};
+    Words words{"--log_dir", "ours", "--"};
+    words.insert(words.end(), own.begin(), own.end());
+    const auto options = parsed(words);
+    EXPECT_EQ(options.task, Task::supervise);
+    EXPECT_EQ(options.command, own);
+    EXPECT_EQ(options.log_dir, "ours");
+    EXPECT_THAT(parsed({"--", "job.toml"}).command, ElementsAre("job.toml"));
+}
+
+TEST(WorkerOptions, EverySpelling) {
+    for (const auto& words :
+         {Words{"--log_dir", "l", "--grace", "0.5", "--start_port", "6170", "--bind", "none", "--", "true"},
+          Words{"--log-dir=l", "--grace=0.5", "--start-port=6170", "--bind=none", "--", "true"},
+          Words{"--log-dir", "l", "--grace", "0.5", "--start-port", "6170", "--bind", "none", "--",
+                "true"}}) {
+        const auto options = parsed(words);
+        EXPECT_EQ(options.log_dir, "l");
+        EXPECT_EQ(options.grace, 500ms);
+        EXPECT_EQ(options.start_port, 6170);
+        EXPECT_FALSE(options.bind);
+        EXPECT_THAT(options.command, ElementsAre("true"));
+    }
+}
+
+TEST(WorkerOptions, TheEnvironmentGivesDefaults) {
+    const Environment environment{{"DTRAIN_LOG_DIR", "/scratch/log"}, {"DTRAIN_GRACE", "3"}};
+    EXPECT_EQ(parsed({"--", "true"}, environment).log_dir, "/scratch/log");
+    EXPECT_EQ(parsed({"--", "true"}, environment).grace, 3s);
+    const auto typed = parsed({"--log_dir", "l", "--grace", "1", "--", "true"}, environment);
+    EXPECT_EQ(typed.log_dir, "l");
+    EXPECT_EQ(typed.grace, 1s);
+    EXPECT_THAT(
+        [] {
+            parsed({}, {{"DTRAIN_GRACE", "-3"}});
+        },
+        ThrowsMessage<UsageError>(HasSubstr("DTRAIN_GRACE=-3")));
+}
+
+TEST(WorkerOptions, Info) {
+    EXPECT_EQ(parsed({"--info"}).task, Task::info);
+    EXPECT_THAT(parsed({"--info"}).command, ElementsAre("--info"));
+    EXPECT_THAT(parsed({"--info=text"}).command, ElementsAre("--info"));
+    EXPECT_THAT(parsed({"--info=json"}).command, ElementsAre("--info=json"));
+    EXPECT_EQ(parsed({"--bind", "none", "--info=json"}).task, Task::info);
+    EXPECT_EQ(parsed({"job.toml", "--info"}).task, Task::native_job) << "behind a job file it is the job's";
+}
+
+TEST(WorkerOptions, WhatCannotBeIsRefused) {
+    struct Case {
+        Words words;
+        const char* named;
+    };
+    for (const auto& wrong : std::vector<Case>{{{"python3", "train.py"}, "write: dtrain-worker -- python3"},
+                                               {{"train"}, "\"train\" is no job file"},
+                                               {{"--"}, "no program after --"},
+                                               {{"--log_dir", "l", "--"}, "no program after --"},
+                                               {{"--log_dri", "l", "--", "true"}, "\"--log_dri\" before --"},
+                                               {{"job.toml", "--", "true"}, "\"job.toml\" before --"},
+                                               {{"--start_port", "0", "--", "true"}, "--start_port"},
+                                               {{"--start_port", "65001", "--", "true"}, "--start_port"},
+                                               {{"--start_port", "x", "--", "true"}, "--start_port"},
+                                               {{"--grace", "-1", "--", "true"}, "--grace"},
+                                               {{"--grace", "nan", "--", "true"}, "--grace"},
+                                               {{"--grace", "inf", "--", "true"}, "--grace"},
+                                               {{"--bind", "cores", "--", "true"}, "--bind"},
+                                               {{"--info=xml"}, "--info"},
+                                               {{"--log_dir"}, "--log_dir"}})
+        EXPECT_THAT([&] { parsed(wrong.words); },
+                    ThrowsMessage<UsageError>(AllOf(HasSubstr(wrong.named), Not(HasSubstr("\n")))))
+            << testing::PrintToString(wrong.words);
+}
+
+TEST(WorkerOptions, HelpAndVersionAreTextsToPrint) {
+    for (const char* word : {"-h", "--help"}) {
+        const auto help = parse_options({word}, {}).text;
+        ASSERT_TRUE(help);
+        for (const char* option : {"--log_dir", "--grace", "--start_port", "--bind", "--info"})
+            EXPECT_THAT(*help, HasSubstr(option));
+    }
+    EXPECT_EQ(parse_options({"--version"}, {}).text, std::string("dtrain ") + version + "\n");
+}
+
+}  // namespace
+}  // namespace dtrain::worker

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: rules of the header, worked out by hand on a machine of two sockets with two cores and one GPU
+// each.
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "worker/rank_setup.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using cluster::Identity;
+using cluster::Launcher;
+using cluster::RankAssignment;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::ThrowsMessage;
+
+/// Cores 0,1 and GPU 0 on socket 0; cores 2,3 and GPU 1 on socket 1.
+topology::Machine two_small_sockets() {
+    topology::Machine machine{.hostname = "small", .allowed = CpuSet::range(0, 3)};
+    for (int core = 0; core < 4; ++core)
+        machine.cores.push_back({.package = core / 2, .numa = core / 2, .cpus = CpuSet::range(core, core)});
+    for (int socket = 0; socket < 2; ++socket) {
+        const auto cpus = CpuSet::range(2 * socket, 2 * socket + 1);
+        machine.numa_nodes.push_back({.os_index = socket, .cpus = cpus});
+        machine.gpus.push_back({.index = socket, .local_cpus = cpus});
+        machine.adapters.push_back(
+            {.name = socket == 0 ? "mlx5_0" : "mlx5_1", .rdma = true, .local_cpus = cpus});
+    }
+    return machine;
+}
+
+TEST(AssignNode, OneDevicePerRankInVisibleOrder) {
+    const auto machine = two_small_sockets();
+    EXPECT_THAT(assign_node(machine, machine.allowed, "1,0", 2),
+                ElementsAre(RankAssignment{.cpus = CpuSet::range(2, 3),
+                                           .numa_nodes = {1},
+                                           .devices = {0},
+                                           .threads = 2,
+                                           .adapter = "mlx5_1"},
+                            RankAssignment{.cpus = CpuSet::range(0, 1),
+                                           .numa_nodes = {0},
+                                           .devices = {1},
+                                           .threads = 2,
+                                           .adapter = "mlx5_0"}));
+}
+
+TEST(AssignNode, MoreRanksThanDevicesShareThem) {
+    const auto machine = two_small_sockets();
+    const auto ranks = assign_node(machine, machine.allowed, std::nullopt, 4);
+    ASSERT_EQ(ranks.size(), 4U);
+    const std::vector<int> cores{0, 2, 1, 3};
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        EXPECT_THAT(ranks[rank].devices, ElementsAre(static_cast<int>(rank % 2)));
+        EXPECT_EQ(ranks[rank].cpus, CpuSet::range(cores[rank], cores[rank]));
+        EXPECT_EQ(ranks[rank].threads, 1);
+        EXPECT_FALSE(ranks[rank].shared);
+    }
+}
+
+TEST(AssignNode, FewerRanksThanDevicesLeaveSome) {
+    const auto machine = two_small_sockets();
+    const auto ranks = assign_node(machine, machine.allowed, std::nullopt, 1);
+    ASSERT_EQ(ranks.size(), 1U);
+    EXPECT_THAT(ranks[0].devices, ElementsAre(0));
+    EXPECT_EQ(ranks[0].cpus, CpuSet::range(0, 1));
+}
+
+TEST(AssignNode, WithoutDevicesCpuRanks) {
+    const auto machine = two_small_sockets();
+    for (const auto& ranks : {assign_node(machine, machine.allowed, "", 2),
+                              assign_node(topology::Machine{.allowed = machine.allowed,
+                              .cores = machine.cores,
+                              .numa_nodes = machine.numa_nodes,
+                              .adapters = machine.adapters},
+                                          machine.allowed, std::nullopt, 2)})
+        EXPECT_THAT(
+            ranks,
+            ElementsAre(
+                RankAssignment{
+                    .cpus = CpuSet::range(0, 1), .numa_nodes = {0}, .threads = 2, .adapter = "mlx5_0"},
+                RankAssignment{
+                    .cpus = CpuSet::range(2, 3), .numa_nodes = {1}, .threads = 2, .adapter = "mlx5_1"}));
+}
+
+TEST(AssignNode, DevicesThatTheMachineDoesNotShowHavePositionsToo) {
+    auto machine = two_small_sockets();
+    machine.gpus.clear();
+    const auto ranks = assign_node(machine, machine.allowed, "0,1", 2);
+    EXPECT_THAT(ranks[0].devices, ElementsAre(0));
+    EXPECT_THAT(ranks[1].devices, ElementsAre(1));
+    EXPECT_EQ(ranks[0].cpus | ranks[1].cpus, machine.allowed);
+}
+
+TEST(AssignNode, OnlyUsableProcessors) {
+    const auto machine = two_small_sockets();
+    const auto ranks = assign_node(machine, CpuSet::range(0, 1), std::nullopt, 2);
+    EXPECT_EQ(ranks[0].cpus, CpuSet::range(0, 0));
+    EXPECT_EQ(ranks[1].cpus, CpuSet::range(1, 1)) << "none near GPU 1 is usable";
+}
+
+TEST(UsableCpus, ThoseOfTheProcess) {
+    const auto machine = two_small_sockets();
+    EXPECT_EQ(usable_cpus(machine, CpuSet::range(1, 2), {}), CpuSet::range(1, 2));
+    EXPECT_EQ(usable_cpus(machine, CpuSet::range(3, 9), {}), CpuSet::range(3, 3));
+    EXPECT_EQ(usable_cpus(machine, CpuSet::range(0, 3), {}), machine.allowed);
+    EXPECT_EQ(usable_cpus(machine, CpuSet::range(8, 9), {}), machine.allowed) << "never none";
+}
+
+TEST(UsableCpus, AllWhereMpirunBoundTheRanksItself) {
+    const auto machine = two_small_sockets();
+    const auto one = CpuSet::range(1, 1);
+    EXPECT_EQ(usable_cpus(machine, one, {{"OMPI_MCA_orte_bound_at_launch", "1"}}), machine.allowed);
+    EXPECT_EQ(usable_cpus(machine, one, {{"PRTE_MCA_prte_bound_at_launch", "1"}}), machine.allowed);
+    EXPECT_EQ(usable_cpus(machine, one, {{"OMPI_MCA_orte_bound_at_launch", "0"}}), one);
+}
+
+TEST(UsableCpus, AllOfAMachineThatIsNotThisOne) {
+    auto machine = two_small_sockets();
+    machine.is_this_system = false;
+    EXPECT_EQ(usable_cpus(machine, CpuSet::range(0, 0), {}), machine.allowed);
+}
+
+TEST(UnplannedEndpoints, OfOneNode) {
+    const Identity identity{.rank = 1, .size = 2, .local_rank = 1, .local_size = 2, .job_id = "job.1"};
+    const auto endpoints = unplanned_endpoints(identity, 6170);
+    EXPECT_THAT(endpoints.trainers, ElementsAre("127.0.0.1:6170", "127.0.0.1:6171"));
+    EXPECT_EQ(endpoints.paddle_master, "127.0.0.1:6172");
+    EXPECT_EQ(endpoints.master_addr, "127.0.0.1");
+    EXPECT_EQ(endpoints.master_port, 6173);
+}
+
+TEST(UnplannedEndpoints, PortsComeFromTheJobsNameAndAreTheSameForAllRanks) {
+    Identity identity{.size = 2, .local_size = 2, .job_id = "job.1"};
+    const auto first = unplanned_endpoints(identity, std::nullopt);
+    identity.rank = identity.local_rank = 1;
+    EXPECT_EQ(unplanned_endpoints(identity, std::nullopt), first);
+    EXPECT_EQ(first, unplanned_endpoints(identity, cluster::base_port("job.1", 4)));
+    identity.job_id = "job.2";
+    EXPECT_NE(unplanned_endpoints(identity, std::nullopt), first);
+}
+
+TEST(UnplannedEndpoints, OfSeveralNodes) {
+    const Identity identity{.launcher = Launcher::slurm,
+                            .size = 3,
+                            .local_size = 2,
+                            .nodes = 2,
+                            .job_id = "7.0",
+                            .hosts = {"n1", "n2"},
+                            .ranks_of_node = {2, 1}};
+    const auto endpoints = unplanned_endpoints(identity, 6170);
+    EXPECT_THAT(endpoints.trainers, ElementsAre("n1:6170", "n1:6171", "n2:6170"));
+    EXPECT_EQ(endpoints.paddle_master, "n1:6172");
+    EXPECT_EQ(endpoints.master_addr, "n1");
+    EXPECT_EQ(endpoints.master_port, 6173);
+}
+
+TEST(UnplannedEndpoints, NodesThatNobodyNamesAreAUsageError) {
+    const Identity nameless{
+        .launcher = Launcher::open_mpi, .size = 4, .local_size = 2, .nodes = 2, .job_id = "j"};
+    auto half_named = nameless;
+    half_named.hosts = {"n1"};
+    half_named.ranks_of_node = {2, 2};
+    auto uncounted = nameless;
+    uncounted.hosts = {"n1", "n2"};
+    for (const auto& identity : {nameless, half_named, uncounted})
+        EXPECT_THAT([&] { unplanned_endpoints(identity, 6170); },
+                    ThrowsMessage<UsageError>(
+                        AllOf(HasSubstr("4 ranks"), HasSubstr("Open MPI"), HasSubstr("DTRAIN_HOSTS="))));
+}
+
+TEST(PlannedEndpoints, AreThoseOfTheLauncher) {
+    EXPECT_EQ(planned_endpoints({}), std::nullopt);
+    EXPECT_EQ(planned_endpoints({{"DTRAIN_MASTER", "n1:7"}}), std::nullopt);
+    EXPECT_EQ(planned_endpoints({{"DTRAIN_ENDPOINTS", "n1:6170,n2:6170"},
+                                 {"DTRAIN_MASTER", "n1:6171"},
+                                 {"DTRAIN_TORCH_MASTER", "n1:6172"}}),
+              (cluster::Endpoints{.trainers = {"n1:6170", "n2:6170"},
+                                  .paddle_master = "n1:6171",
+                                  .master_addr = "n1",
+                                  .master_port = 6172}));
+}
+
+TEST(PlannedEndpoints, AnAddressWithoutPortIsQuoted) {
+    for (const char* address : {"", "n1", "n1:", "n1:http"})
+        EXPECT_THAT(
+            [&] {
+                planned_endpoints({{"DTRAIN_ENDPOINTS", "n1:6170"}, {"DTRAIN_TORCH_MASTER", address}});
+            },
+            ThrowsMessage<UsageError>(HasSubstr("\"" + std::string(address) + "\" is no address")));
+}
+
+TEST(PortsOfRank, ItsOwnAndOnRankZeroTheMasters) {
+    const cluster::Endpoints endpoints{.trainers = {"n1:6170", "[fe80::1]:6171"},
+                                       .paddle_master = "n1:6180",
+                                       .master_addr = "n1",
+                                       .master_port = 6190};
+    EXPECT_THAT(ports_of_rank({.rank = 0, .size = 2}, endpoints), ElementsAre(6170, 6180, 6190));
+    EXPECT_THAT(ports_of_rank({.rank = 1, .size = 2}, endpoints), ElementsAre(6171));
+}
+
+TEST(PortsOfRank, AnAddressWithoutPortIsQuoted) {
+    EXPECT_THAT(
+        [] {
+            ports_of_rank({.rank = 1, .size = 2}, {.trainers = {"n1:6170", "n2"}});
+        },
+        ThrowsMessage<UsageError>(HasSubstr("\"n2\"")));
+}
+
+TEST(PodName, SixLettersThatAllRanksOfTheNodeAgreeOn) {
+    Identity identity{.rank = 2, .size = 4, .local_rank = 0, .local_size = 2, .node_rank = 1, .nodes = 2};
+    identity.job_id = "night.01234567";
+    const auto name = pod_name(identity);
+    EXPECT_THAT(name, MatchesRegex("[a-z][a-z][a-z][a-z][a-z][a-z]"));
+    identity.rank = 3;
+    identity.local_rank = 1;
+    EXPECT_EQ(pod_name(identity), name);
+}
+
+TEST(PodName, DiffersBetweenNodesOfAJob) {
+    std::set<std::string> names;
+    for (int node = 0; node < 16; ++node)
+        names.insert(pod_name({.node_rank = node, .nodes = 16, .job_id = "night.01234567"}));
+    EXPECT_EQ(names.size(), 16U);
+}
+
+TEST(GlooFsPath, IsOfTheUserAndTheJobAndOneFolderDeep) {
+    EXPECT_EQ(gloo_fs_path({.job_id = "night.01234567"}, 1000), "/tmp/dtrain-gloo.1000.night-01234567");
+    EXPECT_EQ(gloo_fs_path({.job_id = "../x/y z"}, 0), "/tmp/dtrain-gloo.0.----x-y-z");
+}
+
+}  // namespace
+}  // namespace dtrain::worker

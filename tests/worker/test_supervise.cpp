@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: the shell's exit statuses; programs that say what reached them. Each supervisor runs in a child of
+// its own, as signals and children of a worker are its own.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/process_tree.hpp"
+#include "base/text.hpp"
+#include "programs.hpp"
+#include "worker/supervise.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::Event;
+using Kind = Event::Kind;
+
+constexpr auto long_grace = 60s;
+
+class Supervise : public testing::Test {
+  protected:
+    struct How {
+        std::string executable = "/bin/sh";
+        bool show_on_console = false;
+        bool under_launcher = false;
+        std::chrono::milliseconds grace = long_grace;
+    };
+
+    void start(const std::string& script) { start(script, How{}); }
+
+    void start(const std::string& script, const How& how) {
+        auto events = Pipe::open();
+        auto console = Pipe::open();
+        auto program = shell(script, open_log(log()), how.grace);
+        program.executable = how.executable;
+        std::fflush(nullptr);
+        pid_ = ::fork();
+        ASSERT_GE(pid_, 0);
+        if (pid_ == 0) {
+            ::dup2(console.write_end.get(), STDOUT_FILENO);
+            ::_exit(supervise({.program = std::move(program),
+                               .log = log(),
+                               .rank = 3,
+                               .host = "n1",
+                               .cpus = "0-1",
+                               .show_on_console = how.show_on_console,
+                               .under_launcher = how.under_launcher,
+                               .report = [&](const Event& event) {
+                                   write_all(events.write_end.get(), cluster::encode(event) + "\n");
+                               }}));
+        }
+        events_ = std::move(events.read_end);
+        console_ = std::move(console.read_end);
+    }
+
+    std::filesystem::path log() const { return folder_ / "workerlog.3"; }
+
+    /// Waits until the program has written these lines.
+    void wait_for_log(const std::string& text) const {
+        for (int tries = 0; tries < 3000 && read_file(log()) != text; ++tries) ::usleep(10'000);
+        ASSERT_EQ(read_file(log()), text);
+    }
+
+    Event next_event() const {
+        const auto line = read_line(events_.get());
+        const auto event = cluster::decode(line);
+        if (!event) ADD_FAILURE() << "\"" << line << "\" is no event";
+        return event.value_or(Event{});
+    }
+
+    void expect_started() const {
+        const auto event = next_event();
+        EXPECT_EQ(event.kind, Kind::started);
+        EXPECT_EQ(event.rank, 3);
+        EXPECT_EQ(event.host, "n1");
+        EXPECT_EQ(event.cpus, "0-1");
+        EXPECT_GT(event.pid, 0);
+    }
+
+    void expect_end(Kind kind, ExitStatus status) const {
+        const auto event = next_event();
+        EXPECT_EQ(event.kind, kind) << cluster::to_sentence(event);
+        EXPECT_EQ((ExitStatus{.code = event.code, .signal = event.signal}), status);
+        EXPECT_EQ(event.rank, 3);
+    }
+
+    void send(int signal) const { ::kill(pid_, signal); }
+
+    int exit_status() {
+        int status = 0;
+        EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
+        pid_ = -1;
+        EXPECT_TRUE(descendants_of(::getpid()).empty());
+        return ExitStatus::of_wait(status).shell_status();
+    }
+
+    void TearDown() override {
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, nullptr, 0);
+        }
+    }
+
+    std::string console() const { return read_to_end(console_.get()); }
+    std::string later_events() const { return read_to_end(events_.get()); }
+
+  private:
+    const Folder folder_;
+    pid_t pid_ = -1;
+    FileDescriptor events_;
+    FileDescriptor console_;
+};
+
+TEST_F(Supervise, SuccessIsStatusZero) {
+    start("echo hello");
+    expect_started();
+    expect_end(Kind::done, {});
+    EXPECT_EQ(exit_status(), 0);
+    EXPECT_EQ(later_events(), "");
+    EXPECT_EQ(read_file(log()), "hello\n");
+    EXPECT_EQ(console(), "") << "only rank 0 is shown";
+}
+
+TEST_F(Supervise, TheProgramsCodeIsTheWorkers) {
+    start("exit 7");
+    expect_started();
+    expect_end(Kind::exited, {.code = 7});
+    EXPECT_EQ(exit_status(), 7);
+    EXPECT_EQ(later_events(), "");
+}
+
+TEST_F(Supervise, ASignalIs128AndItsNumber) {
+    start("kill -ABRT $$");
+    expect_started();
+    expect_end(Kind::exited, {.signal = SIGABRT});
+    EXPECT_EQ(exit_status(), 128 + SIGABRT);
+}
+
+TEST_F(Supervise, TheLogIsShownByteForByte) {
+    ASSERT_TRUE(write_all(open_log(log()).get(), "from an earlier job\n"));
+    start("printf 'one\\ntwo\\000\\377'; head -c 200000 /dev/zero; echo end", {.show_on_console = true});
+    EXPECT_EQ(console(), std::string("one\ntwo\0\xff", 9) + std::string(200'000, '\0') + "end\n");
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, StopSignalsAreWhatTheProgramGets) {
+    struct Case {
+        int signal;
+        const char* name;
+    };
+    for (const auto& each :
+         {Case{SIGTERM, "TERM"}, Case{SIGINT, "INT"}, Case{SIGHUP, "HUP"}, Case{SIGQUIT, "QUIT"}}) {
+        std::filesystem::remove(log());
+        start(std::string("trap 'echo got it; exit 0' ") + each.name +
+              "; echo ready; while :; do sleep 0.02; done");
+        expect_started();
+        wait_for_log("ready\n");
+        send(each.signal);
+        expect_end(Kind::stopped, {.signal = each.signal});
+        EXPECT_EQ(exit_status(), 128 + each.signal) << "even though the program ended with 0";
+        EXPECT_EQ(read_file(log()), "ready\ngot it\n");
+    }
+}
+
+TEST_F(Supervise, OtherSignalsArePassedOn) {
+    start("trap 'echo one' USR1; trap 'echo two; exit 5' USR2; echo ready; while :; do sleep 0.02; done");
+    expect_started();
+    wait_for_log("ready\n");
+    send(SIGUSR1);
+    wait_for_log("ready\none\n");
+    send(SIGUSR2);
+    expect_end(Kind::exited, {.code = 5});
+    EXPECT_EQ(exit_status(), 5);
+}
+
+TEST_F(Supervise, AProgramThatCannotBeExecutedIsToldAsThat) {
+    start("", {.executable = "/no/such/program"});
+    const auto event = next_event();
+    EXPECT_EQ(event.kind, Kind::trouble);
+    EXPECT_EQ(event.text, "cannot execute the program: No such file or directory");
+    EXPECT_EQ(exit_status(), 127);
+    EXPECT_EQ(later_events(), "");
+}
+
+TEST_F(Supervise, TheLauncherHearsWhyBeforeAnythingElse) {
+    start("", {.executable = "/etc", .under_launcher = true});
+    const auto event = next_event();
+    EXPECT_EQ(event.kind, Kind::trouble);
+    EXPECT_EQ(event.code, 126);
+    EXPECT_EQ(event.text, "cannot execute the program: Permission denied");
+    send(SIGALRM);
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, UnderTheLauncherAFailureIsRepeatedUntilItSaysLeave) {
+    start("exit 7", {.under_launcher = true});
+    expect_started();
+    for (int repeat = 0; repeat < 3; ++repeat) expect_end(Kind::exited, {.code = 7});
+    send(SIGALRM);
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, UnderTheLauncherAFailureIsToldBeforeItsTreeIsGone) {
+    start("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & sleep 0.2; exit 7",
+          {.under_launcher = true, .grace = 1s});
+    expect_started();
+    expect_end(Kind::exited, {.code = 7});
+    const auto left = parse_int(trimmed(read_file(log()).value_or(""))).value_or(-1);
+    EXPECT_FALSE(is_gone(left));
+    expect_end(Kind::exited, {.code = 7});
+    EXPECT_TRUE(is_gone(left));
+    send(SIGALRM);
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, UnderTheLauncherSuccessLeavesAtOnce) {
+    start("exit 0", {.under_launcher = true});
+    expect_started();
+    expect_end(Kind::done, {});
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, UnderTheLauncherAlarmStopsThenLeaves) {
+    start("echo ready; exec sleep 1000", {.under_launcher = true});
+    expect_started();
+    wait_for_log("ready\n");
+    send(SIGALRM);
+    expect_end(Kind::stopped, {.signal = SIGTERM});
+    send(SIGALRM);
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, AnotherSignalMeansThatTheLauncherIsGone) {
+    start("exit 7", {.under_launcher = true});
+    expect_started();
+    expect_end(Kind::exited, {.code = 7});
+    expect_end(Kind::exited, {.code = 7});
+    send(SIGUSR1);  // no word of leaving
+    expect_end(Kind::exited, {.code = 7});
+    send(SIGTERM);
+    EXPECT_EQ(exit_status(), 128 + SIGTERM);
+}
+
+TEST_F(Supervise, AKilledGuardIsTrouble) {
+    start("setsid sleep 1000 & echo ready; wait", {.grace = 200ms});
+    expect_started();
+    wait_for_log("ready\n");
+    const auto below = descendants_of(::getpid());
+    ASSERT_GE(below.size(), 4U);  // worker, guard, shell, sleep
+    ::kill(below[1], SIGKILL);
+    const auto event = next_event();
+    EXPECT_EQ(event.kind, Kind::trouble);
+    EXPECT_EQ(event.text, "its guard process was killed");
+    EXPECT_EQ(exit_status(), 128 + SIGKILL);
+    for (const auto pid : below) EXPECT_TRUE(is_gone(pid));
+}
+
+}  // namespace
+}  // namespace dtrain::worker
