@@ -315,17 +315,3 @@ def test_a_taken_port_is_named_with_its_holder(job):
     assert done.returncode == 2 and str(port) in done.stderr and f"pid {os.getpid()}" in done.stderr
     assert not (job.folder / "started").exists()
 
-
-def test_log_dir_that_is_not_writable_for_nobody(job):
-    if os.geteuid() != 0:
-        pytest.skip("needs root to become another user")
-    job.script("a.py", "")
-    job.folder.chmod(0o755)
-    for parent in list(job.folder.parents)[:-1]:
-        if parent.stat().st_mode & 0o005 != 0o005:
-            pytest.skip(f"{parent} is closed to other users")
-    done = job.run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", LAUNCH, "--log_dir",
-                   job.folder / "log", "a.py")
-    if "No such file" in done.stderr or "Permission denied" in done.stderr and "setpriv" in done.stderr:
-        pytest.skip("the build is not readable for other users")
-    assert done.returncode == 2 and "cannot be written" in done.stderr
