@@ -82,7 +82,7 @@ TEST(Discover, GpusAreInPciOrderWhateverTheOrderOfTheFile) {
                                 .add("Package", 1, {"0001:02:00.0"})
                                 .add("Package", 1, {"0000:cb:00.0"})
                                 .machine();
-    EXPECT_THAT(addresses(machine),
+    ASSERT_THAT(addresses(machine),
                 ElementsAre("0000:4e:00.0", "0000:5f:00.0", "0000:cb:00.0", "0001:02:00.0"));
     for (int i = 0; i < 4; ++i) {
         EXPECT_EQ(machine.gpus[static_cast<std::size_t>(i)].index, i);

@@ -239,6 +239,9 @@ TEST(PlaceCpuRanks, ProportionalToTheCoresThatTheCgroupLeft) {
     // Six cores on the first memory node and two on the second: four ranks go 3 to 1.
     const Machine machine = fixture.allow(CpuSet::parse("0-5,8-9")).machine();
     EXPECT_THAT(masks(place(machine, cpu_ranks(4))), ElementsAre("0-1", "2-3", "4-5", "8-9"));
+    // Five and two: three ranks are 2.14 and 0.86 of them.
+    EXPECT_THAT(masks(place(fixture.allow(CpuSet::parse("0-4,8-9")).machine(), cpu_ranks(3))),
+                ElementsAre("0-2", "3-4", "8-9"));
 }
 
 TEST(PlaceCpuRanks, MoreRanksThanCores) {
@@ -297,8 +300,8 @@ TEST(PlaceAdapters, RdmaThenNearnessThenTurns) {
     const auto with_ethernet = place(fixture.machine(), cpu_ranks(2));
     EXPECT_THAT(adapters(with_ethernet), Each("eth0"));
 
-    fixture.add("Group", 1, {"0000:18:00.0", infiniband_class, "", {{"mlx5_0", 3}, {"ib0", 2}}})
-        .add("Group", 3, {"0000:98:00.0", infiniband_class, "", {{"mlx5_1", 3}, {"ib1", 2}}});
+    fixture.add("Group", 1, {"0000:98:00.0", infiniband_class, "", {{"mlx5_0", 3}, {"ib0", 2}}})
+        .add("Group", 3, {"0000:18:00.0", infiniband_class, "", {{"mlx5_1", 3}, {"ib1", 2}}});
     // Nodes 0 and 2 have no adapter; the nearest one is in their package.
     EXPECT_THAT(adapters(place(fixture.machine(), cpu_ranks(4))),
                 ElementsAre("mlx5_0", "mlx5_0", "mlx5_1", "mlx5_1"));
