@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <sched.h>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -43,8 +42,8 @@ CpuSet CpuSet::parse(std::string_view list) {
     for (const auto& part : split(list, ',')) {
         const auto dash = part.find('-');
         const auto first = parse_int(trimmed(std::string_view(part).substr(0, dash)));
-        const auto last = dash == std::string::npos ? first
-                                                    : parse_int(trimmed(std::string_view(part).substr(dash + 1)));
+        const auto last =
+            dash == std::string::npos ? first : parse_int(trimmed(std::string_view(part).substr(dash + 1)));
         if (!first || !last || *first < 0 || *last < *first || *last > highest_cpu)
             throw UsageError(fmt::format("\"{}\" is no list of processors; write it like 0-3,8", list));
         for (int cpu = *first; cpu <= *last; ++cpu) set.add(cpu);
@@ -95,9 +94,13 @@ std::vector<int> CpuSet::members() const {
     return out;
 }
 
-bool CpuSet::is_subset_of(const CpuSet& other) const { return (*this - other).empty(); }
+bool CpuSet::is_subset_of(const CpuSet& other) const {
+    return (*this - other).empty();
+}
 
-bool CpuSet::intersects(const CpuSet& other) const { return !(*this & other).empty(); }
+bool CpuSet::intersects(const CpuSet& other) const {
+    return !(*this & other).empty();
+}
 
 std::string CpuSet::to_string() const {
     std::string out;
