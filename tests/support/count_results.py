@@ -76,6 +76,13 @@ def parse_xml(path):
         return None, f"no usable result file {path}: {error}"
 
 
+def text_of(path):
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError as error:
+        return str(error)
+
+
 def how_it_ended(record):
     status = record["returncode"]
     if record["result"] == "TIMEOUT":
@@ -136,18 +143,18 @@ def meson_results(build, logbase, suite):
     return results
 
 
-def pytest_results(path, status):
-    """The cases of a pytest run that ended with this exit status."""
+def pytest_results(path, status, log):
+    """The cases of a pytest run that ended with this exit status and printed what is in LOG."""
     root, problem = parse_xml(path)
     if root is None:
-        return Results(failures=[Failure("pytest", f"{problem} (pytest's exit status: {status})")])
+        return Results(failures=[Failure(f"pytest (exit status {status})", f"{text_of(log)}\n{problem}")])
     results = Results()
     for case in root.iter("testcase"):
         name = ".".join(part for part in (case.get("classname"), case.get("name")) if part)
         results.add(count_case(case, name))
     nothing_selected = 5
     if status not in (0, nothing_selected) and not results.failures:
-        results.failures.append(Failure("pytest", f"exit status {status}"))
+        results.failures.append(Failure(f"pytest (exit status {status})", text_of(log)))
     return results
 
 
@@ -167,17 +174,11 @@ def report(results, out):
     print(results.summary(), file=out)
 
 
-def tail(path):
-    try:
-        return Path(path).read_text(errors="replace")
-    except OSError as error:
-        return str(error)
-
-
 def main(arguments, out=sys.stdout):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--meson", nargs=3, action="append", default=[], metavar=("BUILD", "LOGBASE", "SUITE"))
-    parser.add_argument("--pytest", nargs=2, action="append", default=[], metavar=("JUNIT_XML", "STATUS"))
+    parser.add_argument("--pytest", nargs=3, action="append", default=[],
+                        metavar=("JUNIT_XML", "STATUS", "LOGFILE"))
     parser.add_argument("--failure", nargs=2, action="append", default=[], metavar=("NAME", "LOGFILE"))
     parser.add_argument("--skip", nargs=2, action="append", default=[], metavar=("NAME", "REASON"))
     options = parser.parse_args(arguments)
@@ -185,9 +186,9 @@ def main(arguments, out=sys.stdout):
     results = Results()
     for build, logbase, suite in options.meson:
         results.add(meson_results(build, logbase, suite))
-    for path, status in options.pytest:
-        results.add(pytest_results(path, int(status)))
-    results.failures += [Failure(name, tail(path)) for name, path in options.failure]
+    for path, status, log in options.pytest:
+        results.add(pytest_results(path, int(status), log))
+    results.failures += [Failure(name, text_of(path)) for name, path in options.failure]
     results.skips += [Skip(name, reason) for name, reason in options.skip]
     report(results, out)
     return 0 if results.good() else 1

@@ -119,7 +119,7 @@ def test_pytest_cases(tmp_path):
         <testcase classname="a" name="bad"><failure message="assert 1 == 2">the traceback</failure></testcase>
         <testcase classname="a" name="broken"><error message="no fixture"/></testcase>
         <testcase classname="a" name="left"><skipped type="pytest.skip" message="no GPU">at line 3</skipped></testcase>""")
-    results = count_results.pytest_results(file, 1)
+    results = count_results.pytest_results(file, 1, "no log")
     assert results.summary() == "1 passed, 2 failed, 1 skipped"
     assert names(results) == ["a.bad", "a.broken"]
     assert results.failures[0].output == "assert 1 == 2\nthe traceback"
@@ -129,11 +129,14 @@ def test_pytest_cases(tmp_path):
 @pytest.mark.parametrize("status, failed", [(0, 0), (5, 0), (2, 1), (124, 1)])
 def test_pytests_status_counts_too(tmp_path, status, failed):
     file = pytest_file(tmp_path, '<testcase classname="a" name="good"/>')
-    assert len(count_results.pytest_results(file, status).failures) == failed
+    log = tmp_path / "log"
+    log.write_text("what pytest said")
+    failures = count_results.pytest_results(file, status, log).failures
+    assert [failure.output for failure in failures] == ["what pytest said"] * failed
 
 
 def test_pytest_without_a_file_is_a_failure(tmp_path):
-    results = count_results.pytest_results(tmp_path / "none.xml", 124)
+    results = count_results.pytest_results(tmp_path / "none.xml", 124, "no log")
     assert results.summary() == "0 passed, 1 failed, 0 skipped"
 
 
@@ -147,7 +150,7 @@ def test_report_and_exit_status(tmp_path, arguments, status, last):
     log.write_text("".join(f"line {number}\n" for number in range(100)))
     arguments = [str(log) if argument == "LOG" else argument for argument in arguments]
     if last.startswith("1"):
-        arguments += ["--pytest", str(pytest_file(tmp_path, '<testcase name="good"/>')), "0"]
+        arguments += ["--pytest", str(pytest_file(tmp_path, '<testcase name="good"/>')), "0", "no log"]
     out = io.StringIO()
     assert count_results.main(arguments, out) == status
     lines = out.getvalue().splitlines()
