@@ -105,7 +105,7 @@ class Rank {
         if (!planned) {
             const auto machine = topology::discover();
             apply = apply && machine.is_this_system;
-            planned = assign_node(machine, usable_cpus(machine, CpuSet::of_this_thread(), inherited_),
+            planned = assign_node(machine, usable_cpus(machine, given_cpus()),
                                   inherited_.get("CUDA_VISIBLE_DEVICES"), identity_.local_size);
         }
         if (identity_.local_rank >= static_cast<int>(planned->size()))
@@ -114,6 +114,13 @@ class Rank {
         of_node_ = *planned;
         assignment_ = of_node_[static_cast<std::size_t>(identity_.local_rank)];
         mask_ = apply ? bind_here(assignment_.cpus, assignment_.numa_nodes) : CpuSet::of_this_thread();
+    }
+
+    /// mpirun and hydra bind each rank by itself, their daemon not; what it may use is what all ranks have.
+    CpuSet given_cpus() const {
+        const bool binds_ranks = identity_.launcher == cluster::Launcher::open_mpi ||
+                                 identity_.launcher == cluster::Launcher::hydra;
+        return binds_ranks ? CpuSet::of_process(::getppid()) : CpuSet::of_this_thread();
     }
 
     std::string find_program() const {
