@@ -158,7 +158,8 @@ TEST(MpiCommunicator, AllRanksThrowTheErrorOfTheLowestRank) {
 
 TEST(MpiCommunicator, ErrorsOfMpiAreExceptionsWithTheirCode) {
     const auto& world = test_world();
-    if (world.size() == 1) GTEST_SKIP() << "needs a rank that receives";
+    // With more ranks, one that fails does not pass the message on and the others would wait.
+    if (world.size() != 2) GTEST_SKIP() << "needs one rank that sends and one that receives";
     // Rank 0 sends more than the others have room for.
     std::vector<std::int64_t> buffer(world.rank() == 0 ? 8 : 1);
     if (world.rank() == 0) {
