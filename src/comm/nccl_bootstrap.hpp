@@ -20,7 +20,7 @@ class NcclError : public Error {
 /// The bytes of an ncclUniqueId.
 using NcclUniqueId = std::array<std::byte, 128>;
 
-/// Rank 0 makes an ncclUniqueId and all ranks get it. Collective; NCCL is loaded on rank 0 only.
+/// Rank 0 makes an ncclUniqueId and all ranks get it. Collective.
 /// @throws NcclError on all ranks with NCCL's own reason.
 NcclUniqueId share_nccl_unique_id(const Communicator& communicator);
 
@@ -31,7 +31,7 @@ struct GpuVersions {
     std::string nccl;
 };
 
-/// Loads the libraries to ask them; takes tens of milliseconds.
+/// Asks the libraries; initialises no GPU.
 GpuVersions gpu_versions();
 
 }  // namespace dtrain::comm
