@@ -101,7 +101,8 @@ struct Refused {
 
 // Every text begins in line 1; "SMALLEST" stands for the two lines of `smallest`.
 const Refused refused[] = {
-    {"", "jobs/my.toml: [data] needs train = { file = \"...h5\", x = \"...\", y = \"...\" }: what to train on"},
+    {"",
+     "jobs/my.toml: [data] needs train = { file = \"...h5\", x = \"...\", y = \"...\" }: what to train on"},
     {"[data]\n",
      "jobs/my.toml:1: [data] needs train = { file = \"...h5\", x = \"...\", y = \"...\" }: what to train on"},
     {"[data]\ntrain = { x = \"x\" }", "jobs/my.toml:2: a data set needs its 'file'"},
@@ -117,28 +118,34 @@ const Refused refused[] = {
      "jobs/my.toml:2: unknown key 'z' in [data.train]; did you mean 'x'?"},
     {"SMALLEST[train]\nepochs = \"ten\"",
      "jobs/my.toml:4: [train] epochs = \"ten\": it must be a whole number, 1 or more"},
-    {"SMALLEST[train]\nepochs = 0", "jobs/my.toml:4: [train] epochs = 0: it must be a whole number, 1 or more"},
-    {"SMALLEST[train]\nepochs = 2.0", "jobs/my.toml:4: [train] epochs = 2.0: it must be a whole number, 1 or more"},
+    {"SMALLEST[train]\nepochs = 0",
+     "jobs/my.toml:4: [train] epochs = 0: it must be a whole number, 1 or more"},
+    {"SMALLEST[train]\nepochs = 2.0",
+     "jobs/my.toml:4: [train] epochs = 2.0: it must be a whole number, 1 or more"},
     {"SMALLEST[train]\nbatch = 20000000",
      "jobs/my.toml:4: [train] batch = 20000000: it must be a whole number in 1..16777216"},
     {"SMALLEST[train]\nseed = -1", "jobs/my.toml:4: [train] seed = -1: it must be a whole number, 0 or more"},
     {"SMALLEST[train]\nglobal_batch = 64\nbatch = 32",
      "jobs/my.toml:5: 'batch' (per rank) and 'global_batch' (of all ranks) exclude each other"},
     {"SMALLEST[train]\noptimizer = \"adm\"",
-     "jobs/my.toml:4: [train] optimizer = \"adm\": it must be one of \"adam\", \"momentum\", \"sgd\"; did you mean "
+     "jobs/my.toml:4: [train] optimizer = \"adm\": it must be one of \"adam\", \"momentum\", \"sgd\"; did "
+     "you mean "
      "\"adam\"?"},
-    {"SMALLEST[train]\nlearning_rate = 0", "jobs/my.toml:4: [train] learning_rate = 0: it must be a number above 0"},
+    {"SMALLEST[train]\nlearning_rate = 0",
+     "jobs/my.toml:4: [train] learning_rate = 0: it must be a number above 0"},
     {"SMALLEST[train]\nlearning_rate = nan",
      "jobs/my.toml:4: [train] learning_rate = nan: it must be a number above 0"},
     {"SMALLEST[train]\nlearning_rate = inf",
      "jobs/my.toml:4: [train] learning_rate = inf: it must be a number above 0"},
-    {"SMALLEST[train]\nbeta1 = 1.0", "jobs/my.toml:4: [train] beta1 = 1.0: it must be a number from 0 to below 1"},
+    {"SMALLEST[train]\nbeta1 = 1.0",
+     "jobs/my.toml:4: [train] beta1 = 1.0: it must be a number from 0 to below 1"},
     {"SMALLEST[train]\nmomentum = 0.9",
      "jobs/my.toml:4: 'momentum' is a setting of optimizer = \"momentum\", but it is \"adam\""},
     {"SMALLEST[train]\noptimizer = \"sgd\"\nbeta2 = 0.9",
      "jobs/my.toml:5: 'beta2' is a setting of optimizer = \"adam\", but it is \"sgd\""},
     {"SMALLEST[model]\nhidden = 64",
-     "jobs/my.toml:4: [model] hidden = 64: it must be a list of whole numbers such as [128, 64], or [] for none"},
+     "jobs/my.toml:4: [model] hidden = 64: it must be a list of whole numbers such as [128, 64], or [] for "
+     "none"},
     {"SMALLEST[model]\nhidden = [64, 0]",
      "jobs/my.toml:4: [model] hidden = 0: it must be a whole number in 1..16777216"},
     {"SMALLEST[model]\nactivation = \"swish\"",
@@ -148,7 +155,8 @@ const Refused refused[] = {
     {"[data]\ntrain = { file = \"\" }",
      "jobs/my.toml:2: [data.train] file = \"\": it must be a text in quotes that is not empty"},
     {"title = 3\nSMALLEST", "jobs/my.toml:1: title = 3: it must be a text in quotes that is not empty"},
-    {"SMALLEST[checkpoint]\nkeep = 0", "jobs/my.toml:4: [checkpoint] keep = 0: it must be a whole number in 1..1000000"},
+    {"SMALLEST[checkpoint]\nkeep = 0",
+     "jobs/my.toml:4: [checkpoint] keep = 0: it must be a whole number in 1..1000000"},
 };
 
 TEST(JobFile, RefusesWithFileLineKeyValueAndCure) {
@@ -175,7 +183,8 @@ TEST(JobFile, UnreadableFiles) {
         }
         return std::string();
     };
-    EXPECT_EQ(message("/nowhere/job.toml"), "cannot read the job file /nowhere/job.toml: No such file or directory");
+    EXPECT_EQ(message("/nowhere/job.toml"),
+              "cannot read the job file /nowhere/job.toml: No such file or directory");
     EXPECT_EQ(message("/"), "cannot read the job file /: it is a folder");
 }
 
