@@ -136,7 +136,7 @@ class Section {
 
     [[noreturn]] void refuse(std::string_view key, const toml::node& node, const std::string& allowed) const {
         std::ostringstream value;
-        value << toml::toml_formatter(node);
+        value << toml::toml_formatter(node, toml::format_flags::none);
         auto text = value.str();
         for (auto& letter : text)
             if (letter == '\n') letter = ' ';
