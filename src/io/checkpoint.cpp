@@ -51,16 +51,18 @@ std::string checksum(const Checkpoint& checkpoint) {
 
 void write(io::Hdf5File& file, const std::string& group, const Tensors& tensors) {
     file.make_group(group);
-    for (const auto& [name, tensor] : tensors)
-        std::visit(
-            [&](const auto& values) { file.write(group + "/" + name, tensor.shape, std::span(values)); },
-            tensor.values);
+    for (const auto& entry : tensors) {
+        const auto dataset = fmt::format("{}/{}", group, entry.first);
+        const auto& shape = entry.second.shape;
+        std::visit([&](const auto& values) { file.write(dataset, shape, std::span(values)); },
+                   entry.second.values);
+    }
 }
 
 Tensors read(const io::Hdf5File& file, const std::string& group) {
     Tensors tensors;
     for (const auto& name : file.datasets_below(group)) {
-        const auto path = group + "/" + name;
+        const auto path = fmt::format("{}/{}", group, name);
         const auto info = file.info(path);
         CheckpointTensor tensor{info.shape, {}};
         if (info.type == io::Hdf5Type::integer)
@@ -156,7 +158,7 @@ std::optional<std::filesystem::path> CheckpointFolder::newest() const {
 }
 
 std::filesystem::path CheckpointFolder::save(const Checkpoint& checkpoint, int keep) const {
-    const auto path = file(checkpoint.epoch);
+    auto path = file(checkpoint.epoch);
     save_checkpoint(path, checkpoint);
     try {
         replace_file(folder_ / "latest", path.filename().string() + "\n");
