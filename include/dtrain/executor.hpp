@@ -57,6 +57,9 @@ struct ExecutorOptions {
     int threads = 0;
     /// False waits for every all-reduce where it starts: for measuring what overlapping gains.
     bool overlap = true;
+    /// False keeps every variable of the program fetchable, at the price of a pass over memory per
+    /// activation.
+    bool fuse = true;
 };
 
 /// A program compiled for this process' CPU: prepared primitives over one block of memory. A step allocates
