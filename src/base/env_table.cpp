@@ -56,6 +56,7 @@ constexpr std::array open_mpi_rows{
     Row{"PMIX_NAMESPACE", read, "OMPI_MCA_ess_base_jobid", "Name of the job."},
     Row{"PMIX_HOSTNAME", read, "unknown", "Name that mpirun has for this node."},
     Row{"OMPI_MCA_ess_base_jobid", read, "no job id", "Name of the job in Open MPI 4.1."},
+    Row{"OMPI_MCA_orte_num_nodes", read, "unknown", "Nodes of the allocation in Open MPI 4.1, more than which the job cannot have."},
     Row{"OMPI_MCA_mpi_yield_when_idle", both, "1 with more ranks than cores", "Waiting ranks give their core to others."},
 };
 
@@ -81,6 +82,7 @@ constexpr std::array slurm_rows{
     Row{"SLURM_NNODES", read, "required with SLURM_PROCID", "Number of nodes."},
     Row{"SLURM_STEP_TASKS_PER_NODE", read, "SLURM_TASKS_PER_NODE", "Ranks of each node, such as 2(x3),1."},
     Row{"SLURM_TASKS_PER_NODE", read, "required with SLURM_PROCID", "Ranks of each node."},
+    Row{"SLURM_DISTRIBUTION", read, "block", "How srun deals ranks to nodes."},
     Row{"SLURM_STEP_NODELIST", read, "SLURM_JOB_NODELIST", "Nodes of the step, such as n[01-03,7]."},
     Row{"SLURM_JOB_NODELIST", read, "no scheduler", "Nodes of the job; also names the hosts of ranks that mpirun or mpiexec started there."},
     Row{"SLURM_JOB_CPUS_PER_NODE", read, "equally many ranks per node", "CPUs of each node of the job, which are mpirun's slots."},
@@ -245,7 +247,7 @@ std::string_view title_of(EnvGroup group) {
 
 std::string env_table_markdown() {
     std::string out =
-        "<!-- Generated from src/base/env_table.cpp: ninja -C build update-docs -->\n"
+        "<!-- Generated from src/base/env_table.cpp: ninja update-docs -->\n"
         "# Environment variables\n\n"
         "What dtrain reads from its surroundings and what it tells the programs it starts. *read*: taken "
         "from the\n"
