@@ -3,13 +3,15 @@
 """What the whole-job tests share: the real programs of a build, real mpirun, and a look at what is left behind."""
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 import uuid
 
 import pytest
 
-BUILD = pathlib.Path(os.environ.get("DTRAIN_BUILD", pathlib.Path(__file__).parents[2] / "build")).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("DTRAIN_BUILD", ROOT / "build")).resolve()
 LAUNCH = BUILD / "src/bin/dtrain-launch"
 WORKER = BUILD / "src/bin/dtrain-worker"
 PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
@@ -102,3 +104,36 @@ def job(tmp_path):
     yield job
     for pid in processes_with(job.mark):
         os.kill(pid, 9)
+
+
+def run(argv, cwd, timeout=120, **changes):
+    """Runs a command to its end; output as text. None as a variable's value unsets it."""
+    environment = clean_environment(OMP_NUM_THREADS=1)
+    del environment["OMPI_MCA_mpi_yield_when_idle"]
+    for name, value in changes.items():
+        if value is None:
+            environment.pop(name, None)
+        else:
+            environment[name] = str(value)
+    return subprocess.run([str(part) for part in argv], cwd=cwd, env=environment, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
+
+
+def mpirun(ranks, argv, cwd, timeout=120, **changes):
+    """The command on that many ranks, also with fewer cores than ranks."""
+    return run(["mpirun", "--oversubscribe", "-np", ranks, *argv], cwd, timeout, **changes)
+
+
+@pytest.fixture(scope="session")
+def native():
+    """The program of the native job."""
+    return BUILD / "src" / "libexec" / "dtrain" / "dtrain-native"
+
+
+@pytest.fixture(scope="session")
+def hydra():
+    """The launcher of MPICH and Intel MPI."""
+    program = shutil.which("mpiexec.hydra")
+    if program is None:
+        pytest.skip("mpiexec.hydra (Debian package mpich) is not installed")
+    return program

@@ -6,7 +6,6 @@ Oracles: the launchers' own documented behaviour; the shell's exit status conven
 """
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import time
@@ -35,10 +34,8 @@ def test_under_mpirun_with_a_program_that_uses_mpi(job):
     assert [job.log(r) for r in (0, 1)] == ["0 3\n", "1 3\n"]
 
 
-def test_under_hydra(job):
-    if shutil.which("mpiexec.hydra") is None:
-        pytest.skip("no mpiexec.hydra")
-    done = job.run("mpiexec.hydra", "-np", 2, WORKER, "--", "sh", "-c", "echo $RANK of $WORLD_SIZE at $LOCAL_RANK")
+def test_under_hydra(job, hydra):
+    done = job.run(hydra, "-np", 2, WORKER, "--", "sh", "-c", "echo $RANK of $WORLD_SIZE at $LOCAL_RANK")
     assert done.returncode == 0, done.stderr
     assert [job.log(r) for r in (0, 1)] == ["0 of 2 at 0\n", "1 of 2 at 1\n"]
 
