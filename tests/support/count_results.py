@@ -103,15 +103,22 @@ def meson_test(test, records, gtest_suites, plain_cases):
             results.add(count_case(case, test, output))
     if not records:
         results.failures.append(Failure(test, "did not run: no result of it"))
+    elif not bad and results == Results() and "Running 0 tests" not in output:
+        results.failures.append(Failure(f"{test} (left no countable result)", output))
     if bad and not results.failures:
         results.failures.append(Failure(f"{test} ({how_it_ended(bad[0])})", output))
     return results
 
 
+def plain_name(name):
+    """meson writes "project:suite / name" where a run holds several suites, else "name"."""
+    return name.split(" / ")[-1]
+
+
 def test_of_suite(suite, tests):
     """The test that a GoogleTest suite belongs to: meson names it project.test.suite."""
     _, _, rest = suite.partition(".")
-    return max((test for test in tests if rest.startswith(test + ".")), key=len, default=None)
+    return max((test for test in tests if plain_name(rest).startswith(test + ".")), key=len, default=None)
 
 
 def meson_results(build, logbase, suite):
@@ -137,8 +144,8 @@ def meson_results(build, logbase, suite):
         gtest = [element for element in root.iter("testsuite")
                  if test_of_suite(element.get("name"), names) == test]
         plain = [case for element in root.iter("testsuite") for case in element.iter("testcase")
-                 if element not in gtest and case.get("name") == test]
-        own = [record for record in records if record["name"].split(" / ")[-1] == test]
+                 if element not in gtest and plain_name(case.get("name")) == test]
+        own = [record for record in records if plain_name(record["name"]) == test]
         results.add(meson_test(test, own, gtest, plain))
     return results
 

@@ -91,6 +91,27 @@ def test_suites_are_chosen_by_name_or_by_exclusion(build):
     assert count(directory, "other").summary() == "0 passed, 0 failed, 0 skipped"
 
 
+def test_names_are_found_with_mesons_prefix_too(build):
+    # As meson 1.0 writes them where the tests of a run belong to several suites.
+    junit = [text.replace('"dtrain.base.', '"dtrain.dtrain:unit / base.').replace('"hello"', '"dtrain:unit / hello"')
+             for text in (GTEST_GOOD, GTEST_MIXED, PLAIN)]
+    records = [("dtrain:unit / base", "FAIL", 1), ("dtrain:unit / hello", "OK", 0)]
+    results = count(build({"base": "unit", "hello": "unit"}, records, junit))
+    assert results.summary() == "3 passed, 1 failed, 2 skipped"
+
+
+def test_a_program_whose_cases_cannot_be_found_is_a_failure(build):
+    results = count(build({"base": "unit"}, [("base", "OK", 0)], []))
+    assert names(results) == ["base (left no countable result)"]
+
+
+def test_a_program_without_a_chosen_case_is_none(build):
+    directory = build({"base": "unit"}, [("base", "OK", 0)], ['<testsuite name="dtrain.base.AllTests" tests="0"/>'])
+    file = directory / "meson-logs/unit.json"
+    file.write_text(file.read_text().replace("the output", "[==========] Running 0 tests from 0 test suites."))
+    assert count(directory).summary() == "0 passed, 0 failed, 0 skipped"
+
+
 def test_suites_go_to_the_test_with_the_longest_name():
     assert count_results.test_of_suite("dtrain.comm.2.Sum", ["comm", "comm.2"]) == "comm.2"
     assert count_results.test_of_suite("dtrain.comm.Sum", ["comm", "comm.2"]) == "comm"
