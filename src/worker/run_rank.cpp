@@ -37,10 +37,10 @@ std::string hostname() {
 }
 
 /// Becomes dtrain-native: the same process, so that mpirun sees the rank it started.
-[[noreturn]] void become_native(const std::vector<std::string>& arguments, const Environment& variables) {
+[[noreturn]] void become_native(const std::string& command, const std::vector<std::string>& arguments, const Environment& variables) {
     const auto program =
         this_executable().parent_path().parent_path() / "libexec" / "dtrain" / "dtrain-native";
-    std::vector<std::string> argv{program.string()};
+    std::vector<std::string> argv{command};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     auto strings = variables.to_strings();
     std::vector<char*> words, entries;
@@ -62,12 +62,12 @@ class Rank {
         assign();
     }
 
-    [[noreturn]] void become_native_job() {
+    [[noreturn]] void become_native_job(const std::string& command) {
         auto variables = inherited_;
         if (!variables.has("OMP_NUM_THREADS"))
             variables.set("OMP_NUM_THREADS", std::to_string(assignment_.threads));
         yield_when_shared(variables);
-        become_native(options_.command, variables);
+        become_native(command, options_.command, variables);
     }
 
     int supervise_program() {
@@ -205,17 +205,17 @@ class Rank {
 
 }  // namespace
 
-int run_rank(const std::vector<std::string>& arguments, const Environment& environment) {
+int run_rank(const std::string& command, const std::vector<std::string>& arguments, const Environment& environment) {
     auto parsed = parse_options(arguments, environment);
     if (parsed.text) {
         write_all(STDOUT_FILENO, *parsed.text);
         return 0;
     }
     const auto task = parsed.options.task;
-    if (task == Options::Task::info) become_native(parsed.options.command, environment);
+    if (task == Options::Task::info) become_native(command, parsed.options.command, environment);
     Rank rank(std::move(parsed.options), environment);
     if (task == Options::Task::supervise) return rank.supervise_program();
-    rank.become_native_job();
+    rank.become_native_job(command);
 }
 
 }  // namespace dtrain::worker
