@@ -32,6 +32,10 @@ void leave_out_slow_components(hwloc_topology_t topology) {
     throw UsageError(fmt::format("hwloc cannot read the topology ({}); run \"lstopo\" to see why", reason));
 }
 
+std::string api_text(unsigned version) {
+    return fmt::format("{}.{}.{}", version >> 16, version >> 8 & 0xff, version & 0xff);
+}
+
 }  // namespace
 
 HwlocTopology::HwlocTopology(const Source& source) {
@@ -56,6 +60,14 @@ CpuSet to_cpuset(hwloc_const_bitmap_t bitmap) {
     if (bitmap == nullptr || hwloc_bitmap_weight(bitmap) < 0) return set;
     for (int cpu = hwloc_bitmap_first(bitmap); cpu >= 0; cpu = hwloc_bitmap_next(bitmap, cpu)) set.add(cpu);
     return set;
+}
+
+std::string hwloc_api_built() {
+    return api_text(HWLOC_API_VERSION);
+}
+
+std::string hwloc_api_running() {
+    return api_text(hwloc_get_api_version());
 }
 
 }  // namespace dtrain::topology

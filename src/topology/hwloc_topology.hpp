@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include <hwloc.h>
 
@@ -29,5 +30,10 @@ class HwlocTopology {
 
 /// The members of a finite bitmap; none for a null pointer.
 CpuSet to_cpuset(hwloc_const_bitmap_t bitmap);
+
+/// hwloc's API that this was compiled for, and that of the library in use: "2.8.0". hwloc tells no release at
+/// run time; releases 2.8 and 2.9 both have the API 2.8.0.
+std::string hwloc_api_built();
+std::string hwloc_api_running();
 
 }  // namespace dtrain::topology
