@@ -255,7 +255,7 @@ def test_damaged_checkpoint_is_refused(native, tmp_path):
 
 
 def test_a_training_that_explodes_says_so(native, tmp_path):
-    job = write_job(tmp_path, epochs=5, optimizer="sgd", **{'"sgd"': '"sgd"\nlearning_rate = 1e38'})
+    job = write_job(tmp_path, epochs=5, optimizer="sgd", **{'"sgd"': '"sgd"\nlearning_rate = 1e29'})
     result = mpirun(2, [native, job], tmp_path)
     assert result.returncode == 1
     assert len(complaints(result)) == 1

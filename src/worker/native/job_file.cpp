@@ -28,8 +28,7 @@ struct Range {
     double below;
     const char* allowed;
 };
-constexpr Range positive{std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity(),
-                         "a number above 0"};
+constexpr Range positive{1e-30, 1e30, "a number above 0 and below 1e30"};
 constexpr Range fraction{0, 1, "a number from 0 to below 1"};
 
 /// One table of the job file. Every reading function takes the key's default, and complains with file, line,

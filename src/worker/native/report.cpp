@@ -49,13 +49,14 @@ std::string table_row(const EpochReport& report) {
         static_cast<double>(report.train.samples) / report.train_seconds, report.total_seconds);
 }
 
-std::string next_steps(const std::string& command, const std::string& job_file, std::int64_t epochs) {
+std::string next_steps(const std::string& command, const std::filesystem::path& job_file,
+                       std::int64_t epochs) {
     return fmt::format(
-        "Try next:\n"
-        "  mpirun -np 4 --oversubscribe {0}        # the same on 4 ranks\n"
-        "  mpirun -np 2 {0} --resume --epochs {2}  # go on from the checkpoint\n"
-        "  cp {1} my.toml                          # a job of your own; then: mpirun -np 2 {0} my.toml\n",
-        command, job_file, epochs);
+        "try next\n"
+        "  4 ranks            mpirun --oversubscribe -np 4 {0}\n"
+        "  train on           mpirun -np 2 {0} --resume --epochs {2}\n"
+        "  a job of your own  cp {1}/digits.* . && mpirun -np 2 {0} digits.toml\n",
+        command, job_file.parent_path().string(), epochs);
 }
 
 }  // namespace dtrain::native

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -25,7 +26,10 @@ std::string table_head();
 /// A line below table_head(), in its columns.
 std::string table_row(const EpochReport& report);
 
-/// What to try next after the built-in job. @param command how the program was called
-std::string next_steps(const std::string& command, const std::string& job_file, std::int64_t epochs);
+/// What to try next after the built-in job.
+/// @param command how the program was called
+/// @param epochs more than the job had
+std::string next_steps(const std::string& command, const std::filesystem::path& job_file,
+                       std::int64_t epochs);
 
 }  // namespace dtrain::native

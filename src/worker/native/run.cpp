@@ -99,6 +99,14 @@ struct Input {
     std::filesystem::path resume_from;  ///< empty: from the beginning
 };
 
+/// A path as somebody would type it in the current folder.
+std::string from_here(const std::filesystem::path& path) {
+    if (path.is_relative()) return path.string();
+    std::error_code failed;
+    const auto relative = std::filesystem::proximate(path, failed);
+    return failed || relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
+}
+
 std::filesystem::path built_in_job() {
     return (this_executable().parent_path() / "../../share/dtrain/examples/digits.toml").lexically_normal();
 }
@@ -153,7 +161,7 @@ void train(const Options& options, const Communicator& world, const std::string&
     if (options.resume)
         console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", input.resume_from.string(),
                                   trainer.epochs_done(), trainer.steps_done()));
-    console.print("\n" + table_head());
+    console.print(fmt::format("\n{}", table_head()));
 
     std::optional<Metrics> test;
     std::optional<std::filesystem::path> saved;
@@ -179,7 +187,8 @@ void train(const Options& options, const Communicator& world, const std::string&
                               world.size(), world.size() == 1 ? "" : "s"));
     if (saved) console.print(fmt::format("checkpoint    {}\n", saved->string()));
     if (!options.job)
-        console.print("\n" + next_steps(command, built_in_job().string(), 2 * job.train.epochs));
+        console.print(fmt::format(
+            "\n{}", next_steps(from_here(command), from_here(built_in_job()), 2 * job.train.epochs)));
 }
 
 }  // namespace
