@@ -1,0 +1,276 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/env_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace dtrain {
+namespace {
+
+/// A row without its group, which the table around it gives.
+struct Row {
+    std::string_view name;
+    EnvUse use;
+    std::string_view otherwise;
+    std::string_view meaning;
+};
+
+constexpr auto read = EnvUse::read;
+constexpr auto written = EnvUse::written;
+constexpr auto both = EnvUse::both;
+
+// clang-format off
+constexpr std::array dtrain_rows{
+    Row{"DTRAIN_RANK", read, "from the MPI launcher", "Rank of this process, for launchers that set no variables of their own."},
+    Row{"DTRAIN_SIZE", read, "with DTRAIN_RANK", "Number of ranks in the job."},
+    Row{"DTRAIN_LOCAL_RANK", read, "with DTRAIN_RANK", "Rank among those of this node."},
+    Row{"DTRAIN_LOCAL_SIZE", read, "with DTRAIN_RANK", "Number of ranks on this node."},
+    Row{"DTRAIN_JOB_ID", both, "the launcher's or scheduler's job id", "Name of the job, equal on all of its ranks and different between jobs; first ports come from it."},
+    Row{"DTRAIN_JOB_TOKEN", both, "made by dtrain-launch", "Random mark that every process of the job inherits, so that those which escape can be found; programs keep it."},
+    Row{"DTRAIN_HOSTS", both, "from the scheduler", "Host names in node order, comma-separated, each with :RANKS where nodes run unequally many."},
+    Row{"DTRAIN_EVENTS", both, "0", "1: dtrain-worker reports events on stderr as lines for dtrain-launch instead of as sentences."},
+    Row{"DTRAIN_CPUS", both, "placed by dtrain-worker", "CPUs of each local rank, as lists such as 0-3,8, separated by semicolons."},
+    Row{"DTRAIN_NUMA", both, "placed by dtrain-worker", "NUMA nodes of each local rank's memory, separated by semicolons."},
+    Row{"DTRAIN_GPUS", both, "placed by dtrain-worker", "GPUs of each local rank as positions in the visible list, separated by semicolons."},
+    Row{"DTRAIN_THREADS", both, "the rank's CPUs", "Threads of each local rank, separated by semicolons."},
+    Row{"DTRAIN_ADAPTER", both, "placed by dtrain-worker", "Network adapter nearest to each local rank, separated by semicolons."},
+    Row{"DTRAIN_VISIBLE", both, "the selected GPUs", "GPUs that the programs of a node shall see; becomes their CUDA_VISIBLE_DEVICES."},
+    Row{"DTRAIN_BIND", both, "apply", "apply: ranks are bound to their CPUs and memory; none: they are only told about them."},
+    Row{"DTRAIN_ENDPOINTS", both, "hosts and ports from the job id", "host:port of every rank, comma-separated in rank order."},
+    Row{"DTRAIN_MASTER", both, "after the ports of node 0", "host:port for PADDLE_MASTER."},
+    Row{"DTRAIN_TORCH_MASTER", both, "after DTRAIN_MASTER", "host:port for MASTER_ADDR and MASTER_PORT."},
+    Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},
+    Row{"DTRAIN_SHARED", both, "placed by dtrain-worker", "1 for each local rank that shares its CPUs with others, else 0, separated by semicolons."},
+    Row{"DTRAIN_GLOO_FS_PATH", both, "/tmp/dtrain-gloo.<user>.<job>", "Folder of the job for PADDLE_GLOO_FS_PATH."},
+    Row{"DTRAIN_RANK_CPUS", written, "always", "CPUs that the program's rank was given, bound to them or not."},
+    Row{"DTRAIN_RANK_ADAPTER", written, "only with an adapter", "Network adapter nearest to the program's rank."},
+    Row{"DTRAIN_POD_NAME", read, "six letters made of job and node", "Name of this node's group of ranks, for POD_NAME."},
+    Row{"DTRAIN_GRACE", read, "10", "Seconds between SIGTERM and SIGKILL when programs are stopped."},
+};
+
+constexpr std::array open_mpi_rows{
+    Row{"OMPI_COMM_WORLD_RANK", read, "not under mpirun", "Rank of this process."},
+    Row{"OMPI_COMM_WORLD_SIZE", read, "not under mpirun", "Number of ranks."},
+    Row{"OMPI_COMM_WORLD_LOCAL_RANK", read, "not under mpirun", "Rank among those of this job on this node."},
+    Row{"OMPI_COMM_WORLD_LOCAL_SIZE", read, "not under mpirun", "Number of ranks of this job on this node."},
+    Row{"OMPI_ALLOW_RUN_AS_ROOT", written, "1 when dtrain-launch runs as root", "Open MPI refuses root without it."},
+    Row{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", written, "1 when dtrain-launch runs as root", "The second half of the same."},
+    Row{"PMIX_NAMESPACE", read, "OMPI_MCA_ess_base_jobid", "Name of the job."},
+    Row{"PMIX_HOSTNAME", read, "unknown", "Name that mpirun has for this node."},
+    Row{"OMPI_MCA_ess_base_jobid", read, "no job id", "Name of the job in Open MPI 4.1."},
+    Row{"OMPI_MCA_orte_num_nodes", read, "unknown", "Nodes of the allocation in Open MPI 4.1, more than which the job cannot have."},
+    Row{"OMPI_MCA_mpi_yield_when_idle", both, "1 with more ranks than cores", "Waiting ranks give their core to others."},
+};
+
+constexpr std::array hydra_rows{
+    Row{"PMI_RANK", read, "not under mpiexec", "Rank of this process."},
+    Row{"PMI_SIZE", read, "not under mpiexec", "Number of ranks."},
+    Row{"MPI_LOCALRANKID", read, "not under mpiexec.hydra", "Rank on this node (MPICH, Intel MPI)."},
+    Row{"MPI_LOCALNRANKS", read, "not under mpiexec.hydra", "Number of ranks on this node (MPICH, Intel MPI)."},
+    Row{"PMI_LOCAL_RANK", read, "not under Cray PMI", "Rank on this node (Cray)."},
+    Row{"PMI_LOCAL_SIZE", read, "not under Cray PMI", "Number of ranks on this node (Cray)."},
+    Row{"PMI_HOSTNAME", read, "unknown", "Name that mpiexec.hydra has for this node (MPICH 4.1 and later)."},
+    Row{"MPIR_CVAR_CH3_INTERFACE_HOSTNAME", read, "unknown", "The same in MPICH up to 4.0."},
+};
+
+constexpr std::array slurm_rows{
+    Row{"SLURM_STEP_ID", read, "not started by srun", "Number of the step; only a process that has one is a rank of srun."},
+    Row{"SLURM_PROCID", read, "not started by srun", "Rank of this process; the shell of a batch script has it too."},
+    Row{"SLURM_LOCALID", read, "required with SLURM_PROCID", "Rank on this node."},
+    Row{"SLURM_NODEID", read, "required with SLURM_PROCID", "Number of this node in the step."},
+    Row{"SLURM_STEP_NUM_TASKS", read, "SLURM_NTASKS", "Number of ranks in the step."},
+    Row{"SLURM_NTASKS", read, "required with SLURM_PROCID", "Number of ranks."},
+    Row{"SLURM_STEP_NUM_NODES", read, "SLURM_NNODES", "Number of nodes in the step."},
+    Row{"SLURM_NNODES", read, "required with SLURM_PROCID", "Number of nodes."},
+    Row{"SLURM_STEP_TASKS_PER_NODE", read, "SLURM_TASKS_PER_NODE", "Ranks of each node, such as 2(x3),1."},
+    Row{"SLURM_TASKS_PER_NODE", read, "required with SLURM_PROCID", "Ranks of each node."},
+    Row{"SLURM_DISTRIBUTION", read, "block", "How srun deals ranks to nodes."},
+    Row{"SLURM_STEP_NODELIST", read, "SLURM_JOB_NODELIST", "Nodes of the step, such as n[01-03,7]."},
+    Row{"SLURM_JOB_NODELIST", read, "no scheduler", "Nodes of the job; also names the hosts of ranks that mpirun or mpiexec started there."},
+    Row{"SLURM_JOB_CPUS_PER_NODE", read, "equally many ranks per node", "CPUs of each node of the job, which are mpirun's slots."},
+    Row{"SLURM_JOB_ID", read, "no scheduler", "Number of the job."},
+};
+
+constexpr std::array pals_rows{
+    Row{"PALS_RANKID", read, "not under PALS", "Rank of this process (Cray's mpiexec)."},
+    Row{"PALS_LOCAL_RANKID", read, "PMI_LOCAL_RANK", "Rank on this node."},
+    Row{"PALS_LOCAL_SIZE", read, "PMI_LOCAL_SIZE", "Number of ranks on this node."},
+    Row{"PALS_NODEID", read, "from ranks and sizes", "Number of this node."},
+    Row{"PALS_APID", read, "required with PALS_RANKID", "Name of the job."},
+};
+
+constexpr std::array scheduler_rows{
+    Row{"PBS_NODEFILE", read, "no PBS job", "File that names the job's nodes, a line for each MPI slot."},
+    Row{"PBS_JOBID", read, "no PBS job", "Name of the job, for launchers that set none."},
+    Row{"LSB_JOBID", read, "no LSF job", "Number of the job, for launchers that set none."},
+    Row{"COBALT_JOBID", read, "no Cobalt job", "Number of the job, for launchers that set none."},
+    Row{"FLUX_JOB_ID", read, "no Flux job", "Name of the job, for launchers that set none."},
+};
+
+constexpr std::array paddle_rows{
+    Row{"PADDLE_TRAINER_ID", both, "the rank", "Rank for the program; from PaddleCloud, the number of the node."},
+    Row{"PADDLE_TRAINERS_NUM", both, "the number of ranks", "Number of ranks for the program; from PaddleCloud, other than 1 when there are several trainers."},
+    Row{"PADDLE_CURRENT_ENDPOINT", written, "from DTRAIN_ENDPOINTS", "host:port of this rank."},
+    Row{"PADDLE_TRAINER_ENDPOINTS", written, "from DTRAIN_ENDPOINTS", "host:port of every rank; left out from 120 KiB on, which no program could be started with."},
+    Row{"PADDLE_RANK_IN_NODE", written, "the local rank", "Rank on this node."},
+    Row{"PADDLE_LOCAL_DEVICE_IDS", written, "empty on CPU", "Devices of this rank, comma-separated."},
+    Row{"PADDLE_WORLD_DEVICE_IDS", written, "left out when not known", "Devices of every rank: commas between ranks, colons between devices of one."},
+    Row{"FLAGS_selected_gpus", written, "absent on CPU", "This rank's GPUs as positions in CUDA_VISIBLE_DEVICES."},
+    Row{"FLAGS_selected_accelerators", written, "absent on CPU", "The same for any kind of device."},
+    Row{"PADDLE_DISTRI_BACKEND", written, "nccl with GPUs, else gloo", "Communication library that Paddle shall use."},
+    Row{"PADDLE_WITH_GLOO", both, "0", "Whether Paddle sets up Gloo besides; the user's value is kept."},
+    Row{"PADDLE_GLOO_RENDEZVOUS", written, "3", "How Gloo's ranks meet: 3 is over HTTP."},
+    Row{"PADDLE_GLOO_FS_PATH", written, "a folder of the job", "Folder for Gloo's meeting over files."},
+    Row{"PADDLE_MASTER", written, "from DTRAIN_MASTER", "host:port of the store that rank 0 opens."},
+    Row{"PADDLE_GLOBAL_SIZE", written, "the number of ranks", "Number of ranks."},
+    Row{"PADDLE_GLOBAL_RANK", written, "the rank", "Rank of this process."},
+    Row{"PADDLE_LOCAL_SIZE", written, "the ranks of this node", "Number of ranks on this node."},
+    Row{"PADDLE_LOCAL_RANK", written, "the local rank", "Rank on this node."},
+    Row{"PADDLE_NNODES", written, "the number of nodes", "Number of nodes."},
+    Row{"PADDLE_AUTO_CLUSTER", both, "0", "Paddle 3's automatic cluster description; the user's value is kept."},
+    Row{"PADDLE_LOG_DIR", written, "absolute log folder", "Folder of the logs."},
+    Row{"PADDLE_BACKUP_ENV_PATH", written, "left out without such a file", "JSON file with the variables that are too long for the environment."},
+    Row{"POD_NAME", written, "from DTRAIN_POD_NAME", "Name of this node's group of ranks."},
+    Row{"FLAGS_START_PORT", read, "from the job id", "First port of the ranks on each node."},
+};
+
+constexpr std::array paddle_cloud_rows{
+    Row{"PADDLE_TRAINERS", read, "not on PaddleCloud", "Addresses of the nodes, in node order."},
+    Row{"POD_IP", read, "not on PaddleCloud", "Address of this node."},
+    Row{"TRAINER_PORTS_NUM", read, "not on PaddleCloud", "Ports that each node has for ranks."},
+    Row{"PADDLE_PORT", read, "6170 on PaddleCloud", "First of those ports."},
+    Row{"DISTRIBUTED_TRAINER_ENDPOINTS", read, "nodes and ports", "host:port for every port of every node."},
+};
+
+constexpr std::array torch_rows{
+    Row{"RANK", written, "the rank", "Rank of this process."},
+    Row{"WORLD_SIZE", written, "the number of ranks", "Number of ranks."},
+    Row{"LOCAL_RANK", written, "the local rank", "Rank on this node."},
+    Row{"LOCAL_WORLD_SIZE", written, "the ranks of this node", "Number of ranks on this node."},
+    Row{"GROUP_RANK", written, "the node's number", "Number of this node."},
+    Row{"MASTER_ADDR", written, "the first host", "Host of rank 0's store."},
+    Row{"MASTER_PORT", written, "from DTRAIN_TORCH_MASTER", "Port of rank 0's store."},
+};
+
+constexpr std::array cuda_rows{
+    Row{"CUDA_VISIBLE_DEVICES", both, "all GPUs", "GPUs that may be used: numbers, GPU- or MIG- names, or empty for none; programs see exactly the selected ones."},
+    Row{"CUDA_DEVICE_ORDER", written, "PCI_BUS_ID with GPUs", "Makes the numbers mean the order of PCI addresses, as the topology has it."},
+};
+
+constexpr std::array system_rows{
+    Row{"OMP_NUM_THREADS", both, "the rank's CPUs", "Threads of OpenMP and of the libraries that follow it; the user's value is kept."},
+    Row{"HWLOC_XMLFILE", read, "this machine", "Topology file of another machine to plan for; masks are then computed and not applied."},
+    Row{"HWLOC_COMPONENTS", both, "hwloc's own", "Which of hwloc's back ends look for devices."},
+    Row{"PATH", read, "required", "Where programs are looked up."},
+    Row{"HOME", read, "the user's home folder", "Where mpirun's daemons find their settings."},
+    Row{"http_proxy", written, "removed", "Not handed on to programs: it breaks connections between ranks."},
+    Row{"https_proxy", written, "removed", "Not handed on to programs, as http_proxy."},
+    Row{"HTTP_PROXY", written, "removed", "Not handed on to programs, as http_proxy."},
+    Row{"HTTPS_PROXY", written, "removed", "Not handed on to programs, as http_proxy."},
+};
+// clang-format on
+
+constexpr std::size_t row_count = dtrain_rows.size() + open_mpi_rows.size() + hydra_rows.size() +
+                                  slurm_rows.size() + pals_rows.size() + scheduler_rows.size() +
+                                  paddle_rows.size() + paddle_cloud_rows.size() + torch_rows.size() +
+                                  cuda_rows.size() + system_rows.size();
+
+constexpr auto table = [] {
+    std::array<EnvVariable, row_count> out{};
+    std::size_t next = 0;
+    const auto add = [&](EnvGroup group, const auto& rows) {
+        for (const Row& row : rows) out[next++] = {row.name, row.use, group, row.otherwise, row.meaning};
+    };
+    add(EnvGroup::dtrain, dtrain_rows);
+    add(EnvGroup::open_mpi, open_mpi_rows);
+    add(EnvGroup::hydra, hydra_rows);
+    add(EnvGroup::slurm, slurm_rows);
+    add(EnvGroup::pals, pals_rows);
+    add(EnvGroup::scheduler, scheduler_rows);
+    add(EnvGroup::paddle, paddle_rows);
+    add(EnvGroup::paddle_cloud, paddle_cloud_rows);
+    add(EnvGroup::torch, torch_rows);
+    add(EnvGroup::cuda, cuda_rows);
+    add(EnvGroup::system, system_rows);
+    return out;
+}();
+
+}  // namespace
+
+std::span<const EnvVariable> env_table() {
+    return table;
+}
+
+const EnvVariable* find_env_variable(std::string_view name) {
+    const auto found =
+        std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
+    return found == table.end() ? nullptr : &*found;
+}
+
+std::string_view to_string(EnvUse use) {
+    switch (use) {
+        case EnvUse::read:
+            return "read";
+        case EnvUse::written:
+            return "written";
+        case EnvUse::both:
+            return "read, written";
+    }
+    return "";
+}
+
+std::string_view title_of(EnvGroup group) {
+    switch (group) {
+        case EnvGroup::dtrain:
+            return "dtrain's own";
+        case EnvGroup::open_mpi:
+            return "Open MPI 4.1 and 5";
+        case EnvGroup::hydra:
+            return "hydra and PMI (MPICH, Intel MPI, Cray)";
+        case EnvGroup::slurm:
+            return "Slurm";
+        case EnvGroup::pals:
+            return "PALS (Cray)";
+        case EnvGroup::scheduler:
+            return "PBS and other schedulers";
+        case EnvGroup::paddle:
+            return "Paddle";
+        case EnvGroup::paddle_cloud:
+            return "PaddleCloud";
+        case EnvGroup::torch:
+            return "PyTorch";
+        case EnvGroup::cuda:
+            return "CUDA";
+        case EnvGroup::system:
+            return "System and libraries";
+    }
+    return "";
+}
+
+std::string env_table_markdown() {
+    std::string out =
+        "<!-- Generated from src/base/env_table.cpp: ninja update-docs -->\n"
+        "# Environment variables\n\n"
+        "What dtrain reads from its surroundings and what it tells the programs it starts. *read*: taken "
+        "from the\n"
+        "environment; *written*: set (or removed) for the program. The default says what holds when a "
+        "variable that\n"
+        "is read is not set, or where a written value comes from. Variables of the MPI launcher and the "
+        "scheduler are\n"
+        "handed on to programs unchanged; dtrain's own are not, except DTRAIN_JOB_TOKEN.\n";
+    const EnvVariable* before = nullptr;
+    for (const auto& entry : table) {
+        if (before == nullptr || before->group != entry.group)
+            out += fmt::format("\n## {}\n\n| variable | use | default | meaning |\n|---|---|---|---|\n",
+                               title_of(entry.group));
+        out += fmt::format("| `{}` | {} | {} | {} |\n", entry.name, to_string(entry.use), entry.otherwise,
+                           entry.meaning);
+        before = &entry;
+    }
+    return out;
+}
+
+}  // namespace dtrain

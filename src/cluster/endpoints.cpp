@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include <dtrain/cluster.hpp>
+#include <dtrain/error.hpp>
+
+namespace dtrain::cluster {
+namespace {
+
+constexpr int lowest_port = 10000;
+constexpr int port_count = 20000;
+
+/// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/): the ranks compute it on different machines, where
+/// std::hash may differ.
+std::uint64_t fnv1a(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const char c : text) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3;
+    }
+    return hash;
+}
+
+std::string endpoint(const std::string& host, int port) {
+    if (port < 1 || port > 65535)
+        throw UsageError(
+            fmt::format("port {} on {} is not in 1..65535; choose a lower first port", port, host));
+    const bool bare_ipv6 = host.find(':') != std::string::npos && host.front() != '[';
+    return bare_ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+}  // namespace
+
+int base_port(std::string_view job_id, int count) {
+    if (count < 0 || count > port_count / 2)
+        throw UsageError(fmt::format("{} ports on a node are not in 0..{}; start fewer ranks on a node",
+                                     count, port_count / 2));
+    const std::uint64_t hash = fnv1a(job_id);
+    // The upper half has mixed the last characters best, and those tell one job number from the next.
+    return lowest_port +
+           static_cast<int>((hash ^ (hash >> 32)) % static_cast<std::uint64_t>(port_count - count));
+}
+
+Endpoints consecutive_endpoints(const std::vector<std::string>& hosts, const std::vector<int>& ranks_of_node,
+                                int first_port) {
+    if (hosts.empty() || hosts.size() != ranks_of_node.size())
+        throw UsageError(fmt::format("{} hosts with {} numbers of ranks; name every node of the job once",
+                                     hosts.size(), ranks_of_node.size()));
+    Endpoints out;
+    for (std::size_t node = 0; node < hosts.size(); ++node)
+        for (int local = 0; local < ranks_of_node[node]; ++local)
+            out.trainers.push_back(endpoint(hosts[node], first_port + local));
+    const int after_ranks = first_port + ranks_of_node.front();
+    out.paddle_master = endpoint(hosts.front(), after_ranks);
+    out.master_addr = hosts.front();
+    out.master_port = after_ranks + 1;
+    // Checks the port; torch takes address and port apart.
+    endpoint(out.master_addr, out.master_port);
+    return out;
+}
+
+}  // namespace dtrain::cluster

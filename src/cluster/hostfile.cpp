@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cctype>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <dtrain/cluster.hpp>
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain::cluster {
+namespace {
+
+constexpr int most_slots = 1'000'000;
+
+[[noreturn]] void fail(std::size_t number, std::string_view line, std::string_view why) {
+    throw UsageError(
+        fmt::format("hostfile line {} '{}': {}; write HOST, HOST slots=N or HOST:N", number, line, why));
+}
+
+/// The words of a line; an '=' belongs to the words on both sides, so "slots = 2" is one.
+std::vector<std::string> words_of(std::string_view line) {
+    std::vector<std::string> words;
+    bool glue = false;
+    bool in_word = false;
+    for (const char c : line) {
+        if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+            in_word = false;
+            continue;
+        }
+        if (!in_word && !glue && !(c == '=' && !words.empty())) words.emplace_back();
+        words.back() += c;
+        in_word = true;
+        glue = c == '=';
+    }
+    return words;
+}
+
+bool is_host_character(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("._-:@[]%").find(c) != std::string::npos;
+}
+
+int slots_of(std::size_t number, std::string_view line, std::string_view text) {
+    const auto slots = parse_int(text);
+    if (!slots || *slots < 1 || *slots > most_slots)
+        fail(number, line, fmt::format("'{}' is no number of slots in 1..{}", text, most_slots));
+    return *slots;
+}
+
+HostSlots parse_line(std::size_t number, std::string_view line) {
+    const auto words = words_of(line);
+    HostSlots out{words.front(), 1};
+    const auto colon = out.host.rfind(':');
+    // Several colons without brackets are an IPv6 address, not a count.
+    if (colon != std::string::npos && colon != 0 &&
+        (out.host.find(':') == colon || out.host[colon - 1] == ']')) {
+        out.slots = slots_of(number, line, std::string_view(out.host).substr(colon + 1));
+        out.host.resize(colon);
+    }
+    for (const char c : out.host)
+        if (!is_host_character(c)) fail(number, line, fmt::format("'{}' is no host name", out.host));
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const auto equals = words[i].find('=');
+        const auto key = words[i].substr(0, equals);
+        if (equals == std::string::npos || (key != "slots" && key != "max_slots" && key != "max-slots"))
+            fail(number, line, fmt::format("'{}' is not known", words[i]));
+        const int value = slots_of(number, line, std::string_view(words[i]).substr(equals + 1));
+        if (key == "slots") out.slots = value;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<HostSlots> parse_hostfile(std::string_view text) {
+    std::vector<HostSlots> out;
+    std::map<std::string, std::size_t> position;
+    std::size_t number = 0;
+    for (const auto& raw : split(text, '\n')) {
+        ++number;
+        const auto line = trimmed(std::string_view(raw).substr(0, raw.find('#')));
+        if (line.empty()) continue;
+        const auto entry = parse_line(number, line);
+        const auto [found, is_new] = position.try_emplace(entry.host, out.size());
+        if (is_new) {
+            out.push_back(entry);
+        } else {
+            int& slots = out[found->second].slots;
+            if (slots > most_slots - entry.slots)
+                fail(number, line, fmt::format("{} has over {} slots", entry.host, most_slots));
+            slots += entry.slots;
+        }
+    }
+    return out;
+}
+
+std::string format_hostfile(const std::vector<HostSlots>& hosts) {
+    std::string out;
+    for (const auto& host : hosts) out += fmt::format("{} slots={}\n", host.host, host.slots);
+    return out;
+}
+
+}  // namespace dtrain::cluster

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/cluster.hpp>
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+#include "cluster/contracts.hpp"
+
+namespace dtrain::cluster {
+namespace {
+
+Identity read_first_contract(const Environment& environment, const ProcessIds& processes) {
+    if (auto found = read_dtrain(environment)) return *found;
+    if (auto found = read_open_mpi(environment)) return *found;
+    if (auto found = read_hydra(environment, processes)) return *found;
+    if (auto found = read_slurm(environment)) return *found;
+    if (auto found = read_pals(environment)) return *found;
+    if (auto found = read_bare_pmi(environment, processes)) return *found;
+    Identity alone;
+    alone.job_id = fmt::format("local-{}", processes.process);
+    alone.ranks_of_node = {1};
+    return alone;
+}
+
+/// "a,b" or "a:2,b:2", the number being the ranks on that host; slots 0 where there is none.
+std::vector<HostSlots> parse_dtrain_hosts(const std::string& text) {
+    std::vector<HostSlots> out;
+    for (const auto& part : split(text, ',')) {
+        HostSlots host{std::string(trimmed(part)), 0};
+        const auto colon = host.host.rfind(':');
+        // An IPv6 address without brackets has several colons and no count.
+        const bool counted = colon != std::string::npos && colon != 0 &&
+                             (host.host.find(':') == colon || host.host[colon - 1] == ']');
+        if (counted) {
+            const auto slots = parse_int(std::string_view(host.host).substr(colon + 1));
+            if (!slots || *slots < 1)
+                throw UsageError(fmt::format(
+                    "DTRAIN_HOSTS={}: '{}' must be HOST or HOST:RANKS; correct or unset it", text, part));
+            host.host.resize(colon);
+            host.slots = *slots;
+        }
+        if (host.host.empty())
+            throw UsageError(
+                fmt::format("DTRAIN_HOSTS={} has an empty host name; correct or unset it", text));
+        out.push_back(std::move(host));
+    }
+    return out;
+}
+
+/// This node by the name that the launcher has for it, where it tells one.
+std::string own_host(const Environment& environment) {
+    for (const char* name : {"PMIX_HOSTNAME", "PMI_HOSTNAME", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME"})
+        if (auto host = environment.get(name)) return *host;
+    return {};
+}
+
+/// The ranks of each node when `size` ranks fill the slots in order; empty when the slots do not suffice.
+std::vector<int> fill_in_order(const std::vector<HostSlots>& nodes, int size) {
+    std::vector<int> counts;
+    for (const auto& node : nodes) {
+        if (size == 0) break;
+        counts.push_back(std::min(node.slots, size));
+        size -= counts.back();
+    }
+    if (size != 0) counts.clear();
+    return counts;
+}
+
+/// The node that has this rank when nodes run these many ranks each, or nothing when the local rank and size
+/// say otherwise.
+std::optional<int> node_of(const Identity& identity, const std::vector<int>& ranks_of_node) {
+    int first = 0;
+    for (std::size_t node = 0; node < ranks_of_node.size(); ++node) {
+        if (identity.rank < first + ranks_of_node[node]) {
+            const bool agrees =
+                identity.rank - first == identity.local_rank && ranks_of_node[node] == identity.local_size;
+            return agrees ? std::optional<int>(static_cast<int>(node)) : std::nullopt;
+        }
+        first += ranks_of_node[node];
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+ProcessIds ProcessIds::of_this_process() {
+    return {getpid(), getppid()};
+}
+
+std::string to_string(Launcher launcher) {
+    switch (launcher) {
+        case Launcher::none:
+            return "none";
+        case Launcher::open_mpi:
+            return "Open MPI";
+        case Launcher::hydra:
+            return "MPICH/Intel MPI (hydra)";
+        case Launcher::slurm:
+            return "Slurm";
+        case Launcher::pals:
+            return "PALS (Cray)";
+        case Launcher::dtrain:
+            return "dtrain";
+    }
+    return "unknown";
+}
+
+Identity with_hosts(Identity identity, const std::vector<HostSlots>& nodes, std::string_view own_host) {
+    auto counts = fill_in_order(nodes, identity.size);
+    auto node = node_of(identity, counts);
+    if (!node && !identity.ranks_of_node.empty() &&
+        nodes.size() == static_cast<std::size_t>(identity.nodes)) {
+        counts = identity.ranks_of_node;
+        node = identity.node_rank;
+    }
+    if (!node) return identity;
+
+    const auto own =
+        std::find_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n.host == own_host; });
+    if (own != nodes.end() && own - nodes.begin() != *node) return identity;
+
+    identity.node_rank = *node;
+    identity.nodes = static_cast<int>(counts.size());
+    identity.ranks_of_node = std::move(counts);
+    identity.hosts.clear();
+    for (int i = 0; i < identity.nodes; ++i)
+        identity.hosts.push_back(nodes[static_cast<std::size_t>(i)].host);
+    return identity;
+}
+
+Identity identify(const Environment& environment, const ProcessIds& processes) {
+    Identity identity = read_first_contract(environment, processes);
+    if (const auto id = environment.get("DTRAIN_JOB_ID"); id && !id->empty()) identity.job_id = *id;
+
+    if (const auto hosts = environment.get("DTRAIN_HOSTS"); hosts && !hosts->empty()) {
+        const auto nodes = parse_dtrain_hosts(*hosts);
+        identity.hosts.clear();
+        identity = with_hosts(std::move(identity), nodes);
+        if (identity.hosts.empty())
+            throw UsageError(fmt::format(
+                "DTRAIN_HOSTS={} does not fit rank {} of {}, local rank {} of {}, as {} tells; start "
+                "the job through dtrain-launch again or unset it",
+                *hosts, identity.rank, identity.size, identity.local_rank, identity.local_size,
+                to_string(identity.launcher)));
+    } else if (identity.hosts.empty() && identity.launcher != Launcher::none) {
+        // Without a launcher this may be the shell of salloc on a login node, which is none of the job's
+        // nodes.
+        identity = with_hosts(std::move(identity), slurm_job_nodes(environment), own_host(environment));
+    }
+    return identity;
+}
+
+}  // namespace dtrain::cluster

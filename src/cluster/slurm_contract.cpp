@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+#include "cluster/contracts.hpp"
+
+namespace dtrain::cluster {
+namespace {
+
+/// Whether srun started this process. The shell of a batch script has SLURM_PROCID=0 and SLURM_NTASKS=<all>
+/// too, but no SLURM_STEP_ID; a command typed there is a job of its own, not rank 0 of many that never come.
+/// Numbers from 0xfffffff0 on are Slurm's names for steps that are no srun: batch script, interactive shell
+/// of salloc.
+bool is_task_of_step(const Environment& environment) {
+    constexpr std::uint32_t first_special_step = 0xfffffff0;
+    const auto step = parse_int<std::uint32_t>(environment.get_or("SLURM_STEP_ID", ""));
+    return environment.has("SLURM_PROCID") && step && *step < first_special_step;
+}
+
+[[noreturn]] void throw_bad_counts(std::string_view name, std::string_view text) {
+    throw UsageError(
+        fmt::format("{}={} in the environment is no list of counts such as 2(x3),1; start the job through "
+                    "srun or unset it",
+                    name, text));
+}
+
+/// Slurm's counts by node: "2(x3),1" -> 2 2 2 1.
+std::vector<int> expand_counts(std::string_view name, std::string_view text) {
+    constexpr int most_nodes = 1'000'000;
+    std::vector<int> out;
+    for (const auto& part : split(text, ',')) {
+        const std::string_view item = trimmed(part);
+        const auto open = item.find("(x");
+        const auto count = parse_int(item.substr(0, open));
+        std::optional<int> times = 1;
+        if (open != std::string_view::npos)
+            times =
+                item.back() == ')' ? parse_int(item.substr(open + 2, item.size() - open - 3)) : std::nullopt;
+        if (!count || *count < 0 || !times || *times < 1 ||
+            *times > most_nodes - static_cast<int>(out.size()))
+            throw_bad_counts(name, text);
+        out.insert(out.end(), static_cast<std::size_t>(*times), *count);
+    }
+    return out;
+}
+
+/// The step's own variable, else the one that older Slurm versions set for the step.
+const char* step_or_job(const Environment& environment, const char* step, const char* job) {
+    return environment.has(step) ? step : job;
+}
+
+/// Ranks of each node if they are numbered node by node (srun's distribution "block"), else nothing. One rank
+/// a node comes out the same in every distribution, and srun then calls it "cyclic".
+std::vector<int> block_counts(const Environment& environment, const Identity& identity,
+                              std::vector<int> tasks) {
+    const auto distribution = environment.get_or("SLURM_DISTRIBUTION", "block");
+    const bool one_each = identity.size == identity.nodes;
+    const auto own = tasks.begin() + identity.node_rank;
+    const bool here = std::accumulate(tasks.begin(), own, 0) + identity.local_rank == identity.rank;
+    if (!here || (!distribution.starts_with("block") && !one_each)) tasks.clear();
+    return tasks;
+}
+
+}  // namespace
+
+std::optional<Identity> read_slurm(const Environment& environment) {
+    if (!is_task_of_step(environment)) return std::nullopt;
+    const char* size_name = step_or_job(environment, "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS");
+    const char* nodes_name = step_or_job(environment, "SLURM_STEP_NUM_NODES", "SLURM_NNODES");
+    const char* tasks_name = step_or_job(environment, "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE");
+    const char* hosts_name = step_or_job(environment, "SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST");
+
+    Identity out;
+    out.launcher = Launcher::slurm;
+    out.rank = contract_int(environment, "SLURM_PROCID", "SLURM_STEP_ID");
+    out.size = contract_int(environment, size_name, "SLURM_PROCID", 1);
+    out.local_rank = contract_int(environment, "SLURM_LOCALID", "SLURM_PROCID");
+    out.node_rank = contract_int(environment, "SLURM_NODEID", "SLURM_PROCID");
+    out.nodes = contract_int(environment, nodes_name, "SLURM_PROCID", 1);
+    require_below("SLURM_PROCID", out.rank, size_name, out.size);
+    require_below("SLURM_NODEID", out.node_rank, nodes_name, out.nodes);
+
+    const auto tasks_text = environment.get_or(tasks_name, "");
+    const auto tasks = expand_counts(tasks_name, tasks_text);
+    if (tasks.size() != static_cast<std::size_t>(out.nodes) ||
+        std::accumulate(tasks.begin(), tasks.end(), std::int64_t{0}) != out.size)
+        throw UsageError(
+            fmt::format("{}={} does not describe {}={} tasks on {}={} nodes; start the job through srun",
+                        tasks_name, tasks_text, size_name, out.size, nodes_name, out.nodes));
+    out.local_size = tasks[static_cast<std::size_t>(out.node_rank)];
+    require_below("SLURM_LOCALID", out.local_rank, tasks_name, out.local_size);
+    out.ranks_of_node = block_counts(environment, out, tasks);
+
+    if (environment.has(hosts_name)) {
+        auto hosts = expand_nodelist(environment.get_or(hosts_name, ""));
+        if (hosts.size() == static_cast<std::size_t>(out.nodes)) out.hosts = std::move(hosts);
+    }
+    out.job_id = fmt::format("{}.{}", environment.get_or("SLURM_JOB_ID", "0"),
+                             environment.get_or("SLURM_STEP_ID", "0"));
+    return out;
+}
+
+std::vector<HostSlots> slurm_job_nodes(const Environment& environment) {
+    const auto hosts = expand_nodelist(environment.get_or("SLURM_JOB_NODELIST", ""));
+    std::vector<HostSlots> out;
+    for (const auto& host : hosts) out.push_back({host, 0});
+    const auto cpus = environment.get_or("SLURM_JOB_CPUS_PER_NODE", "");
+    if (out.empty() || cpus.empty()) return out;
+    const auto slots = expand_counts("SLURM_JOB_CPUS_PER_NODE", cpus);
+    if (slots.size() == out.size())
+        for (std::size_t i = 0; i < out.size(); ++i) out[i].slots = slots[i];
+    return out;
+}
+
+}  // namespace dtrain::cluster
