@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <sched.h>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -43,8 +42,8 @@ CpuSet CpuSet::parse(std::string_view list) {
     for (const auto& part : split(list, ',')) {
         const auto dash = part.find('-');
         const auto first = parse_int(trimmed(std::string_view(part).substr(0, dash)));
-        const auto last = dash == std::string::npos ? first
-                                                    : parse_int(trimmed(std::string_view(part).substr(dash + 1)));
+        const auto last =
+            dash == std::string::npos ? first : parse_int(trimmed(std::string_view(part).substr(dash + 1)));
         if (!first || !last || *first < 0 || *last < *first || *last > highest_cpu)
             throw UsageError(fmt::format("\"{}\" is no list of processors; write it like 0-3,8", list));
         for (int cpu = *first; cpu <= *last; ++cpu) set.add(cpu);
@@ -53,12 +52,16 @@ CpuSet CpuSet::parse(std::string_view list) {
 }
 
 CpuSet CpuSet::of_this_thread() {
+    return of_process(0);
+}
+
+CpuSet CpuSet::of_process(int pid) {
     // The kernel refuses a mask that is shorter than its own: try larger ones.
     for (int cpus = 1024; cpus <= highest_cpu; cpus *= 4) {
         cpu_set_t* mask = CPU_ALLOC(cpus);
         const std::size_t size = CPU_ALLOC_SIZE(cpus);
         CPU_ZERO_S(size, mask);
-        const int failed = sched_getaffinity(0, size, mask);
+        const int failed = sched_getaffinity(pid, size, mask);
         const int error = errno;
         CpuSet set;
         for (int cpu = 0; failed == 0 && cpu < cpus; ++cpu)
@@ -95,9 +98,13 @@ std::vector<int> CpuSet::members() const {
     return out;
 }
 
-bool CpuSet::is_subset_of(const CpuSet& other) const { return (*this - other).empty(); }
+bool CpuSet::is_subset_of(const CpuSet& other) const {
+    return (*this - other).empty();
+}
 
-bool CpuSet::intersects(const CpuSet& other) const { return !(*this & other).empty(); }
+bool CpuSet::intersects(const CpuSet& other) const {
+    return !(*this & other).empty();
+}
 
 std::string CpuSet::to_string() const {
     std::string out;

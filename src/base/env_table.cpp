@@ -42,10 +42,13 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_ENDPOINTS", both, "hosts and ports from the job id", "host:port of every rank, comma-separated in rank order."},
     Row{"DTRAIN_MASTER", both, "after the ports of node 0", "host:port for PADDLE_MASTER."},
     Row{"DTRAIN_TORCH_MASTER", both, "after DTRAIN_MASTER", "host:port for MASTER_ADDR and MASTER_PORT."},
-    Row{"DTRAIN_LOG_DIR", both, "log", "Folder of workerlog.<rank> and endpoints.log."},
-    Row{"DTRAIN_POD_NAME", both, "six random letters", "Name of this node's group of ranks, for POD_NAME."},
-    Row{"DTRAIN_GRACE", both, "3", "Seconds between SIGTERM and SIGKILL when programs are stopped."},
-    Row{"DTRAIN_LAUNCH_TIME", both, "not reported", "When dtrain-launch started, for the times in its reports."},
+    Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},
+    Row{"DTRAIN_SHARED", both, "placed by dtrain-worker", "1 for each local rank that shares its CPUs with others, else 0, separated by semicolons."},
+    Row{"DTRAIN_GLOO_FS_PATH", both, "/tmp/dtrain-gloo.<user>.<job>", "Folder of the job for PADDLE_GLOO_FS_PATH."},
+    Row{"DTRAIN_RANK_CPUS", written, "always", "CPUs that the program's rank was given, bound to them or not."},
+    Row{"DTRAIN_RANK_ADAPTER", written, "only with an adapter", "Network adapter nearest to the program's rank."},
+    Row{"DTRAIN_POD_NAME", read, "six letters made of job and node", "Name of this node's group of ranks, for POD_NAME."},
+    Row{"DTRAIN_GRACE", read, "10", "Seconds between SIGTERM and SIGKILL when programs are stopped."},
 };
 
 constexpr std::array open_mpi_rows{
@@ -53,6 +56,8 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_COMM_WORLD_SIZE", read, "not under mpirun", "Number of ranks."},
     Row{"OMPI_COMM_WORLD_LOCAL_RANK", read, "not under mpirun", "Rank among those of this job on this node."},
     Row{"OMPI_COMM_WORLD_LOCAL_SIZE", read, "not under mpirun", "Number of ranks of this job on this node."},
+    Row{"OMPI_ALLOW_RUN_AS_ROOT", written, "1 when dtrain-launch runs as root", "Open MPI refuses root without it."},
+    Row{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", written, "1 when dtrain-launch runs as root", "The second half of the same."},
     Row{"PMIX_NAMESPACE", read, "OMPI_MCA_ess_base_jobid", "Name of the job."},
     Row{"PMIX_HOSTNAME", read, "unknown", "Name that mpirun has for this node."},
     Row{"OMPI_MCA_ess_base_jobid", read, "no job id", "Name of the job in Open MPI 4.1."},

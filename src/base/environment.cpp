@@ -32,15 +32,18 @@ std::string Environment::get_or(std::string_view name, std::string_view otherwis
     return get(name).value_or(std::string(otherwise));
 }
 
-bool Environment::has(std::string_view name) const { return variables_.contains(name); }
+bool Environment::has(std::string_view name) const {
+    return variables_.contains(name);
+}
 
 std::optional<int> Environment::get_int(std::string_view name, int least) const {
     const auto text = get(name);
     if (!text || trimmed(*text).empty()) return std::nullopt;
     const auto value = parse_int(trimmed(*text));
     if (!value || *value < least)
-        throw UsageError(fmt::format("{}={} in the environment is no whole number of at least {}; correct or unset it",
-                                     name, *text, least));
+        throw UsageError(
+            fmt::format("{}={} in the environment is no whole number of at least {}; correct or unset it",
+                        name, *text, least));
     return value;
 }
 

@@ -2,18 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/files.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
+#include <fcntl.h>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <unistd.h>
 
 namespace dtrain {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void fail(const std::string& what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
 
 void sync_path(const std::filesystem::path& path, int flags) {
     FileDescriptor fd(::open(path.c_str(), flags | O_CLOEXEC));
@@ -77,11 +78,14 @@ void replace_file(const std::filesystem::path& path, std::string_view content) {
 
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path) {
     sync_path(temporary, O_RDONLY);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("cannot rename " + temporary.string() + " to " + path.string());
+    if (::rename(temporary.c_str(), path.c_str()) != 0)
+        fail("cannot rename " + temporary.string() + " to " + path.string());
     const auto folder = path.parent_path();
     sync_path(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
 }
 
-std::filesystem::path this_executable() { return std::filesystem::read_symlink("/proc/self/exe"); }
+std::filesystem::path this_executable() {
+    return std::filesystem::read_symlink("/proc/self/exe");
+}
 
 }  // namespace dtrain

@@ -45,8 +45,8 @@ bool write_all(int fd, std::string_view bytes);
 /// The whole content, or nothing when the file cannot be read.
 std::optional<std::string> read_file(const std::filesystem::path& path);
 
-/// Puts `content` at `path` so that a reader, or a machine that loses power, sees the old file or the new one,
-/// never a part: temporary file beside it, fsync, rename, fsync of the folder.
+/// Puts `content` at `path` so that a reader, or a machine that loses power, sees the old file or the new
+/// one, never a part: temporary file beside it, fsync, rename, fsync of the folder.
 /// @throws std::system_error naming the path.
 void replace_file(const std::filesystem::path& path, std::string_view content);
 

@@ -27,7 +27,8 @@ class UpperLevel : public spdlog::custom_flag_formatter {
 }  // namespace
 
 void set_up_log(const std::string& program) {
-    auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_sink_st>());
+    auto logger =
+        std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_sink_st>());
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
     formatter->add_flag<UpperLevel>('*').set_pattern("%* %Y-%m-%d %H:%M:%S,%e %n] %v");
     logger->set_formatter(std::move(formatter));

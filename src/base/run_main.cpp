@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/run_main.hpp"
 
-#include <unistd.h>
-
 #include <exception>
+#include <unistd.h>
 
 #include <dtrain/error.hpp>
 

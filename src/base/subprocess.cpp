@@ -2,18 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/subprocess.hpp"
 
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <system_error>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -132,7 +131,8 @@ void Subprocess::send(int signal) const {
 
 std::optional<ExitStatus> Subprocess::poll() {
     int wait_status = 0;
-    if (!status_ && ::waitpid(pid_, &wait_status, WNOHANG) == pid_) status_ = ExitStatus::of_wait(wait_status);
+    if (!status_ && ::waitpid(pid_, &wait_status, WNOHANG) == pid_)
+        status_ = ExitStatus::of_wait(wait_status);
     return status_;
 }
 
@@ -159,12 +159,14 @@ Captured run_and_capture(const SpawnOptions& options, std::chrono::milliseconds 
             child.send(SIGKILL);
             break;
         }
-        if (::poll(streams.data(), streams.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) break;
+        if (::poll(streams.data(), streams.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
+            break;
         for (auto& stream : streams) {
             if (stream.fd < 0 || stream.revents == 0) continue;
             const auto got = ::read(stream.fd, buffer.data(), buffer.size());
             if (got > 0)
-                (stream.fd == child.stdout_fd() ? result.out : result.err).append(buffer.data(), static_cast<std::size_t>(got));
+                (stream.fd == child.stdout_fd() ? result.out : result.err)
+                    .append(buffer.data(), static_cast<std::size_t>(got));
             else if (got == 0 || errno != EINTR)
                 stream.fd = -1;
         }

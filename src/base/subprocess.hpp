@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include <dtrain/environment.hpp>
@@ -33,12 +32,12 @@ struct ExitStatus {
 std::string signal_name(int signal);
 
 struct SpawnOptions {
-    std::vector<std::string> argv;                 ///< argv[0] is looked up in the PATH of `environment`
+    std::vector<std::string> argv;  ///< argv[0] is looked up in the PATH of `environment`
     Environment environment = Environment::of_this_process();
-    bool pipe_output = true;                       ///< stdout and stderr through pipes; else inherited
+    bool pipe_output = true;  ///< stdout and stderr through pipes; else inherited
     bool stdin_from_null = true;
-    int parent_death_signal = 0;                   ///< sent to the child when this thread dies; 0: none
-    bool new_process_group = false;                ///< keeps the terminal's Ctrl-C away from the child
+    int parent_death_signal = 0;     ///< sent to the child when this thread dies; 0: none
+    bool new_process_group = false;  ///< keeps the terminal's Ctrl-C away from the child
 };
 
 /// A child process, executed from an argv list and never through a shell. Killed and reaped when it goes out

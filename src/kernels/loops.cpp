@@ -62,10 +62,26 @@ constexpr std::size_t lanes = 32;
     return z > 0.625F ? std::copysign(far, x) : near;
 }
 
+[[gnu::always_inline]] inline float rectified(float x) {
+    return x > 0.0F ? x : 0.0F;
+}
+
+[[gnu::always_inline]] inline float logistic(float x) {
+    return 1.0F / (1.0F + exponential(-x));
+}
+
+template <class Function>
+[[gnu::always_inline]] inline void with_bias(const float* bias, float* y, std::size_t rows,
+                                             std::size_t columns, Function function) {
+    for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t column = 0; column < columns; ++column)
+            y[row * columns + column] = function(y[row * columns + column] + bias[column]);
+}
+
 }  // namespace
 
 EACH_SET void relu(const float* x, float* y, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) y[i] = x[i] > 0.0F ? x[i] : 0.0F;
+    for (std::size_t i = 0; i < n; ++i) y[i] = rectified(x[i]);
 }
 
 EACH_SET void tanh(const float* x, float* y, std::size_t n) {
@@ -73,7 +89,7 @@ EACH_SET void tanh(const float* x, float* y, std::size_t n) {
 }
 
 EACH_SET void sigmoid(const float* x, float* y, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) y[i] = 1.0F / (1.0F + exponential(-x[i]));
+    for (std::size_t i = 0; i < n; ++i) y[i] = logistic(x[i]);
 }
 
 EACH_SET void relu_grad(const float* y, const float* dy, float* dx, std::size_t n) {
@@ -139,6 +155,26 @@ EACH_SET void column_sum(const float* x, float* out, std::size_t rows, std::size
     for (std::size_t column = first; column < columns; ++column) out[column] = 0.0F;
     for (std::size_t row = 0; row < rows; ++row)
         for (std::size_t column = first; column < columns; ++column) out[column] += x[row * columns + column];
+}
+
+EACH_SET void add_bias(const float* bias, float* y, std::size_t rows, std::size_t columns) {
+    with_bias(
+        bias, y, rows, columns, [](float x) __attribute__((always_inline)) { return x; });
+}
+
+EACH_SET void add_bias_relu(const float* bias, float* y, std::size_t rows, std::size_t columns) {
+    with_bias(
+        bias, y, rows, columns, [](float x) __attribute__((always_inline)) { return rectified(x); });
+}
+
+EACH_SET void add_bias_tanh(const float* bias, float* y, std::size_t rows, std::size_t columns) {
+    with_bias(
+        bias, y, rows, columns, [](float x) __attribute__((always_inline)) { return hyperbolic_tangent(x); });
+}
+
+EACH_SET void add_bias_sigmoid(const float* bias, float* y, std::size_t rows, std::size_t columns) {
+    with_bias(
+        bias, y, rows, columns, [](float x) __attribute__((always_inline)) { return logistic(x); });
 }
 
 EACH_SET void sgd(float* p, const float* g, std::size_t n, float rate) {

@@ -36,6 +36,12 @@ float max(const float* x, std::size_t n);
 /// out[j] = sum over i of x[i][j], for x of rows x columns.
 void column_sum(const float* x, float* out, std::size_t rows, std::size_t columns);
 
+/// y[i][j] = activation(y[i][j] + bias[j]), for y of rows x columns.
+void add_bias(const float* bias, float* y, std::size_t rows, std::size_t columns);
+void add_bias_relu(const float* bias, float* y, std::size_t rows, std::size_t columns);
+void add_bias_tanh(const float* bias, float* y, std::size_t rows, std::size_t columns);
+void add_bias_sigmoid(const float* bias, float* y, std::size_t rows, std::size_t columns);
+
 /// p -= rate g
 void sgd(float* p, const float* g, std::size_t n, float rate);
 

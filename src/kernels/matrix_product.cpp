@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/matrix_product.hpp"
 
+#include <array>
 #include <omp.h>
 
 #include <fmt/format.h>
@@ -27,41 +28,20 @@ dnnl::memory::desc describe(const Matrix& matrix) {
     return {{matrix.rows, matrix.columns}, dnnl::memory::data_type::f32, strides};
 }
 
-dnnl::post_ops fused(const std::string& activation) {
-    dnnl::post_ops operations;
-    if (activation == "relu")
-        operations.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-    else if (activation == "tanh")
-        operations.append_eltwise(1.0F, dnnl::algorithm::eltwise_tanh, 0.0F, 0.0F);
-    else if (activation == "sigmoid")
-        operations.append_eltwise(1.0F, dnnl::algorithm::eltwise_logistic, 0.0F, 0.0F);
-    return operations;
-}
-
 }  // namespace
 
-MatrixProduct::MatrixProduct(Matrix a, Matrix b, float* bias, Matrix out, const std::string& activation) try {
-    const dnnl::memory::desc bias_description({1, out.columns}, dnnl::memory::data_type::f32,
-                                              dnnl::memory::format_tag::ab);
+MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out) try {
     dnnl::primitive_attr attributes;
-    attributes.set_post_ops(fused(activation));
     // With memory of our own for scratch, a run allocates nothing.
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const auto description =
-        bias == nullptr ? dnnl::matmul::desc(describe(a), describe(b), describe(out))
-                        : dnnl::matmul::desc(describe(a), describe(b), bias_description, describe(out));
+    const dnnl::matmul::desc description(describe(a), describe(b), describe(out));
     const dnnl::matmul::primitive_desc prepared(description, attributes, engine());
     primitive_ = dnnl::matmul(prepared);
-
-    std::vector<int> places{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD};
     memories_.emplace_back(describe(a), engine(), a.data);
     memories_.emplace_back(describe(b), engine(), b.data);
     memories_.emplace_back(describe(out), engine(), out.data);
     memories_.emplace_back(prepared.scratchpad_desc(), engine());
-    if (bias != nullptr) {
-        places.push_back(DNNL_ARG_BIAS);
-        memories_.emplace_back(bias_description, engine(), bias);
-    }
+    const std::array places{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD};
     for (std::size_t i = 0; i < places.size(); ++i) arguments_.push_back({places[i], memories_[i].get()});
 } catch (const dnnl::error& error) {
     throw Error(fmt::format("oneDNN cannot prepare a product of matrices {}x{} and {}x{}: {}", a.rows,

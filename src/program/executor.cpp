@@ -112,16 +112,24 @@ struct Executor::Content {
         requests.resize(buckets.size());
     }
 
+    // With nothing to compute between start and wait the blocking call is the faster one. A counter is
+    // nothing.
+    bool is_waited_for_at_once(std::size_t start) const {
+        const auto& operators = program.operators();
+        for (std::size_t number = start + 1; number < operators.size(); ++number) {
+            const auto& op = operators[number];
+            if (op.type == "allreduce_wait" && bucket_of(op) == bucket_of(operators[start])) return true;
+            if (op.type != "increment") return false;
+        }
+        return false;
+    }
+
     void prepare_kernels(bool overlap) {
         const auto& operators = program.operators();
         for (std::size_t number = 0; number < operators.size(); ++number) {
             const auto& op = operators[number];
             if (op.type == "allreduce_start") {
-                // With nothing to compute meanwhile the blocking call is the faster one.
-                const bool is_waited_for_at_once = number + 1 < operators.size() &&
-                                                   operators[number + 1].type == "allreduce_wait" &&
-                                                   bucket_of(operators[number + 1]) == bucket_of(op);
-                const bool blocking = !overlap || is_waited_for_at_once;
+                const bool blocking = !overlap || is_waited_for_at_once(number);
                 steps.push_back({blocking ? Action::exchange : Action::start, bucket_of(op)});
             } else if (op.type == "allreduce_wait") {
                 steps.push_back({Action::wait, bucket_of(op)});

@@ -255,10 +255,8 @@ std::vector<Schema> all_schemas() {
          }});
 
     const auto float_gradients = [](const Checked& op) {
-        auto types = op.types_of("gradient");
-        for (const auto& type : types)
-            op.expect("gradient", {Shape(type.shape.size(), any), DataType::float32});
-        return types;
+        op.expect_type("gradient", DataType::float32);
+        return op.types_of("gradient");
     };
     const Attributes bucket{{"bucket", std::int64_t{0}}, {"ranks", std::int64_t{1}}};
     schemas.push_back({.type = "allreduce_start",
@@ -316,6 +314,18 @@ void Checked::expect(std::string_view slot, const TensorType& type) const {
             throw ProgramError(
                 fmt::format("operator {}: {} '{}' is {}, expected {}", op_.type, slot, given.name,
                             to_string(TensorType{given.shape, given.type}), to_string(type)),
+                op_.type, given.name);
+    }
+}
+
+void Checked::expect_type(std::string_view slot, DataType type) const {
+    for (const auto& argument : op_.inputs) {
+        if (argument.slot != slot) continue;
+        const auto& given = program_.variable(argument.variable);
+        if (given.type != type)
+            throw ProgramError(
+                fmt::format("operator {}: {} '{}' is {}, expected {}", op_.type, slot, given.name,
+                            dtrain::to_string(given.type), dtrain::to_string(type)),
                 op_.type, given.name);
     }
 }

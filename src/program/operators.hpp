@@ -41,6 +41,9 @@ class Checked {
     /// @throws ProgramError unless every input in this slot is of this type; extents may be `any`
     void expect(std::string_view slot, const TensorType& type) const;
 
+    /// @throws ProgramError unless every input in this slot has elements of this type
+    void expect_type(std::string_view slot, DataType type) const;
+
   private:
     const Program& program_;
     const Operator& op_;

@@ -32,7 +32,9 @@ TEST(CpuSet, Algebra) {
     EXPECT_FALSE(a.contains(-1));
 }
 
-TEST(CpuSet, OfThisThreadIsNotEmpty) { EXPECT_GE(CpuSet::of_this_thread().count(), 1); }
+TEST(CpuSet, OfThisThreadIsNotEmpty) {
+    EXPECT_GE(CpuSet::of_this_thread().count(), 1);
+}
 
 }  // namespace
 }  // namespace dtrain

@@ -19,6 +19,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
+/// Names that look like a variable's and are not: hwloc's key for a GPU's UUID.
+const std::set<std::string> no_variables{"NVIDIAUUID"};
+
 /// The names of environment variables in string literals: those with a prefix of somebody's contract ("NAME"
 /// or "NAME=value"), and whatever an Environment or the C library is asked for by name.
 std::set<std::string> variables_in(const std::string& source) {
@@ -54,6 +57,7 @@ TEST(EnvTable, HasEveryVariableOfTheSources) {
         if ((extension != ".cpp" && extension != ".hpp") || entry.path().filename() == "env_table.cpp")
             continue;
         for (const auto& name : variables_in(read_file(entry.path()).value())) {
+            if (no_variables.contains(name)) continue;
             found.insert(name);
             if (find_env_variable(name) == nullptr)
                 missing.insert(name + " in " + fs::relative(entry.path(), DTRAIN_SOURCE_ROOT).string());

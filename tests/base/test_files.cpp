@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: what POSIX says a reader may see.
 #include <csignal>
-#include <unistd.h>
-
 #include <filesystem>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +13,8 @@ namespace dtrain {
 namespace {
 
 TEST(Files, ReplaceLeavesNothingBehind) {
-    const auto folder = std::filesystem::temp_directory_path() / ("dtrain_files." + std::to_string(::getpid()));
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("dtrain_files." + std::to_string(::getpid()));
     std::filesystem::create_directory(folder);
     replace_file(folder / "f", "one");
     replace_file(folder / "f", "two");

@@ -1,61 +1,133 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What whole-job tests share: the built programs and a way to run them.
-
-The environment variable DTRAIN_BUILD names the build folder (meson's); without it, ./build is used.
-"""
+"""What the whole-job tests share: the real programs of a build, real mpirun, and a look at what is left behind."""
 import os
 import pathlib
 import shutil
 import subprocess
+import time
+import uuid
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("DTRAIN_BUILD", ROOT / "build")).resolve()
+LAUNCH = BUILD / "src/bin/dtrain-launch"
+WORKER = BUILD / "src/bin/dtrain-worker"
+PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
 
 
-def job_environment(**changes):
-    """The environment for a job on a machine with few cores, also as root; None as a value unsets."""
-    environment = dict(os.environ)
-    # A job that is started from inside another one must not take itself for a part of it.
-    for name in list(environment):
-        if name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_", "DTRAIN_")):
-            del environment[name]
-    environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
+def clean_environment(**extra):
+    """The caller's environment without anything of an outer job, as a fresh login has it."""
+    prefixes = ("PADDLE_", "DTRAIN_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "FLAGS_", "CUDA_VISIBLE", "HWLOC_", "OMP_")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
+    # mpirun refuses root and more ranks than cores unless told otherwise.
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+    env.update({k: str(v) for k, v in extra.items()})
+    return env
+
+
+def processes_with(mark):
+    """pids whose environment holds the mark."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if mark.encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+    return found
+
+
+class Job:
+    """Runs commands in a folder of their own and can tell what they left running."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.mark = f"DTRAINTESTMARK={uuid.uuid4().hex}"
+
+    def environment(self, **extra):
+        env = clean_environment(**extra)
+        name, value = self.mark.split("=")
+        env[name] = value
+        return env
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def start(self, *argv, env=None, text=True, **popen):
+        return subprocess.Popen([str(a) for a in argv], cwd=self.folder, env=self.environment(**(env or {})),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text,
+                                **popen)
+
+    def run(self, *argv, env=None, timeout=60):
+        child = self.start(*argv, env=env)
+        try:
+            out, err = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out, err = child.communicate()
+            raise AssertionError(f"no end after {timeout} s: {argv}\n{out}\n{err}")
+        return subprocess.CompletedProcess(argv, child.returncode, out, err)
+
+    def launch(self, *arguments, env=None, timeout=60):
+        return self.run(LAUNCH, *arguments, env=env, timeout=timeout)
+
+    def mpirun(self, ranks, *argv, env=None, timeout=60):
+        return self.run("mpirun", "--oversubscribe", "-np", ranks, *argv, env=env, timeout=timeout)
+
+    def log(self, rank):
+        return (self.folder / "log" / f"workerlog.{rank}").read_text()
+
+    def left_behind(self, patience=6.0):
+        """Processes of this test that still live after `patience` seconds."""
+        deadline = time.monotonic() + patience
+        while True:
+            left = processes_with(self.mark)
+            if not left or time.monotonic() > deadline:
+                return left
+            time.sleep(0.05)
+
+    def wait_until(self, condition, patience=20.0):
+        deadline = time.monotonic() + patience
+        while not condition():
+            assert time.monotonic() < deadline, "condition not reached"
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def job(tmp_path):
+    job = Job(tmp_path)
+    yield job
+    for pid in processes_with(job.mark):
+        os.kill(pid, 9)
+
+
+def run(argv, cwd, timeout=120, **changes):
+    """Runs a command to its end; output as text. None as a variable's value unsets it."""
+    environment = clean_environment(OMP_NUM_THREADS=1)
+    del environment["OMPI_MCA_mpi_yield_when_idle"]
     for name, value in changes.items():
         if value is None:
             environment.pop(name, None)
         else:
-            environment[name] = value
-    return environment
-
-
-def run(argv, cwd, timeout=120, **environment):
-    """Runs a command to its end; output as text."""
-    return subprocess.run([str(part) for part in argv], cwd=cwd, env=job_environment(**environment), text=True,
+            environment[name] = str(value)
+    return subprocess.run([str(part) for part in argv], cwd=cwd, env=environment, text=True,
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
 
 
-def mpirun(ranks, argv, cwd, timeout=120, **environment):
+def mpirun(ranks, argv, cwd, timeout=120, **changes):
     """The command on that many ranks, also with fewer cores than ranks."""
-    return run(["mpirun", "--oversubscribe", "-np", ranks, *argv], cwd, timeout, **environment)
+    return run(["mpirun", "--oversubscribe", "-np", ranks, *argv], cwd, timeout, **changes)
 
 
 @pytest.fixture(scope="session")
-def build():
-    folder = pathlib.Path(os.environ.get("DTRAIN_BUILD", ROOT / "build")).resolve()
-    if not folder.is_dir():
-        pytest.fail(f"there is no build folder {folder}; set DTRAIN_BUILD")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def native(build):
+def native():
     """The program of the native job."""
-    program = build / "src" / "libexec" / "dtrain" / "dtrain-native"
-    if not program.exists():
-        pytest.fail(f"{program} is not built")
-    return program
+    return BUILD / "src" / "libexec" / "dtrain" / "dtrain-native"
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/ports.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <netinet/in.h>
+#include <sstream>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain {
+namespace {
+
+constexpr const char* tcp_state_listen = "0A";
+
+/// A socket bound to the port on all addresses (0: any port), or an invalid descriptor with errno set.
+/// Listening makes the claim exclusive; SO_REUSEADDR only looks past connections that ended a moment ago.
+FileDescriptor claim(int port) {
+    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket.valid()) return socket;
+    const int yes = 1;
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_ANY);
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(socket.get(), 1) != 0)
+        return {};
+    return socket;
+}
+
+int port_of(const FileDescriptor& socket) {
+    sockaddr_in address{};
+    socklen_t length = sizeof address;
+    ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
+    return ntohs(address.sin_port);
+}
+
+/// The inode of the socket that listens on the port, from /proc/net/tcp{,6}; "" when none does.
+std::string listening_inode(int port) {
+    for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+        std::ifstream in(table);
+        std::string line;
+        std::getline(in, line);
+        while (std::getline(in, line)) {
+            std::istringstream fields(line);
+            std::string slot, local, remote, state, skip, inode;
+            fields >> slot >> local >> remote >> state >> skip >> skip >> skip >> skip >> skip >> inode;
+            const auto colon = local.rfind(':');
+            if (state == tcp_state_listen && colon != std::string::npos &&
+                std::stoi(local.substr(colon + 1), nullptr, 16) == port)
+                return inode;
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+PortTaken::PortTaken(int port, const std::string& why, const std::string& holder)
+    : UsageError(fmt::format("TCP port {} cannot be used: {}{}; choose another with --start_port", port, why,
+                             holder.empty() ? "" : ", held by " + holder)),
+      port_(port) {}
+
+HeldPorts HeldPorts::any(int count) {
+    HeldPorts held;
+    for (int i = 0; i < count; ++i) {
+        auto socket = claim(0);
+        if (!socket.valid())
+            throw Error(
+                fmt::format("this machine has no {} free TCP ports: {}", count, std::strerror(errno)));
+        held.numbers_.push_back(port_of(socket));
+        held.sockets_.push_back(std::move(socket));
+    }
+    return held;
+}
+
+HeldPorts HeldPorts::exactly(const std::vector<int>& ports) {
+    HeldPorts held;
+    for (const int port : ports) {
+        auto socket = claim(port);
+        if (!socket.valid()) {
+            const int error = errno;
+            throw PortTaken(port, std::strerror(error), holder_of_port(port));
+        }
+        held.numbers_.push_back(port);
+        held.sockets_.push_back(std::move(socket));
+    }
+    return held;
+}
+
+std::string holder_of_port(int port) {
+    const auto inode = listening_inode(port);
+    if (inode.empty()) return "";
+    const auto wanted = "socket:[" + inode + "]";
+    std::error_code error;
+    for (const auto& process : std::filesystem::directory_iterator("/proc", error)) {
+        if (!parse_int(process.path().filename().string())) continue;
+        for (const auto& fd : std::filesystem::directory_iterator(process.path() / "fd", error))
+            if (std::filesystem::read_symlink(fd.path(), error).string() == wanted)
+                return fmt::format("pid {} ({})", process.path().filename().string(),
+                                   trimmed(read_file(process.path() / "comm").value_or("?")));
+    }
+    return "";
+}
+
+}  // namespace dtrain

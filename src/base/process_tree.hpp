@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace dtrain {
+
+/// Every process below `root`, children before grandchildren, from /proc.
+std::vector<pid_t> descendants_of(pid_t root);
+
+/// Sends a signal to every descendant of the calling process. With the caller a subreaper that is everything
+/// its programs ever started, also what called setsid or lost its parent.
+void signal_descendants(int signal);
+
+/// Processes whose environment holds NAME=value as /proc shows it, the caller excluded.
+std::vector<pid_t> processes_with_variable(const std::string& name, const std::string& value);
+
+}  // namespace dtrain

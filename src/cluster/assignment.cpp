@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/assignment.hpp"
+
+#include <functional>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain::cluster {
+namespace {
+
+constexpr char between_ranks = ';';
+
+std::string list(const std::vector<int>& numbers) {
+    return fmt::format("{}", fmt::join(numbers, ","));
+}
+
+std::vector<int> parse_list(const std::string& name, const std::string& text) {
+    std::vector<int> out;
+    if (text.empty()) return out;
+    for (const auto& part : split(text, ',')) {
+        const auto number = parse_int(part);
+        if (!number || *number < 0)
+            throw UsageError(fmt::format("{}: \"{}\" is no list of numbers", name, text));
+        out.push_back(*number);
+    }
+    return out;
+}
+
+int parse_count(const std::string& name, const std::string& text) {
+    const auto number = parse_int(text);
+    if (!number || *number < 0) throw UsageError(fmt::format("{}: \"{}\" is no number", name, text));
+    return *number;
+}
+
+}  // namespace
+
+void write_assignments(Environment& environment, const std::vector<RankAssignment>& ranks) {
+    const auto put = [&](const char* name, const std::function<std::string(const RankAssignment&)>& field) {
+        std::vector<std::string> fields;
+        for (const auto& rank : ranks) fields.push_back(field(rank));
+        environment.set(name, fmt::format("{}", fmt::join(fields, std::string(1, between_ranks))));
+    };
+    put("DTRAIN_CPUS", [](const RankAssignment& rank) { return rank.cpus.to_string(); });
+    put("DTRAIN_NUMA", [](const RankAssignment& rank) { return list(rank.numa_nodes); });
+    put("DTRAIN_GPUS", [](const RankAssignment& rank) { return list(rank.devices); });
+    put("DTRAIN_THREADS", [](const RankAssignment& rank) { return std::to_string(rank.threads); });
+    put("DTRAIN_SHARED", [](const RankAssignment& rank) { return rank.shared ? "1" : "0"; });
+    put("DTRAIN_ADAPTER", [](const RankAssignment& rank) { return rank.adapter; });
+}
+
+std::optional<std::vector<RankAssignment>> read_assignments(const Environment& environment) {
+    const auto cpus = environment.get("DTRAIN_CPUS");
+    if (!cpus) return std::nullopt;
+    std::vector<RankAssignment> ranks;
+    for (const auto& mask : split(*cpus, between_ranks)) ranks.push_back({.cpus = CpuSet::parse(mask)});
+    const auto take = [&](const std::string& name,
+                          const std::function<void(RankAssignment&, const std::string&)>& set) {
+        const auto text = environment.get(name);
+        if (!text) return;
+        const auto fields = split(*text, between_ranks);
+        if (fields.size() != ranks.size())
+            throw UsageError(
+                fmt::format("{}={} has {} fields but DTRAIN_CPUS={} has {}; both come from dtrain-launch: "
+                            "unset them when you start dtrain-worker by hand",
+                            name, *text, fields.size(), *cpus, ranks.size()));
+        for (std::size_t i = 0; i < ranks.size(); ++i) set(ranks[i], fields[i]);
+    };
+    take("DTRAIN_NUMA", [](auto& rank, auto& text) { rank.numa_nodes = parse_list("DTRAIN_NUMA", text); });
+    take("DTRAIN_GPUS", [](auto& rank, auto& text) { rank.devices = parse_list("DTRAIN_GPUS", text); });
+    take("DTRAIN_THREADS",
+         [](auto& rank, auto& text) { rank.threads = parse_count("DTRAIN_THREADS", text); });
+    take("DTRAIN_SHARED", [](auto& rank, auto& text) { rank.shared = text == "1"; });
+    take("DTRAIN_ADAPTER", [](auto& rank, auto& text) { rank.adapter = text; });
+    return ranks;
+}
+
+}  // namespace dtrain::cluster

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/cpuset.hpp>
+#include <dtrain/environment.hpp>
+
+namespace dtrain::cluster {
+
+/// What a rank got of its node.
+struct RankAssignment {
+    CpuSet cpus;
+    std::vector<int> numa_nodes;
+    std::vector<int> devices;  ///< positions in the visible list
+    int threads = 1;
+    bool shared = false;  ///< other ranks run on the same processors
+    std::string adapter;
+    friend bool operator==(const RankAssignment&, const RankAssignment&) = default;
+};
+
+/// Hands the assignments of a node's ranks, in local rank order, to its workers: DTRAIN_CPUS and its
+/// companions, one field per rank, separated by ';'. Workers then need not look at the machine again.
+void write_assignments(Environment& environment, const std::vector<RankAssignment>& ranks);
+
+/// The reverse; nothing when no launcher assigned anything.
+/// @throws UsageError naming the variable that does not fit the others.
+std::optional<std::vector<RankAssignment>> read_assignments(const Environment& environment);
+
+}  // namespace dtrain::cluster

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/event.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+
+namespace dtrain::cluster {
+namespace {
+
+constexpr std::size_t checksum_digits = 8;
+constexpr std::size_t longest_text =
+    500;  // JSON may write a byte as six; the line must stay below PIPE_BUF (4096)
+
+constexpr std::array<std::string_view, 6> kind_names{"started", "exited",  "stopped",
+                                                     "done",    "trouble", "port_taken"};
+
+/// CRC-32 as in IEEE 802.3, bit by bit: events are few and short.
+std::uint32_t crc32(std::string_view bytes) {
+    std::uint32_t crc = 0xFFFFFFFF;
+    for (const char byte : bytes) {
+        crc ^= static_cast<unsigned char>(byte);
+        for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (0xEDB88320 & (0 - (crc & 1)));
+    }
+    return ~crc;
+}
+
+}  // namespace
+
+std::int64_t now_us() {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+std::string encode(const Event& event) {
+    const nlohmann::json fields{
+        {"kind", kind_names[static_cast<std::size_t>(event.kind)]},
+        {"rank", event.rank},
+        {"host", event.host},
+        {"pid", event.pid},
+        {"code", event.code},
+        {"signal", event.signal},
+        {"time_us", event.time_us},
+        {"cpus", event.cpus.substr(0, longest_text)},
+        {"text", event.text.substr(0, longest_text)},
+    };
+    const auto json = fields.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    return fmt::format("{}{:08x} {}", event_marker, crc32(json), json);
+}
+
+std::optional<Event> decode(std::string_view line) {
+    if (line.size() < 2 + checksum_digits || line[0] != event_marker || line[1 + checksum_digits] != ' ')
+        return std::nullopt;
+    const auto json = line.substr(2 + checksum_digits);
+    if (line.substr(1, checksum_digits) != fmt::format("{:08x}", crc32(json))) return std::nullopt;
+    try {
+        const auto fields = nlohmann::json::parse(json);
+        Event event;
+        const auto kind = fields.at("kind").get<std::string>();
+        const auto name = std::find(kind_names.begin(), kind_names.end(), kind);
+        if (name == kind_names.end()) return std::nullopt;
+        event.kind = static_cast<Event::Kind>(name - kind_names.begin());
+        fields.at("rank").get_to(event.rank);
+        fields.at("host").get_to(event.host);
+        fields.at("pid").get_to(event.pid);
+        fields.at("code").get_to(event.code);
+        fields.at("signal").get_to(event.signal);
+        fields.at("time_us").get_to(event.time_us);
+        fields.at("cpus").get_to(event.cpus);
+        fields.at("text").get_to(event.text);
+        return event;
+    } catch (const nlohmann::json::exception&) {
+        return std::nullopt;
+    }
+}
+
+std::string to_sentence(const Event& event) {
+    const auto who = fmt::format("rank {} on {}", event.rank, event.host);
+    const auto how = ExitStatus{.code = event.code, .signal = event.signal}.to_string();
+    switch (event.kind) {
+        case Event::Kind::started:
+            return fmt::format("{}: started, pid {}, cores {}", who, event.pid, event.cpus);
+        case Event::Kind::exited:
+            return fmt::format("{}: the program ended with {}", who, how);
+        case Event::Kind::stopped:
+            return fmt::format("{}: the program was stopped ({})", who, how);
+        case Event::Kind::done:
+            return fmt::format("{}: done", who);
+        case Event::Kind::trouble:
+        case Event::Kind::port_taken:
+            return fmt::format("{}: {}", who, event.text);
+    }
+    return who;
+}
+
+}  // namespace dtrain::cluster

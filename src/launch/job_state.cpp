@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/job_state.hpp"
+
+#include <algorithm>
+
+namespace dtrain::launch {
+
+using cluster::Event;
+
+void JobState::take(const Event& event) {
+    if (event.rank < 0 || event.rank >= size()) return;
+    auto& rank = ranks_[static_cast<std::size_t>(event.rank)];
+    if (event.kind == Event::Kind::started) {
+        if (!rank.started) rank.started = event;
+    } else if (!rank.ended) {
+        rank.ended = event;
+        rank.stopped_by_us = stop_asked_ && event.kind == Event::Kind::stopped;
+    }
+}
+
+bool JobState::all_done() const {
+    return std::all_of(ranks_.begin(), ranks_.end(),
+                       [](const Rank& rank) { return rank.ended && rank.ended->kind == Event::Kind::done; });
+}
+
+bool JobState::all_ended() const {
+    return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.ended.has_value(); });
+}
+
+std::vector<Event> JobState::failures() const {
+    std::vector<Event> out;
+    for (const auto& rank : ranks_)
+        if (rank.ended && rank.ended->kind != Event::Kind::done && !rank.stopped_by_us)
+            out.push_back(*rank.ended);
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Event& a, const Event& b) { return a.time_us < b.time_us; });
+    return out;
+}
+
+std::vector<int> JobState::stopped() const {
+    std::vector<int> out;
+    for (int rank = 0; rank < size(); ++rank)
+        if (ranks_[static_cast<std::size_t>(rank)].stopped_by_us) out.push_back(rank);
+    return out;
+}
+
+std::vector<int> JobState::silent() const {
+    std::vector<int> out;
+    for (int rank = 0; rank < size(); ++rank)
+        if (!ranks_[static_cast<std::size_t>(rank)].ended) out.push_back(rank);
+    return out;
+}
+
+const std::optional<Event>& JobState::start_of(int rank) const {
+    return ranks_.at(static_cast<std::size_t>(rank)).started;
+}
+
+}  // namespace dtrain::launch

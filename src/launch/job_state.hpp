@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cluster/event.hpp"
+
+namespace dtrain::launch {
+
+/// What is known of a job from its workers' events. Pure: no clock, no processes.
+class JobState {
+  public:
+    explicit JobState(int size) : ranks_(static_cast<std::size_t>(size)) {}
+
+    /// Takes an event in; repeated and late ones change nothing.
+    void take(const cluster::Event& event);
+
+    /// From now on ranks that stop do so because we asked.
+    void stop_asked() { stop_asked_ = true; }
+
+    int size() const { return static_cast<int>(ranks_.size()); }
+    bool all_done() const;
+    /// Every rank has reported how it ended.
+    bool all_ended() const;
+    bool any_failed() const { return !failures().empty(); }
+
+    /// Failures in the order of time: the first is the cause. A rank that was stopped by somebody else than
+    /// us counts.
+    std::vector<cluster::Event> failures() const;
+    /// Ranks that we stopped.
+    std::vector<int> stopped() const;
+    /// Ranks that have not told how they ended.
+    std::vector<int> silent() const;
+    /// Where and with what a rank started, if it did.
+    const std::optional<cluster::Event>& start_of(int rank) const;
+
+  private:
+    struct Rank {
+        std::optional<cluster::Event> started;
+        std::optional<cluster::Event> ended;
+        bool stopped_by_us = false;
+    };
+    std::vector<Rank> ranks_;
+    bool stop_asked_ = false;
+};
+
+}  // namespace dtrain::launch

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/plan.hpp"
+
+/// The mpirun back end: a plan as a command line and an environment. Pure.
+namespace dtrain::launch {
+
+struct MpirunVersion {
+    int major = 0;
+    int minor = 0;
+    friend bool operator==(const MpirunVersion&, const MpirunVersion&) = default;
+};
+
+/// Reads what `mpirun --version` printed; nothing when that is no Open MPI.
+std::optional<MpirunVersion> parse_mpirun_version(std::string_view output);
+
+/// argv of the mpirun that runs `worker -- program` on every rank of the plan.
+/// @param hostfile path of the written hostfile
+std::vector<std::string> mpirun_command(const Plan& plan, MpirunVersion version, const std::string& hostfile,
+                                        const std::string& worker, const Options& options);
+
+/// The lines of that hostfile.
+std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan);
+
+/// What the launcher adds to the environment that mpirun and the workers get.
+/// @param token a secret of this job that finds its processes again
+Environment worker_environment(const Plan& plan, const std::string& token, bool as_root);
+
+}  // namespace dtrain::launch

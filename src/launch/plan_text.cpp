@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "launch/plan.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+/// A word as a POSIX shell would need it typed.
+std::string quoted(const std::string& word) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+    std::string out = "'";
+    for (const char letter : word) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    return out + "'";
+}
+
+std::string command_line(const std::vector<std::string>& argv) {
+    std::vector<std::string> words;
+    for (const auto& word : argv) words.push_back(quoted(word));
+    return join(words, " ");
+}
+
+std::string or_dash(std::string text) {
+    return text.empty() ? "-" : text;
+}
+
+std::string numbers(const std::vector<int>& list) {
+    return fmt::format("{}", fmt::join(list, ","));
+}
+
+}  // namespace
+
+std::string to_table(const Plan& plan, const std::vector<std::string>& command) {
+    std::vector<std::vector<std::string>> rows{
+        {"rank", "node", "local rank", "GPU", "cores", "memory", "threads", "network", "endpoint", "why"}};
+    for (const auto& node : plan.nodes)
+        for (const auto& rank : node.ranks)
+            rows.push_back({std::to_string(rank.rank), node.host, std::to_string(rank.local_rank),
+                            or_dash(join(rank.gpus, ",")),
+                            rank.assignment.cpus.to_string() + (rank.assignment.shared ? " (shared)" : ""),
+                            or_dash(numbers(rank.assignment.numa_nodes)),
+                            std::to_string(rank.assignment.threads), or_dash(rank.assignment.adapter),
+                            plan.endpoints.trainers[static_cast<std::size_t>(rank.rank)], rank.reason});
+    std::vector<std::size_t> widths(rows[0].size());
+    for (const auto& row : rows)
+        for (std::size_t column = 0; column < row.size(); ++column)
+            widths[column] = std::max(widths[column], row[column].size());
+    std::string out;
+    for (const auto& row : rows) {
+        std::string line;
+        for (std::size_t column = 0; column < row.size(); ++column)
+            line += fmt::format("{:<{}}  ", row[column], widths[column]);
+        out += std::string(trimmed(line)) + "\n";
+    }
+    out += fmt::format(
+        "\nlogs       {}/workerlog.<rank>\nmaster     {} (PADDLE_MASTER), {}:{} (MASTER_ADDR, MASTER_PORT)\n",
+        plan.log_dir, plan.endpoints.paddle_master, plan.endpoints.master_addr, plan.endpoints.master_port);
+    out += fmt::format("program    {}\ncommand    {}\n", command_line(plan.program), command_line(command));
+    for (const auto& warning : plan.warnings) out += "warning    " + warning + "\n";
+    return out;
+}
+
+std::string to_json(const Plan& plan, const std::vector<std::string>& command, const Environment& added) {
+    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+    for (const auto& node : plan.nodes) {
+        nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+        for (const auto& rank : node.ranks)
+            ranks.push_back({{"rank", rank.rank},
+                             {"local_rank", rank.local_rank},
+                             {"gpus", rank.gpus},
+                             {"devices", rank.assignment.devices},
+                             {"cpus", rank.assignment.cpus.to_string()},
+                             {"numa_nodes", rank.assignment.numa_nodes},
+                             {"threads", rank.assignment.threads},
+                             {"shared", rank.assignment.shared},
+                             {"adapter", rank.assignment.adapter},
+                             {"endpoint", plan.endpoints.trainers[static_cast<std::size_t>(rank.rank)]},
+                             {"reason", rank.reason}});
+        nodes.push_back(
+            {{"host", node.host}, {"cuda_visible_devices", node.cuda_visible_devices}, {"ranks", ranks}});
+    }
+    nlohmann::ordered_json environment = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : added) environment[name] = value;
+    const nlohmann::ordered_json out{
+        {"job_id", plan.job_id},
+        {"size", plan.size()},
+        {"bind", plan.bind},
+        {"log_dir", plan.log_dir},
+        {"program", plan.program},
+        {"paddle_master", plan.endpoints.paddle_master},
+        {"master_addr", plan.endpoints.master_addr},
+        {"master_port", plan.endpoints.master_port},
+        {"nodes", nodes},
+        {"command", command},
+        {"environment", environment},
+        {"warnings", plan.warnings},
+    };
+    return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dtrain::launch

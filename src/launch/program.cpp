@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/program.hpp"
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+namespace dtrain::launch {
+namespace {
+
+std::string executable_for(const std::string& script, const FileQuestions& files) {
+    if (const auto found = files.in_path(script)) return *found;
+    const bool bare_name = script.find('/') == std::string::npos;
+    const std::string here = bare_name ? "./" + script : script;
+    if (bare_name && files.executable(here)) return here;
+    if (files.exists(here))
+        throw UsageError(
+            fmt::format("\"{}\" is not executable; chmod +x it, or name its interpreter before it", script));
+    throw UsageError(
+        fmt::format("training script \"{}\" not found{}", script, bare_name ? " here or in PATH" : ""));
+}
+
+}  // namespace
+
+std::vector<std::string> program_for(const std::string& script, const std::vector<std::string>& arguments,
+                                     const std::string& native_program, const FileQuestions& files) {
+    std::vector<std::string> argv;
+    if (script.ends_with(".py") || script.ends_with(".toml")) {
+        if (!files.exists(script)) throw UsageError(fmt::format("training script \"{}\" not found", script));
+        if (script.ends_with(".py"))
+            argv = {"python3", "-u", script};
+        else
+            argv = {native_program, script};
+    } else {
+        argv = {executable_for(script, files)};
+    }
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return argv;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dtrain::launch {
+
+/// Questions about files that a plan needs answered.
+struct FileQuestions {
+    std::function<bool(const std::string& path)> exists;
+    std::function<bool(const std::string& path)> executable;
+    std::function<std::optional<std::string>(const std::string& name)> in_path;
+};
+
+/// What each rank executes for a script: .py -> python3 -u, .toml -> the native trainer, anything else is
+/// executed itself (looked for in PATH, then in the current folder). Pure but for the answers.
+/// @throws UsageError when there is no such script, or it cannot be executed.
+std::vector<std::string> program_for(const std::string& script, const std::vector<std::string>& arguments,
+                                     const std::string& native_program, const FileQuestions& files);
+
+}  // namespace dtrain::launch

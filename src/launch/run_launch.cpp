@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/run_launch.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <filesystem>
+#include <numeric>
+#include <random>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <dtrain/cluster.hpp>
+#include <dtrain/error.hpp>
+#include <dtrain/topology.hpp>
+
+#include "base/files.hpp"
+#include "base/log.hpp"
+#include "base/ports.hpp"
+#include "launch/banner.hpp"
+#include "launch/mpirun.hpp"
+#include "launch/plan.hpp"
+#include "launch/program.hpp"
+#include "launch/report.hpp"
+#include "launch/watch.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int port_tries = 3;
+constexpr std::size_t shown_log_lines = 20;
+constexpr std::uintmax_t read_of_log = 64 * 1024;
+
+std::string installed(const fs::path& below_prefix) {
+    return (this_executable().parent_path().parent_path() / below_prefix).string();
+}
+
+FileQuestions real_files(const Environment& environment) {
+    return {.exists = [](const std::string& path) { return fs::is_regular_file(path); },
+            .executable =
+                [](const std::string& path) {
+                    return fs::is_regular_file(path) && ::access(path.c_str(), X_OK) == 0;
+                },
+            .in_path = [&environment](const std::string& name) { return find_in_path(name, environment); }};
+}
+
+/// `mpirun --version`, asked while this process reads the topology.
+class MpirunProbe {
+  public:
+    explicit MpirunProbe(const Environment& environment) {
+        if (!find_in_path("mpirun", environment))
+            throw UsageError(
+                "mpirun is not in PATH; install Open MPI (Debian: openmpi-bin) or load its module");
+        process_.emplace(SpawnOptions{.argv = {"mpirun", "--version"}, .environment = environment});
+    }
+
+    MpirunVersion version() {
+        std::string output(4096, '\0');
+        const auto got = ::read(process_->stdout_fd(), output.data(), output.size());
+        output.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        process_->wait();
+        if (const auto version = parse_mpirun_version(output)) return *version;
+        throw UsageError(
+            fmt::format("the mpirun in PATH is no Open MPI (it says \"{}\"); put Open MPI's first in PATH",
+                        output.substr(0, output.find('\n'))));
+    }
+
+  private:
+    std::optional<Subprocess> process_;
+};
+
+std::string absolute_log_dir(const std::string& log_dir) {
+    return fs::absolute(log_dir).lexically_normal().string();
+}
+
+void prepare_log_dir(const std::string& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error || ::access(folder.c_str(), W_OK | X_OK) != 0)
+        throw UsageError(fmt::format("--log_dir {} cannot be written: {}", folder,
+                                     error ? error.message() : std::generic_category().message(errno)));
+}
+
+std::string random_token() {
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+std::uintmax_t size_or_zero(const std::string& path) {
+    std::error_code error;
+    const auto size = fs::file_size(path, error);
+    return error ? 0 : size;
+}
+
+/// The last lines that were written behind byte `begin`.
+std::string tail_of(const std::string& path, std::uintmax_t begin) {
+    const auto size = size_or_zero(path);
+    FileDescriptor log(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!log.valid() || size <= begin) return "";
+    std::string text(std::min(size - begin, read_of_log), '\0');
+    const auto got = ::pread(log.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return last_lines(text, shown_log_lines);
+}
+
+std::string log_of(const Plan& plan, int rank) {
+    return fmt::format("{}/workerlog.{}", plan.log_dir, rank);
+}
+
+/// A folder of this job's own, gone with the object.
+class TemporaryFolder {
+  public:
+    TemporaryFolder() {
+        auto pattern = (fs::temp_directory_path() / "dtrain.XXXXXX").string();
+        if (::mkdtemp(pattern.data()) == nullptr)
+            throw std::system_error(errno, std::generic_category(), "cannot make a folder like " + pattern);
+        path_ = pattern;
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+class Launch {
+  public:
+    Launch(Options options, const Environment& environment)
+        : options_(std::move(options)), environment_(environment), probe_(environment) {
+        program_ = program_for(options_.script, options_.script_arguments,
+                               installed("libexec/dtrain/dtrain-native"), real_files(environment));
+        machine_ = topology::discover();
+        if (machine_.is_this_system) {
+            const auto usable = machine_.allowed & CpuSet::of_this_thread();
+            if (!usable.empty()) machine_ = topology::restricted(machine_, usable);
+        }
+        version_ = probe_.version();
+    }
+
+    int run() {
+        if (options_.dry_run != Options::DryRun::off) return show_plan();
+        for (int attempt = 1;; ++attempt) {
+            const auto plan = plan_now();
+            prepare_log_dir(plan.log_dir);
+            if (attempt == 1) announce(plan);
+            std::vector<std::uintmax_t> log_begins;
+            for (int rank = 0; rank < plan.size(); ++rank)
+                log_begins.push_back(size_or_zero(log_of(plan, rank)));
+            const auto ended = start(plan);
+            const auto failures = ended.job.failures();
+            const bool port_taken =
+                !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
+            if (!port_taken || options_.start_port || attempt == port_tries)
+                return report(plan, ended, log_begins);
+            spdlog::warn("{}; planning again with other ports", failures.front().text);
+        }
+    }
+
+  private:
+    Plan plan_now() {
+        HeldPorts held;
+        return make_plan({.options = options_,
+                          .environment = environment_,
+                          .machine = machine_,
+                          .program = program_,
+                          .log_dir = absolute_log_dir(options_.log_dir),
+                          .ports = [&](int count) {
+                              if (options_.start_port) {
+                                  std::vector<int> wanted(static_cast<std::size_t>(count));
+                                  std::iota(wanted.begin(), wanted.end(), *options_.start_port);
+                                  held = HeldPorts::exactly(wanted);
+                              } else {
+                                  held = HeldPorts::any(count);
+                              }
+                              return held.numbers();
+                          }});
+    }
+
+    std::vector<std::string> command(const Plan& plan) const {
+        return mpirun_command(plan, version_, plan.log_dir + "/hostfile", installed("bin/dtrain-worker"),
+                              options_);
+    }
+
+    int show_plan() {
+        const auto plan = plan_now();
+        auto added = worker_environment(plan, "", ::geteuid() == 0);
+        added.unset("DTRAIN_JOB_TOKEN");
+        const auto text = options_.dry_run == Options::DryRun::json ? to_json(plan, command(plan), added)
+                                                                    : to_table(plan, command(plan));
+        write_all(STDOUT_FILENO, text);
+        return 0;
+    }
+
+    void announce(const Plan& plan) const {
+        for (const auto& warning : plan.warnings) spdlog::warn("{}", warning);
+        write_all(STDOUT_FILENO, configuration_banner(options_));
+        spdlog::info("Local start {} processes. First process distributed environment info (Only For Debug):",
+                     plan.size());
+        write_all(STDOUT_FILENO, distributed_envs_table(first_process_rows(plan)));
+        spdlog::info(
+            "details about PADDLE_TRAINER_ENDPOINTS can be found in {0}/endpoints.log, and detail running "
+            "logs in "
+            "{0}/workerlog.0",
+            options_.log_dir);
+    }
+
+    Watched start(const Plan& plan) const {
+        replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
+        replace_file(plan.log_dir + "/hostfile", cluster::format_hostfile(mpirun_hosts(plan)));
+        const auto token = random_token();
+        const TemporaryFolder gloo_folder;
+        WatchOptions options{.command = command(plan),
+                             .environment = environment_,
+                             .size = plan.size(),
+                             .grace = options_.grace,
+                             .job_token = token};
+        for (const auto& [name, value] : worker_environment(plan, token, ::geteuid() == 0))
+            options.environment.set(name, value);
+        options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder.path());
+        return watch(options);
+    }
+
+    static int report(const Plan& plan, const Watched& ended, const std::vector<std::uintmax_t>& log_begins) {
+        Ending ending{.mpirun = ended.mpirun,
+                      .asked_to_stop_by = ended.asked_to_stop_by,
+                      .mpirun_text = ended.mpirun_text,
+                      .log_dir = plan.log_dir};
+        if (const auto rank = culprit(ended.job, ending))
+            ending.log_tail = tail_of(log_of(plan, *rank), log_begins[static_cast<std::size_t>(*rank)]);
+        const auto verdict = judge(ended.job, ending);
+        if (!verdict.text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + verdict.text);
+        return verdict.status;
+    }
+
+    Options options_;
+    const Environment& environment_;
+    MpirunProbe probe_;
+    std::vector<std::string> program_;
+    topology::Machine machine_;
+    MpirunVersion version_;
+};
+
+}  // namespace
+
+int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
+    auto parsed = parse_options(arguments, environment);
+    if (parsed.text) {
+        write_all(STDOUT_FILENO, *parsed.text);
+        return 0;
+    }
+    set_up_log("dtrain-launch");
+    return Launch(std::move(parsed.options), environment).run();
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/watch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fcntl.h>
+#include <optional>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "base/process_tree.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds answer_margin{3000};   // for what must answer at once but runs on a busy machine
+constexpr milliseconds mpirun_cleanup{3000};  // what mpirun 4.1 needs to kill ranks that ignore SIGTERM
+constexpr std::size_t longest_mpirun_text = 16 * 1024;
+
+constexpr std::array<int, 4> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+void make_nonblocking(int fd) {
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+/// Passes bytes on without ever waiting for a slow reader: it reads only when the last piece is gone.
+class PassThrough {
+  public:
+    PassThrough(int from, int to) : from_(from), to_(to) { make_nonblocking(from); }
+
+    bool open() const { return from_ >= 0; }
+    pollfd reading() const { return {piece_.empty() ? from_ : -1, POLLIN, 0}; }
+    pollfd writing() const { return {piece_.empty() ? -1 : to_, POLLOUT, 0}; }
+
+    void read_piece() {
+        std::array<char, PIPE_BUF> buffer;
+        const auto got = ::read(from_, buffer.data(), buffer.size());
+        if (got > 0 && !reader_gone_) piece_.assign(buffer.data(), static_cast<std::size_t>(got));
+        if (got == 0) from_ = -1;
+    }
+
+    void write_piece() {
+        if (!write_all(to_, piece_)) reader_gone_ = true;
+        piece_.clear();
+    }
+
+    /// What has arrived already, when nothing more will.
+    void finish() {
+        while (open()) {
+            if (!piece_.empty()) write_piece();
+            const auto before = piece_.size();
+            read_piece();
+            if (piece_.size() == before) break;
+        }
+        if (!piece_.empty()) write_piece();
+    }
+
+  private:
+    int from_;
+    int to_;
+    std::string piece_;
+    bool reader_gone_ = false;
+};
+
+class Watch {
+  public:
+    explicit Watch(const WatchOptions& options)
+        : options_(options),
+          signals_(watch_signals()),
+          mpirun_({.argv = options.command,
+                   .environment = options.environment,
+                   .parent_death_signal = SIGTERM,
+                   .new_process_group = true}),
+          console_(mpirun_.stdout_fd(), STDOUT_FILENO),
+          result_{.job = JobState(options.size)} {
+        make_nonblocking(mpirun_.stderr_fd());
+    }
+
+    Watched run() {
+        while (!mpirun_.poll()) {
+            wait_for_something();
+            decide();
+        }
+        read_events();
+        console_.finish();
+        result_.mpirun = *mpirun_.poll();
+        end_what_escaped();
+        return std::move(result_);
+    }
+
+  private:
+    static FileDescriptor watch_signals() {
+        ::signal(SIGPIPE, SIG_IGN);
+        sigset_t watched;
+        ::sigemptyset(&watched);
+        for (const int signal : stop_signals) ::sigaddset(&watched, signal);
+        for (const int signal : {SIGCHLD, SIGUSR1, SIGUSR2}) ::sigaddset(&watched, signal);
+        ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+        return FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+
+    void wait_for_something() {
+        std::array<pollfd, 4> sources{{{signals_.get(), POLLIN, 0},
+                                       {mpirun_text_open_ ? mpirun_.stderr_fd() : -1, POLLIN, 0},
+                                       console_.reading(),
+                                       console_.writing()}};
+        ::poll(sources.data(), sources.size(), time_left_ms());
+        if (sources[0].revents != 0) take_signals();
+        if (sources[1].revents != 0) read_events();
+        if (sources[2].revents != 0) console_.read_piece();
+        if (sources[3].revents != 0) console_.write_piece();
+    }
+
+    int time_left_ms() const {
+        if (!deadline_) return -1;
+        const auto left = std::chrono::duration_cast<milliseconds>(*deadline_ - Clock::now()).count();
+        return static_cast<int>(std::clamp<long>(left, 0, 3600'000));
+    }
+
+    void take_signals() {
+        signalfd_siginfo info{};
+        while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+            const int signal = static_cast<int>(info.ssi_signo);
+            if (signal == SIGUSR1 || signal == SIGUSR2) {
+                mpirun_.send(signal);
+            } else if (signal != SIGCHLD) {
+                if (result_.asked_to_stop_by != 0) kill_now_ = true;  // the second Ctrl-C
+                if (result_.asked_to_stop_by == 0) result_.asked_to_stop_by = signal;
+            }
+        }
+    }
+
+    void read_events() {
+        std::array<char, 16384> buffer;
+        for (;;) {
+            const auto got = ::read(mpirun_.stderr_fd(), buffer.data(), buffer.size());
+            if (got == 0) mpirun_text_open_ = false;
+            if (got <= 0) break;
+            unfinished_line_.append(buffer.data(), static_cast<std::size_t>(got));
+        }
+        for (auto end = unfinished_line_.find('\n'); end != std::string::npos;
+             end = unfinished_line_.find('\n')) {
+            take_line(unfinished_line_.substr(0, end));
+            unfinished_line_.erase(0, end + 1);
+        }
+    }
+
+    void take_line(std::string line) {
+        if (!line.empty() && line.back() == '\r') line.pop_back();
+        const auto marker = line.find(cluster::event_marker);
+        if (marker != std::string::npos) {
+            if (const auto event = cluster::decode(std::string_view(line).substr(marker)))
+                result_.job.take(*event);
+            return;
+        }
+        if (result_.mpirun_text.size() < longest_mpirun_text) result_.mpirun_text += line + "\n";
+    }
+
+    /// Every step has a deadline, after which the next and rougher one follows.
+    void decide() {
+        if (kill_now_) {
+            mpirun_.send(SIGKILL);
+            return;
+        }
+        switch (step_) {
+            case Step::running:
+                if (result_.job.all_ended())
+                    let_leave();
+                else if (result_.asked_to_stop_by != 0 || failed_by_itself())
+                    stop_programs();
+                else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
+                    go_on(Step::leaving, options_.grace + mpirun_cleanup);
+                break;
+            case Step::stopping:
+                if (result_.job.all_ended())
+                    let_leave();
+                else if (late())
+                    let_leave();
+                break;
+            case Step::leaving:
+                if (late()) {
+                    mpirun_.send(SIGTERM);
+                    go_on(Step::killing, mpirun_cleanup);
+                }
+                break;
+            case Step::killing:
+                if (late()) mpirun_.send(SIGKILL);
+                break;
+        }
+    }
+
+    enum class Step { running, stopping, leaving, killing };
+
+    bool failed_by_itself() const {
+        const auto failures = result_.job.failures();
+        return std::any_of(failures.begin(), failures.end(),
+                           [](const auto& event) { return event.kind != cluster::Event::Kind::stopped; });
+    }
+
+    void stop_programs() {
+        result_.job.stop_asked();
+        mpirun_.send(SIGALRM);
+        go_on(Step::stopping, options_.grace + answer_margin);
+    }
+
+    void let_leave() {
+        if (!result_.job.all_done()) mpirun_.send(SIGALRM);
+        go_on(Step::leaving, answer_margin);
+    }
+
+    void go_on(Step step, milliseconds limit) {
+        step_ = step;
+        deadline_ = Clock::now() + limit;
+    }
+
+    bool late() const { return deadline_ && Clock::now() >= *deadline_; }
+
+    /// Ranks that never told their end may have left processes; the guards of killed workers are still giving
+    /// them their grace.
+    void end_what_escaped() const {
+        if (result_.job.all_ended()) return;
+        const auto kill_at =
+            Clock::now() + (kill_now_ ? milliseconds{0} : options_.grace + milliseconds{500});
+        const auto give_up_at = kill_at + answer_margin;
+        while (Clock::now() < give_up_at) {
+            const auto left = processes_with_variable("DTRAIN_JOB_TOKEN", options_.job_token);
+            if (left.empty()) return;
+            if (Clock::now() >= kill_at)
+                for (const auto pid : left) ::kill(pid, SIGKILL);
+            ::usleep(10'000);
+        }
+    }
+
+    const WatchOptions& options_;
+    FileDescriptor signals_;
+    Subprocess mpirun_;
+    PassThrough console_;
+    Watched result_;
+    std::string unfinished_line_;
+    bool mpirun_text_open_ = true;
+    bool kill_now_ = false;
+    Step step_ = Step::running;
+    std::optional<Clock::time_point> deadline_;
+};
+
+}  // namespace
+
+Watched watch(const WatchOptions& options) {
+    return Watch(options).run();
+}
+
+}  // namespace dtrain::launch

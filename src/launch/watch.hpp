@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+#include "base/subprocess.hpp"
+#include "launch/job_state.hpp"
+
+namespace dtrain::launch {
+
+struct WatchOptions {
+    std::vector<std::string> command;  ///< mpirun and its arguments
+    Environment environment;
+    int size = 0;  ///< ranks of the job
+    std::chrono::milliseconds grace{0};
+    std::string job_token;
+};
+
+struct Watched {
+    JobState job;
+    ExitStatus mpirun;
+    int asked_to_stop_by = 0;  ///< signal that this process got; 0: none
+    std::string mpirun_text;   ///< what mpirun itself said
+};
+
+/// Runs a job to its end: passes the console of rank 0 through, collects events, and ends the job in two
+/// phases when a rank fails or a signal asks for it: first every program is stopped, then, when all ranks
+/// have told that nothing is left, the workers leave. Every wait for mpirun has an end, and nothing of the
+/// job is alive when this returns.
+Watched watch(const WatchOptions& options);
+
+}  // namespace dtrain::launch

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <dtrain/topology.hpp>
+
+#include "topology/hwloc_topology.hpp"
+
+namespace dtrain::topology {
+
+/// NVIDIA's display and 3D controllers in PCI order, with the names that the topology carries, if any.
+std::vector<Gpu> read_gpus(const HwlocTopology& topology, const CpuSet& allowed);
+
+}  // namespace dtrain::topology

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <hwloc.h>
+
+#include <dtrain/topology.hpp>
+
+#include "topology/discover.hpp"
+
+namespace dtrain::topology {
+
+/// Owns a loaded hwloc topology, PCI devices included.
+class HwlocTopology {
+  public:
+    /// @throws UsageError when the source is a file or text that hwloc cannot read.
+    explicit HwlocTopology(const Source& source);
+
+    hwloc_topology_t get() const { return topology_.get(); }
+
+  private:
+    struct Destroy {
+        void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+    };
+    std::unique_ptr<hwloc_topology, Destroy> topology_;
+};
+
+/// The members of a finite bitmap; none for a null pointer.
+CpuSet to_cpuset(hwloc_const_bitmap_t bitmap);
+
+/// hwloc's API that this was compiled for, and that of the library in use: "2.8.0". hwloc tells no release at
+/// run time; releases 2.8 and 2.9 both have the API 2.8.0.
+std::string hwloc_api_built();
+std::string hwloc_api_running();
+
+}  // namespace dtrain::topology

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <dtrain/topology.hpp>
+
+namespace dtrain::topology {
+
+/// Fills in Placement::adapter from the gpus and cpus: RDMA before Ethernet, then behind the same PCI switch
+/// as one of the rank's GPUs, then near the GPUs or the rank's processors, then in the same package. Equally
+/// near ones are dealt out in turn.
+void choose_adapters(const Machine& machine, std::vector<Placement>& placements);
+
+}  // namespace dtrain::topology

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/topology.hpp>
+
+namespace dtrain::topology {
+
+/// A GPU as NVIDIA's management library names it.
+struct NvmlGpu {
+    PciAddress pci;
+    std::string uuid;
+    std::string model;
+    std::vector<std::string> mig_uuids;
+};
+
+/// The GPUs that NVML shows this process, or nothing when there is no such library or it does not start.
+std::optional<std::vector<NvmlGpu>> ask_nvml(const std::string& library);
+
+}  // namespace dtrain::topology

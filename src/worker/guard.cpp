@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/guard.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "base/process_tree.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kill_again{100};  // a tree that forks while it is killed needs more than one round
+
+struct Command {
+    enum class Kind { forward, stop };
+    Kind kind;
+    int signal;
+};
+
+/// In the program's process, up to exec.
+[[noreturn]] void become_program(const GuardedProgram& program, pid_t guard, int error_pipe) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != guard) ::_exit(128 + SIGKILL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    ::dup2(program.output.get(), STDOUT_FILENO);
+    ::dup2(program.output.get(), STDERR_FILENO);
+
+    auto argv_strings = program.argv;
+    auto variable_strings = program.environment.to_strings();
+    std::vector<char*> argv, variables;
+    for (auto& text : argv_strings) argv.push_back(text.data());
+    for (auto& text : variable_strings) variables.push_back(text.data());
+    argv.push_back(nullptr);
+    variables.push_back(nullptr);
+    ::execve(program.executable.c_str(), argv.data(), variables.data());
+    const int error = errno;
+    [[maybe_unused]] const auto ignored = ::write(error_pipe, &error, sizeof error);
+    ::_exit(127);
+}
+
+/// The guard's own life. Everything it does is a reaction to one of two descriptors or a deadline.
+class GuardLife {
+  public:
+    GuardLife(GuardedProgram program, int socket) : program_(std::move(program)), socket_(socket) {}
+
+    [[noreturn]] void live() {
+        detach();
+        const int signals = block_signals();
+        start_program();
+        for (bool alive = true; alive;) {
+            pollfd sources[2] = {{socket_, static_cast<short>(worker_gone_ ? 0 : POLLIN), 0},
+                                 {signals, POLLIN, 0}};
+            if (worker_gone_) sources[0].fd = -1;
+            ::poll(sources, 2, time_left_ms());
+            if (sources[1].revents != 0) take_signal(signals);
+            if (sources[0].revents != 0) take_command();
+            alive = reap();
+            if (alive && ending_ && Clock::now() >= kill_at_) {
+                signal_descendants(SIGKILL);
+                kill_at_ = Clock::now() + kill_again;
+            }
+        }
+        ::_exit(0);
+    }
+
+  private:
+    /// Lets go of everything that belongs to the launcher: its session, its process group, its pipes.
+    void detach() {
+        ::setsid();
+        ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+        ::prctl(PR_SET_NAME, "dtrain-guard");
+        const int null = ::open("/dev/null", O_RDWR);
+        for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);
+        const int output = program_.output.get();
+        for (int fd = STDERR_FILENO + 1; fd < 1024; ++fd)
+            if (fd != socket_ && fd != output) ::close(fd);
+    }
+
+    int block_signals() {
+        sigset_t watched;
+        ::sigemptyset(&watched);
+        for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&watched, signal);
+        ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+        for (const int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE}) ::signal(signal, SIG_IGN);
+        return ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    }
+
+    void start_program() {
+        Pipe exec_error = Pipe::open();
+        const pid_t guard = ::getpid();
+        pid_ = ::fork();
+        if (pid_ == 0) become_program(program_, guard, exec_error.write_end.get());
+        exec_error.write_end.reset();
+        GuardNews news{.kind = GuardNews::Kind::started, .pid = pid_};
+        if (pid_ < 0)
+            news = {.kind = GuardNews::Kind::cannot_execute, .error = errno};
+        else if (::read(exec_error.read_end.get(), &news.error, sizeof news.error) == sizeof news.error)
+            news.kind = GuardNews::Kind::cannot_execute;
+        tell(news);
+        program_.output.reset();
+    }
+
+    void tell(const GuardNews& news) { ::send(socket_, &news, sizeof news, MSG_NOSIGNAL); }
+
+    void take_signal(int signals) {
+        signalfd_siginfo info{};
+        while (::read(signals, &info, sizeof info) == sizeof info)
+            if (info.ssi_signo != SIGCHLD) stop(SIGTERM);
+    }
+
+    void take_command() {
+        Command command{};
+        if (::recv(socket_, &command, sizeof command, 0) != sizeof command) {
+            worker_gone_ = true;
+            stop(SIGTERM);
+        } else if (command.kind == Command::Kind::stop) {
+            stop(command.signal);
+        } else if (pid_ > 0) {
+            ::kill(pid_, command.signal);
+        }
+    }
+
+    void stop(int signal) {
+        if (ending_) return;
+        ending_ = true;
+        kill_at_ = Clock::now() + program_.grace;
+        signal_descendants(signal);
+        signal_descendants(SIGCONT);  // a stopped process cannot end
+    }
+
+    /// Collects what has ended; false when nothing is left.
+    bool reap() {
+        for (;;) {
+            int status = 0;
+            const pid_t ended = ::waitpid(-1, &status, WNOHANG);
+            if (ended == 0) return true;
+            if (ended < 0) return errno != ECHILD;
+            if (ended == pid_) {
+                pid_ = 0;
+                tell({.kind = GuardNews::Kind::ended, .pid = ended, .wait_status = status});
+                stop(SIGTERM);  // what the program left behind
+            }
+        }
+    }
+
+    int time_left_ms() const {
+        if (!ending_) return -1;
+        const auto left = std::chrono::duration_cast<milliseconds>(kill_at_ - Clock::now()).count();
+        return static_cast<int>(std::max<long>(0, left)) + 1;
+    }
+
+    GuardedProgram program_;
+    int socket_;
+    pid_t pid_ = 0;  // the program while it lives
+    bool ending_ = false;
+    bool worker_gone_ = false;
+    Clock::time_point kill_at_;
+};
+
+}  // namespace
+
+Guard::Guard(GuardedProgram program) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        throw std::system_error(errno, std::generic_category(), "socketpair");
+    socket_ = FileDescriptor(ends[0]);
+    const FileDescriptor guard_end(ends[1]);
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (pid_ == 0) GuardLife(std::move(program), guard_end.get()).live();
+}
+
+std::optional<GuardNews> Guard::read_news() {
+    GuardNews news;
+    if (::recv(socket_.get(), &news, sizeof news, 0) == sizeof news) return news;
+    return std::nullopt;
+}
+
+void Guard::forward(int signal) {
+    const Command command{Command::Kind::forward, signal};
+    ::send(socket_.get(), &command, sizeof command, MSG_NOSIGNAL);
+}
+
+void Guard::stop(int signal) {
+    const Command command{Command::Kind::stop, signal};
+    ::send(socket_.get(), &command, sizeof command, MSG_NOSIGNAL);
+}
+
+bool Guard::reap() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0)
+        if (errno != EINTR) return false;
+    return ExitStatus::of_wait(status).success();
+}
+
+void end_descendants(milliseconds grace) {
+    signal_descendants(SIGTERM);
+    signal_descendants(SIGCONT);
+    auto kill_at = Clock::now() + grace;
+    for (;;) {
+        const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+        if (ended < 0 && errno == ECHILD) return;
+        if (ended > 0) continue;
+        if (Clock::now() >= kill_at) {
+            signal_descendants(SIGKILL);
+            kill_at = Clock::now() + kill_again;
+        }
+        ::usleep(2000);
+    }
+}
+
+}  // namespace dtrain::worker

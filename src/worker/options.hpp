@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+namespace dtrain::worker {
+
+/// What one dtrain-worker was asked to do.
+struct Options {
+    enum class Task { native_job, supervise, info };
+    Task task = Task::native_job;
+    std::vector<std::string> command;  ///< the program and its arguments, or those of the native job
+    std::string log_dir = "log";
+    std::chrono::milliseconds grace{0};
+    std::optional<int> start_port;
+    bool bind = true;
+};
+
+struct ParsedOptions {
+    Options options;
+    std::optional<std::string> text;  ///< --help, --version: print this and exit with 0
+};
+
+/// `dtrain-worker [options] -- program args...`, `dtrain-worker [options] [job.toml] [job options]`,
+/// `dtrain-worker --info[=json]`. Pure.
+/// @throws UsageError with one line.
+ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment);
+
+}  // namespace dtrain::worker

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/rank_setup.hpp"
+
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+constexpr const char* this_node = "127.0.0.1";
+constexpr int rendezvous_ports = 2;
+
+int port_in(const std::string& endpoint) {
+    const auto colon = endpoint.rfind(':');
+    const auto port = colon == std::string::npos ? std::nullopt : parse_int(endpoint.substr(colon + 1));
+    if (!port) throw UsageError(fmt::format("\"{}\" is no address of the form host:port", endpoint));
+    return *port;
+}
+
+}  // namespace
+
+std::vector<cluster::RankAssignment> assign_node(const topology::Machine& machine, const CpuSet& usable,
+                                                 const std::optional<std::string>& cuda_visible_devices,
+                                                 int local_size) {
+    const auto visible = topology::visible_gpus(machine, cuda_visible_devices);
+    const auto ranks = static_cast<std::size_t>(local_size);
+    std::vector<std::vector<int>> positions(ranks), gpus(ranks);
+    for (std::size_t rank = 0; rank < ranks && !visible.empty(); ++rank) {
+        const auto position = rank % visible.size();
+        positions[rank] = {static_cast<int>(position)};
+        if (visible[position].index) gpus[rank] = {*visible[position].index};
+    }
+    const auto placements = topology::place(topology::restricted(machine, usable), gpus);
+    std::vector<cluster::RankAssignment> out;
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+        out.push_back({.cpus = placements[rank].cpus,
+                       .numa_nodes = placements[rank].numa_nodes,
+                       .devices = positions[rank],
+                       .threads = placements[rank].threads,
+                       .shared = placements[rank].shared,
+                       .adapter = placements[rank].adapter});
+    return out;
+}
+
+CpuSet usable_cpus(const topology::Machine& machine, const CpuSet& given) {
+    const auto both = machine.allowed & given;
+    return machine.is_this_system && !both.empty() ? both : machine.allowed;
+}
+
+cluster::Endpoints unplanned_endpoints(const cluster::Identity& identity, std::optional<int> start_port) {
+    const int port =
+        start_port.value_or(cluster::base_port(identity.job_id, identity.local_size + rendezvous_ports));
+    if (identity.nodes == 1) return cluster::consecutive_endpoints({this_node}, {identity.size}, port);
+    if (static_cast<int>(identity.hosts.size()) != identity.nodes ||
+        identity.ranks_of_node.size() != identity.hosts.size())
+        throw UsageError(fmt::format(
+            "the {} ranks run on several nodes, but no variable of {} names the nodes and their ranks; start "
+            "the job "
+            "with dtrain-launch or under Slurm, or name the nodes in rank order: DTRAIN_HOSTS=node1,node2",
+            identity.size, cluster::to_string(identity.launcher)));
+    return cluster::consecutive_endpoints(identity.hosts, identity.ranks_of_node, port);
+}
+
+std::optional<cluster::Endpoints> planned_endpoints(const Environment& environment) {
+    const auto trainers = environment.get("DTRAIN_ENDPOINTS");
+    if (!trainers) return std::nullopt;
+    cluster::Endpoints out{.trainers = split(*trainers, ','),
+                           .paddle_master = environment.get_or("DTRAIN_MASTER", "")};
+    const auto torch = environment.get_or("DTRAIN_TORCH_MASTER", "");
+    out.master_port = port_in(torch);
+    out.master_addr = torch.substr(0, torch.rfind(':'));
+    return out;
+}
+
+std::vector<int> ports_of_rank(const cluster::Identity& identity, const cluster::Endpoints& endpoints) {
+    std::vector<int> ports{port_in(endpoints.trainers.at(static_cast<std::size_t>(identity.rank)))};
+    if (identity.rank == 0) {
+        ports.push_back(port_in(endpoints.paddle_master));
+        ports.push_back(endpoints.master_port);
+    }
+    return ports;
+}
+
+std::string gloo_fs_path(const cluster::Identity& identity, unsigned user) {
+    std::string job = identity.job_id;
+    for (char& letter : job)
+        if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '-';
+    return fmt::format("/tmp/dtrain-gloo.{}.{}", user, job);
+}
+
+std::string pod_name(const cluster::Identity& identity) {
+    auto rest = static_cast<unsigned>(
+                    cluster::base_port(fmt::format("{}/{}", identity.job_id, identity.node_rank), 1)) *
+                2654435761U;
+    std::string name;
+    for (int letter = 0; letter < 6; ++letter, rest /= 26) name += static_cast<char>('a' + rest % 26);
+    return name;
+}
+
+}  // namespace dtrain::worker

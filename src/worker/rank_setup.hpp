@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dtrain/cluster.hpp>
+#include <dtrain/environment.hpp>
+#include <dtrain/topology.hpp>
+
+#include "cluster/assignment.hpp"
+
+namespace dtrain::worker {
+
+/// What the ranks of this node get of it when no launcher has planned that: devices one per rank in the order
+/// of CUDA_VISIBLE_DEVICES (shared when there are fewer), processors by topology::place. Pure.
+/// @param usable the processors that the ranks of this node may have
+std::vector<cluster::RankAssignment> assign_node(const topology::Machine& machine, const CpuSet& usable,
+                                                 const std::optional<std::string>& cuda_visible_devices,
+                                                 int local_size);
+
+/// The processors that placement may use: those of the machine that the ranks of this node were given
+/// together. Pure.
+/// @param given the mask of the launcher's daemon where that binds each rank to its own few (mpirun, hydra:
+/// they are
+///              shared out anew, near the GPUs), else this process' own (Slurm, taskset)
+CpuSet usable_cpus(const topology::Machine& machine, const CpuSet& given);
+
+/// The addresses of a job that dtrain-launch has not planned: the node names that the launcher's variables
+/// give, ports from a hash of the job id or from `start_port`. Pure.
+/// @throws UsageError when the job has several nodes and nothing names them.
+cluster::Endpoints unplanned_endpoints(const cluster::Identity& identity, std::optional<int> start_port);
+
+/// The addresses that dtrain-launch planned (DTRAIN_ENDPOINTS, DTRAIN_MASTER, DTRAIN_TORCH_MASTER), or
+/// nothing.
+std::optional<cluster::Endpoints> planned_endpoints(const Environment& environment);
+
+/// The ports that this rank must find free before its program starts: its own, and on rank 0 the rendezvous
+/// ones.
+std::vector<int> ports_of_rank(const cluster::Identity& identity, const cluster::Endpoints& endpoints);
+
+/// Paddle's PADDLE_GLOO_FS_PATH for a job that dtrain-launch has not planned: the same for all ranks of the
+/// job, and no other job's. Whoever uses it makes it.
+std::string gloo_fs_path(const cluster::Identity& identity, unsigned user);
+
+/// Six letters that name this node in the job, the same for all its ranks (Paddle's POD_NAME).
+std::string pod_name(const cluster::Identity& identity);
+
+}  // namespace dtrain::worker

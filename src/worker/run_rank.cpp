@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/run_rank.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/cluster.hpp>
+#include <dtrain/error.hpp>
+#include <dtrain/topology.hpp>
+
+#include "base/ports.hpp"
+#include "base/run_main.hpp"
+#include "base/subprocess.hpp"
+#include "cluster/assignment.hpp"
+#include "cluster/event.hpp"
+#include "worker/binding.hpp"
+#include "worker/options.hpp"
+#include "worker/rank_setup.hpp"
+#include "worker/supervise.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using cluster::Event;
+
+std::string hostname() {
+    char name[256] = {};
+    ::gethostname(name, sizeof name - 1);
+    return name;
+}
+
+/// Becomes dtrain-native: the same process, so that mpirun sees the rank it started.
+[[noreturn]] void become_native(const std::string& command, const std::vector<std::string>& arguments, const Environment& variables) {
+    const auto program =
+        this_executable().parent_path().parent_path() / "libexec" / "dtrain" / "dtrain-native";
+    std::vector<std::string> argv{command};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    auto strings = variables.to_strings();
+    std::vector<char*> words, entries;
+    for (auto& text : argv) words.push_back(text.data());
+    for (auto& text : strings) entries.push_back(text.data());
+    words.push_back(nullptr);
+    entries.push_back(nullptr);
+    ::execve(program.c_str(), words.data(), entries.data());
+    throw Error(fmt::format("cannot execute {}: {}; is dtrain installed whole?", program.string(),
+                            std::strerror(errno)));
+}
+
+/// Everything about this rank that is settled before anything starts.
+class Rank {
+  public:
+    Rank(Options options, const Environment& environment)
+        : options_(std::move(options)), inherited_(environment), identity_(cluster::identify(environment)) {
+        under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
+        assign();
+    }
+
+    [[noreturn]] void become_native_job(const std::string& command) {
+        auto variables = inherited_;
+        if (!variables.has("OMP_NUM_THREADS"))
+            variables.set("OMP_NUM_THREADS", std::to_string(assignment_.threads));
+        yield_when_shared(variables);
+        become_native(command, options_.command, variables);
+    }
+
+    int supervise_program() {
+        GuardedProgram program{.argv = options_.command, .grace = options_.grace};
+        // An open claim on the ports until the program is about to start.
+        HeldPorts held;
+        std::filesystem::path log;
+        try {
+            program.executable = find_program();
+            log = open_log(program);
+            const auto planned = planned_endpoints(inherited_);
+            endpoints_ = planned ? *planned : unplanned_endpoints(identity_, options_.start_port);
+            held = HeldPorts::exactly(ports_of_rank(identity_, endpoints_));
+        } catch (const PortTaken& error) {
+            return give_up(error.what(), Event::Kind::port_taken);
+        } catch (const UsageError& error) {
+            return give_up(error.what(), Event::Kind::trouble);
+        }
+        program.environment = program_environment(log.parent_path());
+        held = {};
+        return supervise({.program = std::move(program),
+                          .log = log,
+                          .rank = identity_.rank,
+                          .host = hostname(),
+                          .cpus = mask_.to_string(),
+                          .show_on_console = identity_.rank == 0,
+                          .under_launcher = under_launcher_,
+                          .report = [&](const Event& event) { tell(event, log); }});
+    }
+
+  private:
+    void assign() {
+        auto planned = cluster::read_assignments(inherited_);
+        bool apply = options_.bind && inherited_.get_or("DTRAIN_BIND", "apply") == "apply";
+        if (!planned) {
+            const auto machine = topology::discover();
+            apply = apply && machine.is_this_system;
+            planned = assign_node(machine, usable_cpus(machine, given_cpus()),
+                                  inherited_.get("CUDA_VISIBLE_DEVICES"), identity_.local_size);
+        }
+        if (identity_.local_rank >= static_cast<int>(planned->size()))
+            throw UsageError(fmt::format("this node was planned for {} ranks, but this is local rank {}",
+                                         planned->size(), identity_.local_rank));
+        of_node_ = *planned;
+        assignment_ = of_node_[static_cast<std::size_t>(identity_.local_rank)];
+        mask_ = apply ? bind_here(assignment_.cpus, assignment_.numa_nodes) : CpuSet::of_this_thread();
+    }
+
+    /// mpirun and hydra bind each rank by itself, their daemon not; what it may use is what all ranks have.
+    CpuSet given_cpus() const {
+        const bool binds_ranks = identity_.launcher == cluster::Launcher::open_mpi ||
+                                 identity_.launcher == cluster::Launcher::hydra;
+        return binds_ranks ? CpuSet::of_process(::getppid()) : CpuSet::of_this_thread();
+    }
+
+    std::string find_program() const {
+        const auto& name = options_.command.front();
+        if (auto found = find_in_path(name, inherited_)) return *found;
+        const bool exists = name.find('/') != std::string::npos && ::access(name.c_str(), F_OK) == 0;
+        throw UsageError(fmt::format(
+            "cannot execute \"{}\": {}", name,
+            exists ? "it is not executable (chmod +x, or name its interpreter)" : "no such program"));
+    }
+
+    std::filesystem::path open_log(GuardedProgram& program) const {
+        std::error_code error;
+        const auto folder = std::filesystem::absolute(options_.log_dir);
+        std::filesystem::create_directories(folder, error);
+        const auto log = folder / fmt::format("workerlog.{}", identity_.rank);
+        program.output = FileDescriptor(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+        if (!program.output.valid())
+            throw UsageError(fmt::format("cannot write {}: {}; choose another --log_dir", log.string(),
+                                         std::strerror(errno)));
+        return log;
+    }
+
+    Environment program_environment(const std::filesystem::path& log_dir) const {
+        cluster::ProgramContext context{.identity = identity_, .endpoints = endpoints_};
+        for (const auto& rank : of_node_) context.devices_of_rank.push_back(rank.devices);
+        context.selected_devices = assignment_.devices;
+        context.cuda_visible_devices =
+            inherited_.get_or("DTRAIN_VISIBLE", inherited_.get_or("CUDA_VISIBLE_DEVICES", ""));
+        context.threads = assignment_.threads;
+        context.log_dir = log_dir.string();
+        context.gloo_fs_path = inherited_.get_or("DTRAIN_GLOO_FS_PATH", gloo_fs_path(identity_, ::geteuid()));
+        context.pod_name = inherited_.get_or("DTRAIN_POD_NAME", pod_name(identity_));
+        auto variables = cluster::program_environment(inherited_, context);
+        variables.set("DTRAIN_RANK_CPUS", assignment_.cpus.to_string());
+        if (!assignment_.adapter.empty()) variables.set("DTRAIN_RANK_ADAPTER", assignment_.adapter);
+        yield_when_shared(variables);
+        return variables;
+    }
+
+    /// An MPI rank that spins while it waits starves the others on its processors.
+    void yield_when_shared(Environment& variables) const {
+        if (assignment_.shared && !variables.has("OMPI_MCA_mpi_yield_when_idle"))
+            variables.set("OMPI_MCA_mpi_yield_when_idle", "1");
+    }
+
+    void tell(const Event& event, const std::filesystem::path& log) const {
+        if (under_launcher_) {
+            write_all(STDERR_FILENO, cluster::encode(event) + "\n");
+        } else if (event.kind != Event::Kind::started && event.kind != Event::Kind::done) {
+            write_all(STDERR_FILENO,
+                      fmt::format("dtrain-worker: {}; log: {}\n", cluster::to_sentence(event), log.string()));
+        }
+    }
+
+    /// Nothing was started. Under dtrain-launch an event tells; else one rank of the node speaks for all.
+    int give_up(const std::string& text, Event::Kind kind) const {
+        const Event event{.kind = kind,
+                          .rank = identity_.rank,
+                          .host = hostname(),
+                          .code = status_usage,
+                          .time_us = cluster::now_us(),
+                          .text = text};
+        const auto report = [&](const Event& again) { tell(again, {}); };
+        if (under_launcher_) {
+            report(event);
+            return stay_until_told(event, report);
+        }
+        if (identity_.local_rank == 0) write_all(STDERR_FILENO, "dtrain-worker: " + text + "\n");
+        return status_usage;
+    }
+
+    Options options_;
+    const Environment& inherited_;
+    cluster::Identity identity_;
+    cluster::Endpoints endpoints_;
+    std::vector<cluster::RankAssignment> of_node_;
+    cluster::RankAssignment assignment_;
+    CpuSet mask_;
+    bool under_launcher_ = false;
+};
+
+}  // namespace
+
+int run_rank(const std::string& command, const std::vector<std::string>& arguments, const Environment& environment) {
+    auto parsed = parse_options(arguments, environment);
+    if (parsed.text) {
+        write_all(STDOUT_FILENO, *parsed.text);
+        return 0;
+    }
+    const auto task = parsed.options.task;
+    if (task == Options::Task::info) become_native(command, parsed.options.command, environment);
+    Rank rank(std::move(parsed.options), environment);
+    if (task == Options::Task::supervise) return rank.supervise_program();
+    rank.become_native_job(command);
+}
+
+}  // namespace dtrain::worker

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/supervise.hpp"
+
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "worker/log_follower.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using cluster::Event;
+
+constexpr timespec repeat_after{.tv_sec = 1, .tv_nsec = 0};  // an unanswered report is given again
+
+sigset_t watched_signals() {
+    sigset_t watched;
+    ::sigemptyset(&watched);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM})
+        ::sigaddset(&watched, signal);
+    return watched;
+}
+
+class Supervisor {
+  public:
+    explicit Supervisor(Supervision supervision) : job_(std::move(supervision)) {
+        // mpirun, orted or slurmstepd: when it dies nobody else will end this rank.
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+        ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+        ::signal(SIGPIPE, SIG_IGN);
+        const auto watched = watched_signals();
+        ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+        signals_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+        if (job_.show_on_console) follower_.emplace(job_.log, STDOUT_FILENO);
+        grace_ = job_.program.grace;
+        guard_.emplace(std::move(job_.program));
+    }
+
+    int run() {
+        while (!guard_gone_) wait_for_something();
+        const bool guard_ended_well = guard_->reap();
+        if (!guard_ended_well) end_descendants(grace_);
+        if (follower_) follower_->drain();
+        const Event outcome = outcome_of(guard_ended_well);
+        job_.report(outcome);
+        if (outcome.kind == Event::Kind::done) return 0;
+        if (job_.under_launcher && launcher_waits_) return stay_until_told(outcome, job_.report);
+        return ExitStatus{.code = outcome.code, .signal = outcome.signal}.shell_status();
+    }
+
+  private:
+    void wait_for_something() {
+        pollfd sources[4] = {
+            {guard_->fd(), POLLIN, 0},
+            {signals_.get(), POLLIN, 0},
+            {follower_ ? follower_->growth_fd() : -1, POLLIN, 0},
+            {follower_ && follower_->wants_to_write() ? follower_->console_fd() : -1, POLLOUT, 0},
+        };
+        ::poll(sources, 4, -1);
+        if (sources[1].revents != 0) take_signals();
+        if (sources[2].revents != 0) follower_->note_growth();
+        if (sources[3].revents != 0) follower_->write_piece();
+        if (sources[0].revents != 0) take_news();
+    }
+
+    void take_news() {
+        const auto news = guard_->read_news();
+        if (!news) {
+            guard_gone_ = true;
+            return;
+        }
+        switch (news->kind) {
+            case GuardNews::Kind::started: {
+                auto event = new_event(Event::Kind::started);
+                event.pid = news->pid;
+                event.cpus = job_.cpus;
+                job_.report(event);
+                break;
+            }
+            case GuardNews::Kind::cannot_execute:
+                cannot_execute_ = news->error;
+                break;
+            case GuardNews::Kind::ended:
+                ended_ = ExitStatus::of_wait(news->wait_status);
+                ended_us_ = cluster::now_us();
+                if (!stop_signal_ && !ended_->success() && job_.under_launcher)
+                    job_.report(failure());  // at once: the rest of its tree may take the whole grace time
+                break;
+        }
+    }
+
+    void take_signals() {
+        signalfd_siginfo info{};
+        while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+            const int signal = static_cast<int>(info.ssi_signo);
+            if (signal == SIGUSR1 || signal == SIGUSR2) {
+                guard_->forward(signal);
+            } else {
+                if (signal != SIGALRM) launcher_waits_ = false;  // mpirun, its death, or a person
+                stop(signal == SIGALRM ? SIGTERM : signal);
+            }
+        }
+    }
+
+    void stop(int signal) {
+        if (!stop_signal_ && !ended_) stop_signal_ = signal;
+        guard_->stop(signal);
+    }
+
+    Event new_event(Event::Kind kind) const {
+        return {.kind = kind, .rank = job_.rank, .host = job_.host, .time_us = cluster::now_us()};
+    }
+
+    Event failure() const {
+        auto event = new_event(Event::Kind::exited);
+        event.code = ended_->code;
+        event.signal = ended_->signal;
+        event.time_us = ended_us_;
+        return event;
+    }
+
+    Event outcome_of(bool guard_ended_well) const {
+        if (cannot_execute_) {
+            auto event = new_event(Event::Kind::trouble);
+            event.code = *cannot_execute_ == ENOENT ? 127 : 126;
+            event.text = fmt::format("cannot execute the program: {}", std::strerror(*cannot_execute_));
+            return event;
+        }
+        if (!ended_) {
+            auto event = new_event(stop_signal_ ? Event::Kind::stopped : Event::Kind::trouble);
+            event.signal = SIGKILL;
+            event.text = guard_ended_well ? "the program vanished" : "its guard process was killed";
+            return event;
+        }
+        if (stop_signal_) {
+            auto event = failure();
+            event.kind = Event::Kind::stopped;
+            if (ended_->success()) event.signal = *stop_signal_;
+            return event;
+        }
+        return ended_->success() ? new_event(Event::Kind::done) : failure();
+    }
+
+    Supervision job_;
+    FileDescriptor signals_;
+    std::optional<LogFollower> follower_;
+    std::optional<Guard> guard_;
+    std::chrono::milliseconds grace_{0};
+    bool guard_gone_ = false;
+    bool launcher_waits_ = true;
+    std::optional<int> cannot_execute_;
+    std::optional<int> stop_signal_;
+    std::optional<ExitStatus> ended_;
+    std::int64_t ended_us_ = 0;
+};
+
+}  // namespace
+
+int stay_until_told(const Event& outcome, const std::function<void(const Event&)>& report) {
+    const auto watched = watched_signals();
+    ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+    for (;;) {
+        const int signal = ::sigtimedwait(&watched, nullptr, &repeat_after);
+        if (signal == SIGALRM) return 0;
+        if (signal < 0)
+            report(outcome);
+        else if (signal != SIGUSR1 && signal != SIGUSR2)
+            return 128 + signal;
+    }
+}
+
+int supervise(Supervision supervision) {
+    return Supervisor(std::move(supervision)).run();
+}
+
+}  // namespace dtrain::worker

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "cluster/event.hpp"
+#include "worker/guard.hpp"
+
+namespace dtrain::worker {
+
+struct Supervision {
+    GuardedProgram program;
+    std::filesystem::path log;  ///< where the program writes; its path for messages
+    int rank = 0;
+    std::string host;
+    std::string cpus;              ///< the mask the program has
+    bool show_on_console = false;  ///< rank 0
+    bool under_launcher = false;   ///< dtrain-launch listens to events and decides when workers leave
+    std::function<void(const cluster::Event&)> report;
+};
+
+/// The life of one rank around its program: starts it under a guard, shows its log, passes signals on, and
+/// ends with everything of it gone. Returns the exit status: the program's, 128 + signal for a killed one.
+///
+/// Signals: USR1, USR2 go to the program; TERM, INT, HUP, QUIT stop it (the same signal, SIGKILL after the
+/// grace time). Under dtrain-launch a worker whose program failed or was stopped reports that and stays, so
+/// that mpirun does not kill the others in the middle of their grace; ALRM means "stop", and once the program
+/// has ended "leave" (status 0: the launcher knows better).
+int supervise(Supervision supervision);
+
+/// Under dtrain-launch, once nothing of the program is left: repeats the report every second until ALRM says
+/// leave (status 0), or another signal shows that the launcher's chain is broken (128 + signal).
+int stay_until_told(const cluster::Event& outcome, const std::function<void(const cluster::Event&)>& report);
+
+}  // namespace dtrain::worker
