@@ -58,6 +58,7 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_COMM_WORLD_LOCAL_SIZE", read, "not under mpirun", "Number of ranks of this job on this node."},
     Row{"OMPI_ALLOW_RUN_AS_ROOT", written, "1 when dtrain-launch runs as root", "Open MPI refuses root without it."},
     Row{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", written, "1 when dtrain-launch runs as root", "The second half of the same."},
+    Row{"PMIX_RANK", read, "not under PMIx", "Rank of this process; where it is missing under srun, Open MPI cannot join the ranks."},
     Row{"PMIX_NAMESPACE", read, "OMPI_MCA_ess_base_jobid", "Name of the job."},
     Row{"PMIX_HOSTNAME", read, "unknown", "Name that mpirun has for this node."},
     Row{"OMPI_MCA_ess_base_jobid", read, "no job id", "Name of the job in Open MPI 4.1."},
@@ -67,6 +68,7 @@ constexpr std::array open_mpi_rows{
 
 constexpr std::array hydra_rows{
     Row{"PMI_RANK", read, "not under mpiexec", "Rank of this process."},
+    Row{"PMI_FD", read, "not under mpiexec", "Connection to the launcher; where it is missing, srun started the ranks without PMI."},
     Row{"PMI_SIZE", read, "not under mpiexec", "Number of ranks."},
     Row{"MPI_LOCALRANKID", read, "not under mpiexec.hydra", "Rank on this node (MPICH, Intel MPI)."},
     Row{"MPI_LOCALNRANKS", read, "not under mpiexec.hydra", "Number of ranks on this node (MPICH, Intel MPI)."},
@@ -78,6 +80,7 @@ constexpr std::array hydra_rows{
 
 constexpr std::array slurm_rows{
     Row{"SLURM_STEP_ID", read, "not started by srun", "Number of the step; only a process that has one is a rank of srun."},
+    Row{"SLURM_STEPID", read, "not started by srun", "The same under its old name; hidden from MPI in a native job of one rank without PMIx."},
     Row{"SLURM_PROCID", read, "not started by srun", "Rank of this process; the shell of a batch script has it too."},
     Row{"SLURM_LOCALID", read, "required with SLURM_PROCID", "Rank on this node."},
     Row{"SLURM_NODEID", read, "required with SLURM_PROCID", "Number of this node in the step."},
@@ -89,6 +92,7 @@ constexpr std::array slurm_rows{
     Row{"SLURM_TASKS_PER_NODE", read, "required with SLURM_PROCID", "Ranks of each node."},
     Row{"SLURM_DISTRIBUTION", read, "block", "How srun deals ranks to nodes."},
     Row{"SLURM_STEP_NODELIST", read, "SLURM_JOB_NODELIST", "Nodes of the step, such as n[01-03,7]."},
+    Row{"SLURM_NODELIST", read, "no scheduler", "SLURM_JOB_NODELIST under its old name; hidden from MPI like SLURM_STEPID."},
     Row{"SLURM_JOB_NODELIST", read, "no scheduler", "Nodes of the job; also names the hosts of ranks that mpirun or mpiexec started there."},
     Row{"SLURM_JOB_CPUS_PER_NODE", read, "equally many ranks per node", "CPUs of each node of the job, which are mpirun's slots."},
     Row{"SLURM_JOB_ID", read, "no scheduler", "Number of the job."},
