@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/event.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -64,8 +65,9 @@ std::optional<Event> decode(std::string_view line) {
         const auto fields = nlohmann::json::parse(json);
         Event event;
         const auto kind = fields.at("kind").get<std::string>();
-        for (std::size_t i = 0; i < kind_names.size(); ++i)
-            if (kind_names[i] == kind) event.kind = static_cast<Event::Kind>(i);
+        const auto name = std::find(kind_names.begin(), kind_names.end(), kind);
+        if (name == kind_names.end()) return std::nullopt;
+        event.kind = static_cast<Event::Kind>(name - kind_names.begin());
         fields.at("rank").get_to(event.rank);
         fields.at("host").get_to(event.host);
         fields.at("pid").get_to(event.pid);

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: the process numbers that the started programs print of themselves.
+#include <algorithm>
+#include <csignal>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/process_tree.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+
+namespace dtrain {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+/// The next number that a program prints, one a line.
+pid_t printed_pid(const Subprocess& program) {
+    std::string digits;
+    char letter = 0;
+    while (::read(program.stdout_fd(), &letter, 1) == 1 && letter != '\n') digits += letter;
+    return parse_int(digits).value_or(-1);
+}
+
+/// What the tests start loses its parents on purpose; as a subreaper this process gets and reaps it.
+class ProcessTree : public testing::Test {
+  protected:
+    void SetUp() override { ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0); }
+    void TearDown() override {
+        end_all_below();
+        ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+    }
+    static void end_all_below() {
+        signal_descendants(SIGKILL);
+        while (::waitpid(-1, nullptr, 0) > 0) {
+        }
+    }
+};
+
+TEST_F(ProcessTree, FindsChildrenBeforeGrandchildrenAlsoThoseOfOtherSessions) {
+    // The name of the shell's child holds a blank and brackets, which /proc/PID/stat does not escape.
+    Subprocess shell({.argv = {"sh", "-c",
+                               "setsid sh -c 'printf \"a) S 1 (\" >/proc/$$/comm; echo $$; "
+                               "sleep 1000 & echo $!; wait' & wait"}});
+    const auto child = printed_pid(shell);
+    const auto grandchild = printed_pid(shell);
+    EXPECT_THAT(descendants_of(shell.pid()), ElementsAre(child, grandchild));
+    EXPECT_THAT(descendants_of(child), ElementsAre(grandchild));
+    EXPECT_THAT(descendants_of(grandchild), IsEmpty());
+    EXPECT_THAT(descendants_of(::getpid()), ElementsAre(shell.pid(), child, grandchild));
+    signal_descendants(SIGKILL);
+    EXPECT_EQ(shell.wait().signal, SIGKILL);
+    end_all_below();
+    EXPECT_THAT(descendants_of(::getpid()), IsEmpty());
+}
+
+TEST_F(ProcessTree, ASubreaperKeepsWhatLostItsParent) {
+    Subprocess shell({.argv = {"sh", "-c", "setsid sleep 1000 & echo $!"}});
+    const auto orphan = printed_pid(shell);
+    EXPECT_TRUE(shell.wait().success());
+    EXPECT_THAT(descendants_of(::getpid()), ElementsAre(orphan));
+    signal_descendants(SIGTERM);
+    int status = 0;
+    EXPECT_EQ(::waitpid(orphan, &status, 0), orphan);
+    EXPECT_EQ(ExitStatus::of_wait(status).signal, SIGTERM);
+    EXPECT_THAT(descendants_of(::getpid()), IsEmpty());
+}
+
+TEST_F(ProcessTree, SignalReachesEveryDescendant) {
+    Subprocess shell(
+        {.argv = {"sh", "-c", "(sleep 1000 & echo $!; wait) & setsid sleep 1000 & echo $!; wait"}});
+    printed_pid(shell);
+    printed_pid(shell);
+    EXPECT_EQ(descendants_of(::getpid()).size(), 4U);
+    signal_descendants(SIGKILL);
+    EXPECT_EQ(shell.wait().signal, SIGKILL);
+    end_all_below();
+    EXPECT_THAT(descendants_of(::getpid()), IsEmpty());
+}
+
+TEST_F(ProcessTree, FindsProcessesByAVariable) {
+    const auto token = fmt::format("token of {}", ::getpid());
+    const auto start = [](Environment environment) {
+        environment.set("PATH", "/usr/bin:/bin");
+        return SpawnOptions{.argv = {"sleep", "1000"}, .environment = std::move(environment)};
+    };
+    Subprocess first(start({{"A_TOKEN", token}}));  // before PATH: the first of its variables
+    Subprocess last(start({{"A_TOKEN", "other"}, {"Z_TOKEN", token}}));
+    Subprocess longer_value(start({{"A_TOKEN", token + "0"}}));
+    Subprocess longer_name(start({{"MY_A_TOKEN", token}}));
+    Subprocess in_a_value(start({{"B", "A_TOKEN=" + token}}));
+    EXPECT_THAT(processes_with_variable("A_TOKEN", token), ElementsAre(first.pid()));
+    EXPECT_THAT(processes_with_variable("Z_TOKEN", token), ElementsAre(last.pid()));
+    EXPECT_THAT(processes_with_variable("MY_A_TOKEN", token), ElementsAre(longer_name.pid()));
+    EXPECT_THAT(processes_with_variable("A_TOKEN", token + "1"), IsEmpty());
+}
+
+TEST_F(ProcessTree, TheCallerIsNotAmongThem) {
+    const auto path = Environment::of_this_process().get("PATH");
+    ASSERT_TRUE(path);
+    Subprocess child({.argv = {"sleep", "1000"}});
+    EXPECT_THAT(processes_with_variable("PATH", *path), Contains(child.pid()));
+    EXPECT_THAT(processes_with_variable("PATH", *path), Not(Contains(::getpid())));
+}
+
+}  // namespace
+}  // namespace dtrain
