@@ -38,7 +38,16 @@ std::string api_text(unsigned version) {
 
 }  // namespace
 
+void keep_plugins_loaded() {
+    static const hwloc_topology_t kept = [] {
+        hwloc_topology_t topology = nullptr;
+        return hwloc_topology_init(&topology) == 0 ? topology : nullptr;
+    }();
+    if (kept == nullptr) throw Error("hwloc does not start: out of memory?");
+}
+
 HwlocTopology::HwlocTopology(const Source& source) {
+    keep_plugins_loaded();
     hwloc_topology_t topology = nullptr;
     if (hwloc_topology_init(&topology) != 0) refuse(source, errno);
     topology_.reset(topology);

@@ -28,6 +28,10 @@ class HwlocTopology {
     std::unique_ptr<hwloc_topology, Destroy> topology_;
 };
 
+/// Loads hwloc's plugins once for the life of the process. By itself hwloc unloads them after the last
+/// topology, and libpciaccess then loses its list of devices: a leak, and 5 ms at each further topology.
+void keep_plugins_loaded();
+
 /// The members of a finite bitmap; none for a null pointer.
 CpuSet to_cpuset(hwloc_const_bitmap_t bitmap);
 

@@ -10,6 +10,7 @@
 #include <hwloc/export.h>
 
 #include "topology/discover.hpp"
+#include "topology/hwloc_topology.hpp"
 
 namespace dtrain::topology {
 namespace {
@@ -25,19 +26,6 @@ std::string bitmap_text(const CpuSet& cpus) {
     hwloc_bitmap_snprintf(text.data(), text.size(), bitmap);
     hwloc_bitmap_free(bitmap);
     return text.data();
-}
-
-/// hwloc loads its plugins for the first topology and unloads them after the last: keeping one saves 5 ms a
-/// test.
-void keep_plugins_loaded() {
-    struct Kept {
-        Kept() { check(hwloc_topology_init(&topology) == 0, "init"); }
-        Kept(const Kept&) = delete;
-        Kept& operator=(const Kept&) = delete;
-        ~Kept() { hwloc_topology_destroy(topology); }
-        hwloc_topology_t topology = nullptr;
-    };
-    static const Kept kept;
 }
 
 }  // namespace

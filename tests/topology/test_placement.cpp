@@ -294,6 +294,17 @@ TEST(PlaceAdapters, TheOneBehindTheSameSwitchThenInTurn) {
     EXPECT_THAT(adapters(place(machine, Ranks{{2}})), ElementsAre("mlx5_11"));
 }
 
+TEST(PlaceAdapters, TheOneOnTheSameBus) {
+    // As AWS's p4d shows itself: two GPUs and one adapter a bus, no switches.
+    MachineFixture fixture("pack:1 [numa] core:8 pu:1");
+    for (const std::string bus : {"10", "20"})
+        fixture.add("Machine", 0, {"0000:" + bus + ":1c.0"})
+            .add("Machine", 0, {"0000:" + bus + ":1d.0"})
+            .add("Machine", 0, {"0000:" + bus + ":1b.0", infiniband_class, "", {{"efa" + bus, 3}}});
+    EXPECT_THAT(adapters(place(fixture.machine(), one_gpu_each(4))),
+                ElementsAre("efa10", "efa10", "efa20", "efa20"));
+}
+
 TEST(PlaceAdapters, RdmaThenNearnessThenTurns) {
     MachineFixture fixture("pack:2 group:2 [numa] core:2 pu:1");
     fixture.add("Group", 0, {"0000:05:00.0", ethernet_class, "", {{"eth0", 2}}});
