@@ -62,8 +62,9 @@ struct ExecutorOptions {
     bool fuse = true;
 };
 
-/// A program compiled for this process' CPU: prepared primitives over one block of memory. A step allocates
-/// nothing and looks nothing up by name. Use from one thread, the one that may call MPI.
+/// A program compiled for this process' CPU: prepared primitives over one block of memory. A step
+/// allocates nothing (but what oneDNN does inside) and looks nothing up by name. Use from one thread, the one
+/// that may call MPI.
 class Executor {
   public:
     /// Compiles. The program's persistable variables must be in `state` with the same shape and type. When

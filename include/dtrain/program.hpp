@@ -99,8 +99,10 @@ struct Operator {
 class Program {
   public:
     /// In the order in which they were added.
-    const std::vector<Variable>& variables() const { return variables_; }
-    const std::vector<Operator>& operators() const { return operators_; }
+    const std::vector<Variable>& variables() const& { return variables_; }
+    const std::vector<Operator>& operators() const& { return operators_; }
+    std::vector<Variable> variables() && { return std::move(variables_); }
+    std::vector<Operator> operators() && { return std::move(operators_); }
 
     bool has(std::string_view name) const;
 

@@ -32,7 +32,7 @@ dnnl::memory::desc describe(const Matrix& matrix) {
 
 MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out) try {
     dnnl::primitive_attr attributes;
-    // With memory of our own for scratch, a run allocates nothing.
+    // Else every run would allocate memory for scratch.
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::matmul::desc description(describe(a), describe(b), describe(out));
     const dnnl::matmul::primitive_desc prepared(description, attributes, engine());
@@ -49,7 +49,7 @@ MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out) try {
 }
 
 void MatrixProduct::run() {
-    // The C++ call copies its map of arguments every time; this one allocates nothing.
+    // The C++ call would copy its map of arguments every time.
     const auto status = dnnl_primitive_execute(primitive_.get(), stream().get(),
                                                static_cast<int>(arguments_.size()), arguments_.data());
     if (status != dnnl_success)

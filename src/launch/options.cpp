@@ -3,6 +3,7 @@
 #include "launch/options.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -103,6 +104,8 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     } catch (const CLI::ParseError& error) {
         throw UsageError(fmt::format("{}; see dtrain-launch --help", error.what()));
     }
+    if (std::isnan(grace_s))  // which is neither below nor above the range
+        throw UsageError("--grace nan is no number of seconds; write it like 10 or 0.5");
     options.grace = std::chrono::milliseconds(static_cast<long>(grace_s * 1000));
     options.bind = bind == "auto";
     if (!dry_run.empty())

@@ -25,8 +25,10 @@ std::string ids_of(const std::vector<VisibleGpu>& devices) {
 }
 
 bool same_device(const VisibleGpu& a, const VisibleGpu& b) {
-    return a.index && b.index ? a.index == b.index && a.id.starts_with("MIG") == b.id.starts_with("MIG")
-                              : a.id == b.id;
+    if (a.id == b.id) return true;
+    // Several partitions of one GPU are several devices.
+    const bool partition = a.id.starts_with("MIG") || b.id.starts_with("MIG");
+    return !partition && a.index && a.index == b.index;
 }
 
 std::vector<std::string> warnings_about(const std::vector<VisibleGpu>& devices) {

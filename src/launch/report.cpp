@@ -114,7 +114,7 @@ std::string last_lines(const std::string& log, std::size_t lines) {
         begin = body.rfind('\n', begin - 1);
         if (begin == std::string::npos) begin = 0;
     }
-    if (body.empty()) return "";
+    if (body.empty() || lines == 0) return "";
     return body.substr(begin == 0 ? 0 : begin + 1) + "\n";
 }
 

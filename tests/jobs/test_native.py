@@ -101,7 +101,7 @@ def test_ranks_that_do_not_divide_the_batch(native, tmp_path):
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "momentum"])
 def test_ranks_compute_what_one_rank_computes(native, tmp_path, optimizer):
-    import_check = pytest.importorskip("numpy", reason="numpy is not installed")
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
     states = {}
     for ranks in (1, 2, 4):
         folder = tmp_path / str(ranks)
@@ -115,7 +115,7 @@ def test_ranks_compute_what_one_rank_computes(native, tmp_path, optimizer):
     for ranks in (2, 4):
         assert states[ranks].keys() == states[1].keys()
         for name in parameters:
-            import_check.testing.assert_allclose(states[ranks][name], states[1][name], rtol=0, atol=1e-5)
+            numpy.testing.assert_allclose(states[ranks][name], states[1][name], rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
@@ -212,9 +212,10 @@ def test_bad_input_is_one_line_and_status_2(native, tmp_path, case, ranks):
     assert result.returncode == 2
     assert len(complaints(result)) == 1
     assert re.search(expected, complaints(result)[0])
-    assert result.stdout.replace("-", "").strip() == "" or ranks  # mpirun's own banner comes on stdout
-    assert "train loss" not in result.stdout
-    if not ranks:
+    if ranks:  # mpirun adds a banner about the exit status
+        assert "train loss" not in result.stdout
+    else:
+        assert result.stdout == ""
         assert len(result.stderr.splitlines()) == 1
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -255,7 +256,7 @@ def test_damaged_checkpoint_is_refused(native, tmp_path):
 
 
 def test_a_training_that_explodes_says_so(native, tmp_path):
-    job = write_job(tmp_path, epochs=5, optimizer="sgd", **{'"sgd"': '"sgd"\nlearning_rate = 1e29'})
+    job = write_job(tmp_path, epochs=5, optimizer="sgd", **{'"sgd"': '"sgd"\nlearning_rate = 1e29', "0.0625": "1e20"})
     result = mpirun(2, [native, job], tmp_path)
     assert result.returncode == 1
     assert len(complaints(result)) == 1

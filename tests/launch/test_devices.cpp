@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: Paddle's rule for --gpus (physical ids out of CUDA_VISIBLE_DEVICES) and --nproc_per_node
+// (contiguous even parts), worked out by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "launch/plan.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::ThrowsMessage;
+using topology::VisibleGpu;
+using Devices = std::vector<VisibleGpu>;
+
+const Devices last_four{{"4", 4}, {"5", 5}, {"6", 6}, {"7", 7}};
+const Devices by_uuid{{"GPU-5f3c", 5}, {"GPU-2f3c", 2}};
+const Devices partitions{{"MIG-a1", 0}, {"MIG-b2", 0}, {"3", 3}};
+const Devices unknown{{"0", std::nullopt}, {"GPU-77", std::nullopt}};
+
+TEST(SelectGpus, IdsArePhysical) {
+    EXPECT_THAT(select_gpus("4,6", last_four), ElementsAre(VisibleGpu{"4", 4}, VisibleGpu{"6", 6}));
+    EXPECT_THAT(select_gpus("7,4", last_four), ElementsAre(VisibleGpu{"7", 7}, VisibleGpu{"4", 4}));
+    EXPECT_THAT(select_gpus(" 5 , 6 ", last_four), ElementsAre(VisibleGpu{"5", 5}, VisibleGpu{"6", 6}));
+}
+
+TEST(SelectGpus, NumbersFindWhatUuidsMadeVisible) {
+    EXPECT_THAT(select_gpus("2", by_uuid), ElementsAre(VisibleGpu{"GPU-2f3c", 2}));
+    EXPECT_THAT(select_gpus("GPU-5f3c,2", by_uuid),
+                ElementsAre(VisibleGpu{"GPU-5f3c", 5}, VisibleGpu{"GPU-2f3c", 2}));
+}
+
+TEST(SelectGpus, PartitionsAreNamedByTheirUuidOnly) {
+    EXPECT_THAT(select_gpus("MIG-b2,MIG-a1,3", partitions),
+                ElementsAre(VisibleGpu{"MIG-b2", 0}, VisibleGpu{"MIG-a1", 0}, VisibleGpu{"3", 3}));
+    EXPECT_THAT([] { select_gpus("0", partitions); },
+                ThrowsMessage<UsageError>(AllOf(HasSubstr("no GPU 0 here"), HasSubstr("MIG-a1,MIG-b2,3"))));
+}
+
+TEST(SelectGpus, DevicesThatTheMachineDoesNotShowGoByTheirNames) {
+    EXPECT_EQ(select_gpus("GPU-77,0", unknown), (Devices{unknown[1], unknown[0]}));
+}
+
+TEST(SelectGpus, WhatIsNotVisibleIsNamedWithWhatIs) {
+    EXPECT_THAT([] { select_gpus("4,9", last_four); },
+                ThrowsMessage<UsageError>(
+                    AllOf(HasSubstr("--gpus 4,9"), HasSubstr("no GPU 9"), HasSubstr("visible are 4,5,6,7"))));
+    EXPECT_THAT([] { select_gpus("0", last_four); }, ThrowsMessage<UsageError>(HasSubstr("no GPU 0")));
+    EXPECT_THAT([] { select_gpus("0", {}); },
+                ThrowsMessage<UsageError>(
+                    AllOf(HasSubstr("no NVIDIA GPU is visible"), HasSubstr("--nproc_per_node"))));
+}
+
+TEST(SelectGpus, TwiceIsRefusedUnderWhateverName) {
+    for (const char* twice : {"4,4", "4,5,4", "4, 4", "4,04"})
+        EXPECT_THAT([&] { select_gpus(twice, last_four); },
+                    ThrowsMessage<UsageError>(AllOf(HasSubstr(twice), HasSubstr("named twice"))));
+    EXPECT_THAT([] { select_gpus("5,GPU-5f3c", by_uuid); }, ThrowsMessage<UsageError>(HasSubstr("twice")));
+    EXPECT_THAT([] { select_gpus("MIG-a1,MIG-a1", partitions); },
+                ThrowsMessage<UsageError>(HasSubstr("twice")));
+    EXPECT_THAT([] { select_gpus("GPU-77,GPU-77", unknown); }, ThrowsMessage<UsageError>(HasSubstr("twice")));
+}
+
+TEST(SelectGpus, TextsThatAreNoIdsAreRefused) {
+    for (const char* text : {"", ",", "4,", ",4", "4,,5", "-1", "4,-1"})
+        EXPECT_THAT([&] { select_gpus(text, last_four); },
+                    ThrowsMessage<UsageError>(HasSubstr("is no GPU id")))
+            << text;
+    for (const char* text : {"all", "4-6", "4;5", "0x4", "4 5", "gpu4"})
+        EXPECT_THROW(select_gpus(text, last_four), UsageError) << text;
+}
+
+TEST(DealDevices, OnePerProcessUnlessToldOtherwise) {
+    EXPECT_EQ(deal_devices(last_four, std::nullopt),
+              (std::vector<Devices>{{{"4", 4}}, {{"5", 5}}, {{"6", 6}}, {{"7", 7}}}));
+    EXPECT_EQ(deal_devices(last_four, 4), deal_devices(last_four, std::nullopt));
+}
+
+TEST(DealDevices, ContiguousEvenParts) {
+    EXPECT_EQ(deal_devices(last_four, 2), (std::vector<Devices>{{{"4", 4}, {"5", 5}}, {{"6", 6}, {"7", 7}}}));
+    EXPECT_EQ(deal_devices(last_four, 1), (std::vector<Devices>{last_four}));
+}
+
+TEST(DealDevices, NumbersThatDoNotDivideAreRefused) {
+    for (const int processes : {3, 5, 8})
+        EXPECT_THAT([&] { deal_devices(last_four, processes); },
+                    ThrowsMessage<UsageError>(
+                        AllOf(HasSubstr("--nproc_per_node " + std::to_string(processes) + " does not divide"),
+                              HasSubstr("4 GPUs 4,5,6,7"))));
+    EXPECT_THAT([] { deal_devices({{"3", 3}}, 2); }, ThrowsMessage<UsageError>(HasSubstr("the 1 GPU 3")));
+}
+
+TEST(DealDevices, WithoutDevicesProcessesOfTheCpu) {
+    EXPECT_THAT(deal_devices({}, std::nullopt), ElementsAre(IsEmpty()));
+    EXPECT_THAT(deal_devices({}, 3), ElementsAre(IsEmpty(), IsEmpty(), IsEmpty()));
+}
+
+TEST(DealDevices, FewerThanOneProcessIsNone) {
+    for (const int processes : {0, -1, -4})
+        for (const auto& devices : {Devices{}, last_four})
+            EXPECT_THAT([&] { deal_devices(devices, processes); },
+                        ThrowsMessage<UsageError>(
+                            AllOf(HasSubstr(std::to_string(processes)), HasSubstr("at least 1"))));
+}
+
+}  // namespace
+}  // namespace dtrain::launch

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: stories of jobs, told event by event, and what a person would conclude from each.
+#include <algorithm>
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "launch/job_state.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using cluster::Event;
+using Kind = Event::Kind;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Event event(Kind kind, int rank, std::int64_t time_us, int code = 0) {
+    return {.kind = kind, .rank = rank, .host = "n1", .code = code, .time_us = time_us};
+}
+
+std::vector<int> failed(const JobState& job) {
+    std::vector<int> ranks;
+    for (const auto& failure : job.failures()) ranks.push_back(failure.rank);
+    return ranks;
+}
+
+TEST(JobState, InTheBeginningAllAreSilent) {
+    const JobState job(3);
+    EXPECT_EQ(job.size(), 3);
+    EXPECT_FALSE(job.all_done());
+    EXPECT_FALSE(job.all_ended());
+    EXPECT_FALSE(job.any_failed());
+    EXPECT_THAT(job.silent(), ElementsAre(0, 1, 2));
+    EXPECT_THAT(job.stopped(), IsEmpty());
+    EXPECT_EQ(job.start_of(1), std::nullopt);
+}
+
+TEST(JobState, AllGoesWell) {
+    JobState job(2);
+    for (const int rank : {0, 1}) job.take(event(Kind::started, rank, 10 + rank));
+    EXPECT_EQ(job.start_of(1), event(Kind::started, 1, 11));
+    EXPECT_THAT(job.silent(), ElementsAre(0, 1)) << "a start tells no end";
+    job.take(event(Kind::done, 1, 20));
+    EXPECT_FALSE(job.all_done());
+    EXPECT_THAT(job.silent(), ElementsAre(0));
+    job.take(event(Kind::done, 0, 21));
+    EXPECT_TRUE(job.all_done());
+    EXPECT_TRUE(job.all_ended());
+    EXPECT_FALSE(job.any_failed());
+}
+
+TEST(JobState, RepeatedAndLateEventsChangeNothing) {
+    JobState job(2);
+    job.take(event(Kind::started, 0, 10));
+    job.take(event(Kind::started, 0, 15));
+    EXPECT_EQ(job.start_of(0)->time_us, 10);
+    job.take(event(Kind::exited, 0, 20, 7));
+    for (int repeat = 0; repeat < 3; ++repeat) job.take(event(Kind::exited, 0, 20, 7));
+    job.take(event(Kind::done, 0, 30));
+    job.take(event(Kind::stopped, 0, 31));
+    job.take(event(Kind::started, 0, 32));
+    ASSERT_THAT(failed(job), ElementsAre(0));
+    EXPECT_EQ(job.failures().front(), event(Kind::exited, 0, 20, 7));
+    EXPECT_EQ(job.start_of(0)->time_us, 10);
+}
+
+TEST(JobState, AnEndMayComeBeforeItsStart) {
+    JobState job(1);
+    job.take(event(Kind::done, 0, 20));
+    job.take(event(Kind::started, 0, 10));
+    EXPECT_TRUE(job.all_done());
+    EXPECT_EQ(job.start_of(0)->time_us, 10);
+}
+
+TEST(JobState, TheFirstFailureIsTheFirstByTheClockHoweverTheyArrive) {
+    const std::vector<Event> in_time{event(Kind::trouble, 2, 100), event(Kind::exited, 0, 200, 7),
+                                     event(Kind::port_taken, 3, 300), event(Kind::exited, 1, 400, 1)};
+    std::vector<std::size_t> order{0, 1, 2, 3};
+    do {
+        JobState job(4);
+        for (const auto i : order) job.take(in_time[i]);
+        EXPECT_EQ(job.failures(), in_time);
+        EXPECT_TRUE(job.all_ended());
+    } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(JobState, AtTheSameTimeTheLowerRankIsFirst) {
+    JobState job(3);
+    for (const int rank : {2, 0, 1}) job.take(event(Kind::exited, rank, 100, 1));
+    EXPECT_THAT(failed(job), ElementsAre(0, 1, 2));
+}
+
+TEST(JobState, RanksThatWeStopAreNoFailures) {
+    JobState job(3);
+    job.take(event(Kind::exited, 1, 100, 7));
+    job.stop_asked();
+    job.take(event(Kind::stopped, 0, 200));
+    job.take(event(Kind::stopped, 2, 210));
+    EXPECT_THAT(failed(job), ElementsAre(1));
+    EXPECT_THAT(job.stopped(), ElementsAre(0, 2));
+    EXPECT_TRUE(job.all_ended());
+    EXPECT_FALSE(job.all_done());
+}
+
+TEST(JobState, RanksThatSomebodyElseStopsAreFailures) {
+    JobState job(2);
+    job.take(event(Kind::stopped, 1, 100));
+    EXPECT_TRUE(job.any_failed());
+    EXPECT_THAT(failed(job), ElementsAre(1));
+    EXPECT_THAT(job.stopped(), IsEmpty());
+    job.stop_asked();
+    EXPECT_THAT(failed(job), ElementsAre(1)) << "it was stopped before we asked";
+}
+
+TEST(JobState, RanksThatFailWhileWeStopThemAreFailures) {
+    JobState job(2);
+    job.stop_asked();
+    job.take(event(Kind::exited, 0, 100, 3));
+    job.take(event(Kind::done, 1, 101));
+    EXPECT_THAT(failed(job), ElementsAre(0));
+    EXPECT_THAT(job.stopped(), IsEmpty());
+}
+
+TEST(JobState, RanksThatTheJobHasNotAreIgnored) {
+    JobState job(2);
+    for (const int rank : {-1, 2, 1000000}) {
+        job.take(event(Kind::started, rank, 5));
+        job.take(event(Kind::exited, rank, 10, 7));
+    }
+    EXPECT_FALSE(job.any_failed());
+    EXPECT_THAT(job.silent(), ElementsAre(0, 1));
+}
+
+}  // namespace
+}  // namespace dtrain::launch
