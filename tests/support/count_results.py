@@ -58,8 +58,9 @@ def count_case(case, name, output=""):
     """One <testcase>. Its own message goes before the program's output."""
     bad = case.find("failure") if case.find("failure") is not None else case.find("error")
     if bad is not None:
-        own = "\n".join(part for part in (bad.get("message"), bad.text) if part)
-        return Results(failures=[Failure(name, own or output)])
+        message, text = bad.get("message") or "", bad.text or ""
+        own = text if message in text else f"{message}\n{text}"  # GoogleTest says it twice
+        return Results(failures=[Failure(name, own.strip() or output)])
     skipped = case.find("skipped")
     if skipped is not None:
         return Results(skips=[Skip(name, last_line(skipped.get("message") or skipped.text or output))])

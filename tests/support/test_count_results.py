@@ -19,7 +19,8 @@ GTEST_GOOD = """<testsuite name="dtrain.base.TextTest" tests="3" failures="0">
   <testcase name="Trims" status="run" classname="TextTest"/>
   <testcase name="DISABLED_Slow" status="notrun" classname="TextTest"/></testsuite>"""
 GTEST_MIXED = """<testsuite name="dtrain.base.FilesTest" tests="2" failures="1">
-  <testcase name="Replaces" classname="FilesTest"><failure message="a.cpp:3&#x0A;Expected: 1"/></testcase>
+  <testcase name="Replaces" classname="FilesTest"><failure message="a.cpp:3&#x0A;Expected: 1"
+    type=""><![CDATA[a.cpp:3\nExpected: 1]]></failure></testcase>
   <testcase name="AsRoot" classname="FilesTest"><skipped message="a.cpp:9&#x0A;needs root"/></testcase></testsuite>"""
 PLAIN = '<testsuite name="dtrain" tests="1"><testcase name="hello" classname="dtrain"/></testsuite>'
 
@@ -53,7 +54,7 @@ def test_cases_are_counted_one_by_one(build):
     results = count(build({"base": "unit"}, [("dtrain:unit / base", "FAIL", 1)], [GTEST_GOOD, GTEST_MIXED]))
     assert results.summary() == "2 passed, 1 failed, 2 skipped"
     assert names(results) == ["base: FilesTest.Replaces"]
-    assert "Expected: 1" in results.failures[0].output
+    assert results.failures[0].output == "a.cpp:3\nExpected: 1"
     assert [(skip.name, skip.reason) for skip in results.skips] == [
         ("base: TextTest.DISABLED_Slow", "disabled in the source"), ("base: FilesTest.AsRoot", "needs root")]
 
