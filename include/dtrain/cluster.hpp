@@ -20,10 +20,11 @@ std::string to_string(Launcher launcher);
 
 /// A process' place in its job.
 ///
-/// mpirun and mpiexec.hydra do not number the nodes, so `node_rank` and `nodes` are then worked out from the
-/// local rank and size. `ranks_of_node` tells whether that is certain: it is empty when it is not (ranks
-/// dealt round robin over the nodes, or nodes with unequally many ranks and no list that says which); the
-/// other ranks must then be asked.
+/// mpirun and mpiexec.hydra do not number the nodes: `node_rank` and `nodes` are then worked out from the
+/// local rank and size. `ranks_of_node` is empty when this rank sees that this is a guess (ranks dealt round
+/// robin over the nodes, or nodes with unequally many ranks). A rank may not see it although others do; so on
+/// several nodes without `hosts`, which are filled in only where a list of nodes agrees, the ranks must ask
+/// each other.
 struct Identity {
     Launcher launcher = Launcher::none;
     int rank = 0;

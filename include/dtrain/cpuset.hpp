@@ -25,6 +25,10 @@ class CpuSet {
     /// The set that the calling thread may run on now (sched_getaffinity).
     static CpuSet of_this_thread();
 
+    /// The set that another process' first thread may run on.
+    /// @throws std::system_error when there is no such process.
+    static CpuSet of_process(int pid);
+
     void add(int cpu);
     bool contains(int cpu) const;
     bool empty() const { return words_.empty(); }

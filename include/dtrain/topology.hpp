@@ -72,6 +72,7 @@ struct Machine {
     std::vector<Gpu> gpus;  ///< PCI order; on this system only those that its driver lets this process use
     std::vector<NetworkAdapter> adapters;  ///< RDMA first, then PCI order
     bool is_this_system = true;  ///< false: read from HWLOC_XMLFILE, so masks must not be applied here
+    friend bool operator==(const Machine&, const Machine&) = default;
 };
 
 /// Reads the machine through hwloc. Honours hwloc's own HWLOC_XMLFILE, HWLOC_THISSYSTEM and friends.

@@ -52,12 +52,16 @@ CpuSet CpuSet::parse(std::string_view list) {
 }
 
 CpuSet CpuSet::of_this_thread() {
+    return of_process(0);
+}
+
+CpuSet CpuSet::of_process(int pid) {
     // The kernel refuses a mask that is shorter than its own: try larger ones.
     for (int cpus = 1024; cpus <= highest_cpu; cpus *= 4) {
         cpu_set_t* mask = CPU_ALLOC(cpus);
         const std::size_t size = CPU_ALLOC_SIZE(cpus);
         CPU_ZERO_S(size, mask);
-        const int failed = sched_getaffinity(0, size, mask);
+        const int failed = sched_getaffinity(pid, size, mask);
         const int error = errno;
         CpuSet set;
         for (int cpu = 0; failed == 0 && cpu < cpus; ++cpu)

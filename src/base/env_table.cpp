@@ -42,10 +42,13 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_ENDPOINTS", both, "hosts and ports from the job id", "host:port of every rank, comma-separated in rank order."},
     Row{"DTRAIN_MASTER", both, "after the ports of node 0", "host:port for PADDLE_MASTER."},
     Row{"DTRAIN_TORCH_MASTER", both, "after DTRAIN_MASTER", "host:port for MASTER_ADDR and MASTER_PORT."},
-    Row{"DTRAIN_LOG_DIR", both, "log", "Folder of workerlog.<rank> and endpoints.log."},
-    Row{"DTRAIN_POD_NAME", both, "six random letters", "Name of this node's group of ranks, for POD_NAME."},
-    Row{"DTRAIN_GRACE", both, "3", "Seconds between SIGTERM and SIGKILL when programs are stopped."},
-    Row{"DTRAIN_LAUNCH_TIME", both, "not reported", "When dtrain-launch started, for the times in its reports."},
+    Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},
+    Row{"DTRAIN_SHARED", both, "placed by dtrain-worker", "1 for each local rank that shares its CPUs with others, else 0, separated by semicolons."},
+    Row{"DTRAIN_GLOO_FS_PATH", both, "/tmp/dtrain-gloo.<user>.<job>", "Folder of the job for PADDLE_GLOO_FS_PATH."},
+    Row{"DTRAIN_RANK_CPUS", written, "always", "CPUs that the program's rank was given, bound to them or not."},
+    Row{"DTRAIN_RANK_ADAPTER", written, "only with an adapter", "Network adapter nearest to the program's rank."},
+    Row{"DTRAIN_POD_NAME", read, "six letters made of job and node", "Name of this node's group of ranks, for POD_NAME."},
+    Row{"DTRAIN_GRACE", read, "10", "Seconds between SIGTERM and SIGKILL when programs are stopped."},
 };
 
 constexpr std::array open_mpi_rows{
@@ -53,14 +56,19 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_COMM_WORLD_SIZE", read, "not under mpirun", "Number of ranks."},
     Row{"OMPI_COMM_WORLD_LOCAL_RANK", read, "not under mpirun", "Rank among those of this job on this node."},
     Row{"OMPI_COMM_WORLD_LOCAL_SIZE", read, "not under mpirun", "Number of ranks of this job on this node."},
+    Row{"OMPI_ALLOW_RUN_AS_ROOT", written, "1 when dtrain-launch runs as root", "Open MPI refuses root without it."},
+    Row{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", written, "1 when dtrain-launch runs as root", "The second half of the same."},
+    Row{"PMIX_RANK", read, "not under PMIx", "Rank of this process; where it is missing under srun, Open MPI cannot join the ranks."},
     Row{"PMIX_NAMESPACE", read, "OMPI_MCA_ess_base_jobid", "Name of the job."},
     Row{"PMIX_HOSTNAME", read, "unknown", "Name that mpirun has for this node."},
     Row{"OMPI_MCA_ess_base_jobid", read, "no job id", "Name of the job in Open MPI 4.1."},
+    Row{"OMPI_MCA_orte_num_nodes", read, "unknown", "Nodes of the allocation in Open MPI 4.1, more than which the job cannot have."},
     Row{"OMPI_MCA_mpi_yield_when_idle", both, "1 with more ranks than cores", "Waiting ranks give their core to others."},
 };
 
 constexpr std::array hydra_rows{
     Row{"PMI_RANK", read, "not under mpiexec", "Rank of this process."},
+    Row{"PMI_FD", read, "not under mpiexec", "Connection to the launcher; where it is missing, srun started the ranks without PMI."},
     Row{"PMI_SIZE", read, "not under mpiexec", "Number of ranks."},
     Row{"MPI_LOCALRANKID", read, "not under mpiexec.hydra", "Rank on this node (MPICH, Intel MPI)."},
     Row{"MPI_LOCALNRANKS", read, "not under mpiexec.hydra", "Number of ranks on this node (MPICH, Intel MPI)."},
@@ -72,6 +80,7 @@ constexpr std::array hydra_rows{
 
 constexpr std::array slurm_rows{
     Row{"SLURM_STEP_ID", read, "not started by srun", "Number of the step; only a process that has one is a rank of srun."},
+    Row{"SLURM_STEPID", read, "not started by srun", "The same under its old name; hidden from MPI in a native job of one rank without PMIx."},
     Row{"SLURM_PROCID", read, "not started by srun", "Rank of this process; the shell of a batch script has it too."},
     Row{"SLURM_LOCALID", read, "required with SLURM_PROCID", "Rank on this node."},
     Row{"SLURM_NODEID", read, "required with SLURM_PROCID", "Number of this node in the step."},
@@ -81,7 +90,9 @@ constexpr std::array slurm_rows{
     Row{"SLURM_NNODES", read, "required with SLURM_PROCID", "Number of nodes."},
     Row{"SLURM_STEP_TASKS_PER_NODE", read, "SLURM_TASKS_PER_NODE", "Ranks of each node, such as 2(x3),1."},
     Row{"SLURM_TASKS_PER_NODE", read, "required with SLURM_PROCID", "Ranks of each node."},
+    Row{"SLURM_DISTRIBUTION", read, "block", "How srun deals ranks to nodes."},
     Row{"SLURM_STEP_NODELIST", read, "SLURM_JOB_NODELIST", "Nodes of the step, such as n[01-03,7]."},
+    Row{"SLURM_NODELIST", read, "no scheduler", "SLURM_JOB_NODELIST under its old name; hidden from MPI like SLURM_STEPID."},
     Row{"SLURM_JOB_NODELIST", read, "no scheduler", "Nodes of the job; also names the hosts of ranks that mpirun or mpiexec started there."},
     Row{"SLURM_JOB_CPUS_PER_NODE", read, "equally many ranks per node", "CPUs of each node of the job, which are mpirun's slots."},
     Row{"SLURM_JOB_ID", read, "no scheduler", "Number of the job."},
@@ -245,7 +256,7 @@ std::string_view title_of(EnvGroup group) {
 
 std::string env_table_markdown() {
     std::string out =
-        "<!-- Generated from src/base/env_table.cpp: ninja -C build update-docs -->\n"
+        "<!-- Generated from src/base/env_table.cpp: ninja update-docs -->\n"
         "# Environment variables\n\n"
         "What dtrain reads from its surroundings and what it tells the programs it starts. *read*: taken "
         "from the\n"

@@ -12,6 +12,8 @@
 namespace dtrain::cluster {
 namespace {
 
+constexpr int most_ranks = 10'000'000;
+
 /// The names that one launcher uses for ranks and sizes.
 struct Names {
     const char* rank;
@@ -27,6 +29,9 @@ Identity read_ranks(const Environment& environment, const Names& names, Launcher
     out.size = contract_int(environment, names.size, names.rank, 1);
     out.local_rank = contract_int(environment, names.local_rank, names.rank);
     out.local_size = contract_int(environment, names.local_size, names.rank, 1);
+    if (out.size > most_ranks)
+        throw UsageError(fmt::format("{}={} is over {}; start the job through its launcher or unset it",
+                                     names.size, out.size, most_ranks));
     require_below(names.rank, out.rank, names.size, out.size);
     require_below(names.local_rank, out.local_rank, names.local_size, out.local_size);
     if (out.local_size > out.size)
@@ -73,7 +78,7 @@ void require_below(std::string_view name, int value, std::string_view limit_name
 
 void number_nodes_by_slot(Identity& identity) {
     identity.node_rank = identity.rank / identity.local_size;
-    identity.nodes = (identity.size + identity.local_size - 1) / identity.local_size;
+    identity.nodes = 1 + (identity.size - 1) / identity.local_size;
     const bool fits = identity.size % identity.local_size == 0 &&
                       identity.rank % identity.local_size == identity.local_rank;
     identity.ranks_of_node.clear();
@@ -104,6 +109,10 @@ std::optional<Identity> read_open_mpi(const Environment& environment) {
                                "OMPI_COMM_WORLD_LOCAL_SIZE"},
                               Launcher::open_mpi);
     number_nodes_by_slot(out);
+    // Open MPI 4.1 counts the nodes of the allocation; a job on more than those has them unequally filled.
+    if (const auto allocated = environment.get_int("OMPI_MCA_orte_num_nodes", 1);
+        out.nodes > allocated.value_or(out.nodes))
+        out.ranks_of_node.clear();
     out.job_id =
         environment.get("PMIX_NAMESPACE").value_or(environment.get_or("OMPI_MCA_ess_base_jobid", ""));
     if (out.job_id.empty())
@@ -134,6 +143,7 @@ std::optional<Identity> read_pals(const Environment& environment) {
                    Launcher::pals);
     number_nodes_by_slot(out);
     if (const auto node = environment.get_int("PALS_NODEID")) {
+        require_below("PALS_NODEID", *node, "PMI_SIZE", out.size);
         if (*node != out.node_rank) out.ranks_of_node.clear();
         out.node_rank = *node;
         out.nodes = std::max(out.nodes, *node + 1);

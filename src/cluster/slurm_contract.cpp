@@ -55,11 +55,16 @@ const char* step_or_job(const Environment& environment, const char* step, const 
     return environment.has(step) ? step : job;
 }
 
-/// Ranks of each node if they are numbered node by node (srun's distribution "block") and nothing otherwise.
-std::vector<int> block_counts(const Identity& identity, const std::vector<int>& tasks) {
-    const auto before = tasks.begin() + identity.node_rank;
-    const bool block = std::accumulate(tasks.begin(), before, 0) + identity.local_rank == identity.rank;
-    return block ? tasks : std::vector<int>();
+/// Ranks of each node if they are numbered node by node (srun's distribution "block"), else nothing. One rank
+/// a node comes out the same in every distribution, and srun then calls it "cyclic".
+std::vector<int> block_counts(const Environment& environment, const Identity& identity,
+                              std::vector<int> tasks) {
+    const auto distribution = environment.get_or("SLURM_DISTRIBUTION", "block");
+    const bool one_each = identity.size == identity.nodes;
+    const auto own = tasks.begin() + identity.node_rank;
+    const bool here = std::accumulate(tasks.begin(), own, 0) + identity.local_rank == identity.rank;
+    if (!here || (!distribution.starts_with("block") && !one_each)) tasks.clear();
+    return tasks;
 }
 
 }  // namespace
@@ -90,7 +95,7 @@ std::optional<Identity> read_slurm(const Environment& environment) {
                         tasks_name, tasks_text, size_name, out.size, nodes_name, out.nodes));
     out.local_size = tasks[static_cast<std::size_t>(out.node_rank)];
     require_below("SLURM_LOCALID", out.local_rank, tasks_name, out.local_size);
-    out.ranks_of_node = block_counts(out, tasks);
+    out.ranks_of_node = block_counts(environment, out, tasks);
 
     if (environment.has(hosts_name)) {
         auto hosts = expand_nodelist(environment.get_or(hosts_name, ""));

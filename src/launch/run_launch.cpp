@@ -74,14 +74,16 @@ class MpirunProbe {
     std::optional<Subprocess> process_;
 };
 
-std::string prepare_log_dir(const std::string& log_dir) {
+std::string absolute_log_dir(const std::string& log_dir) {
+    return fs::absolute(log_dir).lexically_normal().string();
+}
+
+void prepare_log_dir(const std::string& folder) {
     std::error_code error;
-    const auto folder = fs::absolute(log_dir).lexically_normal();
     fs::create_directories(folder, error);
     if (error || ::access(folder.c_str(), W_OK | X_OK) != 0)
-        throw UsageError(fmt::format("--log_dir {} cannot be written: {}", folder.string(),
+        throw UsageError(fmt::format("--log_dir {} cannot be written: {}", folder,
                                      error ? error.message() : std::generic_category().message(errno)));
-    return folder.string();
 }
 
 std::string random_token() {
@@ -148,7 +150,8 @@ class Launch {
     int run() {
         if (options_.dry_run != Options::DryRun::off) return show_plan();
         for (int attempt = 1;; ++attempt) {
-            const auto plan = plan_with(prepare_log_dir(options_.log_dir));
+            const auto plan = plan_now();
+            prepare_log_dir(plan.log_dir);
             if (attempt == 1) announce(plan);
             std::vector<std::uintmax_t> log_begins;
             for (int rank = 0; rank < plan.size(); ++rank)
@@ -164,13 +167,13 @@ class Launch {
     }
 
   private:
-    Plan plan_with(const std::string& log_dir) {
+    Plan plan_now() {
         HeldPorts held;
         return make_plan({.options = options_,
                           .environment = environment_,
                           .machine = machine_,
                           .program = program_,
-                          .log_dir = log_dir,
+                          .log_dir = absolute_log_dir(options_.log_dir),
                           .ports = [&](int count) {
                               if (options_.start_port) {
                                   std::vector<int> wanted(static_cast<std::size_t>(count));
@@ -189,7 +192,7 @@ class Launch {
     }
 
     int show_plan() {
-        const auto plan = plan_with(fs::absolute(options_.log_dir).lexically_normal().string());
+        const auto plan = plan_now();
         auto added = worker_environment(plan, "", ::geteuid() == 0);
         added.unset("DTRAIN_JOB_TOKEN");
         const auto text = options_.dry_run == Options::DryRun::json ? to_json(plan, command(plan), added)

@@ -32,9 +32,22 @@ void leave_out_slow_components(hwloc_topology_t topology) {
     throw UsageError(fmt::format("hwloc cannot read the topology ({}); run \"lstopo\" to see why", reason));
 }
 
+std::string api_text(unsigned version) {
+    return fmt::format("{}.{}.{}", version >> 16, version >> 8 & 0xff, version & 0xff);
+}
+
 }  // namespace
 
+void keep_plugins_loaded() {
+    static const hwloc_topology_t kept = [] {
+        hwloc_topology_t topology = nullptr;
+        return hwloc_topology_init(&topology) == 0 ? topology : nullptr;
+    }();
+    if (kept == nullptr) throw Error("hwloc does not start: out of memory?");
+}
+
 HwlocTopology::HwlocTopology(const Source& source) {
+    keep_plugins_loaded();
     hwloc_topology_t topology = nullptr;
     if (hwloc_topology_init(&topology) != 0) refuse(source, errno);
     topology_.reset(topology);
@@ -56,6 +69,14 @@ CpuSet to_cpuset(hwloc_const_bitmap_t bitmap) {
     if (bitmap == nullptr || hwloc_bitmap_weight(bitmap) < 0) return set;
     for (int cpu = hwloc_bitmap_first(bitmap); cpu >= 0; cpu = hwloc_bitmap_next(bitmap, cpu)) set.add(cpu);
     return set;
+}
+
+std::string hwloc_api_built() {
+    return api_text(HWLOC_API_VERSION);
+}
+
+std::string hwloc_api_running() {
+    return api_text(hwloc_get_api_version());
 }
 
 }  // namespace dtrain::topology

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include <hwloc.h>
 
@@ -27,7 +28,16 @@ class HwlocTopology {
     std::unique_ptr<hwloc_topology, Destroy> topology_;
 };
 
+/// Loads hwloc's plugins once for the life of the process. By itself hwloc unloads them after the last
+/// topology, and libpciaccess then loses its list of devices: a leak, and 5 ms at each further topology.
+void keep_plugins_loaded();
+
 /// The members of a finite bitmap; none for a null pointer.
 CpuSet to_cpuset(hwloc_const_bitmap_t bitmap);
+
+/// hwloc's API that this was compiled for, and that of the library in use: "2.8.0". hwloc tells no release at
+/// run time; releases 2.8 and 2.9 both have the API 2.8.0.
+std::string hwloc_api_built();
+std::string hwloc_api_running();
 
 }  // namespace dtrain::topology

@@ -24,11 +24,17 @@ bool in_one_package(const Machine& machine, const CpuSet& a, const CpuSet& b) {
                                [&](int package) { return packages.contains(package); });
 }
 
+/// Virtual machines show no switches, but put a GPU and its adapter on one bus.
+bool share_a_switch(const Gpu& gpu, const NetworkAdapter& adapter) {
+    const bool same_bus = gpu.pci.domain == adapter.pci.domain && gpu.pci.bus == adapter.pci.bus;
+    return same_bus || (gpu.root_port && gpu.root_port == adapter.root_port);
+}
+
 Nearness nearness(const Machine& machine, const Placement& rank, const NetworkAdapter& adapter) {
     CpuSet near_gpus;
     for (const int index : rank.gpus) {
         const Gpu& gpu = machine.gpus[static_cast<std::size_t>(index)];
-        if (gpu.root_port && gpu.root_port == adapter.root_port) return Nearness::same_switch;
+        if (share_a_switch(gpu, adapter)) return Nearness::same_switch;
         near_gpus = near_gpus | gpu.local_cpus;
     }
     const CpuSet& place = near_gpus.empty() ? rank.cpus : near_gpus;

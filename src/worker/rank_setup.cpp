@@ -23,13 +23,6 @@ int port_in(const std::string& endpoint) {
     return *port;
 }
 
-/// Mapped to what mpirun exports when it bound the ranks itself: 4.1 and 5.0 spell it differently.
-bool bound_by_mpirun(const Environment& environment) {
-    return environment.get_or("OMPI_MCA_orte_bound_at_launch", "0") == "1" ||
-           environment.get_or("PRTE_MCA_prte_bound_at_launch", "0") == "1" ||
-           environment.has("PMIX_BOUND_AT_LAUNCH");
-}
-
 }  // namespace
 
 std::vector<cluster::RankAssignment> assign_node(const topology::Machine& machine, const CpuSet& usable,
@@ -55,10 +48,9 @@ std::vector<cluster::RankAssignment> assign_node(const topology::Machine& machin
     return out;
 }
 
-CpuSet usable_cpus(const topology::Machine& machine, const CpuSet& affinity, const Environment& environment) {
-    if (!machine.is_this_system || bound_by_mpirun(environment)) return machine.allowed;
-    const auto both = machine.allowed & affinity;
-    return both.empty() ? machine.allowed : both;
+CpuSet usable_cpus(const topology::Machine& machine, const CpuSet& given) {
+    const auto both = machine.allowed & given;
+    return machine.is_this_system && !both.empty() ? both : machine.allowed;
 }
 
 cluster::Endpoints unplanned_endpoints(const cluster::Identity& identity, std::optional<int> start_port) {

@@ -20,9 +20,12 @@ std::vector<cluster::RankAssignment> assign_node(const topology::Machine& machin
                                                  const std::optional<std::string>& cuda_visible_devices,
                                                  int local_size);
 
-/// The processors that placement may use: all that the machine allows where mpirun bound each rank to its own
-/// few (they are shared out anew), else only those this process was given (Slurm, taskset, containers). Pure.
-CpuSet usable_cpus(const topology::Machine& machine, const CpuSet& affinity, const Environment& environment);
+/// The processors that placement may use: those of the machine that the ranks of this node were given
+/// together. Pure.
+/// @param given the mask of the launcher's daemon where that binds each rank to its own few (mpirun, hydra:
+/// they are
+///              shared out anew, near the GPUs), else this process' own (Slurm, taskset)
+CpuSet usable_cpus(const topology::Machine& machine, const CpuSet& given);
 
 /// The addresses of a job that dtrain-launch has not planned: the node names that the launcher's variables
 /// give, ports from a hash of the job id or from `start_port`. Pure.

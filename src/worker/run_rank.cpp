@@ -37,10 +37,10 @@ std::string hostname() {
 }
 
 /// Becomes dtrain-native: the same process, so that mpirun sees the rank it started.
-[[noreturn]] void become_native(const std::vector<std::string>& arguments, const Environment& variables) {
+[[noreturn]] void become_native(const std::string& command, const std::vector<std::string>& arguments, const Environment& variables) {
     const auto program =
         this_executable().parent_path().parent_path() / "libexec" / "dtrain" / "dtrain-native";
-    std::vector<std::string> argv{program.string()};
+    std::vector<std::string> argv{command};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     auto strings = variables.to_strings();
     std::vector<char*> words, entries;
@@ -62,12 +62,12 @@ class Rank {
         assign();
     }
 
-    [[noreturn]] void become_native_job() {
+    [[noreturn]] void become_native_job(const std::string& command) {
         auto variables = inherited_;
         if (!variables.has("OMP_NUM_THREADS"))
             variables.set("OMP_NUM_THREADS", std::to_string(assignment_.threads));
         yield_when_shared(variables);
-        become_native(options_.command, variables);
+        become_native(command, options_.command, variables);
     }
 
     int supervise_program() {
@@ -105,7 +105,7 @@ class Rank {
         if (!planned) {
             const auto machine = topology::discover();
             apply = apply && machine.is_this_system;
-            planned = assign_node(machine, usable_cpus(machine, CpuSet::of_this_thread(), inherited_),
+            planned = assign_node(machine, usable_cpus(machine, given_cpus()),
                                   inherited_.get("CUDA_VISIBLE_DEVICES"), identity_.local_size);
         }
         if (identity_.local_rank >= static_cast<int>(planned->size()))
@@ -114,6 +114,13 @@ class Rank {
         of_node_ = *planned;
         assignment_ = of_node_[static_cast<std::size_t>(identity_.local_rank)];
         mask_ = apply ? bind_here(assignment_.cpus, assignment_.numa_nodes) : CpuSet::of_this_thread();
+    }
+
+    /// mpirun and hydra bind each rank by itself, their daemon not; what it may use is what all ranks have.
+    CpuSet given_cpus() const {
+        const bool binds_ranks = identity_.launcher == cluster::Launcher::open_mpi ||
+                                 identity_.launcher == cluster::Launcher::hydra;
+        return binds_ranks ? CpuSet::of_process(::getppid()) : CpuSet::of_this_thread();
     }
 
     std::string find_program() const {
@@ -198,17 +205,17 @@ class Rank {
 
 }  // namespace
 
-int run_rank(const std::vector<std::string>& arguments, const Environment& environment) {
+int run_rank(const std::string& command, const std::vector<std::string>& arguments, const Environment& environment) {
     auto parsed = parse_options(arguments, environment);
     if (parsed.text) {
         write_all(STDOUT_FILENO, *parsed.text);
         return 0;
     }
     const auto task = parsed.options.task;
-    if (task == Options::Task::info) become_native(parsed.options.command, environment);
+    if (task == Options::Task::info) become_native(command, parsed.options.command, environment);
     Rank rank(std::move(parsed.options), environment);
     if (task == Options::Task::supervise) return rank.supervise_program();
-    rank.become_native_job();
+    rank.become_native_job(command);
 }
 
 }  // namespace dtrain::worker

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/program.hpp>
+
+namespace dtrain {
+
+/// A persistable variable and its memory.
+struct StateTensor {
+    std::string name;
+    Role role = Role::parameter;  ///< parameter or optimizer_state
+    TensorView view;
+};
+
+/// What outlives a step: parameters and optimizer state, in one block of memory. Copies of a State share that
+/// memory, so that a training and a test executor see the same parameters; it lives as long as any of them.
+class State {
+  public:
+    /// Every persistable variable of the program at its initial value, which depends on (seed, name) alone.
+    State(const Program& program, std::uint64_t seed);
+
+    /// All tensors in the order in which the program declares them: the same on every rank and in every run.
+    const std::vector<StateTensor>& tensors() const;
+
+    /// Nothing when there is no such tensor. The view stays valid as long as a copy of this State lives.
+    const StateTensor* find(std::string_view name) const;
+
+    /// A copy of this State with memory of its own.
+    State clone() const;
+
+  private:
+    struct Content;
+    std::shared_ptr<Content> content_;
+};
+
+/// Sets all tensors to those of `root`. Collective.
+void broadcast(const State& state, const Communicator& communicator, int root = 0);
+
+/// A 64 bit checksum of names, shapes and bits of all parameters.
+std::uint64_t parameters_checksum(const State& state);
+
+/// True on all ranks when parameters_checksum() is the same on all of them. Collective.
+bool parameters_are_identical(const State& state, const Communicator& communicator);
+
+struct ExecutorOptions {
+    /// Threads for matrix products; 0 leaves the OpenMP runtime's choice (OMP_NUM_THREADS). A run repeats bit
+    /// for bit with the same number.
+    int threads = 0;
+    /// False waits for every all-reduce where it starts: for measuring what overlapping gains.
+    bool overlap = true;
+    /// False keeps every variable of the program fetchable, at the price of a pass over memory per
+    /// activation.
+    bool fuse = true;
+};
+
+/// A program compiled for this process' CPU: prepared primitives over one block of memory. A step
+/// allocates nothing (but what oneDNN does inside) and looks nothing up by name. Use from one thread, the one
+/// that may call MPI.
+class Executor {
+  public:
+    /// Compiles. The program's persistable variables must be in `state` with the same shape and type. When
+    /// the program is data parallel, `communicator` must have as many ranks as it was made for.
+    /// @throws ProgramError when state or communicator do not fit.
+    Executor(const Program& program, State state, Communicator communicator = {},
+             const ExecutorOptions& options = {});
+    Executor(Executor&&) noexcept;
+    Executor& operator=(Executor&&) noexcept;
+    ~Executor();
+
+    /// Memory of a data variable, to be written before run(); [batch, ...] in C order. Valid as long as the
+    /// executor lives; its content stays as it is until written again, so a caller may ask once.
+    /// @throws ProgramError when the program has no such data variable or it has other elements.
+    template <class Element>
+    std::span<Element> feed(std::string_view name) {
+        return fed(name, data_type_of<Element>).template as<Element>();
+    }
+
+    /// One step. Collective when the program is data parallel.
+    /// @throws Error when a label is outside the classes; MpiError.
+    void run();
+
+    /// Values of a variable after run(). Valid as long as the executor lives; the next run() changes them.
+    /// @throws ProgramError when the program has no such variable of float32.
+    std::span<const float> fetch(std::string_view name) const;
+
+    /// fetch() of a variable of one element.
+    float fetch_scalar(std::string_view name) const;
+
+    const State& state() const;
+
+    /// The program as it runs, after the executor's own passes.
+    const Program& program() const;
+
+  private:
+    TensorView fed(std::string_view name, DataType type) const;
+
+    struct Content;
+    std::unique_ptr<Content> content_;
+};
+
+}  // namespace dtrain

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <dtrain/program.hpp>
+
+/// Pure functions that rewrite programs.
+namespace dtrain {
+
+struct DataParallelOptions {
+    int ranks = 1;  ///< size of the communicator that the program will run with
+    /// A bucket is closed when it has reached this size. 0 makes one bucket per gradient.
+    std::int64_t bucket_bytes = 1 << 20;
+};
+
+/// Makes a training program (minimize() done) one that averages its gradients over ranks: groups the
+/// gradients that updates read into buckets in the order in which they are made, appends `allreduce_start`
+/// behind the last gradient of a bucket and `allreduce_wait` before the first operator that reads one. The
+/// loss's own gradient becomes 1/ranks, so that the sums are the averages. With one rank the program stays as
+/// it is.
+/// @throws ProgramError when ranks is below 1 or the program has no gradients or is data parallel already.
+Program data_parallel(const Program& program, const DataParallelOptions& options);
+
+/// The part of a program that `fetches` need, without any operator that changes parameters or optimizer
+/// state. Keeps the order; variables that are not needed are left out.
+/// @throws ProgramError when a fetch is unknown or only comes with training (a gradient of a data parallel
+/// sum).
+Program for_test(const Program& program, const std::vector<std::string>& fetches);
+
+/// Lets `fc` operators whose output only feeds an activation (and no gradient operator reads it) do the
+/// activation themselves. The executor calls it.
+Program fuse_activations(const Program& program);
+
+}  // namespace dtrain

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <dtrain/error.hpp>
+#include <dtrain/tensor.hpp>
+
+namespace dtrain {
+
+/// A program that cannot be: an operator, a variable or a shape does not fit.
+class ProgramError : public UsageError {
+  public:
+    ProgramError(const std::string& message, std::string operator_type, std::string variable)
+        : UsageError(message), operator_type_(std::move(operator_type)), variable_(std::move(variable)) {}
+
+    /// Type of the operator that does not fit; empty when none is concerned.
+    const std::string& operator_type() const { return operator_type_; }
+
+    /// Name of the variable that does not fit; empty when none is concerned.
+    const std::string& variable() const { return variable_; }
+
+  private:
+    std::string operator_type_;
+    std::string variable_;
+};
+
+enum class Role {
+    data,             ///< fed before every step
+    parameter,        ///< lives in a State; trained
+    temporary,        ///< made anew in every step
+    gradient,         ///< made anew in every step by the backward pass
+    optimizer_state,  ///< lives in a State; kept by the optimizer
+};
+
+/// "data", "parameter", ...
+std::string to_string(Role role);
+
+/// True for what outlives a step: parameters and optimizer state.
+constexpr bool is_persistable(Role role) {
+    return role == Role::parameter || role == Role::optimizer_state;
+}
+
+/// How a persistable variable starts. Values depend on the seed, the variable's name and the element's number
+/// alone, never on ranks, threads or the order of variables.
+struct Initializer {
+    enum class Kind { constant, uniform };
+    Kind kind = Kind::constant;
+    double value = 0;  ///< constant: the value; uniform: values are in [-value, value)
+
+    static Initializer constant(double value) { return {Kind::constant, value}; }
+
+    /// Uniform in +-sqrt(6 / (fan_in + fan_out)): Glorot and Bengio, AISTATS 2010, equation 16.
+    static Initializer xavier_uniform(std::int64_t fan_in, std::int64_t fan_out);
+
+    friend bool operator==(const Initializer&, const Initializer&) = default;
+};
+
+struct Variable {
+    std::string name;
+    Shape shape;  ///< every extent >= 1; the batch is fixed when the program is built
+    DataType type = DataType::float32;
+    Role role = Role::temporary;
+    Initializer initializer = {};  ///< used for persistable variables
+    friend bool operator==(const Variable&, const Variable&) = default;
+};
+
+/// A variable in the place that it has for an operator. A slot that takes several variables occurs once for
+/// each of them.
+struct Argument {
+    std::string slot;
+    std::string variable;
+    friend bool operator==(const Argument&, const Argument&) = default;
+};
+
+struct Operator {
+    std::string type;
+    std::vector<Argument> inputs;
+    std::vector<Argument> outputs;
+    Attributes attributes;
+
+    /// Variable in this input slot, or "" when the slot is not used.
+    const std::string& input(std::string_view slot) const;
+
+    /// Variable in this output slot, or "" when the slot is not used.
+    const std::string& output(std::string_view slot) const;
+
+    friend bool operator==(const Operator&, const Operator&) = default;
+};
+
+/// A static graph: variables and the operators that run one after the other in every step. A value: passes
+/// take one and return another. Operators are checked when they are appended, so a Program is always
+/// consistent.
+class Program {
+  public:
+    /// In the order in which they were added.
+    const std::vector<Variable>& variables() const& { return variables_; }
+    const std::vector<Operator>& operators() const& { return operators_; }
+    std::vector<Variable> variables() && { return std::move(variables_); }
+    std::vector<Operator> operators() && { return std::move(operators_); }
+
+    bool has(std::string_view name) const;
+
+    /// @throws ProgramError naming the nearest known variable when there is none of that name.
+    const Variable& variable(std::string_view name) const;
+
+    /// Adds a variable.
+    /// @throws ProgramError when the name is empty or taken, or an extent is below 1.
+    void add(Variable variable);
+
+    /// Appends an operator whose variables are all there.
+    /// @throws ProgramError naming operator, variable, expected and given shape or type when the operator is
+    /// unknown, a variable is missing or shapes do not fit.
+    void append(Operator op);
+
+    /// Appends an operator and adds its outputs as variables with the shapes that follow from its inputs.
+    /// Each name in op.outputs must be new.
+    /// @throws ProgramError as append() does.
+    void append_with_outputs(Operator op, Role role = Role::temporary);
+
+    /// `stem` followed by "_0", "_1", ...: the first that begins no variable's name.
+    std::string unique_name(std::string_view stem) const;
+
+    /// The whole program as text, a line per variable and operator; stable, for people and for tests.
+    std::string to_string() const;
+
+    friend bool operator==(const Program&, const Program&) = default;
+
+  private:
+    std::vector<Variable> variables_;
+    std::vector<Operator> operators_;
+};
+
+}  // namespace dtrain

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace dtrain {
+
+/// One rank's part of one global batch.
+struct LocalBatch {
+    std::span<const std::int64_t> samples;  ///< local_batch() sample numbers; padding repeats a sample
+    std::span<const float> weights;         ///< per sample; 1, or 0 for padding
+    std::int64_t real = 0;                  ///< how many of `samples` are no padding
+};
+
+enum class SampleOrder {
+    shuffled,   ///< another permutation for every seed and epoch
+    sequential  ///< 0, 1, 2, ... (evaluation)
+};
+
+/// Deals the samples of an epoch to the ranks. Step s is one global batch of G samples: numbers s G .. s G +
+/// G - 1 of the epoch's order, the same for any number of ranks; rank r takes an equal, contiguous part of
+/// it. Slots that are left over in the last step of an epoch, or because the ranks do not divide G, are
+/// padding: they repeat samples (those that come next in the order, which begins again at its end), have
+/// weight 0, and let all ranks do equally many steps of equal shape.
+///
+/// No communication: all ranks compute the same order (Fisher-Yates with SplitMix64 keyed by seed and epoch),
+/// which is the same on every platform.
+class DistributedSampler {
+  public:
+    struct Options {
+        std::int64_t samples = 0;       ///< of the data set
+        std::int64_t global_batch = 1;  ///< samples in one step of all ranks together
+        int rank = 0;
+        int ranks = 1;
+        std::uint64_t seed = 0;
+        SampleOrder order = SampleOrder::shuffled;
+    };
+
+    /// @throws UsageError when there is no sample, a batch below 1, or rank is not in 0..ranks-1.
+    explicit DistributedSampler(const Options& options);
+
+    /// Steps per epoch, the same on all ranks: samples / global_batch, rounded up.
+    std::int64_t steps() const { return steps_; }
+    /// Slots of one rank in a step: global_batch / ranks, rounded up.
+    std::int64_t local_batch() const { return local_batch_; }
+
+    /// Fixes the order of this epoch; any epoch, in any order. Epoch 0 is in force at first.
+    void start_epoch(std::int64_t epoch);
+
+    /// This rank's part of step 0..steps()-1. The spans are good until the next call of batch().
+    LocalBatch batch(std::int64_t step);
+
+  private:
+    Options options_;
+    std::int64_t steps_ = 0;
+    std::int64_t local_batch_ = 0;
+    std::vector<std::int64_t> order_;
+    std::vector<std::int64_t> batch_samples_;
+    std::vector<float> batch_weights_;
+};
+
+/// The permutation of 0..count-1 that (seed, epoch) stands for.
+std::vector<std::int64_t> shuffled_order(std::int64_t count, std::uint64_t seed, std::int64_t epoch);
+
+}  // namespace dtrain

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+
+#include "comm/backend.hpp"
+#include "comm/mpi_error.hpp"
+
+namespace dtrain {
+
+MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
+    int initialised = 0;
+    MPI_Initialized(&initialised);
+    if (initialised != 0) throw Error("MPI was initialised already: a process has one MpiSession at most");
+    int provided = MPI_THREAD_SINGLE;
+    comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    // What belongs to no communicator of ours is reported through these two.
+    comm::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    comm::check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    if (provided < MPI_THREAD_FUNNELED)
+        throw Error("this MPI library allows no threads beside the one that calls it (MPI_THREAD_FUNNELED)");
+    world_ = mpi_world();
+}
+
+MpiSession::~MpiSession() {
+    const bool unwinding = std::uncaught_exceptions() > exceptions_;
+    if (unwinding && !comm::failure_is_agreed()) {
+        // MPI_Finalize would wait for ranks that know nothing of this rank's failure. The catcher says what
+        // happened and ends the job with a status: abort_job().
+        return;
+    }
+    world_.reset();
+    MPI_Finalize();
+}
+
+std::string MpiSession::library_version() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    comm::check(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+    std::string version(text, static_cast<std::size_t>(length));
+    version.resize(std::min(version.find_first_of("\n\0", 0, 2), version.size()));
+    std::replace(version.begin(), version.end(), '\t', ' ');
+    return version;
+}
+
+void abort_job(int status) {
+    if (comm::mpi_is_running()) MPI_Abort(MPI_COMM_WORLD, status);
+    std::exit(status);
+}
+
+}  // namespace dtrain

@@ -1,0 +1,353 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/hdf5_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <fcntl.h>
+#include <limits>
+#include <type_traits>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+
+namespace dtrain::io {
+namespace {
+
+static_assert(std::is_same_v<hid_t, Hdf5Handle::Id>);
+static_assert(std::is_same_v<herr_t, int>);
+
+/// HDF5 prints a stack of its own functions for every error; ours are exceptions instead. After a failure it
+/// stays quiet: 1.10 never lets go of an object whose checksum is wrong, and would print "infinite loop
+/// closing library" about it when the process ends.
+class QuietHdf5 {
+  public:
+    QuietHdf5() {
+        H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+        H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    }
+    QuietHdf5(const QuietHdf5&) = delete;
+    QuietHdf5& operator=(const QuietHdf5&) = delete;
+    ~QuietHdf5() {
+        if (std::uncaught_exceptions() == exceptions_) H5Eset_auto2(H5E_DEFAULT, function_, data_);
+    }
+
+  private:
+    int exceptions_ = std::uncaught_exceptions();
+    H5E_auto2_t function_ = nullptr;
+    void* data_ = nullptr;
+};
+
+Hdf5Handle plist(hid_t kind) {
+    return {H5Pcreate(kind), H5Pclose};
+}
+
+/// Version 1.8's format has checksums in all of its own structures, and every release since reads it.
+Hdf5Handle access_properties() {
+    auto access = plist(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18);
+    H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
+#if H5_VERSION_GE(1, 10, 7)
+    // Parallel file systems are often mounted without locks, and files here are never changed in place.
+    H5Pset_file_locking(access.get(), false, true);
+#endif
+    return access;
+}
+
+Hdf5Handle without_times(hid_t kind) {
+    auto properties = plist(kind);
+    H5Pset_obj_track_times(properties.get(), false);
+    return properties;
+}
+
+Hdf5Handle text_type(std::size_t size) {
+    Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(type.get(), std::max<std::size_t>(1, size));
+    H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+    H5Tset_cset(type.get(), H5T_CSET_UTF8);
+    return type;
+}
+
+template <class Element>
+hid_t memory_type() {
+    static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, std::int64_t>);
+    return std::is_same_v<Element, float> ? H5T_NATIVE_FLOAT : H5T_NATIVE_INT64;
+}
+
+}  // namespace
+
+Hdf5Handle& Hdf5Handle::operator=(Hdf5Handle&& other) noexcept {
+    if (this != &other) {
+        reset();
+        id_ = std::exchange(other.id_, -1);
+        close_ = other.close_;
+    }
+    return *this;
+}
+
+bool Hdf5Handle::reset() {
+    const auto id = std::exchange(id_, -1);
+    return id < 0 || close_(id) >= 0;
+}
+
+void Hdf5File::fail_reading(const std::string& what) const {
+    throw UsageError(path_.string() + ": " + what);
+}
+
+void Hdf5File::fail_writing(const std::string& what) const {
+    throw Error("cannot write " + path_.string() + ": " + what + " (is the file system full?)");
+}
+
+Hdf5File Hdf5File::open(const std::filesystem::path& path) {
+    const QuietHdf5 quiet;
+    Hdf5File out(path, {});
+    {
+        const FileDescriptor readable(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        if (!readable.valid()) throw UsageError("cannot read " + path.string() + ": " + std::strerror(errno));
+        if (std::filesystem::is_directory(path))
+            throw UsageError("cannot read " + path.string() + ": it is a folder");
+    }
+    if (H5Fis_hdf5(path.c_str()) <= 0) out.fail_reading("this is no HDF5 file, or its beginning is damaged");
+    const auto access = access_properties();
+    out.file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    if (!out.file_.valid()) out.fail_reading("the HDF5 file is cut off or damaged");
+    return out;
+}
+
+Hdf5File Hdf5File::create(const std::filesystem::path& path) {
+    const QuietHdf5 quiet;
+    const auto access = access_properties();
+    const auto creation = without_times(H5P_FILE_CREATE);
+    errno = 0;
+    Hdf5File out(path, {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose});
+    if (!out.file_.valid())
+        throw Error("cannot write " + path.string() +
+                    (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
+    return out;
+}
+
+Hdf5Handle Hdf5File::open_dataset(const std::string& name) const {
+    Hdf5Handle object(H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT), H5Oclose);
+    if (!object.valid()) {
+        // A damaged object and one that is not there fail alike; the links on the way tell.
+        for (auto end = name.find('/', 1);; end = name.find('/', end + 1)) {
+            if (H5Lexists(file_.get(), name.substr(0, end).c_str(), H5P_DEFAULT) == 0)
+                fail_reading("there is no dataset '" + name + "'");
+            if (end == std::string::npos) break;
+        }
+        fail_reading("dataset '" + name + "' is damaged or the file is cut off");
+    }
+    if (H5Iget_type(object.get()) != H5I_DATASET) fail_reading("'" + name + "' is a group, not a dataset");
+    return object;
+}
+
+Hdf5Handle Hdf5File::open_group(const std::string& name) const {
+    Hdf5Handle group(H5Gopen2(file_.get(), name.c_str(), H5P_DEFAULT), H5Gclose);
+    if (!group.valid()) fail_reading("group '" + name + "' is missing or damaged");
+    return group;
+}
+
+Hdf5DatasetInfo Hdf5File::info(const std::string& dataset) const {
+    const QuietHdf5 quiet;
+    const auto handle = open_dataset(dataset);
+    const Hdf5Handle space(H5Dget_space(handle.get()), H5Sclose);
+    const Hdf5Handle type(H5Dget_type(handle.get()), H5Tclose);
+    const int rank = space.valid() ? H5Sget_simple_extent_ndims(space.get()) : -1;
+    if (rank < 0 || !type.valid()) fail_reading("dataset '" + dataset + "' is damaged");
+    std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+    H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+
+    Hdf5DatasetInfo info;
+    info.count = H5Sget_simple_extent_type(space.get()) == H5S_NULL ? 0 : 1;
+    for (const auto extent : extents) {
+        std::int64_t count = 0;
+        if (extent > static_cast<hsize_t>(std::numeric_limits<std::int64_t>::max()) ||
+            __builtin_mul_overflow(info.count, static_cast<std::int64_t>(extent), &count))
+            fail_reading("dataset '" + dataset + "' has an impossible size");
+        info.count = count;
+        info.shape.push_back(static_cast<std::int64_t>(extent));
+    }
+    switch (H5Tget_class(type.get())) {
+        case H5T_INTEGER:
+            info.type = Hdf5Type::integer;
+            break;
+        case H5T_FLOAT:
+            info.type = Hdf5Type::floating;
+            break;
+        default:
+            break;
+    }
+    return info;
+}
+
+template <class Element>
+std::vector<Element> Hdf5File::read(const std::string& dataset) const {
+    const auto count = info(dataset).count;
+    const QuietHdf5 quiet;
+    const auto handle = open_dataset(dataset);
+    std::vector<Element> values;
+    try {
+        values.resize(static_cast<std::size_t>(count));
+    } catch (const std::exception&) {
+        fail_reading("dataset '" + dataset + "' has " + std::to_string(count) +
+                     " values, more than memory holds");
+    }
+    if (count != 0 &&
+        H5Dread(handle.get(), memory_type<Element>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+        fail_reading("dataset '" + dataset + "' cannot be read: it is damaged or the file is cut off");
+    return values;
+}
+
+std::vector<float> Hdf5File::read_floats(const std::string& dataset) const {
+    return read<float>(dataset);
+}
+
+std::vector<std::int64_t> Hdf5File::read_integers(const std::string& dataset) const {
+    return read<std::int64_t>(dataset);
+}
+
+std::vector<std::string> Hdf5File::datasets_below(const std::string& group) const {
+    const QuietHdf5 quiet;
+    const auto handle = open_group(group);
+    std::vector<std::string> names;
+    const auto note = [](hid_t, const char* name, const H5O_info_t* object, void* out) -> herr_t {
+        if (object->type == H5O_TYPE_DATASET) static_cast<std::vector<std::string>*>(out)->emplace_back(name);
+        return 0;
+    };
+    if (H5Ovisit2(handle.get(), H5_INDEX_NAME, H5_ITER_NATIVE, note, &names, H5O_INFO_BASIC) < 0)
+        fail_reading("group '" + group + "' is damaged");
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+bool Hdf5File::has_attribute(const std::string& group, const std::string& attribute) const {
+    const QuietHdf5 quiet;
+    const auto handle = open_group(group);
+    return H5Aexists(handle.get(), attribute.c_str()) > 0;
+}
+
+std::vector<std::string> Hdf5File::attributes(const std::string& group) const {
+    const QuietHdf5 quiet;
+    const auto handle = open_group(group);
+    std::vector<std::string> names;
+    const auto note = [](hid_t, const char* name, const H5A_info_t*, void* out) -> herr_t {
+        static_cast<std::vector<std::string>*>(out)->emplace_back(name);
+        return 0;
+    };
+    if (H5Aiterate2(handle.get(), H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, note, &names) < 0)
+        fail_reading("group '" + group + "' is damaged");
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Hdf5Handle Hdf5File::open_attribute(const std::string& group, const std::string& attribute) const {
+    const auto handle = open_group(group);
+    Hdf5Handle out(H5Aopen(handle.get(), attribute.c_str(), H5P_DEFAULT), H5Aclose);
+    if (!out.valid()) fail_reading("attribute '" + attribute + "' of '" + group + "' is missing or damaged");
+    return out;
+}
+
+std::string Hdf5File::read_text(const std::string& group, const std::string& attribute) const {
+    const QuietHdf5 quiet;
+    const auto handle = open_attribute(group, attribute);
+    const Hdf5Handle type(H5Aget_type(handle.get()), H5Tclose);
+    const Hdf5Handle space(H5Aget_space(handle.get()), H5Sclose);
+    const auto wrong = [&] { fail_reading("attribute '" + attribute + "' of '" + group + "' is no text"); };
+    if (!type.valid() || H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0 ||
+        H5Sget_simple_extent_npoints(space.get()) != 1)
+        wrong();
+    const auto size = H5Tget_size(type.get());
+    std::string text(size, '\0');
+    const auto memory = text_type(size);
+    if (H5Aread(handle.get(), memory.get(), text.data()) < 0) wrong();
+    text.resize(text.find_last_not_of('\0') + 1);
+    return text;
+}
+
+std::int64_t Hdf5File::read_integer(const std::string& group, const std::string& attribute) const {
+    const QuietHdf5 quiet;
+    const auto handle = open_attribute(group, attribute);
+    const Hdf5Handle space(H5Aget_space(handle.get()), H5Sclose);
+    std::int64_t value = 0;
+    if (H5Sget_simple_extent_npoints(space.get()) != 1 || H5Aread(handle.get(), H5T_NATIVE_INT64, &value) < 0)
+        fail_reading("attribute '" + attribute + "' of '" + group + "' is no whole number");
+    return value;
+}
+
+void Hdf5File::make_group(const std::string& group) {
+    const QuietHdf5 quiet;
+    const auto creation = without_times(H5P_GROUP_CREATE);
+    const Hdf5Handle handle(H5Gcreate2(file_.get(), group.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+                            H5Gclose);
+    if (!handle.valid()) fail_writing("group '" + group + "'");
+}
+
+void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape,
+                           Hdf5Handle::Id file_type, Hdf5Handle::Id type_in_memory, const void* values) {
+    const QuietHdf5 quiet;
+    // HDF5 would make them too, but with the time of day in them.
+    for (auto end = dataset.find('/', 1); end != std::string::npos; end = dataset.find('/', end + 1))
+        if (const auto group = dataset.substr(0, end);
+            H5Lexists(file_.get(), group.c_str(), H5P_DEFAULT) <= 0)
+            make_group(group);
+    const std::vector<hsize_t> extents(shape.begin(), shape.end());
+    const Hdf5Handle space(extents.empty()
+                               ? H5Screate(H5S_SCALAR)
+                               : H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
+                           H5Sclose);
+    const auto creation = without_times(H5P_DATASET_CREATE);
+    H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
+    const Hdf5Handle handle(H5Dcreate2(file_.get(), dataset.c_str(), file_type, space.get(), H5P_DEFAULT,
+                                       creation.get(), H5P_DEFAULT),
+                            H5Dclose);
+    if (!handle.valid() || H5Dwrite(handle.get(), type_in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        fail_writing("dataset '" + dataset + "'");
+}
+
+void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> shape,
+                     std::span<const float> values) {
+    write_bytes(dataset, shape, H5T_IEEE_F32LE, memory_type<float>(), values.data());
+}
+
+void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> shape,
+                     std::span<const std::int64_t> values) {
+    write_bytes(dataset, shape, H5T_STD_I64LE, memory_type<std::int64_t>(), values.data());
+}
+
+void Hdf5File::write_attribute(const std::string& group, const std::string& attribute,
+                               Hdf5Handle::Id file_type, Hdf5Handle::Id type_in_memory, const void* value) {
+    const QuietHdf5 quiet;
+    const auto target = open_group(group);
+    const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+    const Hdf5Handle handle(
+        H5Acreate2(target.get(), attribute.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+        H5Aclose);
+    if (!handle.valid() || H5Awrite(handle.get(), type_in_memory, value) < 0)
+        fail_writing("attribute '" + attribute + "'");
+}
+
+void Hdf5File::write_text(const std::string& group, const std::string& attribute, const std::string& value) {
+    const auto type = text_type(value.size());
+    write_attribute(group, attribute, type.get(), type.get(), value.c_str());
+}
+
+void Hdf5File::write_integer(const std::string& group, const std::string& attribute, std::int64_t value) {
+    write_attribute(group, attribute, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+void Hdf5File::close() {
+    const QuietHdf5 quiet;
+    if (file_.valid() && H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0) {
+        file_.reset();
+        fail_writing("not all data reached the file");
+    }
+    if (!file_.reset()) fail_writing("not all data reached the file");
+}
+
+}  // namespace dtrain::io

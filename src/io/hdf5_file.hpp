@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dtrain::io {
+
+/// Owns one of HDF5's identifiers (hid_t); closes it when it goes.
+class Hdf5Handle {
+  public:
+    using Id = std::int64_t;
+    using Close = int (*)(Id);
+
+    Hdf5Handle() = default;
+    Hdf5Handle(Id id, Close close) : id_(id), close_(close) {}
+    Hdf5Handle(Hdf5Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+    Hdf5Handle& operator=(Hdf5Handle&& other) noexcept;
+    Hdf5Handle(const Hdf5Handle&) = delete;
+    Hdf5Handle& operator=(const Hdf5Handle&) = delete;
+    ~Hdf5Handle() { reset(); }
+
+    Id get() const { return id_; }
+    bool valid() const { return id_ >= 0; }
+    /// False when HDF5 could not close it, which for a file means that not all is written.
+    bool reset();
+
+  private:
+    Id id_ = -1;
+    Close close_ = nullptr;
+};
+
+enum class Hdf5Type { integer, floating, other };
+
+struct Hdf5DatasetInfo {
+    std::vector<std::int64_t> shape;
+    std::int64_t count = 0;  ///< product of the shape
+    Hdf5Type type = Hdf5Type::other;
+};
+
+/// An HDF5 file with the few operations that dtrain needs. HDF5's own printing of errors is off while one of
+/// these works. Reading errors are UsageErrors that name the file and, where there is one, the dataset;
+/// writing errors are Errors.
+class Hdf5File {
+  public:
+    static Hdf5File open(const std::filesystem::path& path);
+    /// A new file, whose bytes depend on nothing but what is written into it.
+    static Hdf5File create(const std::filesystem::path& path);
+
+    Hdf5DatasetInfo info(const std::string& dataset) const;
+    std::vector<float> read_floats(const std::string& dataset) const;
+    std::vector<std::int64_t> read_integers(const std::string& dataset) const;
+    /// Names of all datasets below a group, relative to it, in order of their bytes.
+    std::vector<std::string> datasets_below(const std::string& group) const;
+
+    /// Attributes of the group `group` ("/" is the root).
+    bool has_attribute(const std::string& group, const std::string& attribute) const;
+    std::vector<std::string> attributes(const std::string& group) const;
+    std::string read_text(const std::string& group, const std::string& attribute) const;
+    std::int64_t read_integer(const std::string& group, const std::string& attribute) const;
+
+    void make_group(const std::string& group);
+    /// Groups on the way are made as needed. Values are as many as the shape says.
+    void write(const std::string& dataset, std::span<const std::int64_t> shape,
+               std::span<const float> values);
+    void write(const std::string& dataset, std::span<const std::int64_t> shape,
+               std::span<const std::int64_t> values);
+    void write_text(const std::string& group, const std::string& attribute, const std::string& value);
+    void write_integer(const std::string& group, const std::string& attribute, std::int64_t value);
+
+    /// Ends writing. @throws Error when not everything reached the file.
+    void close();
+
+  private:
+    Hdf5File(std::filesystem::path path, Hdf5Handle file) : path_(std::move(path)), file_(std::move(file)) {}
+
+    Hdf5Handle open_dataset(const std::string& name) const;
+    Hdf5Handle open_group(const std::string& name) const;
+    Hdf5Handle open_attribute(const std::string& group, const std::string& attribute) const;
+    template <class Element>
+    std::vector<Element> read(const std::string& dataset) const;
+    void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape,
+                     Hdf5Handle::Id file_type, Hdf5Handle::Id memory_type, const void* values);
+    void write_attribute(const std::string& group, const std::string& attribute, Hdf5Handle::Id file_type,
+                         Hdf5Handle::Id memory_type, const void* value);
+    [[noreturn]] void fail_reading(const std::string& what) const;
+    [[noreturn]] void fail_writing(const std::string& what) const;
+
+    std::filesystem::path path_;
+    Hdf5Handle file_;
+};
+
+}  // namespace dtrain::io

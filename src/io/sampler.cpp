@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <dtrain/error.hpp>
+#include <dtrain/sampler.hpp>
+
+namespace dtrain {
+namespace {
+
+/// Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014 (SplitMix64).
+class SplitMix64 {
+  public:
+    explicit SplitMix64(std::uint64_t state) : state_(state) {}
+
+    std::uint64_t next() {
+        state_ += 0x9e3779b97f4a7c15ull;
+        auto z = state_;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+        return z ^ (z >> 31);
+    }
+
+    /// Evenly distributed in 0..bound-1: numbers from the incomplete last interval are drawn again.
+    std::uint64_t below(std::uint64_t bound) {
+        const auto unfair = (0 - bound) % bound;
+        for (;;)
+            if (const auto number = next(); number >= unfair) return number % bound;
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> shuffled_order(std::int64_t count, std::uint64_t seed, std::int64_t epoch) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), 0);
+    const auto key_of_seed = SplitMix64(seed).next();
+    SplitMix64 random(SplitMix64(key_of_seed ^ static_cast<std::uint64_t>(epoch)).next());
+    for (auto i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    return order;
+}
+
+DistributedSampler::DistributedSampler(const Options& options) : options_(options) {
+    if (options.samples < 1) throw UsageError("a data set without samples cannot be dealt to ranks");
+    if (options.global_batch < 1)
+        throw UsageError("global batch " + std::to_string(options.global_batch) + ": it must be 1 or more");
+    if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks)
+        throw UsageError("rank " + std::to_string(options.rank) + " of " + std::to_string(options.ranks) +
+                         " ranks: it must be in 0.." + std::to_string(options.ranks - 1));
+    steps_ = (options.samples - 1) / options.global_batch + 1;
+    local_batch_ = (options.global_batch - 1) / options.ranks + 1;
+    batch_samples_.resize(static_cast<std::size_t>(local_batch_));
+    batch_weights_.resize(static_cast<std::size_t>(local_batch_));
+    start_epoch(0);
+}
+
+void DistributedSampler::start_epoch(std::int64_t epoch) {
+    if (options_.order == SampleOrder::shuffled) {
+        order_ = shuffled_order(options_.samples, options_.seed, epoch);
+    } else {
+        order_.resize(static_cast<std::size_t>(options_.samples));
+        std::iota(order_.begin(), order_.end(), 0);
+    }
+}
+
+LocalBatch DistributedSampler::batch(std::int64_t step) {
+    if (step < 0 || step >= steps_)
+        throw Error("step " + std::to_string(step) + " of an epoch of " + std::to_string(steps_));
+    LocalBatch out{batch_samples_, batch_weights_, 0};
+    for (std::int64_t slot = 0; slot < local_batch_; ++slot) {
+        const auto in_batch = options_.rank * local_batch_ + slot;
+        const auto position = step * options_.global_batch + in_batch;
+        const bool real = in_batch < options_.global_batch && position < options_.samples;
+        const auto at = static_cast<std::size_t>(slot);
+        batch_samples_[at] = order_[static_cast<std::size_t>(position % options_.samples)];
+        batch_weights_[at] = real ? 1.0F : 0.0F;
+        out.real += real ? 1 : 0;
+    }
+    return out;
+}
+
+}  // namespace dtrain

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <dtrain/tensor.hpp>
+
+/// Operators on this process' processor. A kernel is prepared once for tensors that stay where they are and
+/// then runs many times.
+namespace dtrain::kernels {
+
+class Kernel {
+  public:
+    virtual ~Kernel() = default;
+
+    /// Allocates nothing. @throws Error when the data cannot be (a label outside the classes)
+    virtual void run() = 0;
+};
+
+struct SlotTensor {
+    std::string slot;
+    TensorView tensor;
+};
+
+/// What an operator works on. Shapes and types have been checked by whoever made the program.
+struct KernelArguments {
+    std::vector<SlotTensor> inputs;
+    std::vector<SlotTensor> outputs;
+    Attributes attributes;
+
+    bool has_input(std::string_view slot) const;
+    const TensorView& input(std::string_view slot) const;
+    const TensorView& output(std::string_view slot) const;
+
+    /// All tensors of a slot that takes several.
+    std::vector<TensorView> inputs_of(std::string_view slot) const;
+
+    std::span<const float> in(std::string_view slot) const { return input(slot).as<float>(); }
+    std::span<float> out(std::string_view slot) const { return output(slot).as<float>(); }
+
+    double number(std::string_view attribute) const;
+    std::string text(std::string_view attribute) const;
+};
+
+/// True when make_cpu_kernel() knows this operator.
+bool has_cpu_kernel(std::string_view operator_type);
+
+/// @throws Error when there is no kernel for this operator
+std::unique_ptr<Kernel> make_cpu_kernel(std::string_view operator_type, const KernelArguments& arguments);
+
+/// Threads that matrix products use from now on.
+void set_compute_threads(int threads);
+
+/// A kernel that calls a function object.
+template <class Function>
+std::unique_ptr<Kernel> kernel_of(Function function) {
+    class FunctionKernel final : public Kernel {
+      public:
+        explicit FunctionKernel(Function f) : function_(std::move(f)) {}
+        void run() override { function_(); }
+
+      private:
+        Function function_;
+    };
+    return std::make_unique<FunctionKernel>(std::move(function));
+}
+
+}  // namespace dtrain::kernels

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Plain loops over contiguous floats, compiled for several instruction sets; the processor picks at load
+/// time. Sums are made in an order that is fixed for a given length and instruction set.
+namespace dtrain::kernels::loops {
+
+void relu(const float* x, float* y, std::size_t n);
+void tanh(const float* x, float* y, std::size_t n);
+void sigmoid(const float* x, float* y, std::size_t n);
+
+// dx from the function's own result y and dy.
+void relu_grad(const float* y, const float* dy, float* dx, std::size_t n);
+void tanh_grad(const float* y, const float* dy, float* dx, std::size_t n);
+void sigmoid_grad(const float* y, const float* dy, float* dx, std::size_t n);
+
+/// y += x
+void add(const float* x, float* y, std::size_t n);
+
+/// y = a x
+void scale(float a, const float* x, float* y, std::size_t n);
+
+/// y = exp(x - a); returns the sum of y.
+float exp_minus(float a, const float* x, float* y, std::size_t n);
+
+float sum(const float* x, std::size_t n);
+float dot(const float* x, const float* y, std::size_t n);
+
+/// The largest of n >= 1 values.
+float max(const float* x, std::size_t n);
+
+/// out[j] = sum over i of x[i][j], for x of rows x columns.
+void column_sum(const float* x, float* out, std::size_t rows, std::size_t columns);
+
+/// y[i][j] = activation(y[i][j] + bias[j]), for y of rows x columns.
+void add_bias(const float* bias, float* y, std::size_t rows, std::size_t columns);
+void add_bias_relu(const float* bias, float* y, std::size_t rows, std::size_t columns);
+void add_bias_tanh(const float* bias, float* y, std::size_t rows, std::size_t columns);
+void add_bias_sigmoid(const float* bias, float* y, std::size_t rows, std::size_t columns);
+
+/// p -= rate g
+void sgd(float* p, const float* g, std::size_t n, float rate);
+
+/// v = mu v + g; p -= rate v
+void momentum(float* p, float* v, const float* g, std::size_t n, float rate, float mu);
+
+/// m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; p -= rate m / (sqrt(v) + epsilon)
+struct AdamFactors {
+    float rate;
+    float beta1;
+    float one_minus_beta1;
+    float beta2;
+    float one_minus_beta2;
+    float epsilon;
+};
+void adam(float* p, float* m, float* v, const float* g, std::size_t n, AdamFactors factors);
+
+}  // namespace dtrain::kernels::loops

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <dtrain/optimizer.hpp>
+
+#include "program/operators.hpp"
+
+namespace dtrain {
+namespace {
+
+using program::GradientMaker;
+
+using Names = std::set<std::string, std::less<>>;
+
+// Variables whose value changes with a parameter.
+Names depending_on_parameters(const Program& program) {
+    Names names;
+    for (const auto& variable : program.variables())
+        if (variable.role == Role::parameter) names.insert(variable.name);
+    for (const auto& op : program.operators())
+        if (std::ranges::any_of(op.inputs, [&](const auto& input) { return names.contains(input.variable); }))
+            for (const auto& output : op.outputs) names.insert(output.variable);
+    return names;
+}
+
+// Numbers of the operators through which the loss depends on a parameter, last one first.
+std::vector<std::size_t> path_to(const Program& program, const std::string& loss, const Names& depending) {
+    Names needed{loss};
+    std::vector<std::size_t> path;
+    for (std::size_t number = program.operators().size(); number-- > 0;) {
+        const auto& op = program.operators()[number];
+        const auto is_needed = [&](const auto& output) { return needed.contains(output.variable); };
+        const auto depends = [&](const auto& input) { return depending.contains(input.variable); };
+        if (std::ranges::none_of(op.outputs, is_needed) || std::ranges::none_of(op.inputs, depends)) continue;
+        path.push_back(number);
+        for (const auto& input : op.inputs) needed.insert(input.variable);
+    }
+    return path;
+}
+
+class Backward {
+  public:
+    Backward(Program& program, const std::string& loss) : program_(program), loss_(loss) {}
+
+    std::vector<ParameterGradient> append() {
+        const auto& loss = program_.variable(loss_);
+        if (loss.shape != Shape{1} || loss.type != DataType::float32)
+            throw ProgramError(fmt::format("append_backward: the loss '{}' is {} {}, expected float32 [1]",
+                                           loss_, to_string(loss.type), to_string(loss.shape)),
+                               "", loss_);
+        depending_ = depending_on_parameters(program_);
+        const auto path = path_to(program_, loss_, depending_);
+        if (path.empty())
+            throw ProgramError(fmt::format("append_backward: the loss '{}' depends on no parameter", loss_),
+                               "", loss_);
+        for (const auto number : path)
+            for (const auto& input : program_.operators()[number].inputs)
+                if (depending_.contains(input.variable)) ++uses_[input.variable];
+
+        program_.append_with_outputs({"loss_gradient", {}, {{"out", gradient_name(loss_)}}, {}},
+                                     Role::gradient);
+        complete_.insert(loss_);
+        for (const auto number : path) differentiate(program_.operators()[number]);
+        return std::move(parameters_);
+    }
+
+  private:
+    class Maker final : public GradientMaker {
+      public:
+        Maker(Backward& backward, const Operator& op) : backward_(backward), op_(op) {}
+
+        const Operator& op() const override { return op_; }
+
+        std::string of_output(std::string_view slot) const override {
+            const auto& variable = op_.output(slot);
+            return backward_.complete_.contains(variable) ? gradient_name(variable) : "";
+        }
+
+        std::string of_input(std::string_view slot) override {
+            const auto& variable = op_.input(slot);
+            if (!backward_.depending_.contains(variable)) return "";
+            const auto [name, is_new] = names_.try_emplace(std::string(slot));
+            if (is_new) name->second = backward_.next_term(variable);
+            return name->second;
+        }
+
+        std::string of_input_or_unused(std::string_view slot) override {
+            const auto name = of_input(slot);
+            return name.empty() ? backward_.program_.unique_name("unused") : name;
+        }
+
+        void append(Operator gradient_operator) override {
+            backward_.program_.append_with_outputs(std::move(gradient_operator), Role::gradient);
+        }
+
+        bool has_made(const std::string& slot) const { return names_.contains(slot); }
+
+      private:
+        Backward& backward_;
+        const Operator& op_;
+        std::map<std::string, std::string> names_;  // by input slot
+    };
+
+    void differentiate(const Operator& original) {
+        const Operator op = original;  // appending moves the program's operators
+        const auto* schema = program::find_schema(op.type);
+        if (!schema->make_gradient)
+            throw ProgramError(
+                fmt::format("operator {}: it has no gradient, and the loss '{}' depends on its {} '{}'",
+                            op.type, loss_, op.outputs.front().slot, op.outputs.front().variable),
+                op.type, op.outputs.front().variable);
+        Maker maker(*this, op);
+        schema->make_gradient(maker);
+        for (const auto& input : op.inputs) {
+            if (!depending_.contains(input.variable)) continue;
+            if (!maker.has_made(input.slot))
+                throw ProgramError(
+                    fmt::format("operator {}: it has no gradient by its {} '{}', which depends on a "
+                                "parameter",
+                                op.type, input.slot, input.variable),
+                    op.type, input.variable);
+            complete_if_last(input.variable);
+        }
+    }
+
+    // The name of the next term of a variable's gradient; a variable that is used once has one term.
+    std::string next_term(const std::string& variable) {
+        auto& terms = terms_[variable];
+        terms.push_back(uses_.at(variable) == 1
+                            ? gradient_name(variable)
+                            : fmt::format("{}_{}", gradient_name(variable), terms.size()));
+        return terms.back();
+    }
+
+    void complete_if_last(const std::string& variable) {
+        const auto& terms = terms_.at(variable);
+        if (static_cast<int>(terms.size()) < uses_.at(variable) || !complete_.insert(variable).second) return;
+        if (terms.size() > 1) {
+            Operator sum{"sum", {}, {{"out", gradient_name(variable)}}, {}};
+            for (const auto& term : terms) sum.inputs.push_back({"x", term});
+            program_.append_with_outputs(std::move(sum), Role::gradient);
+        }
+        if (program_.variable(variable).role == Role::parameter)
+            parameters_.push_back({variable, gradient_name(variable)});
+    }
+
+    Program& program_;
+    const std::string loss_;
+    Names depending_;
+    Names complete_;  // their gradient has all its terms
+    std::map<std::string, int> uses_;
+    std::map<std::string, std::vector<std::string>> terms_;
+    std::vector<ParameterGradient> parameters_;
+};
+
+}  // namespace
+
+std::string gradient_name(const std::string& variable) {
+    return variable + "@grad";
+}
+
+std::vector<ParameterGradient> append_backward(Program& program, const std::string& loss) {
+    Program extended = program;  // the caller's stays whole when something does not fit
+    auto gradients = Backward(extended, loss).append();
+    program = std::move(extended);
+    return gradients;
+}
+
+}  // namespace dtrain

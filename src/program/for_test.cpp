@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <dtrain/passes.hpp>
+
+namespace dtrain {
+
+Program for_test(const Program& program, const std::vector<std::string>& fetches) {
+    if (fetches.empty()) throw ProgramError("for_test: no variable is to be fetched", "", "");
+    std::set<std::string, std::less<>> needed;
+    for (const auto& fetch : fetches) {
+        const auto& variable = program.variable(fetch);
+        if (variable.role == Role::gradient)
+            throw ProgramError(
+                fmt::format("for_test: '{}' is a gradient; only training makes gradients", fetch), "", fetch);
+        needed.insert(fetch);
+    }
+    const auto is_needed = [&](const Argument& output) { return needed.contains(output.variable); };
+    const auto persists = [&](const Argument& output) {
+        return is_persistable(program.variable(output.variable).role);
+    };
+
+    std::vector<Operator> kept;
+    for (auto op = program.operators().rbegin(); op != program.operators().rend(); ++op) {
+        if (std::ranges::none_of(op->outputs, is_needed) || std::ranges::any_of(op->outputs, persists))
+            continue;
+        for (const auto& argument : op->inputs) needed.insert(argument.variable);
+        for (const auto& argument : op->outputs) needed.insert(argument.variable);
+        kept.push_back(*op);
+    }
+    Program result;
+    for (const auto& variable : program.variables())
+        if (needed.contains(variable.name)) result.add(variable);
+    for (auto op = kept.rbegin(); op != kept.rend(); ++op) result.append(*op);
+    return result;
+}
+
+}  // namespace dtrain

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <dtrain/passes.hpp>
+
+namespace dtrain {
+namespace {
+
+// The activation that alone reads an operator's result; its number, or nothing.
+std::optional<std::size_t> only_activation(const Program& program, const Operator& op) {
+    static constexpr std::array<std::string_view, 3> activations{"relu", "sigmoid", "tanh"};
+    const auto& result = op.output("out");
+    std::optional<std::size_t> reader;
+    for (std::size_t number = 0; number < program.operators().size(); ++number) {
+        const auto& other = program.operators()[number];
+        if (std::ranges::find(other.inputs, result, &Argument::variable) == other.inputs.end()) continue;
+        if (reader || std::ranges::find(activations, other.type) == activations.end()) return std::nullopt;
+        reader = number;
+    }
+    return reader;
+}
+
+}  // namespace
+
+Program fuse_activations(const Program& program) {
+    std::vector<Operator> operators = program.operators();
+    std::vector<bool> dropped(operators.size(), false);
+    std::vector<std::string> gone;
+    for (auto& op : operators) {
+        if (op.type != "fc" || !std::get<std::string>(op.attributes.at("activation")).empty()) continue;
+        const auto reader = only_activation(program, op);
+        if (!reader) continue;
+        const auto& activation = program.operators()[*reader];
+        gone.push_back(op.output("out"));
+        op.attributes["activation"] = activation.type;
+        op.outputs = activation.outputs;
+        dropped[*reader] = true;
+    }
+    Program result;
+    for (const auto& variable : program.variables())
+        if (std::ranges::find(gone, variable.name) == gone.end()) result.add(variable);
+    for (std::size_t number = 0; number < operators.size(); ++number)
+        if (!dropped[number]) result.append(std::move(operators[number]));
+    return result;
+}
+
+}  // namespace dtrain

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dtrain/program.hpp>
+
+/// What a Program may consist of: one Schema per operator type.
+namespace dtrain::program {
+
+struct TensorType {
+    Shape shape;
+    DataType type = DataType::float32;
+    friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+/// "float32 [64, 10]"; an extent of -1 is shown as "any".
+std::string to_string(const TensorType& type);
+
+struct Slot {
+    std::string_view name;
+    bool many = false;  ///< takes one or more variables
+};
+
+/// An extent that any number fits.
+inline constexpr std::int64_t any = -1;
+
+/// An operator that is being checked, with its variables.
+class Checked {
+  public:
+    Checked(const Program& program, const Operator& op) : program_(program), op_(op) {}
+
+    const Variable& input(std::string_view slot) const { return program_.variable(op_.input(slot)); }
+    const Shape& shape(std::string_view slot) const { return input(slot).shape; }
+    std::vector<TensorType> types_of(std::string_view slot) const;
+
+    /// @throws ProgramError unless every input in this slot is of this type; extents may be `any`
+    void expect(std::string_view slot, const TensorType& type) const;
+
+    /// @throws ProgramError unless every input in this slot has elements of this type
+    void expect_type(std::string_view slot, DataType type) const;
+
+  private:
+    const Program& program_;
+    const Operator& op_;
+};
+
+/// Appends the gradient operators of one forward operator.
+class GradientMaker {
+  public:
+    virtual ~GradientMaker() = default;
+    virtual const Operator& op() const = 0;
+
+    /// The gradient of the loss by an output; "" when the loss does not depend on it.
+    virtual std::string of_output(std::string_view slot) const = 0;
+
+    /// The name that the gradient by an input must get; "" when nobody wants it.
+    virtual std::string of_input(std::string_view slot) = 0;
+
+    /// Like of_input(), with a name for a result that nobody wants.
+    virtual std::string of_input_or_unused(std::string_view slot) = 0;
+
+    virtual void append(Operator gradient_operator) = 0;
+};
+
+struct Schema {
+    std::string_view type;
+    std::vector<Slot> inputs;
+    std::vector<Slot> outputs;
+    /// Attributes and their defaults; the default's kind is the attribute's.
+    Attributes attributes = {};
+    /// Checks inputs and returns the types of all outputs, in the order of the operator's outputs.
+    std::function<std::vector<TensorType>(const Checked&)> infer;
+    /// Empty when the operator has no gradient.
+    std::function<void(GradientMaker&)> make_gradient = {};
+};
+
+/// Nothing when there is no such operator.
+const Schema* find_schema(std::string_view type);
+
+/// All operator types, sorted.
+std::vector<std::string> operator_types();
+
+}  // namespace dtrain::program

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include <dtrain/executor.hpp>
+
+#include "program/aligned_memory.hpp"
+
+namespace dtrain {
+namespace {
+
+// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): output function of the state x.
+std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15U;
+    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+    return x ^ (x >> 31U);
+}
+
+std::uint64_t hash(std::uint64_t start, std::span<const std::byte> bytes) {
+    std::uint64_t value = mix(start ^ bytes.size());
+    while (!bytes.empty()) {
+        std::uint64_t word = 0;
+        const auto taken = std::min(bytes.size(), sizeof(word));
+        std::memcpy(&word, bytes.data(), taken);
+        value = mix(value ^ word);
+        bytes = bytes.subspan(taken);
+    }
+    return value;
+}
+
+std::uint64_t hash(std::uint64_t start, std::string_view text) {
+    return hash(start, std::as_bytes(std::span(text)));
+}
+
+// Element i of a tensor is made from (seed, name, i) alone: a counter and no sequence.
+void initialise(const StateTensor& tensor, const Initializer& initializer, std::uint64_t seed) {
+    if (tensor.view.type == DataType::int64) {
+        std::ranges::fill(tensor.view.as<std::int64_t>(), static_cast<std::int64_t>(initializer.value));
+        return;
+    }
+    const auto values = tensor.view.as<float>();
+    if (initializer.kind == Initializer::Kind::constant) {
+        std::ranges::fill(values, static_cast<float>(initializer.value));
+        return;
+    }
+    const auto key = hash(seed, tensor.name);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const double unit = static_cast<double>(mix(key + i) >> 11U) * 0x1p-53;  // [0, 1)
+        values[i] = static_cast<float>((2.0 * unit - 1.0) * initializer.value);
+    }
+}
+
+}  // namespace
+
+struct State::Content {
+    program::AlignedMemory memory;
+    std::size_t bytes = 0;
+    std::vector<StateTensor> tensors;
+};
+
+State::State(const Program& program, std::uint64_t seed) : content_(std::make_shared<Content>()) {
+    std::vector<const Variable*> variables;
+    for (const auto& variable : program.variables()) {
+        if (!is_persistable(variable.role)) continue;
+        variables.push_back(&variable);
+        content_->bytes += program::aligned(TensorView{nullptr, variable.shape, variable.type}.bytes());
+    }
+    content_->memory = program::make_memory(content_->bytes);
+    auto* next = content_->memory.get();
+    for (const auto* variable : variables) {
+        StateTensor tensor{variable->name, variable->role, {next, variable->shape, variable->type}};
+        next += program::aligned(tensor.view.bytes());
+        initialise(tensor, variable->initializer, seed);
+        content_->tensors.push_back(std::move(tensor));
+    }
+}
+
+const std::vector<StateTensor>& State::tensors() const {
+    return content_->tensors;
+}
+
+const StateTensor* State::find(std::string_view name) const {
+    const auto at = std::ranges::find(content_->tensors, name, &StateTensor::name);
+    return at == content_->tensors.end() ? nullptr : &*at;
+}
+
+State State::clone() const {
+    State copy(*this);
+    copy.content_ = std::make_shared<Content>();
+    copy.content_->bytes = content_->bytes;
+    copy.content_->memory = program::make_memory(content_->bytes);
+    std::copy_n(content_->memory.get(), content_->bytes, copy.content_->memory.get());
+    copy.content_->tensors = content_->tensors;
+    for (auto& tensor : copy.content_->tensors)
+        tensor.view.data = copy.content_->memory.get() +
+                           (static_cast<const std::byte*>(tensor.view.data) - content_->memory.get());
+    return copy;
+}
+
+void broadcast(const State& state, const Communicator& communicator, int root) {
+    for (const auto& tensor : state.tensors())
+        communicator.broadcast(std::span(static_cast<std::byte*>(tensor.view.data), tensor.view.bytes()),
+                               root);
+}
+
+std::uint64_t parameters_checksum(const State& state) {
+    std::uint64_t sum = 0;
+    for (const auto& tensor : state.tensors()) {
+        if (tensor.role != Role::parameter) continue;
+        sum = hash(sum, tensor.name);
+        sum = hash(sum, std::as_bytes(std::span(tensor.view.shape)));
+        sum = hash(sum, std::span(static_cast<const std::byte*>(tensor.view.data), tensor.view.bytes()));
+    }
+    return sum;
+}
+
+bool parameters_are_identical(const State& state, const Communicator& communicator) {
+    const auto mine = static_cast<std::int64_t>(parameters_checksum(state));
+    const auto smallest = communicator.min(mine);
+    return communicator.max(mine) == smallest;
+}
+
+}  // namespace dtrain

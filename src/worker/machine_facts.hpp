@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <dtrain/topology.hpp>
+
+/// Small sums over a machine that both forms of the report show.
+namespace dtrain::worker {
+
+inline int packages_of(const topology::Machine& machine) {
+    std::set<int> packages;
+    for (const auto& core : machine.cores) packages.insert(core.package);
+    return static_cast<int>(packages.size());
+}
+
+inline int cores_in(const topology::Machine& machine, const CpuSet& cpus) {
+    return static_cast<int>(
+        std::count_if(machine.cores.begin(), machine.cores.end(),
+                      [&](const topology::Core& core) { return core.cpus.intersects(cpus); }));
+}
+
+inline std::vector<int> numa_nodes_near(const topology::Machine& machine, const CpuSet& cpus) {
+    std::set<int> nodes;
+    for (const auto& core : machine.cores)
+        if (core.numa >= 0 && core.cpus.intersects(cpus)) nodes.insert(core.numa);
+    return {nodes.begin(), nodes.end()};
+}
+
+/// The adapter that a rank with this GPU alone would get, or "".
+inline std::string adapter_near(const topology::Machine& machine, const topology::Gpu& gpu) {
+    if (machine.allowed.empty()) return "";
+    const std::vector<std::vector<int>> one_rank = {{gpu.index}};
+    return topology::place(machine, one_rank).front().adapter;
+}
+
+}  // namespace dtrain::worker

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/machine_report.hpp"
+
+#include <array>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+#include <dtrain/version.hpp>
+
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "topology/hwloc_topology.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+struct Flavour {
+    std::string_view mark;  ///< what the library's or mpirun's text has
+    std::string_view name;
+};
+
+// Derivatives come before MPICH, whose name some of them carry, too.
+constexpr std::array flavours = {
+    Flavour{"Open MPI", "Open MPI"},     Flavour{"Intel(R) MPI", "Intel MPI"},
+    Flavour{"CRAY MPICH", "Cray MPICH"}, Flavour{"MVAPICH2", "MVAPICH2"},
+    Flavour{"MVAPICH", "MVAPICH"},       Flavour{"HYDRA", "hydra (MPICH)"},
+    Flavour{"MPICH", "MPICH"},
+};
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// The first "4.1.4" or "2021.9" in the text, with what belongs to it ("5.0.0rc1").
+std::string first_version(std::string_view text) {
+    for (std::size_t begin = 0; begin < text.size(); ++begin) {
+        if (!is_digit(text[begin])) continue;
+        std::size_t end = begin;
+        while (end < text.size() &&
+               (is_digit(text[end]) || text[end] == '.' || (text[end] >= 'a' && text[end] <= 'z')))
+            ++end;
+        const auto word = text.substr(begin, end - begin);
+        if (word.find('.') != std::string_view::npos)
+            return std::string(word.substr(0, word.find_last_not_of('.') + 1));
+        begin = end;
+    }
+    return "";
+}
+
+MpiReport flavour_and_version(std::string_view text) {
+    MpiReport report;
+    for (const auto& [mark, name] : flavours) {
+        const auto found = text.find(mark);
+        if (found == std::string_view::npos) continue;
+        report.flavour = name;
+        report.version = first_version(text.substr(found + mark.size()));
+        break;
+    }
+    return report;
+}
+
+void find_mpirun(MpiReport& mpi, const Environment& environment) {
+    const auto path = find_in_path("mpirun", environment);
+    if (!path) return;
+    mpi.mpirun = *path;
+    try {
+        SpawnOptions options;
+        options.argv = {*path, "--version"};
+        options.environment = environment;
+        const auto captured = run_and_capture(options, std::chrono::seconds(5));
+        if (captured.status.success()) mpi.mpirun_version = mpirun_version_of(captured.out);
+    } catch (const UsageError&) {
+        // A file that PATH finds and that cannot be executed tells no version.
+        mpi.mpirun_version.clear();
+    }
+}
+
+VisibleReport visible_devices(const topology::Machine& machine, const Environment& environment) {
+    VisibleReport report{.variable = environment.get("CUDA_VISIBLE_DEVICES")};
+    try {
+        report.devices = topology::visible_gpus(machine, report.variable);
+    } catch (const UsageError& error) {
+        report.error = error.what();
+    }
+    return report;
+}
+
+}  // namespace
+
+MpiReport mpi_of(std::string_view library_version) {
+    MpiReport report = flavour_and_version(library_version);
+    if (report.flavour.empty())  // one that dtrain does not know: its own words, up to the end of the line
+        report.flavour = trimmed(library_version.substr(0, library_version.find('\n')));
+    return report;
+}
+
+std::string mpirun_version_of(std::string_view output) {
+    const MpiReport report = flavour_and_version(output);
+    return report.version.empty() ? report.flavour : report.flavour + " " + report.version;
+}
+
+MachineReport machine_report(const topology::Machine& machine, const CpuSet& affinity,
+                             const Environment& environment) {
+    MachineReport report;
+    report.machine = machine;
+    report.affinity = affinity;
+    find_mpirun(report.mpi, environment);
+    for (const auto& [name, variable] :
+         {std::array{"Slurm", "SLURM_JOB_ID"}, std::array{"PBS", "PBS_JOBID"}}) {
+        const auto job = environment.get_or(variable, "");
+        if (job.empty() || !report.scheduler.empty()) continue;
+        report.scheduler = name;
+        report.job_id = job;
+    }
+    report.visible = visible_devices(machine, environment);
+    report.versions.dtrain = version;
+    report.versions.hwloc_built = topology::hwloc_api_built();
+    report.versions.hwloc_running = topology::hwloc_api_running();
+    return report;
+}
+
+}  // namespace dtrain::worker

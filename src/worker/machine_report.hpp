@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dtrain/cpuset.hpp>
+#include <dtrain/environment.hpp>
+#include <dtrain/topology.hpp>
+
+/// What `dtrain-worker --info` says about a machine. Gathering it and printing it are separate: the report is
+/// a value.
+namespace dtrain::worker {
+
+/// Versions of what dtrain was built with and runs on; "" means not built in, or not there.
+struct VersionReport {
+    std::string dtrain;
+    std::string hwloc_built;    ///< the API that dtrain was compiled for, "2.8.0"
+    std::string hwloc_running;  ///< the API of the library that was loaded
+    std::string hdf5;
+    std::string cuda_runtime;
+    std::string cuda_driver;
+    std::string nccl;
+    std::string onednn;
+    friend bool operator==(const VersionReport&, const VersionReport&) = default;
+};
+
+struct MpiReport {
+    std::string flavour;  ///< "Open MPI", "MPICH", ... of the library that dtrain is linked to; "" unknown
+    std::string version;  ///< "4.1.4"
+    std::string mpirun;   ///< where PATH finds it; "" when it does not
+    std::string mpirun_version;  ///< "Open MPI 4.1.4"; "" when it did not tell
+    friend bool operator==(const MpiReport&, const MpiReport&) = default;
+};
+
+/// CUDA_VISIBLE_DEVICES and what it comes to on this machine.
+struct VisibleReport {
+    std::optional<std::string> variable;
+    std::vector<topology::VisibleGpu> devices;
+    std::string error;  ///< why it cannot be used; "" when it can
+    friend bool operator==(const VisibleReport&, const VisibleReport&) = default;
+};
+
+struct MachineReport {
+    topology::Machine machine;
+    CpuSet affinity;  ///< the processors that this process may run on now
+    MpiReport mpi;
+    std::string scheduler;  ///< "Slurm", "PBS", or ""
+    std::string job_id;
+    std::string launcher;  ///< as cluster::to_string names it; "" is none
+    VisibleReport visible;
+    VersionReport versions;
+    friend bool operator==(const MachineReport&, const MachineReport&) = default;
+};
+
+/// Gathers what needs neither MPI nor CUDA: all but flavour and version of MPI, the launcher, and the
+/// versions of libraries other than hwloc and dtrain. Runs `mpirun --version`.
+MachineReport machine_report(const topology::Machine& machine, const CpuSet& affinity,
+                             const Environment& environment);
+
+/// Flavour and version from what MPI_Get_library_version returns. Pure.
+MpiReport mpi_of(std::string_view library_version);
+
+/// "Open MPI 4.1.4" from what `mpirun --version` prints; "" when it is none that dtrain knows. Pure.
+std::string mpirun_version_of(std::string_view output);
+
+/// Aligned lines for people.
+std::string as_text(const MachineReport& report);
+
+/// One JSON object with these keys, all of them always there; unknown values are null, sets of processors are
+/// lists such as "0-3,8".
+///   schema            1; grows when a key changes its meaning or goes, not when one is added
+///   hostname          string or null
+///   this_system       false when read from HWLOC_XMLFILE
+///   packages, cores, hardware_threads   allowed ones
+///   allowed_cpus      what the cgroup or container allows
+///   affinity_cpus     what this process may run on now
+///   numa_nodes        [{node, cpus, cores, memory_bytes}]
+///   gpus              [{index, pci, model, uuid, mig_uuids, near_cpus, numa_nodes, adapter}]; near_cpus is
+///   null when
+///                     the machine does not tell, "" when none of them is allowed
+///   adapters          [{name, pci, rdma, near_cpus, numa_nodes}]
+///   cuda_visible_devices   {value, devices: [{id, gpu}], error}; gpu is an index of gpus
+///   mpi               {flavour, version, mpirun, mpirun_version}
+///   job               {scheduler, job_id, launcher}
+///   versions          {dtrain, hwloc_built, hwloc_running, hdf5, cuda_runtime, cuda_driver, nccl, onednn}
+std::string as_json(const MachineReport& report);
+
+}  // namespace dtrain::worker

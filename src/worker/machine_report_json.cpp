@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "worker/machine_facts.hpp"
+#include "worker/machine_report.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using topology::Machine;
+
+Json or_null(const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+}
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json numa_json(const Machine& machine) {
+    Json nodes = Json::array();
+    for (const auto& node : machine.numa_nodes)
+        nodes.push_back({{"node", node.os_index},
+                         {"cpus", node.cpus.to_string()},
+                         {"cores", cores_in(machine, node.cpus)},
+                         {"memory_bytes", node.memory_bytes}});
+    return nodes;
+}
+
+Json gpus_json(const Machine& machine) {
+    Json gpus = Json::array();
+    for (const auto& gpu : machine.gpus)
+        gpus.push_back({{"index", gpu.index},
+                        {"pci", gpu.pci.to_string()},
+                        {"model", or_null(gpu.model)},
+                        {"uuid", or_null(gpu.uuid)},
+                        {"mig_uuids", gpu.mig_uuids},
+                        {"near_cpus", gpu.has_locality ? Json(gpu.local_cpus.to_string()) : Json(nullptr)},
+                        {"numa_nodes", numa_nodes_near(machine, gpu.local_cpus)},
+                        {"adapter", or_null(adapter_near(machine, gpu))}});
+    return gpus;
+}
+
+Json adapters_json(const Machine& machine) {
+    Json adapters = Json::array();
+    for (const auto& adapter : machine.adapters)
+        adapters.push_back({{"name", adapter.name},
+                            {"pci", adapter.pci.to_string()},
+                            {"rdma", adapter.rdma},
+                            {"near_cpus", or_null(adapter.local_cpus.to_string())},
+                            {"numa_nodes", numa_nodes_near(machine, adapter.local_cpus)}});
+    return adapters;
+}
+
+Json visible_json(const VisibleReport& visible) {
+    Json devices = Json::array();
+    for (const auto& device : visible.devices)
+        devices.push_back({{"id", device.id}, {"gpu", or_null(device.index)}});
+    return {{"value", or_null(visible.variable)}, {"devices", devices}, {"error", or_null(visible.error)}};
+}
+
+}  // namespace
+
+std::string as_json(const MachineReport& report) {
+    const Machine& machine = report.machine;
+    const VersionReport& versions = report.versions;
+    const Json json = {
+        {"schema", 1},
+        {"hostname", or_null(machine.hostname)},
+        {"this_system", machine.is_this_system},
+        {"packages", packages_of(machine)},
+        {"cores", machine.cores.size()},
+        {"hardware_threads", machine.allowed.count()},
+        {"allowed_cpus", machine.allowed.to_string()},
+        {"affinity_cpus", report.affinity.to_string()},
+        {"numa_nodes", numa_json(machine)},
+        {"gpus", gpus_json(machine)},
+        {"adapters", adapters_json(machine)},
+        {"cuda_visible_devices", visible_json(report.visible)},
+        {"mpi",
+         {{"flavour", or_null(report.mpi.flavour)},
+          {"version", or_null(report.mpi.version)},
+          {"mpirun", or_null(report.mpi.mpirun)},
+          {"mpirun_version", or_null(report.mpi.mpirun_version)}}},
+        {"job",
+         {{"scheduler", or_null(report.scheduler)},
+          {"job_id", or_null(report.job_id)},
+          {"launcher", or_null(report.launcher)}}},
+        {"versions",
+         {{"dtrain", or_null(versions.dtrain)},
+          {"hwloc_built", or_null(versions.hwloc_built)},
+          {"hwloc_running", or_null(versions.hwloc_running)},
+          {"hdf5", or_null(versions.hdf5)},
+          {"cuda_runtime", or_null(versions.cuda_runtime)},
+          {"cuda_driver", or_null(versions.cuda_driver)},
+          {"nccl", or_null(versions.nccl)},
+          {"onednn", or_null(versions.onednn)}}},
+    };
+    // The environment may hold bytes that are no UTF-8; a report must not fail for it.
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dtrain::worker

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dtrain/dataset.hpp>
+#include <dtrain/optimizer.hpp>
+
+namespace dtrain::native {
+
+struct ModelSettings {
+    std::vector<std::int64_t> hidden = {128, 64};  ///< sizes of the hidden layers; empty: a linear model
+    std::string activation = "relu";
+    friend bool operator==(const ModelSettings&, const ModelSettings&) = default;
+};
+
+struct TrainSettings {
+    std::int64_t epochs = 10;
+    std::int64_t batch = 32;                   ///< per rank; not used when global_batch is there
+    std::optional<std::int64_t> global_batch;  ///< of all ranks together
+    std::uint64_t seed = 0;
+    Optimizer optimizer = Adam{};
+};
+
+struct CheckpointSettings {
+    std::optional<std::filesystem::path> dir;  ///< none: no checkpoints
+    std::int64_t every = 1;                    ///< epochs; the last one is always saved
+    int keep = 2;
+    friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;
+};
+
+/// What a job file says: plain values, checked one by one, nothing of the machine.
+struct Job {
+    std::string title;
+    ModelSettings model;
+    DatasetSource train_data;
+    std::optional<DatasetSource> test_data;
+    TrainSettings train;
+    CheckpointSettings checkpoint;
+};
+
+/// Reads a job file's text. Data files are relative to the job file's folder, since they belong to it; the
+/// checkpoint folder is relative to where the program runs, since the job file may lie where nobody may
+/// write.
+/// @param file used in messages and for its folder
+/// @throws UsageError with file, line and key: unknown key (with the nearest known one), wrong type or range
+/// (with the value and what is allowed), missing data.
+Job parse_job(std::string_view text, const std::filesystem::path& file);
+
+/// parse_job() of a file's content. @throws UsageError also when the file cannot be read.
+Job read_job(const std::filesystem::path& file);
+
+/// "adam", "momentum" or "sgd".
+std::string name_of(const Optimizer& optimizer);
+double learning_rate_of(const Optimizer& optimizer);
+
+}  // namespace dtrain::native

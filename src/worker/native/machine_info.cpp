@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/machine_info.hpp"
+
+#include <array>
+
+#include <dnnl.hpp>
+#include <fmt/format.h>
+#include <hdf5.h>
+#include <mpi.h>
+
+#include <dtrain/cluster.hpp>
+#include <dtrain/topology.hpp>
+
+#include "comm/nccl_bootstrap.hpp"
+#include "worker/machine_report.hpp"
+
+namespace dtrain::native {
+namespace {
+
+std::string mpi_library() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::string hdf5_version() {
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    return fmt::format("{}.{}.{}", major, minor, release);
+}
+
+std::string onednn_version() {
+    const auto* loaded = dnnl_version();
+    return fmt::format("{}.{}.{}", loaded->major, loaded->minor, loaded->patch);
+}
+
+}  // namespace
+
+std::string machine_info(const Environment& environment, bool json) {
+    auto report = worker::machine_report(topology::discover(), CpuSet::of_this_thread(), environment);
+    const auto mpi = worker::mpi_of(mpi_library());
+    report.mpi.flavour = mpi.flavour;
+    report.mpi.version = mpi.version;
+    const auto identity = cluster::identify(environment);
+    if (identity.launcher != cluster::Launcher::none) report.launcher = cluster::to_string(identity.launcher);
+    const auto gpu = comm::gpu_versions();
+    report.versions.cuda_runtime = gpu.cuda_runtime;
+    report.versions.cuda_driver = gpu.cuda_driver;
+    report.versions.nccl = gpu.nccl;
+    report.versions.hdf5 = hdf5_version();
+    report.versions.onednn = onednn_version();
+    return json ? worker::as_json(report) : worker::as_text(report);
+}
+
+}  // namespace dtrain::native

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/options.hpp"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+#include <dtrain/version.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain::native {
+namespace {
+
+constexpr const char* description =
+    "Trains the model of a job file on all ranks of an MPI job, data parallel on CPU.\n"
+    "Without a job file it trains the built-in one: a small network on 1797 images of handwritten digits.";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  mpirun -np 2 {0}                        the built-in job on 2 ranks\n"
+    "  srun --mpi=pmix -n 8 {0} my.toml        a job of your own under Slurm\n"
+    "  mpirun -np 2 {0} my.toml --resume       go on from its newest checkpoint\n"
+    "\n"
+    "Exit status: 0 trained, 1 failed while training, 2 something in the command, the job file or the data "
+    "is wrong.";
+
+}  // namespace
+
+Options parse_options(const std::string& program, std::vector<std::string> arguments) {
+    Options options;
+    CLI::App app(description, program);
+    app.footer(fmt::format(fmt::runtime(examples), program));
+    app.set_version_flag("--version", fmt::format("{} {}", program, version));
+    std::string job;
+    std::string resume_from;
+    std::int64_t epochs = 0;
+    std::string checkpoint_dir;
+    auto* job_option = app.add_option("job", job, "Job file (TOML); none: the built-in job");
+    job_option->option_text("job.toml");
+    auto* resume_option = app.add_option("--resume", resume_from,
+                                         "Go on from a checkpoint; without FILE from the newest of the job");
+    resume_option->expected(0, 1)->option_text("[FILE]");
+    auto* epochs_option = app.add_option("--epochs", epochs, "Train until this many epochs are complete");
+    epochs_option->option_text("N");
+    auto* dir_option = app.add_option("--checkpoint-dir", checkpoint_dir, "Folder for checkpoints");
+    dir_option->option_text("DIR");
+
+    try {
+        std::reverse(arguments.begin(), arguments.end());
+        app.parse(std::move(arguments));
+    } catch (const CLI::CallForHelp&) {
+        options.print_and_exit = app.help();
+        return options;
+    } catch (const CLI::CallForVersion& asked) {
+        options.print_and_exit = std::string(asked.what()) + "\n";
+        return options;
+    } catch (const CLI::ExtrasError&) {
+        const auto unknown = app.remaining().front();
+        const auto near = nearest(
+            unknown,
+            std::vector<std::string>{"--resume", "--epochs", "--checkpoint-dir", "--help", "--version"});
+        if (unknown.starts_with('-'))
+            throw UsageError(fmt::format("unknown option {}; {}", unknown,
+                                         near ? "did you mean " + *near + "?" : "--help shows all options"));
+        throw UsageError(fmt::format("one job file at a time: '{}' is left over after '{}'", unknown, job));
+    } catch (const CLI::ParseError& error) {
+        throw UsageError(std::string(error.what()) + " (--help shows all options)");
+    }
+
+    options.resume = resume_option->count() > 0;
+    // "--resume my.toml" can only mean the job file.
+    if (job_option->count() == 0 && resume_from.ends_with(".toml")) std::swap(job, resume_from);
+    if (!job.empty()) options.job = job;
+    if (!resume_from.empty()) options.resume_from = resume_from;
+    if (epochs_option->count() > 0) {
+        if (epochs < 1) throw UsageError(fmt::format("--epochs {}: it must be 1 or more", epochs));
+        options.epochs = epochs;
+    }
+    if (dir_option->count() > 0) {
+        if (checkpoint_dir.empty()) throw UsageError("--checkpoint-dir needs the name of a folder");
+        options.checkpoint_dir = checkpoint_dir;
+    }
+    return options;
+}
+
+int compute_threads(const Environment& environment) {
+    const auto text = environment.get_or("OMP_NUM_THREADS", "1");
+    const auto threads = parse_int(trimmed(split(text, ',').front()));
+    if (!threads || *threads < 1)
+        throw UsageError(fmt::format("OMP_NUM_THREADS={}: it must be a number above 0", text));
+    return *threads;
+}
+
+}  // namespace dtrain::native

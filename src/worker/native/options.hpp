@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+namespace dtrain::native {
+
+/// The command line.
+struct Options {
+    std::optional<std::filesystem::path> job;  ///< none: the built-in job
+    bool resume = false;
+    std::optional<std::filesystem::path> resume_from;  ///< none: the newest in the checkpoint folder
+    std::optional<std::int64_t> epochs;
+    std::optional<std::filesystem::path> checkpoint_dir;
+    std::optional<std::string> print_and_exit;  ///< text of --help or --version
+};
+
+/// @param arguments without the program's name
+/// @throws UsageError on unknown options (with the nearest known one) and bad values.
+Options parse_options(const std::string& program, std::vector<std::string> arguments);
+
+/// Compute threads of a rank: OMP_NUM_THREADS (the first number of a list), 1 when it is not set.
+/// @throws UsageError naming the value when it is no number above 0.
+int compute_threads(const Environment& environment);
+
+}  // namespace dtrain::native

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/report.hpp"
+
+#include <fmt/format.h>
+
+#include <dtrain/version.hpp>
+
+namespace dtrain::native {
+namespace {
+
+/// 1234567 -> "1,234,567".
+std::string grouped(std::int64_t number) {
+    auto digits = std::to_string(number);
+    for (auto at = static_cast<std::int64_t>(digits.size()) - 3; at > 0; at -= 3)
+        digits.insert(static_cast<std::size_t>(at), 1, ',');
+    return digits;
+}
+
+}  // namespace
+
+std::string header(const Job& job, const std::string& job_name, const Trainer& trainer, int ranks) {
+    const auto& data = trainer.train_data();
+    const auto test = trainer.test_data() ? fmt::format("{} to test on", grouped(trainer.test_data()->size()))
+                                          : std::string("none to test on");
+    auto out = fmt::format("dtrain {}: {} ({})\n", version, job.title, job_name);
+    out += fmt::format("data      {}: {} samples to train on, {}; {} values each\n",
+                       job.train_data.file.filename().string(), grouped(data.size()), test, data.features());
+    out += fmt::format("model     {}: {} parameters\n", trainer.model().description,
+                       grouped(trainer.model().parameters));
+    out += fmt::format(
+        "training  {} rank{}, global batch {} ({} per rank), {} steps an epoch; {}, learning rate {}, "
+        "seed {}\n",
+        ranks, ranks == 1 ? "" : "s", trainer.global_batch(), trainer.local_batch(),
+        trainer.steps_per_epoch(), name_of(job.train.optimizer), learning_rate_of(job.train.optimizer),
+        job.train.seed);
+    return out;
+}
+
+std::string table_head() {
+    return fmt::format("{:>6}  {:>10}  {:>9}  {:>8}  {:>11}  {:>8}\n", "epoch", "train loss", "train acc",
+                       "test acc", "samples/s", "time [s]");
+}
+
+std::string table_row(const EpochReport& report) {
+    return fmt::format(
+        "{:>6}  {:>10.4f}  {:>9.4f}  {:>8}  {:>11.0f}  {:>8.2f}\n", report.epoch, report.train.loss,
+        report.train.accuracy, report.test ? fmt::format("{:.4f}", report.test->accuracy) : "-",
+        static_cast<double>(report.train.samples) / report.train_seconds, report.total_seconds);
+}
+
+std::string next_steps(const std::string& command, const std::filesystem::path& job_file,
+                       std::int64_t epochs) {
+    return fmt::format(
+        "try next\n"
+        "  4 ranks            mpirun --oversubscribe -np 4 {0}\n"
+        "  train on           mpirun -np 2 {0} --resume --epochs {2}\n"
+        "  a job of your own  cp {1}/digits.* . && mpirun -np 2 {0} digits.toml\n",
+        command, job_file.parent_path().string(), epochs);
+}
+
+}  // namespace dtrain::native

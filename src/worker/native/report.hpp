@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "worker/native/trainer.hpp"
+
+namespace dtrain::native {
+
+struct EpochReport {
+    std::int64_t epoch = 0;
+    Metrics train;
+    std::optional<Metrics> test;
+    double train_seconds = 0;  ///< of this epoch's training
+    double total_seconds = 0;  ///< since training began
+};
+
+/// The lines before the table: data, model, batches.
+std::string header(const Job& job, const std::string& job_name, const Trainer& trainer, int ranks);
+
+std::string table_head();
+/// A line below table_head(), in its columns.
+std::string table_row(const EpochReport& report);
+
+/// What to try next after the built-in job.
+/// @param command how the program was called
+/// @param epochs more than the job had
+std::string next_steps(const std::string& command, const std::filesystem::path& job_file,
+                       std::int64_t epochs);
+
+}  // namespace dtrain::native

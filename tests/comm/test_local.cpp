@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: what a world of one must give; no MPI call is made (MPI is never initialised here).
+#include <gtest/gtest.h>
+
+#include <dtrain/communicator.hpp>
+
+#include "comm/nccl_bootstrap.hpp"
+
+namespace dtrain {
+namespace {
+
+TEST(LocalCommunicator, AWorldOfOneKeepsEveryValue) {
+    const Communicator world;
+    EXPECT_EQ(world.rank(), 0);
+    EXPECT_EQ(world.size(), 1);
+    world.barrier();
+    std::vector<float> values{1, 2, 3};
+    world.allreduce_sum(std::span(values));
+    auto request = world.start_allreduce_sum(values);
+    EXPECT_TRUE(request.complete());
+    EXPECT_TRUE(request.test());
+    request.wait();
+    world.broadcast(std::span(values));
+    EXPECT_EQ(values, (std::vector<float>{1, 2, 3}));
+    EXPECT_EQ(world.sum(2.5), 2.5);
+    EXPECT_EQ(world.max(std::int64_t{-4}), -4);
+    EXPECT_EQ(world.min(std::int64_t{-4}), -4);
+    EXPECT_EQ(world.broadcast("text"), "text");
+    EXPECT_EQ(world.allgather("text"), std::vector<std::string>{"text"});
+    EXPECT_EQ(world.allgather(std::int64_t{9}), std::vector<std::int64_t>{9});
+    EXPECT_THROW(world.broadcast("text", 1), Error);
+}
+
+TEST(LocalCommunicator, ThrowTogetherThrowsOwnError) {
+    const Communicator world;
+    throw_together(world, std::nullopt);
+    EXPECT_THROW(throw_together(world, "broken"), UsageError);
+    EXPECT_THROW(throw_together<Error>(world, "broken"), Error);
+}
+
+TEST(MpiWorld, NeedsASession) {
+    EXPECT_THROW(mpi_world(), Error);
+}
+
+TEST(MpiErrors, HaveAMessageEvenWhenMpiIsNotRunning) {
+    EXPECT_EQ(mpi_category().message(17), "MPI error 17");
+    EXPECT_STREQ(mpi_category().name(), "MPI");
+}
+
+TEST(GpuVersions, AreNumbersOrEmpty) {
+    const auto versions = comm::gpu_versions();
+    for (const auto& version : {versions.cuda_runtime, versions.cuda_driver, versions.nccl})
+        EXPECT_EQ(version.find_first_not_of("0123456789."), std::string::npos) << version;
+    // One CUDA build has both libraries, any other none.
+    EXPECT_EQ(versions.cuda_runtime.empty(), versions.nccl.empty());
+}
+
+}  // namespace
+}  // namespace dtrain

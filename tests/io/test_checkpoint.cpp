@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Oracle: the checkpoint that the test made itself must come back equal, or the file be refused by name.
+#include <algorithm>
+#include <limits>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/error.hpp>
+
+#include "io/hdf5_file.hpp"
+#include "temporary_folder.hpp"
+
+namespace dtrain {
+namespace {
+
+using testing::HasSubstr;
+using tests::bytes_of;
+using tests::message_of;
+using tests::TemporaryFolder;
+using tests::write_bytes;
+
+using Floats = std::vector<float>;
+using Integers = std::vector<std::int64_t>;
+
+Checkpoint sample_checkpoint() {
+    Checkpoint out;
+    out.epoch = 12;
+    out.step = 264;
+    out.seed = 0xfedcba9876543210ull;
+    out.job = {{"model", "64-128-10 relu"}, {"global batch", "64"}, {"note", ""}};
+    out.parameters["fc_0.weight"] = {{2, 3},
+                                     Floats{1, -0.0F, 3e-42F, 4, std::numeric_limits<float>::max(), 6}};
+    out.parameters["fc_0.bias"] = {{3}, Floats{0.1F, 0.2F, 0.3F}};
+    out.parameters["block/deep.weight"] = {{1}, Floats{7}};
+    out.optimizer["adam.step"] = {{1}, Integers{264}};
+    out.optimizer["fc_0.weight.m"] = {{2, 3}, Floats{0, 0, 0, 1, 2, 3}};
+    return out;
+}
+
+TEST(Checkpoint, RoundTrip) {
+    const TemporaryFolder folder;
+    const auto path = folder / "a/b/one.h5";
+    save_checkpoint(path, sample_checkpoint());
+    EXPECT_EQ(load_checkpoint(path), sample_checkpoint());
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "a/b"), {}), 1);
+}
+
+TEST(Checkpoint, SameContentSameBytes) {
+    const TemporaryFolder folder;
+    save_checkpoint(folder / "one.h5", sample_checkpoint());
+    ::usleep(1'100'000);  // HDF5 counts time in seconds
+    save_checkpoint(folder / "two.h5", sample_checkpoint());
+    EXPECT_TRUE(bytes_of(folder / "one.h5") == bytes_of(folder / "two.h5"));
+    auto other = sample_checkpoint();
+    other.step++;
+    save_checkpoint(folder / "two.h5", other);
+    EXPECT_FALSE(bytes_of(folder / "one.h5") == bytes_of(folder / "two.h5"));
+    EXPECT_EQ(load_checkpoint(folder / "two.h5"), other);
+}
+
+TEST(Checkpoint, EveryFlippedByteIsNoticedOrHarmless) {
+    const TemporaryFolder folder;
+    const auto path = folder / "one.h5";
+    save_checkpoint(path, sample_checkpoint());
+    const auto whole = bytes_of(path);
+    int refused = 0;
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        auto bytes = whole;
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << (at % 8)));
+        write_bytes(path, bytes);
+        try {
+            EXPECT_EQ(load_checkpoint(path), sample_checkpoint()) << "byte " << at;
+        } catch (const UsageError& error) {
+            EXPECT_THAT(error.what(), HasSubstr(path.string())) << "byte " << at;
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, 500);
+}
+
+TEST(Checkpoint, EveryCutIsRefused) {
+    const TemporaryFolder folder;
+    const auto path = folder / "one.h5";
+    save_checkpoint(path, sample_checkpoint());
+    const auto whole = bytes_of(path);
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(0)), 0);
+        write_bytes(path, whole.substr(0, length));
+        EXPECT_THAT(message_of<UsageError>([&] { load_checkpoint(path); }), HasSubstr(path.string()))
+            << length << " of " << whole.size() << " bytes";
+    }
+}
+
+TEST(Checkpoint, AValueThatAnotherToolChangedIsNoticed) {
+    const TemporaryFolder folder;
+    const auto path = folder / "one.h5";
+    // The same tensors under a checksum of other ones, the format itself being in order.
+    auto other = sample_checkpoint();
+    std::get<Floats>(other.parameters["fc_0.bias"].values)[1] = 0.25F;
+    save_checkpoint(path, other);
+    auto bytes = bytes_of(path);
+    const float now = 0.25F, before = 0.2F;
+    const std::string from(reinterpret_cast<const char*>(&now), 4),
+        to(reinterpret_cast<const char*>(&before), 4);
+    const auto at = bytes.find(from);
+    ASSERT_NE(at, std::string::npos);
+    write_bytes(path, bytes.replace(at, 4, to));
+    EXPECT_THAT(message_of<UsageError>([&] { load_checkpoint(path); }), HasSubstr("checksum"));
+}
+
+TEST(Checkpoint, RefusesOtherFiles) {
+    const TemporaryFolder folder;
+    const auto refused = [](const std::filesystem::path& path) {
+        return message_of<UsageError>([&] { load_checkpoint(path); });
+    };
+    EXPECT_THAT(refused(folder / "none.h5"), HasSubstr("No such file"));
+    EXPECT_THAT(refused(DTRAIN_DIGITS), HasSubstr("no checkpoint of dtrain"));
+    {
+        auto file = io::Hdf5File::create(folder / "newer.h5");
+        file.write_text("/", "format", "dtrain checkpoint 9");
+        file.close();
+    }
+    EXPECT_THAT(refused(folder / "newer.h5"), HasSubstr("format 'dtrain checkpoint 9'"));
+}
+
+TEST(Checkpoint, AFailureLeavesNothingBehind) {
+    const TemporaryFolder folder;
+    // A folder stands where the file should go.
+    std::filesystem::create_directories(folder / "one.h5/inside");
+    EXPECT_THAT(message_of<Error>([&] { save_checkpoint(folder / "one.h5", sample_checkpoint()); }),
+                HasSubstr("one.h5"));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+    // A file stands where a folder should be.
+    write_bytes(folder / "file", "text");
+    EXPECT_THAT(message_of<Error>([&] { save_checkpoint(folder / "file/one.h5", sample_checkpoint()); }),
+                HasSubstr("file/one.h5"));
+}
+
+TEST(CheckpointFolder, KeepsTheLastOnes) {
+    const TemporaryFolder folder;
+    const CheckpointFolder checkpoints(folder / "run");
+    EXPECT_EQ(checkpoints.newest(), std::nullopt);
+    auto checkpoint = sample_checkpoint();
+    for (checkpoint.epoch = 1; checkpoint.epoch <= 5; ++checkpoint.epoch) checkpoints.save(checkpoint, 2);
+    EXPECT_EQ(checkpoints.newest(), checkpoints.file(5));
+    EXPECT_FALSE(std::filesystem::exists(checkpoints.file(3)));
+    EXPECT_TRUE(std::filesystem::exists(checkpoints.file(4)));
+    EXPECT_EQ(checkpoints.file(5).filename(), "epoch-000005.h5");
+}
+
+TEST(CheckpointFolder, ANewRunInTheFolderOfALongerOne) {
+    const TemporaryFolder folder;
+    const CheckpointFolder checkpoints(folder.path());
+    auto checkpoint = sample_checkpoint();
+    for (checkpoint.epoch = 9; checkpoint.epoch <= 10; ++checkpoint.epoch) checkpoints.save(checkpoint, 2);
+    for (checkpoint.epoch = 1; checkpoint.epoch <= 2; ++checkpoint.epoch) checkpoints.save(checkpoint, 2);
+    EXPECT_EQ(checkpoints.newest(), checkpoints.file(2));
+    EXPECT_TRUE(std::filesystem::exists(checkpoints.file(1)));
+}
+
+TEST(CheckpointFolder, WithoutTheNameOfTheLatest) {
+    const TemporaryFolder folder;
+    const CheckpointFolder checkpoints(folder.path());
+    auto checkpoint = sample_checkpoint();
+    for (checkpoint.epoch = 99; checkpoint.epoch <= 101; ++checkpoint.epoch) checkpoints.save(checkpoint, 9);
+    write_bytes(folder / "epoch-000200.h5.tmp.77", "half written");
+    write_bytes(folder / "notes.h5", "");
+    std::filesystem::remove(folder / "latest");
+    EXPECT_EQ(checkpoints.newest(), checkpoints.file(101));
+    write_bytes(folder / "latest", "epoch-000777.h5\n");
+    EXPECT_EQ(checkpoints.newest(), checkpoints.file(101));
+}
+
+}  // namespace
+}  // namespace dtrain

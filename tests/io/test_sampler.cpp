@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Oracle: the properties that the header promises (each sample once an epoch, equal steps, the same global
+// batches for any number of ranks), checked by counting; and an order worked out by an independent Python
+// program from the published SplitMix64 and Fisher-Yates.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+#include <dtrain/sampler.hpp>
+
+namespace dtrain {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+struct Case {
+    std::int64_t samples;
+    std::int64_t global_batch;
+    int ranks;
+};
+
+class SamplerProperties : public testing::TestWithParam<Case> {};
+
+std::vector<DistributedSampler> samplers_of(const Case& job, std::uint64_t seed) {
+    std::vector<DistributedSampler> samplers;
+    for (int rank = 0; rank < job.ranks; ++rank)
+        samplers.emplace_back(
+            DistributedSampler::Options{job.samples, job.global_batch, rank, job.ranks, seed});
+    return samplers;
+}
+
+TEST_P(SamplerProperties, EverySampleOnceAnEpoch) {
+    auto samplers = samplers_of(GetParam(), 7);
+    for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+        std::map<std::int64_t, int> seen;
+        for (auto& sampler : samplers) {
+            sampler.start_epoch(epoch);
+            for (std::int64_t step = 0; step < sampler.steps(); ++step) {
+                const auto batch = sampler.batch(step);
+                for (std::size_t i = 0; i < batch.samples.size(); ++i)
+                    if (batch.weights[i] != 0) ++seen[batch.samples[i]];
+            }
+        }
+        ASSERT_EQ(static_cast<std::int64_t>(seen.size()), GetParam().samples);
+        EXPECT_EQ(seen.begin()->first, 0);
+        EXPECT_EQ(seen.rbegin()->first, GetParam().samples - 1);
+        for (const auto& [sample, times] : seen) EXPECT_EQ(times, 1) << "sample " << sample;
+    }
+}
+
+TEST_P(SamplerProperties, EqualStepsOfEqualShapeWithValidPadding) {
+    const auto& job = GetParam();
+    auto samplers = samplers_of(job, 7);
+    for (auto& sampler : samplers) {
+        EXPECT_EQ(sampler.steps(), (job.samples + job.global_batch - 1) / job.global_batch);
+        EXPECT_EQ(sampler.local_batch(), samplers[0].local_batch());
+        EXPECT_GE(sampler.local_batch() * job.ranks, job.global_batch);
+        for (std::int64_t step = 0; step < sampler.steps(); ++step) {
+            const auto batch = sampler.batch(step);
+            ASSERT_EQ(static_cast<std::int64_t>(batch.samples.size()), sampler.local_batch());
+            ASSERT_EQ(batch.weights.size(), batch.samples.size());
+            EXPECT_EQ(std::accumulate(batch.weights.begin(), batch.weights.end(), 0.0),
+                      static_cast<double>(batch.real));
+            for (const auto sample : batch.samples) {
+                EXPECT_GE(sample, 0);
+                EXPECT_LT(sample, job.samples);
+            }
+        }
+    }
+}
+
+TEST_P(SamplerProperties, SameGlobalBatchesAsOneRank) {
+    const auto& job = GetParam();
+    auto samplers = samplers_of(job, 11);
+    DistributedSampler alone({job.samples, job.global_batch, 0, 1, 11});
+    for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
+        alone.start_epoch(epoch);
+        for (auto& sampler : samplers) sampler.start_epoch(epoch);
+        for (std::int64_t step = 0; step < alone.steps(); ++step) {
+            Numbers together;
+            for (auto& sampler : samplers) {
+                const auto batch = sampler.batch(step);
+                for (std::size_t i = 0; i < batch.samples.size(); ++i)
+                    if (batch.weights[i] != 0) together.push_back(batch.samples[i]);
+            }
+            const auto whole = alone.batch(step);
+            EXPECT_THAT(together,
+                        testing::ElementsAreArray(whole.samples.first(static_cast<std::size_t>(whole.real))));
+            if (job.global_batch % job.ranks == 0) {
+                // Padding is part of the gradient, so it must not depend on the number of ranks either.
+                Numbers slots;
+                for (auto& sampler : samplers) {
+                    const auto batch = sampler.batch(step);
+                    slots.insert(slots.end(), batch.samples.begin(), batch.samples.end());
+                }
+                EXPECT_THAT(slots, testing::ElementsAreArray(whole.samples));
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Jobs, SamplerProperties,
+                         testing::Values(Case{1408, 64, 1}, Case{1408, 64, 2}, Case{1408, 64, 4},
+                                         Case{389, 64, 4}, Case{1408, 64, 3}, Case{100, 7, 2},
+                                         Case{100, 7, 4}, Case{5, 64, 4}, Case{1, 1, 1}, Case{1, 1, 4},
+                                         Case{3, 2, 8}, Case{64, 64, 64}));
+
+TEST(Sampler, NoPaddingWhereEverythingDivides) {
+    DistributedSampler sampler({1408, 64, 3, 4, 0});
+    EXPECT_EQ(sampler.steps(), 22);
+    EXPECT_EQ(sampler.local_batch(), 16);
+    for (std::int64_t step = 0; step < 22; ++step) EXPECT_EQ(sampler.batch(step).real, 16);
+}
+
+TEST(Sampler, SequentialOrder) {
+    DistributedSampler sampler({5, 4, 1, 2, 9, SampleOrder::sequential});
+    EXPECT_THAT(sampler.batch(0).samples, testing::ElementsAre(2, 3));
+    EXPECT_EQ(sampler.batch(1).real, 0);
+    EXPECT_THAT(sampler.batch(1).weights, testing::ElementsAre(0, 0));
+}
+
+TEST(Sampler, OrderDependsOnSeedAndEpochAlone) {
+    EXPECT_EQ(shuffled_order(1000, 3, 5), shuffled_order(1000, 3, 5));
+    std::set<Numbers> different;
+    for (std::uint64_t seed = 0; seed < 4; ++seed)
+        for (std::int64_t epoch = 0; epoch < 4; ++epoch) different.insert(shuffled_order(1000, seed, epoch));
+    EXPECT_EQ(different.size(), 16U);
+
+    DistributedSampler sampler({1000, 10, 0, 1, 3});
+    sampler.start_epoch(9);
+    sampler.start_epoch(5);
+    const auto order = shuffled_order(1000, 3, 5);
+    EXPECT_THAT(sampler.batch(1).samples, testing::ElementsAreArray(order.begin() + 10, order.begin() + 20));
+}
+
+TEST(Sampler, OrderIsTheOneOfTheAlgorithm) {
+    EXPECT_THAT(shuffled_order(10, 0, 0), testing::ElementsAre(1, 7, 6, 2, 0, 9, 8, 4, 5, 3));
+    EXPECT_THAT(shuffled_order(10, 42, 7), testing::ElementsAre(8, 5, 0, 1, 9, 2, 6, 3, 4, 7));
+}
+
+// 10,000 shuffles of 6: each number at each place 1667 times, standard deviation 37; five of them allowed.
+TEST(Sampler, ShufflesEvenly) {
+    int count[6][6] = {};
+    for (int epoch = 0; epoch < 10000; ++epoch) {
+        const auto order = shuffled_order(6, 1, epoch);
+        for (std::size_t place = 0; place < 6; ++place) ++count[place][order[place]];
+    }
+    for (const auto& row : count)
+        for (const int times : row) EXPECT_NEAR(times, 10000.0 / 6, 5 * 37.3);
+}
+
+TEST(Sampler, RefusesNonsense) {
+    EXPECT_THROW(DistributedSampler({0, 1, 0, 1, 0}), UsageError);
+    EXPECT_THROW(DistributedSampler({1, 0, 0, 1, 0}), UsageError);
+    EXPECT_THROW(DistributedSampler({1, 1, 1, 1, 0}), UsageError);
+    EXPECT_THROW(DistributedSampler({1, 1, -1, 1, 0}), UsageError);
+    EXPECT_THROW(DistributedSampler({1, 1, 0, 0, 0}), UsageError);
+    DistributedSampler sampler({10, 5, 0, 1, 0});
+    EXPECT_THROW(sampler.batch(2), Error);
+    EXPECT_THROW(sampler.batch(-1), Error);
+}
+
+}  // namespace
+}  // namespace dtrain

@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the whole-job tests share: the real programs of a build, real mpirun, and a look at what is left behind."""
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+import uuid
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("DTRAIN_BUILD", ROOT / "build")).resolve()
+LAUNCH = BUILD / "src/bin/dtrain-launch"
+WORKER = BUILD / "src/bin/dtrain-worker"
+PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
+
+
+def clean_environment(**extra):
+    """The caller's environment without anything of an outer job, as a fresh login has it."""
+    prefixes = ("PADDLE_", "DTRAIN_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "FLAGS_", "CUDA_VISIBLE", "HWLOC_", "OMP_")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
+    # mpirun refuses root and more ranks than cores unless told otherwise.
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+    env.update({k: str(v) for k, v in extra.items()})
+    return env
+
+
+def processes_with(mark):
+    """pids whose environment holds the mark."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if mark.encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+    return found
+
+
+class Job:
+    """Runs commands in a folder of their own and can tell what they left running."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.mark = f"DTRAINTESTMARK={uuid.uuid4().hex}"
+
+    def environment(self, **extra):
+        env = clean_environment(**extra)
+        name, value = self.mark.split("=")
+        env[name] = value
+        return env
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def start(self, *argv, env=None, text=True, **popen):
+        return subprocess.Popen([str(a) for a in argv], cwd=self.folder, env=self.environment(**(env or {})),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text,
+                                **popen)
+
+    def run(self, *argv, env=None, timeout=60):
+        child = self.start(*argv, env=env)
+        try:
+            out, err = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out, err = child.communicate()
+            raise AssertionError(f"no end after {timeout} s: {argv}\n{out}\n{err}")
+        return subprocess.CompletedProcess(argv, child.returncode, out, err)
+
+    def launch(self, *arguments, env=None, timeout=60):
+        return self.run(LAUNCH, *arguments, env=env, timeout=timeout)
+
+    def mpirun(self, ranks, *argv, env=None, timeout=60):
+        return self.run("mpirun", "--oversubscribe", "-np", ranks, *argv, env=env, timeout=timeout)
+
+    def log(self, rank):
+        return (self.folder / "log" / f"workerlog.{rank}").read_text()
+
+    def left_behind(self, patience=6.0):
+        """Processes of this test that still live after `patience` seconds."""
+        deadline = time.monotonic() + patience
+        while True:
+            left = processes_with(self.mark)
+            if not left or time.monotonic() > deadline:
+                return left
+            time.sleep(0.05)
+
+    def wait_until(self, condition, patience=20.0):
+        deadline = time.monotonic() + patience
+        while not condition():
+            assert time.monotonic() < deadline, "condition not reached"
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def job(tmp_path):
+    job = Job(tmp_path)
+    yield job
+    for pid in processes_with(job.mark):
+        os.kill(pid, 9)
+
+
+def run(argv, cwd, timeout=120, **changes):
+    """Runs a command to its end; output as text. None as a variable's value unsets it."""
+    environment = clean_environment(OMP_NUM_THREADS=1)
+    del environment["OMPI_MCA_mpi_yield_when_idle"]
+    for name, value in changes.items():
+        if value is None:
+            environment.pop(name, None)
+        else:
+            environment[name] = str(value)
+    return subprocess.run([str(part) for part in argv], cwd=cwd, env=environment, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
+
+
+def mpirun(ranks, argv, cwd, timeout=120, **changes):
+    """The command on that many ranks, also with fewer cores than ranks."""
+    return run(["mpirun", "--oversubscribe", "-np", ranks, *argv], cwd, timeout, **changes)
+
+
+@pytest.fixture(scope="session")
+def native():
+    """The program of the native job."""
+    return BUILD / "src" / "libexec" / "dtrain" / "dtrain-native"
+
+
+@pytest.fixture(scope="session")
+def hydra():
+    """The launcher of MPICH and Intel MPI."""
+    program = shutil.which("mpiexec.hydra")
+    if program is None:
+        pytest.skip("mpiexec.hydra (Debian package mpich) is not installed")
+    return program

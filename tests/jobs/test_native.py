@@ -1,0 +1,304 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Whole native jobs, as a user starts them.
+
+Oracles: the accuracy that any sound training of this network on this data reaches; a one-rank run of the same
+global batches; an uninterrupted run, byte by byte; and for bad input the promise "one line, status 2, nothing
+written".
+"""
+import pathlib
+import re
+
+import pytest
+
+from conftest import ROOT, mpirun, run
+
+DIGITS = ROOT / "examples" / "digits.h5"
+
+# 1408 samples are 22 batches of 64, and 1, 2 and 4 divide 64: no padding.
+JOB = """
+[model]
+hidden = [32]
+[data]
+train = {{ file = "{digits}", x = "train/x", y = "train/y" }}
+test = {{ file = "{digits}", x = "test/x", y = "test/y" }}
+scale = 0.0625
+[train]
+epochs = {epochs}
+global_batch = 64
+seed = 3
+optimizer = "{optimizer}"
+[checkpoint]
+dir = "{name}"
+every = 3
+keep = 10
+"""
+
+
+def write_job(folder, name="job", epochs=1, optimizer="adam", digits=DIGITS, **replaced):
+    text = JOB.format(name=name, epochs=epochs, optimizer=optimizer, digits=digits)
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+def accuracy(result):
+    return float(re.search(r"^test accuracy (\d\.\d{4})$", result.stdout, re.MULTILINE)[1])
+
+
+def checkpoint_of(result, cwd):
+    return pathlib.Path(cwd) / re.search(r"^checkpoint +(\S+)$", result.stdout, re.MULTILINE)[1]
+
+
+def arrays(path):
+    h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
+    found = {}
+    with h5py.File(path, "r") as file:
+        file.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def complaints(result):
+    """What dtrain itself said; mpirun adds a banner of its own about the exit status."""
+    return [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_built_in_job_learns(native, tmp_path, ranks):
+    result = mpirun(ranks, [native], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert accuracy(result) >= 0.96
+    assert f"the same on {ranks} rank" in result.stdout
+    rows = re.findall(r"^ +\d+ +\d+\.\d{4} +[01]\.\d{4} +[01]\.\d{4} +\d+ +\d+\.\d\d$", result.stdout, re.MULTILINE)
+    assert len(rows) == 20
+    assert "--resume" in result.stdout
+    assert checkpoint_of(result, tmp_path).exists()
+    assert sorted(path.name for path in (tmp_path / "checkpoints" / "digits").iterdir()) == [
+        "epoch-000015.h5", "epoch-000020.h5", "latest"]
+
+
+def test_without_a_launcher(native, tmp_path):
+    result = run([native, "--epochs", "1"], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    assert "1 rank," in result.stdout
+
+
+def test_more_ranks_than_cores(native, tmp_path):
+    result = mpirun(8, [native], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert accuracy(result) >= 0.96
+
+
+def test_ranks_that_do_not_divide_the_batch(native, tmp_path):
+    result = mpirun(3, [native], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert accuracy(result) >= 0.96
+    assert "global batch 64 (22 per rank), 22 steps an epoch" in result.stdout
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "momentum"])
+def test_ranks_compute_what_one_rank_computes(native, tmp_path, optimizer):
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    states = {}
+    for ranks in (1, 2, 4):
+        folder = tmp_path / str(ranks)
+        folder.mkdir()
+        result = mpirun(ranks, [native, write_job(folder, optimizer=optimizer)], folder)
+        assert result.returncode == 0, result.stderr
+        assert f"the same on {ranks} rank" in result.stdout
+        states[ranks] = arrays(checkpoint_of(result, folder))
+    parameters = [name for name in states[1] if name.startswith("parameters/")]
+    assert len(parameters) == 4
+    for ranks in (2, 4):
+        assert states[ranks].keys() == states[1].keys()
+        for name in parameters:
+            numpy.testing.assert_allclose(states[ranks][name], states[1][name], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("optimizer", ["adam", "momentum"])
+def test_resumed_run_is_the_undisturbed_run(native, tmp_path, ranks, optimizer):
+    whole = mpirun(ranks, [native, write_job(tmp_path, "whole", 6, optimizer)], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    job = write_job(tmp_path, "parts", 6, optimizer)
+    first = mpirun(ranks, [native, job, "--epochs", "3"], tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert checkpoint_of(first, tmp_path).name == "epoch-000003.h5"
+    second = mpirun(ranks, [native, job, "--resume"], tmp_path)
+    assert second.returncode == 0, second.stderr
+    assert "3 epochs, 66 steps" in second.stdout
+    assert checkpoint_of(second, tmp_path).name == "epoch-000006.h5"
+    assert (tmp_path / "parts" / "epoch-000003.h5").read_bytes() == (
+        tmp_path / "whole" / "epoch-000003.h5").read_bytes()
+    assert checkpoint_of(second, tmp_path).read_bytes() == checkpoint_of(whole, tmp_path).read_bytes()
+
+
+def test_same_run_twice_same_file(native, tmp_path):
+    files = []
+    for name in ("one", "two"):
+        result = mpirun(2, [native, write_job(tmp_path, name, 2)], tmp_path)
+        assert result.returncode == 0, result.stderr
+        files.append(checkpoint_of(result, tmp_path).read_bytes())
+    assert files[0] == files[1]
+
+
+def test_resume_on_another_number_of_ranks(native, tmp_path):
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    whole = run([native, write_job(tmp_path, "whole", 2)], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    job = write_job(tmp_path, "parts", 2)
+    assert mpirun(2, [native, job, "--epochs", "1"], tmp_path).returncode == 0
+    resumed = mpirun(4, [native, job, "--resume", tmp_path / "parts" / "epoch-000001.h5"], tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    expected = arrays(checkpoint_of(whole, tmp_path))
+    found = arrays(checkpoint_of(resumed, tmp_path))
+    for name in expected:
+        numpy.testing.assert_allclose(found[name], expected[name], rtol=0, atol=1e-4)
+
+
+def test_resume_with_another_batch_is_refused(native, tmp_path):
+    job = write_job(tmp_path, epochs=1)
+    assert run([native, job], tmp_path).returncode == 0
+    other = write_job(tmp_path, "other", 2, **{"global_batch = 64": "batch = 64"})
+    result = mpirun(2, [native, other, "--resume", tmp_path / "job" / "epoch-000001.h5"], tmp_path)
+    assert result.returncode == 2
+    assert len(complaints(result)) == 1
+    assert "made with global_batch 64, but this job has 128" in complaints(result)[0]
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_complete_job_resumed_is_complete(native, tmp_path):
+    job = write_job(tmp_path, epochs=1)
+    first = run([native, job], tmp_path)
+    again = run([native, job, "--resume"], tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert accuracy(again) == accuracy(first)
+
+
+def damaged_digits(folder, bytes_kept):
+    path = folder / "damaged.h5"
+    path.write_bytes(DIGITS.read_bytes()[:bytes_kept])
+    return path
+
+
+BAD_INPUTS = {
+    "wrong key": (lambda f: [write_job(f, epochs=1, **{"epochs =": "epoch ="})],
+                  r"job\.toml:\d+: unknown key 'epoch' in \[train\]; did you mean 'epochs'\?"),
+    "wrong value": (lambda f: [write_job(f, **{"[32]": "[0]"})], r"job\.toml:\d+: \[model\] hidden = 0: "),
+    "no job file": (lambda f: [f / "none.toml"], r"cannot read the job file .*none\.toml: No such file"),
+    "no data file": (lambda f: [write_job(f, digits=f / "none.h5")], r"cannot read .*none\.h5: No such file"),
+    "no dataset": (lambda f: [write_job(f, **{'"test/y"': '"test/labels"'})],
+                   r"digits\.h5: there is no dataset 'test/labels'"),
+    "data file cut off": (lambda f: [write_job(f, digits=damaged_digits(f, 50000))], r"damaged\.h5: .*cut off"),
+    "data file cut to its head": (lambda f: [write_job(f, digits=damaged_digits(f, 100))], r"damaged\.h5: .*cut off"),
+    "data file empty": (lambda f: [write_job(f, digits=damaged_digits(f, 0))], r"damaged\.h5: this is no HDF5 file"),
+    "unknown option": (lambda f: ["--epoch", "3"], r"unknown option --epoch; did you mean --epochs\?"),
+    "nothing to resume": (lambda f: [write_job(f), "--resume"], r"--resume: there is no checkpoint in job"),
+    "no such checkpoint": (lambda f: [write_job(f), "--resume", f / "none.h5"], r"cannot read .*none\.h5: No such"),
+    "no checkpoint": (lambda f: [write_job(f), "--resume", DIGITS], r"digits\.h5: .* no checkpoint of dtrain"),
+}
+
+
+@pytest.mark.parametrize("ranks", [0, 2], ids=["alone", "2 ranks"])
+@pytest.mark.parametrize("case", BAD_INPUTS)
+def test_bad_input_is_one_line_and_status_2(native, tmp_path, case, ranks):
+    arguments_of, expected = BAD_INPUTS[case]
+    arguments = arguments_of(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    result = mpirun(ranks, [native, *arguments], tmp_path) if ranks else run([native, *arguments], tmp_path)
+    assert result.returncode == 2
+    assert len(complaints(result)) == 1
+    assert re.search(expected, complaints(result)[0])
+    if ranks:  # mpirun adds a banner about the exit status
+        assert "train loss" not in result.stdout
+    else:
+        assert result.stdout == ""
+        assert len(result.stderr.splitlines()) == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_input_that_only_one_rank_cannot_read(native, tmp_path):
+    """Every rank gets its own folder, and one of them lacks the data; all ranks must stop, not hang."""
+    for rank, length in enumerate((None, 1000)):
+        folder = tmp_path / str(rank)
+        folder.mkdir()
+        (folder / "digits.h5").write_bytes(DIGITS.read_bytes()[:length])
+        write_job(folder, digits="digits.h5")
+    script = f'cd {tmp_path}/$OMPI_COMM_WORLD_RANK && exec "{native}" job.toml'
+    result = mpirun(2, ["sh", "-c", script], tmp_path)
+    assert result.returncode == 2
+    assert len(complaints(result)) == 1
+    assert "(rank 1 on " in complaints(result)[0]
+
+
+def test_checkpoint_folder_that_cannot_be_made(native, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = mpirun(2, [native, write_job(tmp_path), "--checkpoint-dir", "file/inside"], tmp_path)
+    assert result.returncode == 2
+    assert len(complaints(result)) == 1
+    assert "cannot write checkpoints into file/inside" in complaints(result)[0]
+
+
+def test_damaged_checkpoint_is_refused(native, tmp_path):
+    job = write_job(tmp_path, epochs=1)
+    assert run([native, job], tmp_path).returncode == 0
+    checkpoint = tmp_path / "job" / "epoch-000001.h5"
+    whole = checkpoint.read_bytes()
+    for damaged in (whole[:-1], whole[:len(whole) // 2], whole[:40], whole[:-9] + b"\x55" + whole[-8:]):
+        checkpoint.write_bytes(damaged)
+        result = run([native, job, "--resume", "--epochs", "2"], tmp_path)
+        assert result.returncode == 2
+        assert len(result.stderr.splitlines()) == 1
+        assert "epoch-000001.h5" in result.stderr
+
+
+def test_a_training_that_explodes_says_so(native, tmp_path):
+    job = write_job(tmp_path, epochs=5, optimizer="sgd", **{'"sgd"': '"sgd"\nlearning_rate = 1e29', "0.0625": "1e20"})
+    result = mpirun(2, [native, job], tmp_path)
+    assert result.returncode == 1
+    assert len(complaints(result)) == 1
+    assert "smaller learning_rate" in complaints(result)[0]
+
+
+def test_launcher_of_another_mpi(native, hydra, tmp_path):
+    result = run([hydra, "-np", "2", "sh", "-c", f'"{native}"; echo status $?'], tmp_path)
+    assert result.stdout.split() == ["status", "2", "status", "2"]
+    assert len(complaints(result)) == 1
+    assert "started 2 ranks" in complaints(result)[0]
+    assert "mpirun -np 2 dtrain-worker" in complaints(result)[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def slurm_step(rank, size):
+    """What srun --mpi=none sets in a step on this node."""
+    return {"SLURM_JOB_ID": "7", "SLURM_JOBID": "7", "SLURM_STEP_ID": "0", "SLURM_STEPID": "0",
+            "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank), "SLURM_NODEID": "0",
+            "SLURM_NTASKS": str(size), "SLURM_NPROCS": str(size), "SLURM_STEP_NUM_TASKS": str(size),
+            "SLURM_NNODES": "1", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_TASKS_PER_NODE": str(size),
+            "SLURM_NODELIST": "localhost", "SLURM_JOB_NODELIST": "localhost", "SLURM_STEP_NODELIST": "localhost"}
+
+
+def test_srun_without_pmix(native, tmp_path):
+    speaking = run([native], tmp_path, **slurm_step(0, 2))
+    assert speaking.returncode == 2
+    assert len(speaking.stderr.splitlines()) == 1
+    assert "srun --mpi=pmix -n 2 dtrain-worker" in speaking.stderr
+    silent = run([native], tmp_path, **slurm_step(1, 2))
+    assert silent.returncode == 2
+    assert silent.stderr == silent.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_shell_in_a_slurm_step_trains_alone(native, tmp_path):
+    result = run([native, "--epochs", "1"], tmp_path, **slurm_step(0, 1))
+    assert result.returncode == 0, result.stderr
+    assert "1 rank," in result.stdout
+
+
+def test_help_is_printed_once(native, tmp_path):
+    result = mpirun(2, [native, "--help"], tmp_path)
+    assert result.returncode == 0
+    assert result.stdout.count("Examples:") == 1

@@ -1,0 +1,121 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""dtrain-worker under real launchers, supervising programs that know nothing of dtrain.
+
+Oracles: the launchers' own documented behaviour; the shell's exit status convention; /proc for what still runs.
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import PYTHON, WORKER, clean_environment
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_under_mpirun_with_a_program_without_mpi(job, ranks):
+    job.script("a.py", "import os\nprint(os.environ['RANK'], os.environ['WORLD_SIZE'], os.environ['PADDLE_TRAINER_ENDPOINTS'].count(':'))")
+    done = job.mpirun(ranks, WORKER, "--", PYTHON, "a.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"0 {ranks} {ranks}\n"
+    assert [job.log(r) for r in range(ranks)] == [f"{r} {ranks} {ranks}\n" for r in range(ranks)]
+    assert job.left_behind() == []
+
+
+def test_under_mpirun_with_a_program_that_uses_mpi(job):
+    if subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode != 0:
+        pytest.skip(f"{PYTHON} has no mpi4py")
+    job.script("a.py", "from mpi4py import MPI\nc = MPI.COMM_WORLD\nprint(c.rank, c.allreduce(c.rank + 1))")
+    done = job.mpirun(2, WORKER, "--", PYTHON, "a.py")
+    assert done.returncode == 0, done.stderr
+    assert [job.log(r) for r in (0, 1)] == ["0 3\n", "1 3\n"]
+
+
+def test_under_hydra(job, hydra):
+    done = job.run(hydra, "-np", 2, WORKER, "--", "sh", "-c", "echo $RANK of $WORLD_SIZE at $LOCAL_RANK")
+    assert done.returncode == 0, done.stderr
+    assert [job.log(r) for r in (0, 1)] == ["0 of 2 at 0\n", "1 of 2 at 1\n"]
+
+
+def test_alone_it_is_a_job_of_one_rank(job):
+    done = job.run(WORKER, "--", "sh", "-c", "echo $RANK of $WORLD_SIZE")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 of 1\n", "")
+
+
+def test_slurm_variables_are_understood(job):
+    """What a task of `srun -n 4` on 2 nodes gets; the endpoints name the nodes of the list."""
+    env = {"SLURM_JOB_ID": 77, "SLURM_STEP_ID": 0, "SLURM_PROCID": 3, "SLURM_NTASKS": 4, "SLURM_STEP_NUM_TASKS": 4,
+           "SLURM_LOCALID": 1, "SLURM_NODEID": 1, "SLURM_NNODES": 2, "SLURM_STEP_NUM_NODES": 2,
+           "SLURM_STEP_TASKS_PER_NODE": "2(x2)", "SLURM_STEP_NODELIST": "n[07-08]"}
+    done = job.run(WORKER, "--", "sh", "-c", "echo $RANK $WORLD_SIZE $LOCAL_RANK $PADDLE_NNODES $MASTER_ADDR; "
+                                             "echo $PADDLE_TRAINER_ENDPOINTS | tr , '\\n' | cut -d: -f1", env=env)
+    assert done.returncode == 0, done.stderr
+    assert job.log(3) == "3 4 1 2 n07\nn07\nn07\nn08\nn08\n"
+    assert done.stdout == ""  # only rank 0 speaks on the console
+
+
+@pytest.mark.parametrize("script, status", [("exit 7", 7), ("kill -SEGV $$", 139), ("kill -KILL $$", 137)])
+def test_exit_status_is_the_programs(job, script, status):
+    done = job.run(WORKER, "--", "sh", "-c", script)
+    assert done.returncode == status
+    assert "rank 0 on" in done.stderr and "workerlog.0" in done.stderr
+
+
+@pytest.mark.parametrize("name, status", [("SIGTERM", 143), ("SIGINT", 130)])
+def test_signals_stop_the_program_and_its_tree(job, name, status):
+    job.script("a.py", "import subprocess, time\nsubprocess.Popen(['setsid', 'sleep', '1000'])\n"
+                       "open('up', 'w').close()\ntime.sleep(1000)\n")
+    child = job.start(WORKER, "--grace", 1, "--", PYTHON, "a.py")
+    job.wait_until(lambda: (job.folder / "up").exists())
+    child.send_signal(getattr(signal, name))
+    child.communicate(timeout=20)
+    assert child.returncode == status
+    assert job.left_behind() == []
+
+
+def test_a_program_that_handles_sigterm_ends_in_its_own_way(job):
+    job.script("a.py", "import signal, sys, time\n"
+                       "def end(*_): print('saved'); sys.exit(0)\n"
+                       "signal.signal(signal.SIGTERM, end)\nopen('up', 'w').close()\ntime.sleep(1000)")
+    child = job.start(WORKER, "--", PYTHON, "a.py")
+    job.wait_until(lambda: (job.folder / "up").exists())
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=20)
+    assert job.log(0) == "saved\n"
+
+
+def test_kill_9_of_a_worker_under_mpirun(job):
+    job.script("a.py", "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                       "open('up.' + os.environ['RANK'], 'w').close()\ntime.sleep(1000)")
+    child = job.start("mpirun", "--oversubscribe", "-np", 2, WORKER, "--grace", "0.5", "--", PYTHON, "a.py")
+    job.wait_until(lambda: (job.folder / "up.0").exists() and (job.folder / "up.1").exists())
+    from conftest import processes_with
+    worker = next(p for p in processes_with(job.mark)
+                  if pathlib.Path(f"/proc/{p}/comm").read_text().strip() == "dtrain-worker")
+    os.kill(worker, signal.SIGKILL)
+    child.communicate(timeout=30)
+    assert child.returncode == 137
+    assert job.left_behind() == []
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--", "nothere"], ["nothere", "no such program"]),
+    (["--"], ["no program after --"]),
+    (["python3", "a.py"], ["python3", "dtrain-worker -- python3"]),
+    (["--bind", "often", "--", "true"], ["often"]),
+    (["--wrong", "--", "true"], ["--wrong"]),
+    (["--log_dir", "/proc/nothere", "--", "true"], ["/proc/nothere"]),
+])
+def test_bad_input(job, arguments, words):
+    done = job.run(WORKER, *arguments)
+    assert done.returncode == 2 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and all(word in done.stderr for word in words), done.stderr
+
+
+def test_bad_input_under_mpirun_is_said_once(job):
+    done = job.mpirun(4, WORKER, "--", "nothere")
+    assert done.returncode == 2
+    assert done.stderr.count("dtrain-worker: ") == 1

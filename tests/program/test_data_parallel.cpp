@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: one process that trains the whole global batch. Runs at 1, 2 and 4 ranks.
+#include <cmath>
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/executor.hpp>
+#include <dtrain/passes.hpp>
+
+#include "classifier.hpp"
+#include "support/test_world.hpp"
+
+namespace dtrain {
+namespace {
+
+constexpr std::size_t global_batch = 64;
+constexpr std::size_t samples = 1792;
+
+// One epoch; rank r has rows [r B/n, (r+1) B/n) of every global batch.
+State train(const Communicator& world, const Optimizer& optimizer, std::int64_t bucket_bytes,
+            const ExecutorOptions& options = {}, const std::string& activation = "relu") {
+    const auto ranks = static_cast<std::size_t>(world.size());
+    const auto batch = global_batch / ranks;
+    auto made = make_classifier(static_cast<std::int64_t>(batch), activation);
+    minimize(made.program, made.cross_entropy.loss, optimizer);
+    const auto program = data_parallel(made.program, {.ranks = world.size(), .bucket_bytes = bucket_bytes});
+    State state(program, 1);
+    Executor executor(program, state, world, options);
+    for (std::size_t first = 0; first < samples; first += global_batch) {
+        feed_samples(executor, first + static_cast<std::size_t>(world.rank()) * batch);
+        executor.run();
+    }
+    return state;
+}
+
+double largest_difference(const State& a, const State& b) {
+    double largest = 0;
+    for (const auto& tensor : a.tensors()) {
+        if (tensor.role != Role::parameter) continue;
+        const auto mine = tensor.view.as<float>();
+        const auto others = b.find(tensor.name)->view.as<float>();
+        for (std::size_t i = 0; i < mine.size(); ++i)
+            largest = std::max(largest, std::fabs(static_cast<double>(mine[i]) - others[i]));
+    }
+    return largest;
+}
+
+class DataParallelTraining : public testing::TestWithParam<std::int64_t> {};
+
+TEST_P(DataParallelTraining, EqualsOneProcessWithTheWholeBatch) {
+    const auto& world = test_world();
+    const struct {
+        const char* name;
+        Optimizer optimizer;
+    } cases[] = {{"sgd", Sgd{.learning_rate = 0.05}},
+                 {"momentum", Momentum{.learning_rate = 0.01}},
+                 {"adam", Adam{.learning_rate = 0.001}}};
+    for (const auto& [name, optimizer] : cases) {
+        const auto alone = train({}, optimizer, GetParam());
+        const auto together = train(world, optimizer, GetParam());
+        EXPECT_LT(largest_difference(alone, together), 1e-5) << name;
+        EXPECT_TRUE(parameters_are_identical(together, world)) << name;
+        const auto again = train(world, optimizer, GetParam());
+        EXPECT_EQ(parameters_checksum(together), parameters_checksum(again))
+            << name << ": runs repeat bit for bit";
+        const auto untrained = State(make_classifier(1).program, 1);
+        EXPECT_GT(largest_difference(together, untrained), 1e-2) << name << ": it did train";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(BucketBytes, DataParallelTraining, testing::Values(0, 20'000, 1 << 20));
+
+TEST(DataParallelExecutor, OverlapChangesNoResult) {
+    const auto& world = test_world();
+    const auto with = train(world, Adam{}, 20'000, {.overlap = true}, "tanh");
+    const auto without = train(world, Adam{}, 20'000, {.overlap = false}, "tanh");
+    EXPECT_LT(largest_difference(with, without), 1e-5);
+    EXPECT_TRUE(parameters_are_identical(without, world));
+}
+
+TEST(DataParallelExecutor, FetchesAveragedGradients) {
+    const auto& world = test_world();
+    const auto program_for = [](std::int64_t batch, int ranks) {
+        auto made = make_classifier(batch);
+        minimize(made.program, made.cross_entropy.loss, Sgd{});
+        return data_parallel(made.program, {.ranks = ranks});
+    };
+    const auto whole_program = program_for(global_batch, 1);
+    Executor whole(whole_program, State(whole_program, 1));
+    feed_samples(whole, 0);
+    whole.run();
+    const auto batch = global_batch / static_cast<std::size_t>(world.size());
+    const auto program = program_for(static_cast<std::int64_t>(batch), world.size());
+    Executor part(program, State(program, 1), world);
+    feed_samples(part, static_cast<std::size_t>(world.rank()) * batch);
+    part.run();
+    for (const std::string name : {"fc_0.weight@grad", "fc_2.bias@grad"}) {
+        const auto expected = whole.fetch(name);
+        const auto given = part.fetch(name);
+        for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(given[i], expected[i], 1e-6) << name;
+    }
+}
+
+TEST(DataParallelState, BroadcastAndChecksumsCompareRanks) {
+    const auto& world = test_world();
+    auto made = make_classifier(4);
+    minimize(made.program, made.cross_entropy.loss, Adam{});
+    const State state(made.program, static_cast<std::uint64_t>(100 + world.rank()));
+    state.find("adam.step")->view.as<std::int64_t>()[0] = world.rank() + 5;
+    EXPECT_EQ(parameters_are_identical(state, world), world.size() == 1);
+    broadcast(state, world, world.size() - 1);
+    EXPECT_TRUE(parameters_are_identical(state, world));
+    const State of_last(made.program, static_cast<std::uint64_t>(100 + world.size() - 1));
+    EXPECT_EQ(parameters_checksum(state), parameters_checksum(of_last));
+    EXPECT_EQ(state.find("adam.step")->view.as<std::int64_t>()[0], world.size() - 1 + 5);
+}
+
+}  // namespace
+}  // namespace dtrain

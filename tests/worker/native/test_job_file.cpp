@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Oracle: a table of texts and of what the description of job files in docs and examples says about them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "worker/native/job_file.hpp"
+
+namespace dtrain::native {
+namespace {
+
+constexpr const char* smallest = "[data]\ntrain = { file = \"d.h5\" }\n";
+
+std::string refusal(const std::string& text) {
+    try {
+        parse_job(text, "jobs/my.toml");
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST(JobFile, SmallestJobHasTheDefaults) {
+    const auto job = parse_job(smallest, "jobs/my.toml");
+    EXPECT_EQ(job.title, "my");
+    EXPECT_EQ(job.model, (ModelSettings{{128, 64}, "relu"}));
+    EXPECT_EQ(job.train_data, (DatasetSource{"jobs/d.h5", "x", "y", 1}));
+    EXPECT_FALSE(job.test_data.has_value());
+    EXPECT_EQ(job.train.epochs, 10);
+    EXPECT_EQ(job.train.batch, 32);
+    EXPECT_FALSE(job.train.global_batch.has_value());
+    EXPECT_EQ(job.train.seed, 0U);
+    EXPECT_EQ(name_of(job.train.optimizer), "adam");
+    EXPECT_EQ(learning_rate_of(job.train.optimizer), 0.001);
+    EXPECT_EQ(job.checkpoint, (CheckpointSettings{std::nullopt, 1, 2}));
+}
+
+TEST(JobFile, EverythingSet) {
+    const auto job = parse_job(R"(
+title = "all"
+[model]
+hidden = [300, 200, 100]
+activation = "tanh"
+[data]
+scale = 0.5
+train = { file = "sub/a.h5", x = "g/x", y = "g/y" }
+[data.test]
+file = "/data/b.h5"
+x = "images"
+[train]
+epochs = 3
+global_batch = 96
+seed = 17
+optimizer = "adam"
+learning_rate = 1
+beta1 = 0.5
+beta2 = 0.75
+epsilon = 1e-6
+[checkpoint]
+dir = "out"
+every = 4
+keep = 5
+)",
+                               "/jobs/all.toml");
+    EXPECT_EQ(job.title, "all");
+    EXPECT_EQ(job.model, (ModelSettings{{300, 200, 100}, "tanh"}));
+    EXPECT_EQ(job.train_data, (DatasetSource{"/jobs/sub/a.h5", "g/x", "g/y", 0.5F}));
+    EXPECT_EQ(job.test_data, (DatasetSource{"/data/b.h5", "images", "y", 0.5F}));
+    EXPECT_EQ(job.train.epochs, 3);
+    EXPECT_EQ(job.train.global_batch, 96);
+    EXPECT_EQ(job.train.seed, 17U);
+    const auto& adam = std::get<Adam>(job.train.optimizer);
+    EXPECT_EQ(adam.learning_rate, 1);
+    EXPECT_EQ(adam.beta1, 0.5);
+    EXPECT_EQ(adam.beta2, 0.75);
+    EXPECT_EQ(adam.epsilon, 1e-6);
+    EXPECT_EQ(job.checkpoint, (CheckpointSettings{"out", 4, 5}));
+}
+
+TEST(JobFile, OtherOptimizers) {
+    const auto with = [](const std::string& train) {
+        return parse_job(std::string(smallest) + "[train]\n" + train, "my.toml").train.optimizer;
+    };
+    EXPECT_EQ(std::get<Sgd>(with("optimizer = \"sgd\"\nlearning_rate = 0.25")).learning_rate, 0.25);
+    const auto momentum = std::get<Momentum>(with("optimizer = \"momentum\"\nmomentum = 0.5"));
+    EXPECT_EQ(momentum.mu, 0.5);
+    EXPECT_EQ(momentum.learning_rate, 0.01);
+}
+
+TEST(JobFile, ALinearModel) {
+    EXPECT_TRUE(parse_job(std::string(smallest) + "[model]\nhidden = []", "my.toml").model.hidden.empty());
+}
+
+struct Refused {
+    const char* text;
+    const char* message;
+};
+
+// Every text begins in line 1; "SMALLEST" stands for the two lines of `smallest`.
+const Refused refused[] = {
+    {"",
+     "jobs/my.toml: [data] needs train = { file = \"...h5\", x = \"...\", y = \"...\" }: what to train on"},
+    {"[data]\n",
+     "jobs/my.toml:1: [data] needs train = { file = \"...h5\", x = \"...\", y = \"...\" }: what to train on"},
+    {"[data]\ntrain = { x = \"x\" }", "jobs/my.toml:2: a data set needs its 'file'"},
+    {"[data]\ntrain = \"d.h5\"", "jobs/my.toml:2: [data] train = \"d.h5\": it must be a table"},
+    {"SMALLEST[train]\nepoch = 3", "jobs/my.toml:4: unknown key 'epoch' in [train]; did you mean 'epochs'?"},
+    {"SMALLEST[train]\nlearning-rate = 3",
+     "jobs/my.toml:4: unknown key 'learning-rate' in [train]; did you mean 'learning_rate'?"},
+    {"SMALLEST[train]\nseed = 1\nzzz = 3\nyyy = 4",
+     "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, seed, optimizer, "
+     "learning_rate, momentum, beta1, beta2, epsilon"},
+    {"[modell]\nSMALLEST", "jobs/my.toml:1: unknown key 'modell' at the top; did you mean 'model'?"},
+    {"[data]\ntrain = { file = \"d.h5\", z = \"x\" }",
+     "jobs/my.toml:2: unknown key 'z' in [data.train]; did you mean 'x'?"},
+    {"SMALLEST[train]\nepochs = \"ten\"",
+     "jobs/my.toml:4: [train] epochs = \"ten\": it must be a whole number, 1 or more"},
+    {"SMALLEST[train]\nepochs = 0",
+     "jobs/my.toml:4: [train] epochs = 0: it must be a whole number, 1 or more"},
+    {"SMALLEST[train]\nepochs = 2.0",
+     "jobs/my.toml:4: [train] epochs = 2.0: it must be a whole number, 1 or more"},
+    {"SMALLEST[train]\nbatch = 20000000",
+     "jobs/my.toml:4: [train] batch = 20000000: it must be a whole number in 1..16777216"},
+    {"SMALLEST[train]\nseed = -1", "jobs/my.toml:4: [train] seed = -1: it must be a whole number, 0 or more"},
+    {"SMALLEST[train]\nglobal_batch = 64\nbatch = 32",
+     "jobs/my.toml:5: 'batch' (per rank) and 'global_batch' (of all ranks) exclude each other"},
+    {"SMALLEST[train]\noptimizer = \"adm\"",
+     "jobs/my.toml:4: [train] optimizer = \"adm\": it must be one of \"adam\", \"momentum\", \"sgd\"; did "
+     "you mean "
+     "\"adam\"?"},
+    {"SMALLEST[train]\nlearning_rate = 0",
+     "jobs/my.toml:4: [train] learning_rate = 0: it must be a number above 0 and below 1e30"},
+    {"SMALLEST[train]\nlearning_rate = nan",
+     "jobs/my.toml:4: [train] learning_rate = nan: it must be a number above 0 and below 1e30"},
+    {"SMALLEST[train]\nlearning_rate = inf",
+     "jobs/my.toml:4: [train] learning_rate = inf: it must be a number above 0 and below 1e30"},
+    {"SMALLEST[train]\nbeta1 = 1.0",
+     "jobs/my.toml:4: [train] beta1 = 1.0: it must be a number from 0 to below 1"},
+    {"SMALLEST[train]\nmomentum = 0.9",
+     "jobs/my.toml:4: 'momentum' is a setting of optimizer = \"momentum\", but it is \"adam\""},
+    {"SMALLEST[train]\noptimizer = \"sgd\"\nbeta2 = 0.9",
+     "jobs/my.toml:5: 'beta2' is a setting of optimizer = \"adam\", but it is \"sgd\""},
+    {"SMALLEST[model]\nhidden = 64",
+     "jobs/my.toml:4: [model] hidden = 64: it must be a list of whole numbers such as [128, 64], or [] for "
+     "none"},
+    {"SMALLEST[model]\nhidden = [64, 0]",
+     "jobs/my.toml:4: [model] hidden = 0: it must be a whole number in 1..16777216"},
+    {"SMALLEST[model]\nactivation = \"swish\"",
+     "jobs/my.toml:4: [model] activation = \"swish\": it must be one of \"relu\", \"tanh\", \"sigmoid\""},
+    {"[data]\nscale = 0\ntrain = { file = \"d.h5\" }",
+     "jobs/my.toml:2: [data] scale = 0: it must be a number from 1e-30 to below 1e30"},
+    {"[data]\ntrain = { file = \"\" }",
+     "jobs/my.toml:2: [data.train] file = \"\": it must be a text in quotes that is not empty"},
+    {"title = 3\nSMALLEST", "jobs/my.toml:1: title = 3: it must be a text in quotes that is not empty"},
+    {"SMALLEST[checkpoint]\nkeep = 0",
+     "jobs/my.toml:4: [checkpoint] keep = 0: it must be a whole number in 1..1000000"},
+};
+
+TEST(JobFile, RefusesWithFileLineKeyValueAndCure) {
+    for (const auto& [text, message] : refused) {
+        std::string whole = text;
+        if (const auto at = whole.find("SMALLEST"); at != std::string::npos) whole.replace(at, 8, smallest);
+        EXPECT_EQ(refusal(whole), message) << whole;
+    }
+}
+
+TEST(JobFile, SyntaxErrorsNameTheLine) {
+    const auto message = refusal("[data]\ntrain = {\n");
+    EXPECT_THAT(message, testing::StartsWith("jobs/my.toml:2: "));
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+    EXPECT_THAT(refusal("[train]\nseed = 1\nseed = 2\n"), testing::StartsWith("jobs/my.toml:3: "));
+}
+
+TEST(JobFile, UnreadableFiles) {
+    const auto message = [](const char* file) {
+        try {
+            read_job(file);
+        } catch (const UsageError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(message("/nowhere/job.toml"),
+              "cannot read the job file /nowhere/job.toml: No such file or directory");
+    EXPECT_EQ(message("/"), "cannot read the job file /: it is a folder");
+}
+
+TEST(JobFile, TheBuiltInJob) {
+    const auto job = read_job(DTRAIN_EXAMPLES "/digits.toml");
+    EXPECT_TRUE(std::filesystem::exists(job.train_data.file));
+    ASSERT_TRUE(job.test_data.has_value());
+    EXPECT_EQ(Dataset::read(*job.test_data).size(), 389);
+    EXPECT_TRUE(job.checkpoint.dir.has_value());
+}
+
+}  // namespace
+}  // namespace dtrain::native

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Oracle: lines written by hand; columns must stand under their heads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "worker/native/report.hpp"
+
+namespace dtrain::native {
+namespace {
+
+TEST(Report, ColumnsStandUnderTheirHeads) {
+    EpochReport report{3, {0.12345, 0.9876, 1408}, Metrics{0.2, 0.96, 389}, 0.01, 1.5};
+    EXPECT_EQ(table_head(), " epoch  train loss  train acc  test acc    samples/s  time [s]\n");
+    EXPECT_EQ(table_row(report), "     3      0.1235     0.9876    0.9600       140800      1.50\n");
+    report.test.reset();
+    EXPECT_EQ(table_row(report), "     3      0.1235     0.9876         -       140800      1.50\n");
+    EXPECT_EQ(table_row(report).size(), table_head().size());
+}
+
+TEST(Report, NextStepsAreCommands) {
+    const auto text = next_steps("bin/dtrain-worker", "share/digits.toml", 40);
+    EXPECT_THAT(text, testing::HasSubstr("mpirun -np 2 bin/dtrain-worker --resume --epochs 40"));
+    EXPECT_THAT(text,
+                testing::HasSubstr("cp share/digits.* . && mpirun -np 2 bin/dtrain-worker digits.toml"));
+}
+
+}  // namespace
+}  // namespace dtrain::native

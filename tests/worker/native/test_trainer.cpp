@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Oracle: a problem whose answer is known (two clouds of points, one on each side of a line) must be learnt;
+// metrics are checked against a count over the padded slots; one rank needs no MPI.
+#include <cmath>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "worker/native/trainer.hpp"
+
+namespace dtrain::native {
+namespace {
+
+/// 2 x 5 points on a grid right and left of the axis, labelled by the side.
+Dataset two_clouds(float size = 1) {
+    std::vector<float> x;
+    std::vector<std::int64_t> labels;
+    for (int i = 0; i < 5; ++i)
+        for (const int side : {-1, 1}) {
+            x.insert(x.end(), {size * static_cast<float>(side) * (1.0F + 0.1F * static_cast<float>(i)),
+                               size * (static_cast<float>(i) - 2.0F)});
+            labels.push_back(side > 0 ? 1 : 0);
+        }
+    return Dataset(std::move(x), std::move(labels), 2);
+}
+
+Job small_job(std::int64_t batch) {
+    Job job;
+    job.model = {{}, "relu"};
+    job.train.batch = batch;
+    job.train.optimizer = Sgd{0.5};
+    job.train.seed = 4;
+    return job;
+}
+
+TEST(Trainer, LearnsWhatCanBeLearnt) {
+    Trainer trainer(small_job(4), two_clouds(), two_clouds(), {}, 1);
+    EXPECT_EQ(trainer.steps_per_epoch(), 3);
+    const auto first = trainer.train_epoch();
+    Metrics last;
+    for (int epoch = 1; epoch < 30; ++epoch) last = trainer.train_epoch();
+    EXPECT_EQ(trainer.epochs_done(), 30);
+    EXPECT_EQ(trainer.steps_done(), 90);
+    EXPECT_LT(last.loss, first.loss / 4);
+    EXPECT_EQ(last.accuracy, 1);
+    EXPECT_EQ(trainer.test()->accuracy, 1);
+}
+
+// With any batch the metrics of the test set are the same mean over the 10 samples, so padding is not
+// counted.
+TEST(Trainer, PaddingIsNotCounted) {
+    const auto reference = [] {
+        Trainer trainer(small_job(10), two_clouds(), two_clouds(), {}, 1);
+        return trainer.test().value();
+    }();
+    EXPECT_EQ(reference.samples, 10);
+    EXPECT_NEAR(reference.accuracy * 10, std::round(reference.accuracy * 10), 1e-12);
+    for (const std::int64_t batch : {1, 3, 4, 7, 64}) {
+        Trainer trainer(small_job(batch), two_clouds(), two_clouds(), {}, 1);
+        const auto metrics = trainer.test().value();
+        EXPECT_EQ(metrics.samples, 10);
+        EXPECT_EQ(metrics.accuracy, reference.accuracy) << batch;
+        EXPECT_NEAR(metrics.loss, reference.loss, 1e-6) << batch;
+    }
+}
+
+TEST(Trainer, RepeatsBitForBitAndDependsOnTheSeed) {
+    const auto checksum_after = [](std::uint64_t seed) {
+        auto job = small_job(3);
+        job.train.seed = seed;
+        Trainer trainer(job, two_clouds(), std::nullopt, {}, 1);
+        for (int epoch = 0; epoch < 3; ++epoch) trainer.train_epoch();
+        return trainer.checksum();
+    };
+    EXPECT_EQ(checksum_after(1), checksum_after(1));
+    EXPECT_NE(checksum_after(1), checksum_after(2));
+}
+
+TEST(Trainer, WithoutTestDataThereIsNoTest) {
+    Trainer trainer(small_job(4), two_clouds(), std::nullopt, {}, 1);
+    EXPECT_FALSE(trainer.test().has_value());
+}
+
+TEST(Trainer, TestDataMustFitTrainingData) {
+    EXPECT_THROW(Trainer(small_job(4), two_clouds(), Dataset({1, 2, 3}, {0}, 3), {}, 1), UsageError);
+}
+
+TEST(Trainer, ALossThatIsNoNumberIsAnError) {
+    auto job = small_job(4);
+    job.train.optimizer = Sgd{1e29};
+    Trainer trainer(job, two_clouds(1e20F), std::nullopt, {}, 1);
+    try {
+        for (int epoch = 0; epoch < 5; ++epoch) trainer.train_epoch();
+        FAIL() << "the loss stayed finite";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("smaller learning_rate"));
+    }
+}
+
+}  // namespace
+}  // namespace dtrain::native

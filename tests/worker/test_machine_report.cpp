@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: a machine made by hand and the whole text an operator should see for it; the version texts are
+// those that the MPI libraries and mpirun programs of the named releases print.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "worker/machine_report.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using topology::Core;
+using topology::Gpu;
+using topology::Machine;
+
+/// Two packages of two cores with two hardware threads; GPU 1 is near package 1, GPU 0 nowhere in particular.
+Machine two_packages() {
+    Machine machine;
+    machine.hostname = "node017";
+    machine.allowed = CpuSet::range(0, 7);
+    for (int core = 0; core < 4; ++core)
+        machine.cores.push_back(
+            {.package = core / 2, .numa = core / 2, .cpus = CpuSet::range(2 * core, 2 * core + 1)});
+    machine.numa_nodes = {
+        {.os_index = 0, .cpus = CpuSet::range(0, 3), .memory_bytes = std::uint64_t{64} << 30},
+        {.os_index = 1, .cpus = CpuSet::range(4, 7), .memory_bytes = std::uint64_t{3} << 29},
+        {.os_index = 8, .cpus = {}, .memory_bytes = std::uint64_t{96} << 30}};
+    Gpu far, near;
+    far.index = 0;
+    far.pci.bus = 0x18;
+    far.has_locality = false;
+    near.index = 1;
+    near.pci.bus = 0x9a;
+    near.model = "NVIDIA H200";
+    near.uuid = "GPU-8932f937";
+    near.mig_uuids = {"MIG-6c8e3c11"};
+    near.local_cpus = CpuSet::range(4, 7);
+    machine.gpus = {far, near};
+    machine.adapters = {
+        {.name = "mlx5_0", .pci = {.bus = 0x9b}, .rdma = true, .local_cpus = CpuSet::range(4, 7)},
+        {.name = "eth0", .pci = {.bus = 0x05}, .rdma = false, .local_cpus = {}}};
+    return machine;
+}
+
+MachineReport full_report() {
+    MachineReport report;
+    report.machine = two_packages();
+    report.affinity = CpuSet::range(0, 3);
+    report.mpi = {"Open MPI", "4.1.4", "/usr/bin/mpirun", "Open MPI 4.1.4"};
+    report.scheduler = "Slurm";
+    report.job_id = "4711";
+    report.launcher = "Open MPI";
+    report.visible = {"1,GPU-77", {{"1", 1}, {"GPU-77", std::nullopt}}, ""};
+    report.versions.dtrain = "0.1.0";
+    report.versions.hwloc_built = report.versions.hwloc_running = "2.8.0";
+    report.versions.hdf5 = "1.10.8";
+    return report;
+}
+
+TEST(MachineReportText, WholeReport) {
+    EXPECT_EQ(as_text(full_report()),
+              R"(Machine      node017
+Processors   2 packages, 4 cores, 8 hardware threads
+             allowed on this machine: 0-7
+             this process may run on: 0-3
+Memory       node 0  64.0 GiB  2 cores, processors 0-3
+             node 1  1.5 GiB   2 cores, processors 4-7
+             node 8  96.0 GiB  no processor that is allowed here
+GPUs         index  PCI address   model        near processors  memory node  adapter  UUID
+             0      0000:18:00.0  not told     not told         -            mlx5_0   not told
+             1      0000:9a:00.0  NVIDIA H200  4-7              1            mlx5_0   GPU-8932f937
+                                  partition                                           MIG-6c8e3c11
+             CUDA_VISIBLE_DEVICES=1,GPU-77: 0 is GPU 1, 1 is "GPU-77", unknown here
+Adapters     name    PCI address   kind     near processors  memory node
+             mlx5_0  0000:9b:00.0  RDMA     4-7              1
+             eth0    0000:05:00.0  network  not told         -
+MPI          Open MPI 4.1.4
+             /usr/bin/mpirun is Open MPI 4.1.4
+Job          Slurm job 4711; started by Open MPI
+Versions     dtrain        0.1.0
+             hwloc         API 2.8.0
+             HDF5          1.10.8
+             oneDNN        not built in
+             CUDA runtime  not built in
+             CUDA driver   none found
+             NCCL          not built in
+)");
+}
+
+TEST(MachineReportText, NothingThere) {
+    MachineReport report;
+    report.machine.is_this_system = false;
+    report.machine.allowed = CpuSet::range(0, 0);
+    report.machine.cores = {Core{0, -1, CpuSet::range(0, 0)}};
+    report.versions.hwloc_built = "2.8.0";
+    report.versions.hwloc_running = "2.5.0";
+    const auto text = as_text(report);
+    EXPECT_THAT(text, HasSubstr("without a name, described by HWLOC_XMLFILE: not the one this runs on"));
+    EXPECT_THAT(text, HasSubstr("1 package, 1 core, 1 hardware thread\n"));
+    EXPECT_THAT(text, Not(HasSubstr("this process may run on")));
+    EXPECT_THAT(text, HasSubstr("GPUs         none that this process may use\n"
+                                "             CUDA_VISIBLE_DEVICES is not set: a program sees no GPU\n"
+                                "Adapters     none on a PCI bus\n"
+                                "MPI          library unknown\n"
+                                "             mpirun is not in PATH: ranks can be started by srun only\n"
+                                "Job          no scheduler; not started by a launcher\n"));
+    EXPECT_THAT(text, HasSubstr("API 2.5.0, built for 2.8.0"));
+}
+
+TEST(MachineReportText, EmptyLocalSetAndUnusableVariable) {
+    auto report = full_report();
+    report.machine = restricted(report.machine, CpuSet::range(0, 1));
+    report.visible = {"1,1", {}, "CUDA_VISIBLE_DEVICES=1,1: twice"};
+    EXPECT_THAT(as_text(report), HasSubstr("none allowed"));
+    EXPECT_THAT(as_text(report), HasSubstr("unusable: CUDA_VISIBLE_DEVICES=1,1: twice\n"));
+}
+
+TEST(MachineReportJson, HasEveryKey) {
+    const auto json = nlohmann::json::parse(as_json(full_report()));
+    EXPECT_EQ(json, nlohmann::json::parse(R"({
+        "schema": 1, "hostname": "node017", "this_system": true,
+        "packages": 2, "cores": 4, "hardware_threads": 8, "allowed_cpus": "0-7", "affinity_cpus": "0-3",
+        "numa_nodes": [{"node": 0, "cpus": "0-3", "cores": 2, "memory_bytes": 68719476736},
+                       {"node": 1, "cpus": "4-7", "cores": 2, "memory_bytes": 1610612736},
+                       {"node": 8, "cpus": "", "cores": 0, "memory_bytes": 103079215104}],
+        "gpus": [{"index": 0, "pci": "0000:18:00.0", "model": null, "uuid": null, "mig_uuids": [], "near_cpus": null,
+                  "numa_nodes": [], "adapter": "mlx5_0"},
+                 {"index": 1, "pci": "0000:9a:00.0", "model": "NVIDIA H200", "uuid": "GPU-8932f937",
+                  "mig_uuids": ["MIG-6c8e3c11"], "near_cpus": "4-7", "numa_nodes": [1], "adapter": "mlx5_0"}],
+        "adapters": [{"name": "mlx5_0", "pci": "0000:9b:00.0", "rdma": true, "near_cpus": "4-7", "numa_nodes": [1]},
+                     {"name": "eth0", "pci": "0000:05:00.0", "rdma": false, "near_cpus": null, "numa_nodes": []}],
+        "cuda_visible_devices": {"value": "1,GPU-77",
+                                 "devices": [{"id": "1", "gpu": 1}, {"id": "GPU-77", "gpu": null}], "error": null},
+        "mpi": {"flavour": "Open MPI", "version": "4.1.4", "mpirun": "/usr/bin/mpirun",
+                "mpirun_version": "Open MPI 4.1.4"},
+        "job": {"scheduler": "Slurm", "job_id": "4711", "launcher": "Open MPI"},
+        "versions": {"dtrain": "0.1.0", "hwloc_built": "2.8.0", "hwloc_running": "2.8.0", "hdf5": "1.10.8",
+                     "cuda_runtime": null, "cuda_driver": null, "nccl": null, "onednn": null}})"));
+}
+
+TEST(MachineReportJson, SurvivesBytesThatAreNoText) {
+    auto report = full_report();
+    report.job_id = "\xff";
+    report.visible.variable = "";
+    const auto json = nlohmann::json::parse(as_json(report));
+    EXPECT_EQ(json["job"]["job_id"], "\xef\xbf\xbd");
+    EXPECT_EQ(json["cuda_visible_devices"]["value"], "") << "set to nothing is not the same as not set";
+}
+
+TEST(MpiOf, ReadsWhatTheLibrariesSay) {
+    const auto expect = [](std::string_view text, const std::string& flavour, const std::string& version) {
+        const MpiReport report = mpi_of(text);
+        EXPECT_EQ(report.flavour, flavour);
+        EXPECT_EQ(report.version, version) << text;
+    };
+    expect("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022",
+           "Open MPI", "4.1.4");
+    expect("Open MPI v5.0.0rc12, package: Open MPI", "Open MPI", "5.0.0rc12");
+    expect("MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n", "MPICH", "4.0.2");
+    expect("Intel(R) MPI Library 2021.9 for Linux* OS\n", "Intel MPI", "2021.9");
+    expect("MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)\n", "Cray MPICH", "8.1.25.17");
+    expect("MVAPICH2 Version      :\t2.3.7\nMVAPICH2 Release date : Wed March 02", "MVAPICH2", "2.3.7");
+    expect("Acme MPI 7\nmore", "Acme MPI 7", "");
+    expect("", "", "");
+}
+
+TEST(MpirunVersionOf, ReadsWhatTheProgramsPrint) {
+    EXPECT_EQ(mpirun_version_of("mpirun (Open MPI) 4.1.4\n\nReport bugs to http://www.open-mpi.org/\n"),
+              "Open MPI 4.1.4");
+    EXPECT_EQ(mpirun_version_of("HYDRA build details:\n    Version:                                 4.0.2\n"),
+              "hydra (MPICH) 4.0.2");
+    EXPECT_EQ(mpirun_version_of("Intel(R) MPI Library for Linux* OS, Version 2021.6 Build 20220227\n"),
+              "Intel MPI 2021.6");
+    EXPECT_EQ(mpirun_version_of("usage: mpirun prog\n"), "");
+}
+
+class Programs : public ::testing::Test {
+  protected:
+    Programs() {
+        std::string name = (fs::temp_directory_path() / "dtrain-report-XXXXXX").string();
+        folder_ = ::mkdtemp(name.data());
+    }
+    ~Programs() override { fs::remove_all(folder_); }
+
+    void add_mpirun(const std::string& script) const {
+        std::ofstream(folder_ / "mpirun") << "#!/bin/sh\n" << script << "\n";
+        fs::permissions(folder_ / "mpirun", fs::perms::owner_all);
+    }
+    MachineReport report(Environment environment) const {
+        environment.set("PATH", folder_.string());
+        return machine_report(two_packages(), CpuSet::range(0, 3), environment);
+    }
+
+    fs::path folder_;
+};
+
+TEST_F(Programs, WithoutMpirun) {
+    const auto seen = report({});
+    EXPECT_EQ(seen.mpi, MpiReport{});
+    EXPECT_EQ(seen.scheduler, "");
+    EXPECT_EQ(seen.machine, two_packages());
+    EXPECT_EQ(seen.affinity, CpuSet::range(0, 3));
+    EXPECT_EQ(seen.visible.devices.size(), 2U);
+    EXPECT_FALSE(seen.versions.dtrain.empty());
+    EXPECT_THAT(seen.versions.hwloc_running, HasSubstr("."));
+}
+
+TEST_F(Programs, AsksMpirun) {
+    add_mpirun("[ \"$1\" = --version ] && echo 'mpirun (Open MPI) 5.0.11'");
+    const auto seen = report({});
+    EXPECT_EQ(seen.mpi.mpirun, (folder_ / "mpirun").string());
+    EXPECT_EQ(seen.mpi.mpirun_version, "Open MPI 5.0.11");
+}
+
+TEST_F(Programs, AnMpirunThatFailsTellsNoVersion) {
+    add_mpirun("echo 'mpirun (Open MPI) 5.0.11'; exit 1");
+    EXPECT_EQ(report({}).mpi.mpirun_version, "");
+    EXPECT_EQ(report({}).mpi.mpirun, (folder_ / "mpirun").string());
+}
+
+TEST_F(Programs, SchedulersAndVisibleDevices) {
+    const auto slurm = report({{"SLURM_JOB_ID", "4711"}, {"CUDA_VISIBLE_DEVICES", "1"}});
+    EXPECT_EQ(slurm.scheduler, "Slurm");
+    EXPECT_EQ(slurm.job_id, "4711");
+    EXPECT_EQ(slurm.visible.devices, (std::vector<topology::VisibleGpu>{{"1", 1}}));
+    const auto pbs = report({{"PBS_JOBID", "12.server"}, {"CUDA_VISIBLE_DEVICES", "1,1"}});
+    EXPECT_EQ(pbs.scheduler, "PBS");
+    EXPECT_EQ(pbs.job_id, "12.server");
+    EXPECT_THAT(pbs.visible.error, HasSubstr("\"1\" names the same device"));
+}
+
+}  // namespace
+}  // namespace dtrain::worker
