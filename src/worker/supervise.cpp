@@ -52,6 +52,7 @@ class Supervisor {
         const Event outcome = outcome_of(guard_ended_well);
         job_.report(outcome);
         if (outcome.kind == Event::Kind::done) return 0;
+        if (told_to_leave_ && launcher_waits_) return 0;
         if (job_.under_launcher && launcher_waits_) return stay_until_told(outcome, job_.report);
         return ExitStatus{.code = outcome.code, .signal = outcome.signal}.shell_status();
     }
@@ -91,7 +92,7 @@ class Supervisor {
             case GuardNews::Kind::ended:
                 ended_ = ExitStatus::of_wait(news->wait_status);
                 ended_us_ = cluster::now_us();
-                if (!stop_signal_ && !ended_->success() && job_.under_launcher)
+                if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time
                 break;
         }
@@ -105,6 +106,7 @@ class Supervisor {
                 guard_->forward(signal);
             } else {
                 if (signal != SIGALRM) launcher_waits_ = false;  // mpirun, its death, or a person
+                if (signal == SIGALRM && ended_) told_to_leave_ = true;
                 stop(signal == SIGALRM ? SIGTERM : signal);
             }
         }
@@ -156,6 +158,7 @@ class Supervisor {
     std::chrono::milliseconds grace_{0};
     bool guard_gone_ = false;
     bool launcher_waits_ = true;
+    bool told_to_leave_ = false;
     std::optional<int> cannot_execute_;
     std::optional<int> stop_signal_;
     std::optional<ExitStatus> ended_;

@@ -30,7 +30,7 @@ topology::Machine two_sockets() {
                          CpuSet::range(core + first_second_thread, core + first_second_thread)});
         machine.numa_nodes.push_back({.os_index = socket, .cpus = socket_cpus(socket)});
         machine.adapters.push_back({.name = fmt::format("mlx5_{}", socket),
-                                    .pci = {.bus = static_cast<std::uint8_t>(0x10 + 0x80 * socket)},
+                                    .pci = {.bus = static_cast<std::uint8_t>(0x08 + 0x80 * socket)},
                                     .rdma = true,
                                     .local_cpus = socket_cpus(socket)});
     }

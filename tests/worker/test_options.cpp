@@ -48,7 +48,8 @@ TEST(WorkerOptions, WhatTheNativeJobGets) {
          std::vector<Case>{{{"job.toml"}, {"job.toml"}},
                            {{"job.toml", "--epochs", "3", "--help"}, {"job.toml", "--epochs", "3", "--help"}},
                            {{"--bind", "none", "job.toml", "--bind=auto"}, {"job.toml", "--bind=auto"}},
-                           {{"--epochs=3", "--log_dir", "x"}, {"--epochs=3", "--log_dir", "x"}},
+                           {{"--epochs=3", "--lr=0.1"}, {"--epochs=3", "--lr=0.1"}},
+                           {{"--epochs", "3", "--log_dir", "x"}, {"--epochs", "3", "--log_dir", "x"}},
                            {{"--resume"}, {"--resume"}}}) {
         const auto options = parsed(each.words);
         EXPECT_EQ(options.task, Task::native_job);

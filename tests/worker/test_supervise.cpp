@@ -96,7 +96,13 @@ class Supervise : public testing::Test {
 
     int exit_status() {
         int status = 0;
-        EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
+        for (int tries = 0; ::waitpid(pid_, &status, WNOHANG) == 0; ++tries) {
+            if (tries == 10'000) {
+                ADD_FAILURE() << "the worker does not end";
+                return -1;
+            }
+            ::usleep(3'000);
+        }
         pid_ = -1;
         EXPECT_TRUE(descendants_of(::getpid()).empty());
         return ExitStatus::of_wait(status).shell_status();
@@ -160,7 +166,7 @@ TEST_F(Supervise, StopSignalsAreWhatTheProgramGets) {
          {Case{SIGTERM, "TERM"}, Case{SIGINT, "INT"}, Case{SIGHUP, "HUP"}, Case{SIGQUIT, "QUIT"}}) {
         std::filesystem::remove(log());
         start(std::string("trap 'echo got it; exit 0' ") + each.name +
-              "; echo ready; while :; do sleep 0.02; done");
+              "; echo ready; exec 2>/dev/null; while :; do sleep 0.02; done");
         expect_started();
         wait_for_log("ready\n");
         send(each.signal);
@@ -219,6 +225,18 @@ TEST_F(Supervise, UnderTheLauncherAFailureIsToldBeforeItsTreeIsGone) {
     EXPECT_TRUE(is_gone(left));
     send(SIGALRM);
     EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, ALeaveThatComesWhileTheTreeEndsIsNotForgotten) {
+    start("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & sleep 0.2; exit 7",
+          {.under_launcher = true, .grace = 500ms});
+    expect_started();
+    expect_end(Kind::exited, {.code = 7});
+    send(SIGALRM);
+    expect_end(Kind::exited, {.code = 7});
+    EXPECT_EQ(exit_status(), 0);
+    EXPECT_TRUE(is_gone(parse_int(trimmed(read_file(log()).value_or(""))).value_or(-1)));
+    EXPECT_EQ(later_events(), "");
 }
 
 TEST_F(Supervise, UnderTheLauncherSuccessLeavesAtOnce) {
