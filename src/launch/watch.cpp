@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+constexpr milliseconds between_signals{50};   // two equal signals closer together may arrive as one
 constexpr milliseconds answer_margin{3000};   // for what must answer at once but runs on a busy machine
 constexpr milliseconds mpirun_cleanup{3000};  // what mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr std::size_t longest_mpirun_text = 16 * 1024;
@@ -122,7 +123,9 @@ class Watch {
 
     int time_left_ms() const {
         if (!deadline_) return -1;
-        const auto left = std::chrono::duration_cast<milliseconds>(*deadline_ - Clock::now()).count();
+        const bool only_spacing = step_ == Step::stopping && result_.job.all_ended();
+        const auto next = only_spacing ? leave_from_ : *deadline_;
+        const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
         return static_cast<int>(std::clamp<long>(left, 0, 3600'000));
     }
 
@@ -173,18 +176,15 @@ class Watch {
         }
         switch (step_) {
             case Step::running:
-                if (result_.job.all_ended())
-                    let_leave();
+                if (result_.job.all_done())
+                    go_on(Step::leaving, answer_margin);
                 else if (result_.asked_to_stop_by != 0 || failed_by_itself())
                     stop_programs();
                 else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
                     go_on(Step::leaving, options_.grace + mpirun_cleanup);
                 break;
             case Step::stopping:
-                if (result_.job.all_ended())
-                    let_leave();
-                else if (late())
-                    let_leave();
+                if ((result_.job.all_ended() || late()) && Clock::now() >= leave_from_) let_leave();
                 break;
             case Step::leaving:
                 if (late()) {
@@ -209,11 +209,12 @@ class Watch {
     void stop_programs() {
         result_.job.stop_asked();
         mpirun_.send(SIGALRM);
+        leave_from_ = Clock::now() + between_signals;
         go_on(Step::stopping, options_.grace + answer_margin);
     }
 
     void let_leave() {
-        if (!result_.job.all_done()) mpirun_.send(SIGALRM);
+        mpirun_.send(SIGALRM);
         go_on(Step::leaving, answer_margin);
     }
 
@@ -250,6 +251,7 @@ class Watch {
     bool kill_now_ = false;
     Step step_ = Step::running;
     std::optional<Clock::time_point> deadline_;
+    Clock::time_point leave_from_;
 };
 
 }  // namespace

@@ -37,7 +37,8 @@ std::string hostname() {
 }
 
 /// Becomes dtrain-native: the same process, so that mpirun sees the rank it started.
-[[noreturn]] void become_native(const std::string& command, const std::vector<std::string>& arguments, const Environment& variables) {
+[[noreturn]] void become_native(const std::string& command, const std::vector<std::string>& arguments,
+                                const Environment& variables) {
     const auto program =
         this_executable().parent_path().parent_path() / "libexec" / "dtrain" / "dtrain-native";
     std::vector<std::string> argv{command};
@@ -59,6 +60,8 @@ class Rank {
     Rank(Options options, const Environment& environment)
         : options_(std::move(options)), inherited_(environment), identity_(cluster::identify(environment)) {
         under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
+        // Another rank may fail, and the launcher say "stop", before this one is ready to hear it.
+        if (under_launcher_) hold_signals();
         assign();
     }
 
@@ -205,7 +208,8 @@ class Rank {
 
 }  // namespace
 
-int run_rank(const std::string& command, const std::vector<std::string>& arguments, const Environment& environment) {
+int run_rank(const std::string& command, const std::vector<std::string>& arguments,
+             const Environment& environment) {
     auto parsed = parse_options(arguments, environment);
     if (parsed.text) {
         write_all(STDOUT_FILENO, *parsed.text);

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -36,8 +37,8 @@ class Supervisor {
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
         ::signal(SIGPIPE, SIG_IGN);
+        hold_signals();
         const auto watched = watched_signals();
-        ::sigprocmask(SIG_BLOCK, &watched, nullptr);
         signals_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
         if (job_.show_on_console) follower_.emplace(job_.log, STDOUT_FILENO);
         grace_ = job_.program.grace;
@@ -53,7 +54,7 @@ class Supervisor {
         job_.report(outcome);
         if (outcome.kind == Event::Kind::done) return 0;
         if (told_to_leave_ && launcher_waits_) return 0;
-        if (job_.under_launcher && launcher_waits_) return stay_until_told(outcome, job_.report);
+        if (job_.under_launcher && launcher_waits_) return stay_until_told(outcome, job_.report, stop_heard_);
         return ExitStatus{.code = outcome.code, .signal = outcome.signal}.shell_status();
     }
 
@@ -106,7 +107,7 @@ class Supervisor {
                 guard_->forward(signal);
             } else {
                 if (signal != SIGALRM) launcher_waits_ = false;  // mpirun, its death, or a person
-                if (signal == SIGALRM && ended_) told_to_leave_ = true;
+                if (signal == SIGALRM) told_to_leave_ = std::exchange(stop_heard_, true);
                 stop(signal == SIGALRM ? SIGTERM : signal);
             }
         }
@@ -158,6 +159,7 @@ class Supervisor {
     std::chrono::milliseconds grace_{0};
     bool guard_gone_ = false;
     bool launcher_waits_ = true;
+    bool stop_heard_ = false;
     bool told_to_leave_ = false;
     std::optional<int> cannot_execute_;
     std::optional<int> stop_signal_;
@@ -167,13 +169,19 @@ class Supervisor {
 
 }  // namespace
 
-int stay_until_told(const Event& outcome, const std::function<void(const Event&)>& report) {
+void hold_signals() {
     const auto watched = watched_signals();
     ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+}
+
+int stay_until_told(const Event& outcome, const std::function<void(const Event&)>& report, bool stop_heard) {
+    hold_signals();
+    const auto watched = watched_signals();
     for (;;) {
         const int signal = ::sigtimedwait(&watched, nullptr, &repeat_after);
-        if (signal == SIGALRM) return 0;
-        if (signal < 0)
+        if (signal == SIGALRM && stop_heard) return 0;
+        if (signal == SIGALRM) stop_heard = true;
+        if (signal < 0 || signal == SIGALRM)
             report(outcome);
         else if (signal != SIGUSR1 && signal != SIGUSR2)
             return 128 + signal;

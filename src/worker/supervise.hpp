@@ -28,12 +28,17 @@ struct Supervision {
 ///
 /// Signals: USR1, USR2 go to the program; TERM, INT, HUP, QUIT stop it (the same signal, SIGKILL after the
 /// grace time). Under dtrain-launch a worker whose program failed or was stopped reports that and stays, so
-/// that mpirun does not kill the others in the middle of their grace; ALRM means "stop", and once the program
-/// has ended "leave" (status 0: the launcher knows better).
+/// that mpirun does not kill the others in the middle of their grace; the first ALRM means "stop", a later
+/// one "leave" (status 0: the launcher knows better).
 int supervise(Supervision supervision);
 
 /// Under dtrain-launch, once nothing of the program is left: repeats the report every second until ALRM says
 /// leave (status 0), or another signal shows that the launcher's chain is broken (128 + signal).
-int stay_until_told(const cluster::Event& outcome, const std::function<void(const cluster::Event&)>& report);
+/// @param stop_heard the first ALRM has come already
+int stay_until_told(const cluster::Event& outcome, const std::function<void(const cluster::Event&)>& report,
+                    bool stop_heard = false);
+
+/// Holds back the signals above until somebody here is ready for them.
+void hold_signals();
 
 }  // namespace dtrain::worker
