@@ -40,7 +40,8 @@ std::optional<std::string> world_mismatch(const cluster::Identity& announced, in
             : fmt::format("use the mpirun that belongs to this MPI: mpirun -np {} dtrain-worker ...",
                           announced.size);
     return fmt::format("{} started {} ranks, but the MPI of this program ({}) sees a world of {}; {}",
-                       to_string(announced.launcher), announced.size, library, world_size, cure);
+                       to_string(announced.launcher), announced.size, library.substr(0, library.find(',')),
+                       world_size, cure);
 }
 
 }  // namespace dtrain::native

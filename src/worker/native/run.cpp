@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -199,44 +200,52 @@ int run(const std::string& command, std::vector<std::string> arguments) {
     const auto announced = cluster::identify(environment);
     // Until MPI runs, the launcher's word is all there is; without one every process is rank 0.
     const Console before_mpi(program, announced.rank == 0);
+    const auto refuse = [&](const std::string& why) {
+        before_mpi.complain(why);
+        // Launchers kill all ranks when one ends with an error; rank 0 must have spoken by then.
+        if (announced.rank != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+        return status_usage;
+    };
     Options options;
+    std::optional<std::string> wrong_options;
     try {
         options = parse_options(program, std::move(arguments));
     } catch (const UsageError& error) {
-        before_mpi.complain(error.what());
-        return status_usage;
+        wrong_options = error.what();
     }
     if (options.print_and_exit) {
         before_mpi.print(*options.print_and_exit);
         return 0;
     }
-    if (const auto why = why_mpi_cannot_start(announced, environment, is_open_mpi)) {
-        before_mpi.complain(*why);
-        return status_usage;
-    }
+    if (const auto why = why_mpi_cannot_start(announced, environment, is_open_mpi)) return refuse(*why);
     if (must_hide_slurm_step(announced, environment, is_open_mpi))
         for (const char* name : {"SLURM_NODELIST", "SLURM_STEP_NODELIST", "SLURM_STEP_ID", "SLURM_STEPID"})
             ::unsetenv(name);
 
-    std::optional<Console> console;
+    bool is_said = false;
     try {
         const MpiSession session;
         const auto& world = session.world();
-        if (const auto wrong = world_mismatch(announced, world.size(), MpiSession::library_version())) {
-            before_mpi.complain(*wrong);
-            return status_usage;
+        if (const auto wrong = world_mismatch(announced, world.size(), MpiSession::library_version()))
+            return refuse(*wrong);
+        const Console console(program, world.rank() == 0);
+        try {
+            throw_together(world, wrong_options);
+            train(options, world, command, console);
+            return 0;
+        } catch (const std::exception& error) {
+            // Before the session ends: it ends on all ranks at once when they threw together.
+            console.complain(error.what());
+            is_said = world.rank() == 0;
+            throw;
         }
-        console.emplace(program, world.rank() == 0);
-        train(options, world, command, *console);
-        return 0;
     } catch (const std::exception& error) {
-        // The session has ended MPI when all ranks threw together; otherwise the others know nothing of it.
-        if (console && mpi_has_ended()) {
-            console->complain(error.what());
+        if (mpi_has_ended())
             return dynamic_cast<const UsageError*>(&error) != nullptr ? status_usage : status_failed;
-        }
-        const Console alone(program, true);
-        alone.complain(fmt::format("{} (rank {} on {})", error.what(), announced.rank, host_name()));
+        // This rank's own failure, which the others know nothing of.
+        if (!is_said)
+            Console(program, true)
+                .complain(fmt::format("{} (rank {} on {})", error.what(), announced.rank, host_name()));
         abort_job(status_failed);
     }
 }
