@@ -3,10 +3,12 @@
 #include "worker/run_rank.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -192,7 +194,10 @@ class Rank {
             report(event);
             return stay_until_told(event, report);
         }
-        if (identity_.local_rank == 0) write_all(STDERR_FILENO, "dtrain-worker: " + text + "\n");
+        if (identity_.local_rank == 0)
+            write_all(STDERR_FILENO, "dtrain-worker: " + text + "\n");
+        else  // mpirun drops what ranks say once one has failed: the speaker goes first
+            std::this_thread::sleep_for(std::chrono::seconds(1));
         return status_usage;
     }
 
