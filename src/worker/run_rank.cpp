@@ -61,6 +61,7 @@ class Rank {
   public:
     Rank(Options options, const Environment& environment)
         : options_(std::move(options)), inherited_(environment), identity_(cluster::identify(environment)) {
+        if (identity_.hosts.empty()) name_hosts_by_pbs();
         under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
         // Another rank may fail, and the launcher say "stop", before this one is ready to hear it.
         if (under_launcher_) hold_signals();
@@ -119,6 +120,13 @@ class Rank {
         of_node_ = *planned;
         assignment_ = of_node_[static_cast<std::size_t>(identity_.local_rank)];
         mask_ = apply ? bind_here(assignment_.cpus, assignment_.numa_nodes) : CpuSet::of_this_thread();
+    }
+
+    /// An mpirun without PBS support leaves the nodes' names to the file that PBS wrote.
+    void name_hosts_by_pbs() {
+        const auto path = inherited_.get("PBS_NODEFILE");
+        const auto nodes = path ? read_file(*path) : std::nullopt;
+        if (nodes) identity_ = cluster::with_hosts(identity_, cluster::parse_hostfile(*nodes), hostname());
     }
 
     /// mpirun and hydra bind each rank by itself, their daemon not; what it may use is what all ranks have.
