@@ -18,18 +18,11 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/exec_image.hpp"
 #include "base/text.hpp"
 
 namespace dtrain {
 namespace {
-
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-    std::vector<char*> out;
-    out.reserve(strings.size() + 1);
-    for (auto& text : strings) out.push_back(text.data());
-    out.push_back(nullptr);
-    return out;
-}
 
 /// Between fork and exec: only async-signal-safe calls.
 void become_child(const SpawnOptions& options, pid_t parent, const Pipe& out, const Pipe& err) {
@@ -87,10 +80,7 @@ Subprocess::Subprocess(const SpawnOptions& options) {
     if (!program)
         throw UsageError(fmt::format("cannot execute \"{}\": no such program{}", options.argv[0],
                                      options.argv[0].find('/') == std::string::npos ? " in PATH" : ""));
-    auto argument_strings = options.argv;
-    auto environment_strings = options.environment.to_strings();
-    const auto arguments = pointers(argument_strings);
-    const auto variables = pointers(environment_strings);
+    const ExecImage image(options.argv, options.environment);
 
     Pipe out, err;
     if (options.pipe_output) {
@@ -103,8 +93,7 @@ Subprocess::Subprocess(const SpawnOptions& options) {
     if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
     if (pid_ == 0) {
         become_child(options, parent, out, err);
-        ::execve(program->c_str(), arguments.data(), variables.data());
-        const int error = errno;
+        const int error = image.become(program->c_str());
         [[maybe_unused]] const auto ignored = ::write(exec_error.write_end.get(), &error, sizeof error);
         ::_exit(127);
     }

@@ -3,7 +3,6 @@
 #include "launch/options.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,12 +10,11 @@
 #include <dtrain/error.hpp>
 #include <dtrain/version.hpp>
 
+#include "base/command_line.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::launch {
 namespace {
-
-constexpr double default_grace_s = 10;
 
 constexpr const char* footer =
     R"(After the options come the training script (.py, .toml or a program) and the script's own arguments.
@@ -47,7 +45,7 @@ std::vector<std::string> known_names(const CLI::App& app) {
 ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment) {
     ParsedOptions parsed;
     auto& options = parsed.options;
-    double grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_s);
+    double grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_seconds);
     std::string bind = "auto", dry_run;
 
     CLI::App app(
@@ -77,10 +75,7 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
                    "First of consecutive ports (default: free ones)")
         ->check(CLI::Range(1, 65000))
         ->group("Collective Parameters");
-    app.add_option("--grace", grace_s, "Seconds between asking a program to stop and killing it")
-        ->check(CLI::Range(0.0, 86400.0))
-        ->capture_default_str()
-        ->group("dtrain");
+    add_grace_option(app, grace_s, "dtrain");
     app.add_option("--bind", bind, "auto: cores and memory near the rank's GPU; none: no binding")
         ->check(CLI::IsMember({"auto", "none"}))
         ->capture_default_str()
@@ -89,24 +84,9 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
                  "Print the plan (--dry-run=json: for programs), start nothing")
         ->check(CLI::IsMember({"table", "json"}))
         ->group("dtrain");
-    app.prefix_command();
-
-    auto words = arguments;
-    try {
-        std::reverse(words.begin(), words.end());
-        app.parse(words);
-    } catch (const CLI::CallForVersion& version_text) {
-        parsed.text = std::string(version_text.what()) + "\n";
-        return parsed;
-    } catch (const CLI::Success&) {
-        parsed.text = app.help();
-        return parsed;
-    } catch (const CLI::ParseError& error) {
-        throw UsageError(fmt::format("{}; see dtrain-launch --help", error.what()));
-    }
-    if (std::isnan(grace_s))  // which is neither below nor above the range
-        throw UsageError("--grace nan is no number of seconds; write it like 10 or 0.5");
-    options.grace = std::chrono::milliseconds(static_cast<long>(grace_s * 1000));
+    parsed.text = parse_leading_options(app, arguments);
+    if (parsed.text) return parsed;
+    options.grace = grace_of(grace_s);
     options.bind = bind == "auto";
     if (!dry_run.empty())
         options.dry_run = dry_run == "json" ? Options::DryRun::json : Options::DryRun::table;

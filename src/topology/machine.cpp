@@ -3,9 +3,9 @@
 #include "topology/machine.hpp"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
-#include <unistd.h>
+
+#include "base/host.hpp"
 
 namespace dtrain::topology {
 namespace {
@@ -19,10 +19,7 @@ std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t typ
 }
 
 std::string hostname_of(hwloc_topology_t topology) {
-    if (hwloc_topology_is_thissystem(topology) != 0) {
-        std::array<char, 256> name{};
-        return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-    }
+    if (hwloc_topology_is_thissystem(topology) != 0) return host_name();
 #if HWLOC_API_VERSION >= 0x00030000
     const char* name = hwloc_get_info_by_name(hwloc_topology_get_infos(topology), "HostName");
 #else

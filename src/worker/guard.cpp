@@ -14,6 +14,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/exec_image.hpp"
 #include "base/process_tree.hpp"
 
 namespace dtrain::worker {
@@ -42,15 +43,7 @@ struct Command {
     ::dup2(program.output.get(), STDOUT_FILENO);
     ::dup2(program.output.get(), STDERR_FILENO);
 
-    auto argv_strings = program.argv;
-    auto variable_strings = program.environment.to_strings();
-    std::vector<char*> argv, variables;
-    for (auto& text : argv_strings) argv.push_back(text.data());
-    for (auto& text : variable_strings) variables.push_back(text.data());
-    argv.push_back(nullptr);
-    variables.push_back(nullptr);
-    ::execve(program.executable.c_str(), argv.data(), variables.data());
-    const int error = errno;
+    const int error = ExecImage(program.argv, program.environment).become(program.executable.c_str());
     [[maybe_unused]] const auto ignored = ::write(error_pipe, &error, sizeof error);
     ::_exit(127);
 }

@@ -3,7 +3,6 @@
 #include "worker/options.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,10 +10,10 @@
 #include <dtrain/error.hpp>
 #include <dtrain/version.hpp>
 
+#include "base/command_line.hpp"
+
 namespace dtrain::worker {
 namespace {
-
-constexpr double default_grace_s = 10;
 
 constexpr const char* footer = R"(Ways to use it:
   mpirun -np 8 dtrain-worker                     train the built-in example on 8 ranks
@@ -30,7 +29,7 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
 
     ParsedOptions parsed;
     auto& options = parsed.options;
-    double grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_s);
+    double grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_seconds);
     options.log_dir = environment.get_or("DTRAIN_LOG_DIR", options.log_dir);
     std::string bind = "auto", info;
 
@@ -41,9 +40,7 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     app.set_version_flag("--version", std::string("dtrain ") + version);
     app.add_option("--log_dir,--log-dir", options.log_dir, "Folder of workerlog.<rank>")
         ->capture_default_str();
-    app.add_option("--grace", grace_s, "Seconds between asking a program to stop and killing it")
-        ->check(CLI::Range(0.0, 86400.0))
-        ->capture_default_str();
+    add_grace_option(app, grace_s, "Options");
     app.add_option("--start_port,--start-port", options.start_port, "First port of this node's ranks")
         ->check(CLI::Range(1, 65000));
     app.add_option("--bind", bind, "auto: cores and memory near the rank's GPU; none: leave the mask alone")
@@ -51,22 +48,9 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
         ->capture_default_str();
     app.add_flag("--info{text}", info, "Print this machine as dtrain sees it (--info=json: for programs)")
         ->check(CLI::IsMember({"text", "json"}));
-    app.prefix_command();  // what follows the first other word belongs to the native job
-    try {
-        std::reverse(own.begin(), own.end());
-        app.parse(own);
-    } catch (const CLI::CallForVersion& version_text) {
-        parsed.text = std::string(version_text.what()) + "\n";
-        return parsed;
-    } catch (const CLI::Success&) {
-        parsed.text = app.help();
-        return parsed;
-    } catch (const CLI::ParseError& error) {
-        throw UsageError(fmt::format("{}; see dtrain-worker --help", error.what()));
-    }
-    if (std::isnan(grace_s))  // which is neither below nor above the range
-        throw UsageError("--grace nan is no number of seconds; write it like 10 or 0.5");
-    options.grace = std::chrono::milliseconds(static_cast<long>(grace_s * 1000));
+    parsed.text = parse_leading_options(app, own);
+    if (parsed.text) return parsed;
+    options.grace = grace_of(grace_s);
     options.bind = bind == "auto";
     options.command = app.remaining();
     if (!info.empty()) {

@@ -17,6 +17,8 @@
 #include <dtrain/error.hpp>
 #include <dtrain/topology.hpp>
 
+#include "base/exec_image.hpp"
+#include "base/host.hpp"
 #include "base/ports.hpp"
 #include "base/run_main.hpp"
 #include "base/subprocess.hpp"
@@ -32,12 +34,6 @@ namespace {
 
 using cluster::Event;
 
-std::string hostname() {
-    char name[256] = {};
-    ::gethostname(name, sizeof name - 1);
-    return name;
-}
-
 /// Becomes dtrain-native: the same process, so that mpirun sees the rank it started.
 [[noreturn]] void become_native(const std::string& command, const std::vector<std::string>& arguments,
                                 const Environment& variables) {
@@ -45,15 +41,9 @@ std::string hostname() {
         this_executable().parent_path().parent_path() / "libexec" / "dtrain" / "dtrain-native";
     std::vector<std::string> argv{command};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
-    auto strings = variables.to_strings();
-    std::vector<char*> words, entries;
-    for (auto& text : argv) words.push_back(text.data());
-    for (auto& text : strings) entries.push_back(text.data());
-    words.push_back(nullptr);
-    entries.push_back(nullptr);
-    ::execve(program.c_str(), words.data(), entries.data());
+    const int error = ExecImage(std::move(argv), variables).become(program.c_str());
     throw Error(fmt::format("cannot execute {}: {}; is dtrain installed whole?", program.string(),
-                            std::strerror(errno)));
+                            std::strerror(error)));
 }
 
 /// Everything about this rank that is settled before anything starts.
@@ -97,7 +87,7 @@ class Rank {
         return supervise({.program = std::move(program),
                           .log = log,
                           .rank = identity_.rank,
-                          .host = hostname(),
+                          .host = host_name(),
                           .cpus = mask_.to_string(),
                           .show_on_console = identity_.rank == 0,
                           .under_launcher = under_launcher_,
@@ -126,7 +116,7 @@ class Rank {
     void name_hosts_by_pbs() {
         const auto path = inherited_.get("PBS_NODEFILE");
         const auto nodes = path ? read_file(*path) : std::nullopt;
-        if (nodes) identity_ = cluster::with_hosts(identity_, cluster::parse_hostfile(*nodes), hostname());
+        if (nodes) identity_ = cluster::with_hosts(identity_, cluster::parse_hostfile(*nodes), host_name());
     }
 
     /// mpirun and hydra bind each rank by itself, their daemon not; what it may use is what all ranks have.
@@ -193,7 +183,7 @@ class Rank {
     int give_up(const std::string& text, Event::Kind kind) const {
         const Event event{.kind = kind,
                           .rank = identity_.rank,
-                          .host = hostname(),
+                          .host = host_name(),
                           .code = status_usage,
                           .time_us = cluster::now_us(),
                           .text = text};

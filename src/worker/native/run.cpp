@@ -22,6 +22,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/host.hpp"
 #include "base/run_main.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/launch_check.hpp"
@@ -67,12 +68,6 @@ bool mpi_has_ended() {
     int ended = 0;
     MPI_Finalized(&ended);
     return ended != 0;
-}
-
-std::string host_name() {
-    char name[256] = {};
-    ::gethostname(name, sizeof name - 1);
-    return name;
 }
 
 /// What `prepare` returns; when it throws a UsageError on any rank, all ranks throw the lowest one's.
