@@ -7,3 +7,5 @@ __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier): LeakSan
 extern "C" const char* __lsan_default_suppressions() {
     return "leak:libhdf5\n";
 }  // NOLINT
+extern "C" const char* __lsan_default_options();  // NOLINT
+extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }  // NOLINT
