@@ -213,9 +213,13 @@ class Watch {
         go_on(Step::stopping, options_.grace + answer_margin);
     }
 
+    /// A rank that failed by itself counts as ended while its guard still ends what the program left behind: the
+    /// time the programs were given holds on.
     void let_leave() {
+        const auto promised = *deadline_;
         mpirun_.send(SIGALRM);
         go_on(Step::leaving, answer_margin);
+        deadline_ = std::max(*deadline_, promised);
     }
 
     void go_on(Step step, milliseconds limit) {
@@ -225,10 +229,11 @@ class Watch {
 
     bool late() const { return deadline_ && Clock::now() >= *deadline_; }
 
-    /// Ranks that never told their end may have left processes; the guards of killed workers are still giving
-    /// them their grace.
+    /// Ranks that never told their end, or were not waited for, may have left processes; the guards of killed
+    /// workers are still giving them their grace.
     void end_what_escaped() const {
-        if (result_.job.all_ended()) return;
+        const bool left_in_peace = step_ != Step::killing && !kill_now_;
+        if (left_in_peace && result_.job.all_ended()) return;
         const auto kill_at =
             Clock::now() + (kill_now_ ? milliseconds{0} : options_.grace + milliseconds{500});
         const auto give_up_at = kill_at + answer_margin;

@@ -274,6 +274,23 @@ def test_what_a_finished_program_left_running_is_ended(job):
     assert job.left_behind() == []
 
 
+def test_the_launcher_leaves_after_the_last_process(job):
+    """A failed program left a process that ignores SIGTERM, and --grace is longer than any margin of the launcher."""
+    job.script("stubborn.py", "import os, signal, time\n"
+                              "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                              "open('child.up', 'w').close()\n"
+                              "time.sleep(1000)")
+    job.script("a.py", "import os, subprocess, sys, time\n"
+                       "if os.environ['RANK'] == '1': time.sleep(1000)\n"
+                       f"subprocess.Popen([{PYTHON!r}, 'stubborn.py'], start_new_session=True)\n"
+                       "while not os.path.exists('child.up'): time.sleep(.02)\n"
+                       "sys.exit(7)")
+    done = job.launch("--nproc_per_node", 2, "--grace", 9, "a.py")
+    assert job.left_behind(patience=0) == []
+    assert done.returncode == 7
+    assert "then stopped by dtrain-launch: rank [1]" in done.stderr
+
+
 # --- bad input: one clear line, status 2, nothing started --------------------------------------------------------
 
 @pytest.mark.parametrize("arguments, env, words", [
