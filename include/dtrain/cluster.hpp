@@ -101,26 +101,75 @@ struct Endpoints {
 Endpoints consecutive_endpoints(const std::vector<std::string>& hosts, const std::vector<int>& ranks_of_node,
                                 int first_port);
 
+/// The part that a rank plays in its job.
+enum class Role {
+    trainer,       ///< of a collective job
+    server,        ///< holds the parameters of a parameter-server job
+    worker,        ///< trains in a parameter-server job
+    heter_worker,  ///< a later stage of training, on another device
+};
+
+/// "heter_worker".
+std::string to_string(Role role);
+
+/// The log of a rank by its number in its role: "workerlog.3", "serverlog.0", "heterlog.1".
+std::string log_name(Role role, int index);
+
+/// A stage of heterogeneous workers; the workers themselves are stage 1.
+struct HeterStage {
+    std::string device = "gpu";
+    std::vector<std::string> endpoints;  ///< "host:port"
+    friend bool operator==(const HeterStage&, const HeterStage&) = default;
+};
+
+/// The addresses of a parameter-server job, each list in the order of the ranks in that role. Ranks of MPI
+/// are numbered servers first, then workers, then stage by stage.
+struct ServerJob {
+    std::vector<std::string> servers;  ///< "host:port"
+    std::vector<std::string> workers;
+    std::vector<HeterStage> stages;
+    std::string gloo_endpoint;  ///< where Gloo's ranks meet, on the first server's host
+    friend bool operator==(const ServerJob&, const ServerJob&) = default;
+};
+
+/// What a rank of a parameter-server job is.
+struct Member {
+    Role role = Role::trainer;
+    int index = 0;  ///< within its role; heterogeneous workers are counted through all stages
+    int stage = 0;  ///< 1 for workers, 2 and more for heterogeneous workers, 0 for servers
+    std::string endpoint;
+    friend bool operator==(const Member&, const Member&) = default;
+};
+
+/// The member that MPI's `rank` is.
+/// @throws UsageError when the job has fewer ranks.
+Member member_of(const ServerJob& job, int rank);
+
 /// What a rank's program is told besides its identity.
 struct ProgramContext {
     Identity identity;
     Endpoints endpoints;
+    std::optional<ServerJob> servers;  ///< of a parameter-server job
+    bool rpc = false;                  ///< --run_mode rpc: paddle.distributed.rpc's variables besides
+    std::string backend;               ///< PADDLE_DISTRI_BACKEND; "": nccl with devices, else gloo
     /// Per rank of the whole job where known, else of this node: the devices as positions in the visible
     /// list; empty lists on CPU.
     std::vector<std::vector<int>> devices_of_rank;
     std::vector<int> selected_devices;  ///< this rank's positions in the visible list
-    std::string cuda_visible_devices;   ///< what the program shall see; used only when there are devices
-    int threads = 1;                    ///< OMP_NUM_THREADS when the user set none
-    std::string log_dir;                ///< absolute
-    std::string gloo_fs_path;           ///< a folder of this job's own for PADDLE_GLOO_FS_PATH
-    std::string backup_env_path;        ///< PADDLE_BACKUP_ENV_PATH when such a file was written, else empty
-    std::string pod_name;               ///< six letters, one per node
+    /// What a program with devices shall see; "": CUDA_VISIBLE_DEVICES stays as it is.
+    std::string cuda_visible_devices;
+    int threads = 1;              ///< OMP_NUM_THREADS when the user set none
+    std::string log_dir;          ///< absolute
+    std::string gloo_fs_path;     ///< a folder of this job's own for PADDLE_GLOO_FS_PATH
+    std::string backup_env_path;  ///< PADDLE_BACKUP_ENV_PATH when such a file was written, else empty
+    std::string pod_name;         ///< six letters, one per node
 };
 
-/// The whole environment of a rank's program: `inherited` with the Paddle variables of the collective mode
-/// (both the 2.0-2.3 and the 2.4-3.x names), torch's, OMP_NUM_THREADS and, with devices, CUDA_DEVICE_ORDER
-/// and CUDA_VISIBLE_DEVICES set; proxies and dtrain's internal variables removed, except the job token. Lists
-/// that no exec could pass (over 120 KiB) are left out. What the MPI launcher and the scheduler set stays.
+/// The whole environment of a rank's program: `inherited` with Paddle's variables of the rank's mode (both
+/// the 2.0-2.3 and the 2.4-3.x names), torch's, OMP_NUM_THREADS and, with devices, CUDA_DEVICE_ORDER and
+/// CUDA_VISIBLE_DEVICES set; servers and CPU workers beside GPUs see none; proxies and dtrain's internal
+/// variables removed, except the job token. Lists that no exec could pass (over 120 KiB) are left out. What
+/// the MPI launcher and the scheduler set stays.
 Environment program_environment(const Environment& inherited, const ProgramContext& context);
 
 /// What a PaddleCloud (Kubernetes) platform tells the launcher on each node.

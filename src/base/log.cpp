@@ -35,4 +35,12 @@ void set_up_log(const std::string& program) {
     spdlog::set_default_logger(std::move(logger));
 }
 
+void set_log_level(const std::string& level) {
+    spdlog::set_level(level == "DEBUG"      ? spdlog::level::debug
+                      : level == "WARNING"  ? spdlog::level::warn
+                      : level == "ERROR"    ? spdlog::level::err
+                      : level == "CRITICAL" ? spdlog::level::critical
+                                            : spdlog::level::info);
+}
+
 }  // namespace dtrain

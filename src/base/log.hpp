@@ -10,4 +10,7 @@ namespace dtrain {
 /// launcher uses. Call once, first thing in main().
 void set_up_log(const std::string& program);
 
+/// Messages below DEBUG, INFO, WARNING, ERROR or CRITICAL are not shown any more.
+void set_log_level(const std::string& level);
+
 }  // namespace dtrain

@@ -7,6 +7,8 @@
 #include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
 
+#include "cluster/address.hpp"
+
 namespace dtrain::cluster {
 namespace {
 
@@ -22,14 +24,6 @@ std::uint64_t fnv1a(std::string_view text) {
         hash *= 0x100000001b3;
     }
     return hash;
-}
-
-std::string endpoint(const std::string& host, int port) {
-    if (port < 1 || port > 65535)
-        throw UsageError(
-            fmt::format("port {} on {} is not in 1..65535; choose a lower first port", port, host));
-    const bool bare_ipv6 = host.find(':') != std::string::npos && host.front() != '[';
-    return bare_ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
 }  // namespace
@@ -52,13 +46,13 @@ Endpoints consecutive_endpoints(const std::vector<std::string>& hosts, const std
     Endpoints out;
     for (std::size_t node = 0; node < hosts.size(); ++node)
         for (int local = 0; local < ranks_of_node[node]; ++local)
-            out.trainers.push_back(endpoint(hosts[node], first_port + local));
+            out.trainers.push_back(format_address(hosts[node], first_port + local));
     const int after_ranks = first_port + ranks_of_node.front();
-    out.paddle_master = endpoint(hosts.front(), after_ranks);
+    out.paddle_master = format_address(hosts.front(), after_ranks);
     out.master_addr = hosts.front();
     out.master_port = after_ranks + 1;
     // Checks the port; torch takes address and port apart.
-    endpoint(out.master_addr, out.master_port);
+    format_address(out.master_addr, out.master_port);
     return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/env_table.hpp"
 #include "base/text.hpp"
+#include "cluster/server_environment.hpp"
 
 namespace dtrain::cluster {
 namespace {
@@ -80,7 +81,12 @@ void set_paddle_legacy(Environment& out, const ProgramContext& context) {
     else
         set_list(out, "PADDLE_WORLD_DEVICE_IDS", world);
 
-    out.set("PADDLE_DISTRI_BACKEND", has_devices ? "nccl" : "gloo");
+    out.set("PADDLE_DISTRI_BACKEND", !context.backend.empty() ? context.backend
+                                     : has_devices            ? "nccl"
+                                                              : "gloo");
+}
+
+void set_gloo(Environment& out, const ProgramContext& context) {
     if (!out.has("PADDLE_WITH_GLOO")) out.set("PADDLE_WITH_GLOO", "0");
     out.set("PADDLE_GLOO_RENDEZVOUS", "3");
     set_or_unset(out, "PADDLE_GLOO_FS_PATH", context.gloo_fs_path);
@@ -101,6 +107,12 @@ void set_paddle_current(Environment& out, const ProgramContext& context) {
     set_or_unset(out, "PADDLE_BACKUP_ENV_PATH", context.backup_env_path);
 }
 
+/// paddle.distributed.rpc.
+void set_paddle_rpc(Environment& out, const ProgramContext& context) {
+    out.set("PADDLE_MASTER_ENDPOINT", context.endpoints.paddle_master);
+    out.set("PADDLE_WORKER_ENDPOINT", out.get_or("PADDLE_CURRENT_ENDPOINT", ""));
+}
+
 /// https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
 void set_torch(Environment& out, const ProgramContext& context) {
     const auto& id = context.identity;
@@ -119,7 +131,7 @@ void set_compute_resources(Environment& out, const ProgramContext& context) {
         out.set("OMP_NUM_THREADS", std::to_string(context.threads));
     if (context.selected_devices.empty()) return;
     out.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-    out.set("CUDA_VISIBLE_DEVICES", context.cuda_visible_devices);
+    if (!context.cuda_visible_devices.empty()) out.set("CUDA_VISIBLE_DEVICES", context.cuda_visible_devices);
 }
 
 }  // namespace
@@ -127,8 +139,14 @@ void set_compute_resources(Environment& out, const ProgramContext& context) {
 Environment program_environment(const Environment& inherited, const ProgramContext& context) {
     Environment out = inherited;
     remove_what_stays_with_dtrain(out);
-    set_paddle_legacy(out, context);
-    set_paddle_current(out, context);
+    if (context.servers) {
+        set_server_job(out, context);
+    } else {
+        set_paddle_legacy(out, context);
+        set_paddle_current(out, context);
+        if (context.rpc) set_paddle_rpc(out, context);
+    }
+    set_gloo(out, context);
     set_torch(out, context);
     set_compute_resources(out, context);
     return out;

@@ -2,12 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/banner.hpp"
 
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "cluster/address.hpp"
+#include "launch/option_table.hpp"
 
 namespace dtrain::launch {
 namespace {
+
+using namespace std::string_view_literals;
 
 constexpr std::size_t name_width = 40;
 constexpr std::size_t value_width = 45;
@@ -21,18 +30,52 @@ std::string python_list(const std::vector<std::string>& words) {
     return "[" + join(quoted, ", ") + "]";
 }
 
+std::vector<TableRow> rows_of_trainer(const Plan& plan) {
+    const auto& first = plan.nodes[static_cast<std::size_t>(plan.own_node.value_or(0))].ranks.front();
+    std::vector<TableRow> rows{{"PADDLE_CURRENT_ENDPOINT", first.endpoint},
+                               {"PADDLE_TRAINERS_NUM", std::to_string(plan.size())}};
+    if (!first.assignment.devices.empty())
+        rows.push_back({"FLAGS_selected_gpus", fmt::format("{}", fmt::join(first.assignment.devices, ","))});
+    rows.push_back({"PADDLE_TRAINER_ENDPOINTS", join(plan.endpoints.trainers, ",")});
+    rows.push_back({"PADDLE_TRAINER_ID", std::to_string(first.rank)});
+    return rows;
+}
+
+std::vector<TableRow> rows_of_member(const cluster::ServerJob& job, const RankPlan& first) {
+    const bool server = first.role == cluster::Role::server;
+    const auto address = cluster::parse_address(first.endpoint);
+    std::vector<TableRow> rows{{"PADDLE_PSERVERS_IP_PORT_LIST", join(job.servers, ",")},
+                               {"PADDLE_TRAINER_ENDPOINTS", join(job.workers, ",")},
+                               {"PADDLE_PORT", std::to_string(address.port.value_or(0))},
+                               {"TRAINING_ROLE", server                                      ? "PSERVER"
+                                                 : first.role == cluster::Role::heter_worker ? "HETER_TRAINER"
+                                                                                             : "TRAINER"},
+                               {"PADDLE_TRAINERS_NUM", std::to_string(job.workers.size())},
+                               {"POD_IP", address.host}};
+    if (first.role == cluster::Role::worker) rows.push_back({"PADDLE_TRAINER_ID", "0"});
+    if (!first.gpus.empty()) rows.push_back({"CUDA_VISIBLE_DEVICES", join(first.gpus, ",")});
+    rows.push_back({"PADDLE_GLOO_HTTP_ENDPOINT", job.gloo_endpoint});
+    return rows;
+}
+
 }  // namespace
 
-std::string configuration_banner(const Options& options) {
+std::string configuration_banner(const Options& options, const std::string& gpus) {
+    // Those that the documents show are always there, others when they were given.
+    constexpr std::array always{"gpus"sv,    "ips"sv,        "log_dir"sv, "server_num"sv,
+                                "servers"sv, "worker_num"sv, "workers"sv};
+    const Options defaults;
+    std::map<std::string, std::string> lines{{"training_script", options.script},
+                                             {"training_script_args", python_list(options.script_arguments)}};
+    for (const auto& row : option_table()) {
+        const auto value = value_text(options, row);
+        const bool shown = std::find(always.begin(), always.end(), row.name) != always.end();
+        if (shown || value != value_text(defaults, row)) lines[std::string(row.name)] = value;
+    }
+    lines["gpus"] = gpus.empty() ? "None" : gpus;
     std::string out = "-----------  Configuration Arguments -----------\n";
-    out += "gpus: " + options.gpus.value_or("None") + "\n";
-    out += "job_id: " + options.job_id + "\n";
-    out += "log_dir: " + options.log_dir + "\n";
-    out += "nproc_per_node: " + (options.nproc_per_node ? std::to_string(*options.nproc_per_node) : "None") +
-           "\n";
-    out += "run_mode: " + options.run_mode + "\n";
-    out += "training_script: " + options.script + "\n";
-    out += "training_script_args: " + python_list(options.script_arguments) + "\n";
+    for (const auto& [name, value] : lines)
+        out += value.empty() ? fmt::format("{}:\n", name) : fmt::format("{}: {}\n", name, value);
     return out + std::string(48, '-') + "\n";
 }
 
@@ -50,15 +93,36 @@ std::string distributed_envs_table(const std::vector<TableRow>& rows) {
     return out + rule('=');
 }
 
-std::vector<TableRow> first_process_rows(const Plan& plan) {
-    const auto& first = plan.nodes.front().ranks.front();
-    std::vector<TableRow> rows{{"PADDLE_CURRENT_ENDPOINT", plan.endpoints.trainers.front()},
-                               {"PADDLE_TRAINERS_NUM", std::to_string(plan.size())}};
-    if (!first.assignment.devices.empty())
-        rows.push_back({"FLAGS_selected_gpus", fmt::format("{}", fmt::join(first.assignment.devices, ","))});
-    rows.push_back({"PADDLE_TRAINER_ENDPOINTS", join(plan.endpoints.trainers, ",")});
-    rows.push_back({"PADDLE_TRAINER_ID", "0"});
-    return rows;
+std::vector<Greeting> greetings(const Plan& plan) {
+    constexpr std::string_view after =
+        " processes. First process distributed environment info (Only For Debug):";
+    std::vector<Greeting> out;
+    if (!plan.servers) {
+        const auto own = plan.nodes[static_cast<std::size_t>(plan.own_node.value_or(0))].ranks.size();
+        return {{.line = fmt::format("Local start {}{}", own, after), .rows = rows_of_trainer(plan)}};
+    }
+    for (const auto role : {cluster::Role::server, cluster::Role::worker, cluster::Role::heter_worker}) {
+        const auto ranks = plan.ranks();
+        const auto count = std::count_if(ranks.begin(), ranks.end(),
+                                         [role](const RankPlan* rank) { return rank->role == role; });
+        const auto first = std::find_if(ranks.begin(), ranks.end(),
+                                        [role](const RankPlan* rank) { return rank->role == role; });
+        if (count != 0)
+            out.push_back({.line = fmt::format("Local {} start {}{}", cluster::to_string(role), count, after),
+                           .rows = rows_of_member(*plan.servers, **first)});
+    }
+    return out;
+}
+
+std::string where_logs_are(const Plan& plan, const std::string& log_dir) {
+    return plan.servers ? fmt::format(
+                              "Please check servers, workers and heter_worker logs in {0}/workerlog.*, "
+                              "{0}/serverlog.* and {0}/heterlog.*",
+                              log_dir)
+                        : fmt::format(
+                              "details about PADDLE_TRAINER_ENDPOINTS can be found in {0}/endpoints.log, and "
+                              "detail running logs in {0}/workerlog.0",
+                              log_dir);
 }
 
 std::string endpoints_log(const Plan& plan) {

@@ -15,8 +15,10 @@
 /// documents.
 namespace dtrain::launch {
 
-/// "-----------  Configuration Arguments -----------" and the options, in alphabetical order.
-std::string configuration_banner(const Options& options);
+/// "-----------  Configuration Arguments -----------" and the options, in alphabetical order: those that the
+/// documents show, and all that are no defaults.
+/// @param gpus the GPUs that were chosen, "" for none
+std::string configuration_banner(const Options& options, const std::string& gpus);
 
 /// A row of the Distributed Envs table.
 struct TableRow {
@@ -27,8 +29,17 @@ struct TableRow {
 /// The table; a value of 45 letters or more becomes "... " and its last 41.
 std::string distributed_envs_table(const std::vector<TableRow>& rows);
 
-/// The rows that Paddle shows of the first process.
-std::vector<TableRow> first_process_rows(const Plan& plan);
+/// What the launcher says of the processes of one role.
+struct Greeting {
+    std::string line;  ///< "Local start 4 processes. First process distributed environment info ..."
+    std::vector<TableRow> rows;
+};
+
+/// One greeting of a collective job; one for servers, workers and heterogeneous workers each.
+std::vector<Greeting> greetings(const Plan& plan);
+
+/// Where to look for more: the last line before the job's own output.
+std::string where_logs_are(const Plan& plan, const std::string& log_dir);
 
 /// Content of endpoints.log.
 std::string endpoints_log(const Plan& plan);

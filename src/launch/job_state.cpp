@@ -20,8 +20,20 @@ void JobState::take(const Event& event) {
 }
 
 bool JobState::all_done() const {
-    return std::all_of(ranks_.begin(), ranks_.end(),
-                       [](const Rank& rank) { return rank.ended && rank.ended->kind == Event::Kind::done; });
+    for (int rank = 0; rank < size(); ++rank) {
+        const auto& state = ranks_[static_cast<std::size_t>(rank)];
+        const bool done = state.ended && state.ended->kind == Event::Kind::done;
+        if (!done && !(companions_.contains(rank) && state.stopped_by_us)) return false;
+    }
+    return true;
+}
+
+bool JobState::work_done() const {
+    for (int rank = 0; rank < size(); ++rank) {
+        const auto& ended = ranks_[static_cast<std::size_t>(rank)].ended;
+        if (!companions_.contains(rank) && !(ended && ended->kind == Event::Kind::done)) return false;
+    }
+    return true;
 }
 
 bool JobState::all_ended() const {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "cluster/event.hpp"
@@ -12,7 +14,9 @@ namespace dtrain::launch {
 /// What is known of a job from its workers' events. Pure: no clock, no processes.
 class JobState {
   public:
-    explicit JobState(int size) : ranks_(static_cast<std::size_t>(size)) {}
+    /// @param companions ranks without work of their own: the job is done when all others are (servers)
+    explicit JobState(int size, std::set<int> companions = {})
+        : ranks_(static_cast<std::size_t>(size)), companions_(std::move(companions)) {}
 
     /// Takes an event in; repeated and late ones change nothing.
     void take(const cluster::Event& event);
@@ -21,7 +25,10 @@ class JobState {
     void stop_asked() { stop_asked_ = true; }
 
     int size() const { return static_cast<int>(ranks_.size()); }
+    /// Every rank ended with success; companions may also have been stopped by us.
     bool all_done() const;
+    /// Every rank but the companions ended with success.
+    bool work_done() const;
     /// Every rank has reported how it ended.
     bool all_ended() const;
     bool any_failed() const { return !failures().empty(); }
@@ -43,6 +50,7 @@ class JobState {
         bool stopped_by_us = false;
     };
     std::vector<Rank> ranks_;
+    std::set<int> companions_;
     bool stop_asked_ = false;
 };
 

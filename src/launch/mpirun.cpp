@@ -5,8 +5,31 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "cluster/server_environment.hpp"
 
 namespace dtrain::launch {
+namespace {
+
+/// The ranks of one role, which follow each other: a part of an MPMD command line.
+struct Part {
+    cluster::Role role;
+    int ranks;
+};
+
+std::vector<Part> parts_of(const Plan& plan) {
+    std::vector<Part> parts;
+    for (const auto* rank : plan.ranks()) {
+        if (parts.empty() || parts.back().role != rank->role) parts.push_back({rank->role, 0});
+        ++parts.back().ranks;
+    }
+    return parts;
+}
+
+std::string seconds(std::chrono::milliseconds time) {
+    return fmt::format("{}", static_cast<double>(time.count()) / 1000);
+}
+
+}  // namespace
 
 std::optional<MpirunVersion> parse_mpirun_version(std::string_view output) {
     // "mpirun (Open MPI) 4.1.4"
@@ -29,34 +52,46 @@ std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan) {
     return hosts;
 }
 
-std::vector<std::string> mpirun_command(const Plan& plan, MpirunVersion version, const std::string& hostfile,
+std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hostfile,
                                         const std::string& worker, const Options& options) {
-    std::vector<std::string> argv{"mpirun",     "-np",      std::to_string(plan.size()),
-                                  "--hostfile", hostfile,   "--bind-to",
-                                  "none",       "--map-by", "slot:OVERSUBSCRIBE"};
-    // 4.1 names every key of its own runtime --mca; 5.0 splits them, and needs none here.
-    if (version.major < 5) argv.insert(argv.end(), {"--mca", "orte_base_help_aggregate", "1"});
-    argv.insert(argv.end(), {worker, "--log_dir", plan.log_dir, "--grace",
-                             fmt::format("{}", static_cast<double>(options.grace.count()) / 1000), "--"});
-    argv.insert(argv.end(), plan.program.begin(), plan.program.end());
+    std::vector<std::string> argv{"mpirun",   "--hostfile",        hostfile, "--bind-to", "none",
+                                  "--map-by", "slot:OVERSUBSCRIBE"};
+    std::string separator;
+    for (const auto& part : parts_of(plan)) {
+        if (!separator.empty()) argv.push_back(separator);
+        separator = ":";
+        argv.insert(argv.end(), {"-np", std::to_string(part.ranks), worker, "--log_dir", plan.log_dir,
+                                 "--grace", seconds(options.grace)});
+        if (plan.servers) argv.insert(argv.end(), {"--role", cluster::to_string(part.role)});
+        argv.emplace_back("--");
+        argv.insert(argv.end(), plan.program.begin(), plan.program.end());
+    }
     return argv;
 }
 
-Environment worker_environment(const Plan& plan, const std::string& token, bool as_root) {
+Environment worker_environment(const Plan& plan, const Options& options, const std::string& token,
+                               bool as_root) {
     Environment out;
     const auto& node = plan.nodes.front();
     out.set("DTRAIN_EVENTS", "1");
     out.set("DTRAIN_JOB_ID", plan.job_id + "." + token.substr(0, 8));
     out.set("DTRAIN_JOB_TOKEN", token);
     out.set("DTRAIN_BIND", plan.bind ? "apply" : "none");
-    out.set("DTRAIN_ENDPOINTS", join(plan.endpoints.trainers, ","));
+    out.set("DTRAIN_RUN_MODE", to_string(plan.mode));
+    if (plan.servers)
+        cluster::write_server_job(out, *plan.servers);
+    else
+        out.set("DTRAIN_ENDPOINTS", join(plan.endpoints.trainers, ","));
+    if (options.backend != "auto") out.set("DTRAIN_BACKEND", options.backend);
+    if (options.with_gloo) out.set("PADDLE_WITH_GLOO", std::to_string(*options.with_gloo));
     out.set("DTRAIN_MASTER", plan.endpoints.paddle_master);
     out.set("DTRAIN_TORCH_MASTER",
             fmt::format("{}:{}", plan.endpoints.master_addr, plan.endpoints.master_port));
     std::vector<std::string> hosts;
     for (const auto& each : plan.nodes) hosts.push_back(each.host);
     out.set("DTRAIN_HOSTS", join(hosts, ","));
-    if (!node.cuda_visible_devices.empty()) out.set("DTRAIN_VISIBLE", node.cuda_visible_devices);
+    if (plan.narrow && !node.cuda_visible_devices.empty())
+        out.set("DTRAIN_VISIBLE", node.cuda_visible_devices);
     std::vector<cluster::RankAssignment> assignments;
     for (const auto& rank : node.ranks) assignments.push_back(rank.assignment);
     cluster::write_assignments(out, assignments);

@@ -21,9 +21,9 @@ struct MpirunVersion {
 /// Reads what `mpirun --version` printed; nothing when that is no Open MPI.
 std::optional<MpirunVersion> parse_mpirun_version(std::string_view output);
 
-/// argv of the mpirun that runs `worker -- program` on every rank of the plan.
+/// argv of the mpirun that runs `worker -- program` on every rank of the plan; one part for each role (MPMD).
 /// @param hostfile path of the written hostfile
-std::vector<std::string> mpirun_command(const Plan& plan, MpirunVersion version, const std::string& hostfile,
+std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hostfile,
                                         const std::string& worker, const Options& options);
 
 /// The lines of that hostfile.
@@ -31,6 +31,7 @@ std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan);
 
 /// What the launcher adds to the environment that mpirun and the workers get.
 /// @param token a secret of this job that finds its processes again
-Environment worker_environment(const Plan& plan, const std::string& token, bool as_root);
+Environment worker_environment(const Plan& plan, const Options& options, const std::string& token,
+                               bool as_root);
 
 }  // namespace dtrain::launch

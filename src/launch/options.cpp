@@ -12,6 +12,7 @@
 
 #include "base/command_line.hpp"
 #include "base/text.hpp"
+#include "launch/option_table.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -22,87 +23,236 @@ constexpr const char* footer =
 Examples:
   dtrain-launch --gpus 0,1 train.py --batch_size=64   one process for each of GPU 0 and 1
   dtrain-launch --nproc_per_node 2 train.py           two processes; on a machine without GPUs two CPU processes
+  dtrain-launch --server_num 1 --worker_num 4 train.py  a parameter-server job on this machine
   dtrain-launch --nproc_per_node 2 job.toml           train a job file without any code
   dtrain-launch --dry-run --nproc_per_node 2 train.py show the plan and the command, start nothing)";
 
-std::vector<std::string> known_names(const CLI::App& app) {
-    std::vector<std::string> names;
-    for (const auto* option : app.get_options())
-        for (const auto& name : option->get_lnames()) names.push_back("--" + name);
-    return names;
+std::string typed(const OptionRow& row) {
+    return "--" + std::string(row.name);
 }
 
-[[noreturn]] void refuse_unknown(const CLI::App& app, const std::string& word) {
+bool is_switch(const OptionRow& row) {
+    return row.value.empty();
+}
+
+bool stands_alone(const OptionRow& row) {
+    return is_switch(row) || !row.alone.empty();
+}
+
+bool is_bool_word(std::string word) {
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    return word == "true" || word == "false" || word == "0" || word == "1";
+}
+
+/// The words with every option under its own name, and a switch and its value ("--log_overwrite True", as
+/// Paddle wants it) in one word. Words from the script on stay as they are.
+std::vector<std::string> with_own_names(const std::vector<std::string>& words) {
+    std::vector<std::string> out;
+    auto word = words.begin();
+    for (; word != words.end() && word->starts_with("--") && *word != "--"; ++word) {
+        const auto equals = word->find('=');
+        const auto* row = find_option(
+            std::string_view(*word).substr(2, equals == std::string::npos ? std::string::npos : equals - 2));
+        if (row == nullptr) {
+            if (*word == "--help" || *word == "--version") {
+                out.push_back(*word);
+                continue;
+            }
+            break;
+        }
+        const auto next = std::next(word);
+        if (equals != std::string::npos) {
+            out.push_back(typed(*row) + word->substr(equals));
+        } else if (is_switch(*row) && next != words.end() && is_bool_word(*next)) {
+            out.push_back(typed(*row) + "=" + *next);
+            ++word;
+        } else {
+            out.push_back(typed(*row));
+            if (stands_alone(*row) || next == words.end()) continue;
+            out.push_back(*next);
+            ++word;
+        }
+    }
+    out.insert(out.end(), word, words.end());
+    return out;
+}
+
+[[noreturn]] void refuse_unknown(const std::string& word) {
     const auto name = word.substr(0, word.find('='));
-    const auto near = nearest(name, known_names(app));
+    std::vector<std::string> known{"--help", "--version"};
+    for (const auto& row : option_table()) {
+        known.push_back(typed(row));
+        for (const auto& alias : row.aliases) known.push_back("--" + std::string(alias));
+    }
+    const auto near = nearest(name, known);
     throw UsageError(
         fmt::format("unknown option \"{}\"{}; options of the script go behind it; see dtrain-launch --help",
                     name, near ? fmt::format(" (did you mean {}?)", *near) : ""));
 }
 
-}  // namespace
+void refuse_unanswered(const OptionRow& row) {
+    if (row.answer == Answer::later || row.answer == Answer::refused)
+        throw UsageError(fmt::format(
+            "{} is {}: {}", typed(row),
+            row.answer == Answer::later ? "not there yet" : "no option of dtrain-launch", row.note));
+}
 
-ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment) {
-    ParsedOptions parsed;
-    auto& options = parsed.options;
-    double grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_seconds);
-    std::string bind = "auto", dry_run;
+std::string help_text(const OptionRow& row) {
+    std::string text(row.help);
+    if (!row.aliases.empty()) text += fmt::format(" (also --{})", fmt::join(row.aliases, ", --"));
+    const auto otherwise = value_text(Options{}, row);
+    if (!is_switch(row) && !otherwise.empty() && otherwise != "None") text += fmt::format(" [{}]", otherwise);
+    return text;
+}
 
-    CLI::App app(
+/// What stood on the command line, by row.
+class Typed {
+  public:
+    explicit Typed(const std::vector<std::string>& arguments) {
+        const std::string base(to_string(OptionGroup::base));
+        app_.footer(footer);
+        app_.get_formatter()->column_width(32);
+        app_.set_version_flag("--version", std::string("dtrain ") + version)->group(base);
+        app_.set_help_flag("-h,--help", "Print this and exit")->group(base);
+        values_.resize(option_table().size());
+        for (std::size_t index = 0; index < values_.size(); ++index)
+            add(option_table()[index], values_[index]);
+        text_ = parse_leading_options(app_, with_own_names(arguments));
+    }
+
+    const std::optional<std::string>& text() const { return text_; }
+    bool has(const OptionRow& row) const { return app_.get_option(typed(row))->count() > 0; }
+    const std::string& value(const OptionRow& row) const {
+        return values_[static_cast<std::size_t>(&row - option_table().data())];
+    }
+
+    std::vector<std::string> script_and_arguments() const {
+        auto rest = app_.remaining();
+        if (!rest.empty() && rest.front() == "--")
+            rest.erase(rest.begin());
+        else if (!rest.empty() && rest.front().starts_with("-"))
+            refuse_unknown(rest.front());
+        if (rest.empty())
+            throw UsageError("no training script; write dtrain-launch [options] script.py [script options]");
+        return rest;
+    }
+
+  private:
+    void add(const OptionRow& row, std::string& value) {
+        const auto alone = is_switch(row) ? std::string() : fmt::format("{{{}}}", row.alone);
+        auto* option =
+            stands_alone(row)
+                ? app_.add_flag(typed(row) + alone, value, help_text(row))
+                : app_.add_option(typed(row), value, help_text(row))->type_name(std::string(row.value));
+        const bool usable = row.answer == Answer::done;
+        option->take_last()->group(usable ? std::string(to_string(row.group)) : std::string());
+    }
+
+    CLI::App app_{
         "Starts a distributed training job: plans ranks, GPUs, cores and ports, starts them through mpirun, "
         "watches, and reports.",
-        "dtrain-launch");
-    app.footer(footer);
-    app.get_formatter()->column_width(44);
-    app.set_version_flag("--version", std::string("dtrain ") + version)->group("Base Parameters");
-    app.set_help_flag("-h,--help", "Print this and exit")->group("Base Parameters");
-    app.add_option("--log_dir,--log-dir", options.log_dir, "Folder of workerlog.<rank> and endpoints.log")
-        ->capture_default_str()
-        ->group("Base Parameters");
-    app.add_option("--run_mode,--run-mode", options.run_mode, "collective")
-        ->capture_default_str()
-        ->group("Base Parameters");
-    app.add_option("--job_id,--job-id", options.job_id, "Name of the job")
-        ->capture_default_str()
-        ->group("Base Parameters");
-    app.add_option("--gpus,--selected_gpus,--selected-gpus,--devices", options.gpus,
-                   "GPUs to use, by physical id: 0,1,2,3 (default: all of CUDA_VISIBLE_DEVICES)")
-        ->group("Collective Parameters");
-    app.add_option("--nproc_per_node,--nproc-per-node", options.nproc_per_node,
-                   "Processes on this node; divides the GPUs evenly, or counts CPU processes")
-        ->group("Collective Parameters");
-    app.add_option("--start_port,--start-port", options.start_port,
-                   "First of consecutive ports (default: free ones)")
-        ->check(CLI::Range(1, 65000))
-        ->group("Collective Parameters");
-    add_grace_option(app, grace_s, "dtrain");
-    app.add_option("--bind", bind, "auto: cores and memory near the rank's GPU; none: no binding")
-        ->check(CLI::IsMember({"auto", "none"}))
-        ->capture_default_str()
-        ->group("dtrain");
-    app.add_flag("--dry-run{table},--dry_run{table}", dry_run,
-                 "Print the plan (--dry-run=json: for programs), start nothing")
-        ->check(CLI::IsMember({"table", "json"}))
-        ->group("dtrain");
-    parsed.text = parse_leading_options(app, arguments);
-    if (parsed.text) return parsed;
-    options.grace = grace_of(grace_s);
-    options.bind = bind == "auto";
-    if (!dry_run.empty())
-        options.dry_run = dry_run == "json" ? Options::DryRun::json : Options::DryRun::table;
-    if (options.run_mode != "collective")
-        throw UsageError(fmt::format(
-            "--run_mode {} is not there; this version of dtrain runs collective jobs", options.run_mode));
+        "dtrain-launch"};
+    std::vector<std::string> values_;
+    std::optional<std::string> text_;
+};
 
-    auto rest = app.remaining();
-    if (!rest.empty() && rest.front() == "--")
-        rest.erase(rest.begin());
-    else if (!rest.empty() && rest.front().starts_with("-"))
-        refuse_unknown(app, rest.front());
-    if (rest.empty())
-        throw UsageError("no training script; write dtrain-launch [options] script.py [script options]");
-    options.script = rest.front();
-    options.script_arguments.assign(rest.begin() + 1, rest.end());
+/// Puts values from ever stronger sources into the options.
+class Layers {
+  public:
+    Layers(ParsedOptions& out, const Environment& environment) : out_(out), environment_(environment) {}
+
+    void settings(const std::vector<Setting>& settings) {
+        for (const auto& setting : settings) {
+            const auto* row = find_option(setting.name);
+            if (row == nullptr || !row->in_settings) refuse_setting(setting);
+            put(*row, setting.value, fmt::format("{}: {} =", setting.origin, setting.name), setting.origin);
+        }
+    }
+
+    void presets() {
+        for (const auto& row : option_table())
+            if (const auto value = variable(row.preset_by))
+                put(row, *value, std::string(row.preset_by) + "=", std::string(row.preset_by));
+    }
+
+    void command_line(const Typed& typed_options) {
+        for (const auto& row : option_table()) {
+            if (!typed_options.has(row)) continue;
+            refuse_unanswered(row);
+            if (row.answer == Answer::no_effect)
+                out_.notices.push_back(fmt::format("{} has no effect: {}", typed(row), row.note));
+            put(row, typed_options.value(row), typed(row), "command line");
+        }
+    }
+
+    /// Inside a rank of another job these variables describe that job.
+    void overrides() {
+        if (environment_.has("DTRAIN_JOB_TOKEN")) return;
+        for (const auto& row : option_table()) {
+            const auto value = variable(row.overridden_by);
+            if (!value || row.answer != Answer::done) continue;
+            const auto before = out_.options;
+            put(row, *value, std::string(row.overridden_by) + "=", std::string(row.overridden_by));
+            if (!(out_.options == before))
+                out_.notices.push_back(fmt::format("args {} will be overridden by env: {} value: {}",
+                                                   row.name, row.overridden_by, *value));
+        }
+    }
+
+  private:
+    std::optional<std::string> variable(std::string_view name) const {
+        const auto value = name.empty() ? std::nullopt : environment_.get(name);
+        return value && !value->empty() ? value : std::nullopt;
+    }
+
+    void put(const OptionRow& row, const std::string& value, const std::string& source,
+             const std::string& origin) {
+        assign(out_.options, row, value, source);
+        out_.origins[std::string(row.name)] = origin;
+    }
+
+    [[noreturn]] static void refuse_setting(const Setting& setting) {
+        std::vector<std::string> known;
+        for (const auto& row : option_table())
+            if (row.in_settings) known.emplace_back(row.name);
+        const auto near = nearest(setting.name, known);
+        throw UsageError(fmt::format("{}: unknown setting \"{}\"{}; known are {}", setting.origin,
+                                     setting.name, near ? fmt::format(" (did you mean {}?)", *near) : "",
+                                     join(known, ", ")));
+    }
+
+    ParsedOptions& out_;
+    const Environment& environment_;
+};
+
+/// The handbook's first spelling (Paddle 1.x): with PADDLE_NUM_TRAINERS set, logs go to ./mylog.
+void apply_handbook_spelling(ParsedOptions& parsed, const Environment& environment) {
+    if (environment.has("PADDLE_NUM_TRAINERS") && !parsed.origins.contains("log_dir")) {
+        parsed.options.log_dir = "mylog";
+        parsed.origins["log_dir"] = "PADDLE_NUM_TRAINERS";
+    }
+}
+
+}  // namespace
+
+ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment,
+                            const std::vector<Setting>& settings) {
+    ParsedOptions parsed;
+    const Typed typed_options(arguments);
+    parsed.text = typed_options.text();
+    if (parsed.text) return parsed;
+
+    Layers layers(parsed, environment);
+    layers.settings(settings);
+    layers.presets();
+    layers.command_line(typed_options);
+    layers.overrides();
+    apply_handbook_spelling(parsed, environment);
+
+    const auto words = typed_options.script_and_arguments();
+    parsed.options.script = words.front();
+    parsed.options.script_arguments.assign(words.begin() + 1, words.end());
     return parsed;
 }
 

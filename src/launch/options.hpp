@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,29 +13,77 @@
 
 namespace dtrain::launch {
 
-/// A dtrain-launch command line as typed.
+/// A dtrain-launch command line, completed from settings files and variables. What each field means stands in
+/// the table of options (option_table.cpp).
 struct Options {
+    std::string log_dir = "log";
+    std::string run_mode;  ///< "" when not given: the other options tell
+    std::string job_id = "default";
+    std::string log_level = "INFO";
+    bool log_overwrite = false;
+    std::string backend = "auto";
     std::optional<std::string> gpus;
     std::optional<int> nproc_per_node;
-    std::string log_dir = "log";
-    std::string run_mode = "collective";
-    std::string job_id = "default";
+
+    std::string ips = "127.0.0.1";
+    std::optional<std::string> hostfile;
+    std::optional<std::string> host;
+    std::optional<std::string> master;
+    std::string nnodes = "1";
+    std::optional<int> rank;  ///< of the node
+    bool sort_ip = false;
     std::optional<int> start_port;
-    std::chrono::milliseconds grace{0};
-    bool bind = true;
-    enum class DryRun { off, table, json };
-    DryRun dry_run = DryRun::off;
+
+    std::optional<int> server_num;
+    std::optional<int> worker_num;
+    std::string heter_worker_num;  ///< one number per stage, "2;1"
+    std::string servers;
+    std::string workers;
+    std::string heter_workers;  ///< stages separated by ';', members by ','
+    std::string heter_devices;  ///< a device type per stage
+    std::optional<int> http_port;
+    std::optional<int> with_gloo;
+
+    int max_restart = 0;
+
+    std::string visible = "narrow";
+    std::string bind = "auto";
+    std::chrono::milliseconds grace{10'000};
+    std::chrono::milliseconds hang_timeout{0};  ///< 0: never
+    std::optional<std::string> tee;
+    bool quiet = false;
+    std::optional<std::string> wrap;
+    std::optional<std::string> wrap_ranks;
+    std::optional<std::uintmax_t> log_max_size;  ///< bytes
+    int log_mode = 0600;
+    std::optional<std::string> report;
+    std::string dry_run;  ///< "", "table" or "json"
+
     std::string script;
     std::vector<std::string> script_arguments;
+
+    friend bool operator==(const Options&, const Options&) = default;
+};
+
+/// A value for an option from outside the command line.
+struct Setting {
+    std::string name;  ///< as typed, without the dashes
+    std::string value;
+    std::string origin;  ///< "/etc/dtrain.toml"
 };
 
 struct ParsedOptions {
     Options options;
-    std::optional<std::string> text;  ///< --help, --version: print this and exit with 0
+    std::optional<std::string> text;             ///< --help and the like: print this and exit with 0
+    std::map<std::string, std::string> origins;  ///< where each value that is no default came from
+    std::vector<std::string> notices;            ///< to be logged as warnings
 };
 
-/// Options end at the first word that is none; everything after it belongs to the script. Pure.
+/// Options end at the first word that is none; everything after it belongs to the script. Later sources win:
+/// defaults, `settings` in their order, DTRAIN_* variables, the command line, and then, as with Paddle, the
+/// variables that override it. Pure.
 /// @throws UsageError with one line; for an unknown option it names the nearest known one.
-ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment);
+ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment,
+                            const std::vector<Setting>& settings = {});
 
 }  // namespace dtrain::launch

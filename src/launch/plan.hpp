@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,13 +13,17 @@
 #include <dtrain/topology.hpp>
 
 #include "cluster/assignment.hpp"
+#include "launch/mode.hpp"
 #include "launch/options.hpp"
 
 namespace dtrain::launch {
 
 struct RankPlan {
-    int rank = 0;
+    int rank = 0;  ///< of the whole job, as MPI numbers it
+    cluster::Role role = cluster::Role::trainer;
+    int index = 0;  ///< within the role: the rank itself in collective jobs
     int local_rank = 0;
+    std::string endpoint;
     std::vector<std::string> gpus;  ///< ids as users know them: "4", "GPU-8932f937"; empty for a CPU rank
     cluster::RankAssignment assignment;
     std::string reason;  ///< why these processors
@@ -25,44 +31,50 @@ struct RankPlan {
 
 struct NodePlan {
     std::string host;
-    std::string cuda_visible_devices;  ///< what the node's programs see; "" without GPUs
+    std::string cuda_visible_devices;  ///< what the node's programs may see; "" without GPUs
     std::vector<RankPlan> ranks;
 };
 
 /// Everything that is decided before anything starts.
 struct Plan {
+    RunMode mode = RunMode::collective;
     std::string job_id;
-    std::vector<NodePlan> nodes;
+    std::vector<NodePlan> nodes;  ///< ranks are numbered node by node in collective jobs
+    std::optional<int> own_node;  ///< which node this machine is
     cluster::Endpoints endpoints;
+    std::optional<cluster::ServerJob> servers;
     std::vector<std::string> program;  ///< argv of each rank
     std::string log_dir;               ///< absolute
     bool bind = true;
+    bool narrow = true;       ///< CUDA_VISIBLE_DEVICES is set to the selected GPUs
+    bool free_ports = false;  ///< found by asking the kernel: when one is taken, others will do
     std::vector<std::string> warnings;
 
     int size() const;
+    /// All ranks in rank order.
+    std::vector<const RankPlan*> ranks() const;
+};
+
+/// The ports of this machine.
+struct PortSource {
+    std::function<std::vector<int>(int count)> any;              ///< so many free ones
+    std::function<void(const std::vector<int>& ports)> exactly;  ///< throws PortTaken
 };
 
 struct PlanInput {
     Options options;
     Environment environment;
-    topology::Machine machine;  ///< limited to the processors this job may use
+    topology::Machine
+        machine;  ///< limited to the processors this job may use; other nodes are taken to be alike
     std::vector<std::string> program;
     std::string log_dir;
-    std::function<std::vector<int>(int count)> ports;  ///< free ports of this node
+    std::vector<cluster::HostSlots> hostfile;  ///< content of --hostfile
+    std::set<std::string> own_addresses;
+    PortSource ports;
 };
 
-/// The devices of each rank of a node: `ids` dealt out one by one, or in contiguous even parts to
-/// `processes`; without devices `processes` CPU ranks (default one). Pure.
-/// @throws UsageError when processes do not divide the devices.
-std::vector<std::vector<topology::VisibleGpu>> deal_devices(const std::vector<topology::VisibleGpu>& devices,
-                                                            std::optional<int> processes);
-
-/// The devices that --gpus selects, physical ids, checked against what CUDA_VISIBLE_DEVICES leaves visible.
-/// @throws UsageError naming the id that is not there and those that are.
-std::vector<topology::VisibleGpu> select_gpus(const std::string& gpus,
-                                              const std::vector<topology::VisibleGpu>& visible);
-
-/// Plans a job on this node. Pure but for the ports it is given.
+/// Plans a job. Pure but for the ports it is given.
+/// @throws UsageError naming the option that cannot be done, and how.
 Plan make_plan(const PlanInput& input);
 
 /// Plan for people: a table of ranks, then the command.

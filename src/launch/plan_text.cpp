@@ -38,16 +38,18 @@ std::string numbers(const std::vector<int>& list) {
 }  // namespace
 
 std::string to_table(const Plan& plan, const std::vector<std::string>& command) {
-    std::vector<std::vector<std::string>> rows{
-        {"rank", "node", "local rank", "GPU", "cores", "memory", "threads", "network", "endpoint", "why"}};
+    std::vector<std::vector<std::string>> rows{{"rank", "role", "node", "local rank", "GPU", "cores",
+                                                "memory", "threads", "network", "endpoint", "why"}};
     for (const auto& node : plan.nodes)
         for (const auto& rank : node.ranks)
-            rows.push_back({std::to_string(rank.rank), node.host, std::to_string(rank.local_rank),
-                            or_dash(join(rank.gpus, ",")),
-                            rank.assignment.cpus.to_string() + (rank.assignment.shared ? " (shared)" : ""),
-                            or_dash(numbers(rank.assignment.numa_nodes)),
-                            std::to_string(rank.assignment.threads), or_dash(rank.assignment.adapter),
-                            plan.endpoints.trainers[static_cast<std::size_t>(rank.rank)], rank.reason});
+            rows.push_back(
+                {std::to_string(rank.rank), fmt::format("{} {}", cluster::to_string(rank.role), rank.index),
+                 node.host, std::to_string(rank.local_rank), or_dash(join(rank.gpus, ",")),
+                 rank.assignment.cpus.to_string() + (rank.assignment.shared ? " (shared)" : ""),
+                 or_dash(numbers(rank.assignment.numa_nodes)), std::to_string(rank.assignment.threads),
+                 or_dash(rank.assignment.adapter), rank.endpoint, rank.reason});
+    if (!plan.servers)
+        for (auto& row : rows) row.erase(row.begin() + 1);  // everybody is a trainer
     std::vector<std::size_t> widths(rows[0].size());
     for (const auto& row : rows)
         for (std::size_t column = 0; column < row.size(); ++column)
@@ -60,8 +62,9 @@ std::string to_table(const Plan& plan, const std::vector<std::string>& command) 
         out += std::string(trimmed(line)) + "\n";
     }
     out += fmt::format(
-        "\nlogs       {}/workerlog.<rank>\nmaster     {} (PADDLE_MASTER), {}:{} (MASTER_ADDR, MASTER_PORT)\n",
-        plan.log_dir, plan.endpoints.paddle_master, plan.endpoints.master_addr, plan.endpoints.master_port);
+        "\nlogs       {}/{}\nmaster     {} (PADDLE_MASTER), {}:{} (MASTER_ADDR, MASTER_PORT)\n", plan.log_dir,
+        plan.servers ? "serverlog.<n>, workerlog.<n>, heterlog.<n>" : "workerlog.<rank>",
+        plan.endpoints.paddle_master, plan.endpoints.master_addr, plan.endpoints.master_port);
     out += fmt::format("program    {}\ncommand    {}\n", command_line(plan.program), command_line(command));
     for (const auto& warning : plan.warnings) out += "warning    " + warning + "\n";
     return out;
@@ -73,6 +76,8 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
         nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
         for (const auto& rank : node.ranks)
             ranks.push_back({{"rank", rank.rank},
+                             {"role", cluster::to_string(rank.role)},
+                             {"index", rank.index},
                              {"local_rank", rank.local_rank},
                              {"gpus", rank.gpus},
                              {"devices", rank.assignment.devices},
@@ -81,7 +86,8 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
                              {"threads", rank.assignment.threads},
                              {"shared", rank.assignment.shared},
                              {"adapter", rank.assignment.adapter},
-                             {"endpoint", plan.endpoints.trainers[static_cast<std::size_t>(rank.rank)]},
+                             {"endpoint", rank.endpoint},
+                             {"log", cluster::log_name(rank.role, rank.index)},
                              {"reason", rank.reason}});
         nodes.push_back(
             {{"host", node.host}, {"cuda_visible_devices", node.cuda_visible_devices}, {"ranks", ranks}});
@@ -90,7 +96,9 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
     for (const auto& [name, value] : added) environment[name] = value;
     const nlohmann::ordered_json out{
         {"job_id", plan.job_id},
+        {"mode", to_string(plan.mode)},
         {"size", plan.size()},
+        {"own_node", plan.own_node ? nlohmann::ordered_json(*plan.own_node) : nlohmann::ordered_json()},
         {"bind", plan.bind},
         {"log_dir", plan.log_dir},
         {"program", plan.program},

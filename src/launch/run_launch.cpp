@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
-#include <numeric>
 #include <random>
+#include <set>
 #include <system_error>
 #include <unistd.h>
 
@@ -18,6 +18,7 @@
 #include <dtrain/topology.hpp>
 
 #include "base/files.hpp"
+#include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
 #include "launch/banner.hpp"
@@ -25,6 +26,7 @@
 #include "launch/plan.hpp"
 #include "launch/program.hpp"
 #include "launch/report.hpp"
+#include "launch/settings.hpp"
 #include "launch/watch.hpp"
 
 namespace dtrain::launch {
@@ -109,7 +111,26 @@ std::string tail_of(const std::string& path, std::uintmax_t begin) {
 }
 
 std::string log_of(const Plan& plan, int rank) {
-    return fmt::format("{}/workerlog.{}", plan.log_dir, rank);
+    const auto& planned = *plan.ranks()[static_cast<std::size_t>(rank)];
+    return fmt::format("{}/{}", plan.log_dir, cluster::log_name(planned.role, planned.index));
+}
+
+/// Servers and later stages work for the workers, and end with them.
+std::set<int> companions_of(const Plan& plan) {
+    std::set<int> out;
+    if (!plan.servers) return out;
+    for (const auto* rank : plan.ranks())
+        if (rank->role != cluster::Role::worker) out.insert(rank->rank);
+    return out;
+}
+
+std::vector<cluster::HostSlots> hostfile_of(const Options& options) {
+    if (!options.hostfile) return {};
+    const auto text = read_file(*options.hostfile);
+    if (!text)
+        throw UsageError(fmt::format("--hostfile {} cannot be read: {}", *options.hostfile,
+                                     std::generic_category().message(errno)));
+    return cluster::parse_hostfile(*text);
 }
 
 /// A folder of this job's own, gone with the object.
@@ -139,6 +160,7 @@ class Launch {
         : options_(std::move(options)), environment_(environment), probe_(environment) {
         program_ = program_for(options_.script, options_.script_arguments,
                                installed("libexec/dtrain/dtrain-native"), real_files(environment));
+        hostfile_ = hostfile_of(options_);
         machine_ = topology::discover();
         if (machine_.is_this_system) {
             const auto usable = machine_.allowed & CpuSet::of_this_thread();
@@ -148,9 +170,10 @@ class Launch {
     }
 
     int run() {
-        if (options_.dry_run != Options::DryRun::off) return show_plan();
+        if (!options_.dry_run.empty()) return show_plan();
         for (int attempt = 1;; ++attempt) {
             const auto plan = plan_now();
+            refuse_several_nodes(plan);
             prepare_log_dir(plan.log_dir);
             if (attempt == 1) announce(plan);
             std::vector<std::uintmax_t> log_begins;
@@ -160,7 +183,7 @@ class Launch {
             const auto failures = ended.job.failures();
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
-            if (!port_taken || options_.start_port || attempt == port_tries)
+            if (!port_taken || !plan.free_ports || attempt == port_tries)
                 return report(plan, ended, log_begins);
             spdlog::warn("{}; planning again with other ports", failures.front().text);
         }
@@ -169,62 +192,73 @@ class Launch {
   private:
     Plan plan_now() {
         HeldPorts held;
-        return make_plan({.options = options_,
-                          .environment = environment_,
-                          .machine = machine_,
-                          .program = program_,
-                          .log_dir = absolute_log_dir(options_.log_dir),
-                          .ports = [&](int count) {
-                              if (options_.start_port) {
-                                  std::vector<int> wanted(static_cast<std::size_t>(count));
-                                  std::iota(wanted.begin(), wanted.end(), *options_.start_port);
-                                  held = HeldPorts::exactly(wanted);
-                              } else {
-                                  held = HeldPorts::any(count);
-                              }
-                              return held.numbers();
-                          }});
+        return make_plan(
+            {.options = options_,
+             .environment = environment_,
+             .machine = machine_,
+             .program = program_,
+             .log_dir = absolute_log_dir(options_.log_dir),
+             .hostfile = hostfile_,
+             .own_addresses = own_addresses(),
+             .ports = {.any =
+                           [&](int count) {
+                               held = HeldPorts::any(count);
+                               return held.numbers();
+                           },
+                       .exactly = [&](const std::vector<int>& ports) { held = HeldPorts::exactly(ports); }}});
     }
 
     std::vector<std::string> command(const Plan& plan) const {
-        return mpirun_command(plan, version_, plan.log_dir + "/hostfile", installed("bin/dtrain-worker"),
-                              options_);
+        return mpirun_command(plan, plan.log_dir + "/hostfile", installed("bin/dtrain-worker"), options_);
+    }
+
+    static void refuse_several_nodes(const Plan& plan) {
+        if (plan.nodes.size() > 1)
+            throw UsageError(
+                fmt::format("this plan has {} nodes; this version plans them (--dry-run) and starts jobs on "
+                            "one node: use "
+                            "srun, or mpirun with a hostfile and dtrain-worker, for several",
+                            plan.nodes.size()));
+        if (!plan.own_node)
+            throw UsageError(
+                fmt::format("node {} is not this machine; start dtrain-launch there, or name "
+                            "this machine's own address with --host",
+                            plan.nodes.front().host));
     }
 
     int show_plan() {
         const auto plan = plan_now();
-        auto added = worker_environment(plan, "", ::geteuid() == 0);
+        auto added = worker_environment(plan, options_, "", ::geteuid() == 0);
         added.unset("DTRAIN_JOB_TOKEN");
-        const auto text = options_.dry_run == Options::DryRun::json ? to_json(plan, command(plan), added)
-                                                                    : to_table(plan, command(plan));
+        const auto text =
+            options_.dry_run == "json" ? to_json(plan, command(plan), added) : to_table(plan, command(plan));
         write_all(STDOUT_FILENO, text);
         return 0;
     }
 
     void announce(const Plan& plan) const {
         for (const auto& warning : plan.warnings) spdlog::warn("{}", warning);
-        write_all(STDOUT_FILENO, configuration_banner(options_));
-        spdlog::info("Local start {} processes. First process distributed environment info (Only For Debug):",
-                     plan.size());
-        write_all(STDOUT_FILENO, distributed_envs_table(first_process_rows(plan)));
-        spdlog::info(
-            "details about PADDLE_TRAINER_ENDPOINTS can be found in {0}/endpoints.log, and detail running "
-            "logs in "
-            "{0}/workerlog.0",
-            options_.log_dir);
+        if (options_.quiet) return;
+        write_all(STDOUT_FILENO, configuration_banner(options_, plan.nodes.front().cuda_visible_devices));
+        for (const auto& greeting : greetings(plan)) {
+            spdlog::info("{}", greeting.line);
+            write_all(STDOUT_FILENO, distributed_envs_table(greeting.rows));
+        }
+        spdlog::info("{}", where_logs_are(plan, options_.log_dir));
     }
 
     Watched start(const Plan& plan) const {
-        replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
+        if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", cluster::format_hostfile(mpirun_hosts(plan)));
         const auto token = random_token();
         const TemporaryFolder gloo_folder;
         WatchOptions options{.command = command(plan),
                              .environment = environment_,
                              .size = plan.size(),
+                             .companions = companions_of(plan),
                              .grace = options_.grace,
                              .job_token = token};
-        for (const auto& [name, value] : worker_environment(plan, token, ::geteuid() == 0))
+        for (const auto& [name, value] : worker_environment(plan, options_, token, ::geteuid() == 0))
             options.environment.set(name, value);
         options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder.path());
         return watch(options);
@@ -246,6 +280,7 @@ class Launch {
     const Environment& environment_;
     MpirunProbe probe_;
     std::vector<std::string> program_;
+    std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;
     MpirunVersion version_;
 };
@@ -253,12 +288,14 @@ class Launch {
 }  // namespace
 
 int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
-    auto parsed = parse_options(arguments, environment);
+    auto parsed = parse_options(arguments, environment, read_settings(settings_files(environment)));
     if (parsed.text) {
         write_all(STDOUT_FILENO, *parsed.text);
         return 0;
     }
     set_up_log("dtrain-launch");
+    set_log_level(parsed.options.log_level);
+    for (const auto& notice : parsed.notices) spdlog::warn("{}", notice);
     return Launch(std::move(parsed.options), environment).run();
 }
 

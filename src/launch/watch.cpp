@@ -82,7 +82,7 @@ class Watch {
                    .parent_death_signal = SIGTERM,
                    .new_process_group = true}),
           console_(mpirun_.stdout_fd(), STDOUT_FILENO),
-          result_{.job = JobState(options.size)} {
+          result_{.job = JobState(options.size, options.companions)} {
         make_nonblocking(mpirun_.stderr_fd());
     }
 
@@ -180,6 +180,8 @@ class Watch {
                     go_on(Step::leaving, answer_margin);
                 else if (result_.asked_to_stop_by != 0 || failed_by_itself())
                     stop_programs();
+                else if (result_.job.work_done())  // nobody is left for the servers to serve
+                    stop_programs();
                 else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
                     go_on(Step::leaving, options_.grace + mpirun_cleanup);
                 break;
@@ -213,8 +215,8 @@ class Watch {
         go_on(Step::stopping, options_.grace + answer_margin);
     }
 
-    /// A rank that failed by itself counts as ended while its guard still ends what the program left behind: the
-    /// time the programs were given holds on.
+    /// A rank that failed by itself counts as ended while its guard still ends what the program left behind:
+    /// the time the programs were given holds on.
     void let_leave() {
         const auto promised = *deadline_;
         mpirun_.send(SIGALRM);

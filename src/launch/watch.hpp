@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace dtrain::launch {
 struct WatchOptions {
     std::vector<std::string> command;  ///< mpirun and its arguments
     Environment environment;
-    int size = 0;  ///< ranks of the job
+    int size = 0;              ///< ranks of the job
+    std::set<int> companions;  ///< servers and the like: stopped when all others are done
     std::chrono::milliseconds grace{0};
     std::string job_token;
 };

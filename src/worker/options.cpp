@@ -46,6 +46,8 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     app.add_option("--bind", bind, "auto: cores and memory near the rank's GPU; none: leave the mask alone")
         ->check(CLI::IsMember({"auto", "none"}))
         ->capture_default_str();
+    app.add_option("--role", options.role, "Part of this rank in a parameter-server job")
+        ->check(CLI::IsMember({"server", "worker", "heter_worker"}));
     app.add_flag("--info{text}", info, "Print this machine as dtrain sees it (--info=json: for programs)")
         ->check(CLI::IsMember({"text", "json"}));
     parsed.text = parse_leading_options(app, own);

@@ -19,6 +19,7 @@ struct Options {
     std::string log_dir = "log";
     std::chrono::milliseconds grace{0};
     std::optional<int> start_port;
+    std::string role;  ///< "server", "worker", "heter_worker"; "": told by the rank, or a trainer
     bool bind = true;
 };
 

@@ -9,19 +9,14 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "cluster/address.hpp"
+#include "cluster/server_environment.hpp"
 
 namespace dtrain::worker {
 namespace {
 
 constexpr const char* this_node = "127.0.0.1";
 constexpr int rendezvous_ports = 2;
-
-int port_in(const std::string& endpoint) {
-    const auto colon = endpoint.rfind(':');
-    const auto port = colon == std::string::npos ? std::nullopt : parse_int(endpoint.substr(colon + 1));
-    if (!port) throw UsageError(fmt::format("\"{}\" is no address of the form host:port", endpoint));
-    return *port;
-}
 
 }  // namespace
 
@@ -69,19 +64,56 @@ cluster::Endpoints unplanned_endpoints(const cluster::Identity& identity, std::o
 
 std::optional<cluster::Endpoints> planned_endpoints(const Environment& environment) {
     const auto trainers = environment.get("DTRAIN_ENDPOINTS");
-    if (!trainers) return std::nullopt;
-    cluster::Endpoints out{.trainers = split(*trainers, ','),
+    const auto workers = environment.get("DTRAIN_WORKERS");
+    if (!trainers && !workers) return std::nullopt;
+    cluster::Endpoints out{.trainers = split(workers ? *workers : *trainers, ','),
                            .paddle_master = environment.get_or("DTRAIN_MASTER", "")};
     const auto torch = environment.get_or("DTRAIN_TORCH_MASTER", "");
-    out.master_port = port_in(torch);
+    out.master_port = cluster::port_of(torch);
     out.master_addr = torch.substr(0, torch.rfind(':'));
     return out;
 }
 
-std::vector<int> ports_of_rank(const cluster::Identity& identity, const cluster::Endpoints& endpoints) {
-    std::vector<int> ports{port_in(endpoints.trainers.at(static_cast<std::size_t>(identity.rank)))};
+std::optional<cluster::ServerJob> planned_server_job(const Environment& environment,
+                                                     const cluster::Identity& identity,
+                                                     const std::string& role) {
+    auto job = cluster::read_server_job(environment);
+    if (!job) {
+        if (!role.empty())
+            throw UsageError(
+                fmt::format("--role {}: nothing says where this job's servers and workers are; start it with "
+                            "dtrain-launch --server_num N --worker_num N",
+                            role));
+        return job;
+    }
+    const auto planned = cluster::to_string(cluster::member_of(*job, identity.rank).role);
+    if (!role.empty() && role != planned)
+        throw UsageError(
+            fmt::format("--role {}, but the plan has rank {} as {}", role, identity.rank, planned));
+    return job;
+}
+
+DeviceView view_of(const std::string& visible, const std::vector<int>& devices, bool own_devices_only) {
+    if (!own_devices_only || visible.empty()) return {.cuda_visible_devices = visible, .positions = devices};
+    const auto ids = split(visible, ',');
+    std::vector<std::string> own;
+    DeviceView view;
+    for (const int device : devices) {
+        own.push_back(ids.at(static_cast<std::size_t>(device)));
+        view.positions.push_back(static_cast<int>(view.positions.size()));
+    }
+    view.cuda_visible_devices = join(own, ",");
+    return view;
+}
+
+std::vector<int> ports_of_rank(const cluster::Identity& identity, const cluster::Endpoints& endpoints,
+                               const std::optional<cluster::ServerJob>& servers) {
+    const auto& own = servers ? cluster::member_of(*servers, identity.rank).endpoint
+                              : endpoints.trainers.at(static_cast<std::size_t>(identity.rank));
+    std::vector<int> ports{cluster::port_of(own)};
     if (identity.rank == 0) {
-        ports.push_back(port_in(endpoints.paddle_master));
+        if (servers) ports.push_back(cluster::port_of(servers->gloo_endpoint));
+        ports.push_back(cluster::port_of(endpoints.paddle_master));
         ports.push_back(endpoints.master_port);
     }
     return ports;

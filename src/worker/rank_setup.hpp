@@ -36,9 +36,29 @@ cluster::Endpoints unplanned_endpoints(const cluster::Identity& identity, std::o
 /// nothing.
 std::optional<cluster::Endpoints> planned_endpoints(const Environment& environment);
 
+/// The parameter-server job that dtrain-launch planned, or nothing.
+/// @param role what --role says, which must be what the plan has for this rank; "": not said
+/// @throws UsageError when it is not, or the plan has another number of ranks.
+std::optional<cluster::ServerJob> planned_server_job(const Environment& environment,
+                                                     const cluster::Identity& identity,
+                                                     const std::string& role);
+
 /// The ports that this rank must find free before its program starts: its own, and on rank 0 the rendezvous
 /// ones.
-std::vector<int> ports_of_rank(const cluster::Identity& identity, const cluster::Endpoints& endpoints);
+std::vector<int> ports_of_rank(const cluster::Identity& identity, const cluster::Endpoints& endpoints,
+                               const std::optional<cluster::ServerJob>& servers);
+
+/// What a rank's program shall see as CUDA_VISIBLE_DEVICES, and its devices as positions in that.
+struct DeviceView {
+    std::string cuda_visible_devices;  ///< "": as inherited
+    std::vector<int> positions;
+    friend bool operator==(const DeviceView&, const DeviceView&) = default;
+};
+
+/// Ranks of a collective job see all selected devices of their node; those of a parameter-server job only
+/// their own, as Paddle has it.
+/// @param visible the node's devices, "" when CUDA_VISIBLE_DEVICES is to stay as it is
+DeviceView view_of(const std::string& visible, const std::vector<int>& devices, bool own_devices_only);
 
 /// Paddle's PADDLE_GLOO_FS_PATH for a job that dtrain-launch has not planned: the same for all ranks of the
 /// job, and no other job's. Whoever uses it makes it.

@@ -73,10 +73,11 @@ class Rank {
         std::filesystem::path log;
         try {
             program.executable = find_program();
+            servers_ = planned_server_job(inherited_, identity_, options_.role);
             log = open_log(program);
             const auto planned = planned_endpoints(inherited_);
             endpoints_ = planned ? *planned : unplanned_endpoints(identity_, options_.start_port);
-            held = HeldPorts::exactly(ports_of_rank(identity_, endpoints_));
+            held = HeldPorts::exactly(ports_of_rank(identity_, endpoints_, servers_));
         } catch (const PortTaken& error) {
             return give_up(error.what(), Event::Kind::port_taken);
         } catch (const UsageError& error) {
@@ -89,7 +90,7 @@ class Rank {
                           .rank = identity_.rank,
                           .host = host_name(),
                           .cpus = mask_.to_string(),
-                          .show_on_console = identity_.rank == 0,
+                          .show_on_console = speaks_for_the_job(),
                           .under_launcher = under_launcher_,
                           .report = [&](const Event& event) { tell(event, log); }});
     }
@@ -135,11 +136,22 @@ class Rank {
             exists ? "it is not executable (chmod +x, or name its interpreter)" : "no such program"));
     }
 
+    std::string log_name() const {
+        if (!servers_) return cluster::log_name(cluster::Role::trainer, identity_.rank);
+        const auto member = cluster::member_of(*servers_, identity_.rank);
+        return cluster::log_name(member.role, member.index);
+    }
+
+    /// Rank 0, or in a parameter-server job worker 0.
+    bool speaks_for_the_job() const {
+        return servers_ ? identity_.rank == static_cast<int>(servers_->servers.size()) : identity_.rank == 0;
+    }
+
     std::filesystem::path open_log(GuardedProgram& program) const {
         std::error_code error;
         const auto folder = std::filesystem::absolute(options_.log_dir);
         std::filesystem::create_directories(folder, error);
-        const auto log = folder / fmt::format("workerlog.{}", identity_.rank);
+        const auto log = folder / log_name();
         program.output = FileDescriptor(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
         if (!program.output.valid())
             throw UsageError(fmt::format("cannot write {}: {}; choose another --log_dir", log.string(),
@@ -148,11 +160,16 @@ class Rank {
     }
 
     Environment program_environment(const std::filesystem::path& log_dir) const {
-        cluster::ProgramContext context{.identity = identity_, .endpoints = endpoints_};
+        cluster::ProgramContext context{.identity = identity_,
+                                        .endpoints = endpoints_,
+                                        .servers = servers_,
+                                        .rpc = inherited_.get_or("DTRAIN_RUN_MODE", "") == "rpc",
+                                        .backend = inherited_.get_or("DTRAIN_BACKEND", "")};
         for (const auto& rank : of_node_) context.devices_of_rank.push_back(rank.devices);
-        context.selected_devices = assignment_.devices;
-        context.cuda_visible_devices =
-            inherited_.get_or("DTRAIN_VISIBLE", inherited_.get_or("CUDA_VISIBLE_DEVICES", ""));
+        const auto view =
+            view_of(inherited_.get_or("DTRAIN_VISIBLE", ""), assignment_.devices, servers_.has_value());
+        context.selected_devices = view.positions;
+        context.cuda_visible_devices = view.cuda_visible_devices;
         context.threads = assignment_.threads;
         context.log_dir = log_dir.string();
         context.gloo_fs_path = inherited_.get_or("DTRAIN_GLOO_FS_PATH", gloo_fs_path(identity_, ::geteuid()));
@@ -203,6 +220,7 @@ class Rank {
     const Environment& inherited_;
     cluster::Identity identity_;
     cluster::Endpoints endpoints_;
+    std::optional<cluster::ServerJob> servers_;
     std::vector<cluster::RankAssignment> of_node_;
     cluster::RankAssignment assignment_;
     CpuSet mask_;

@@ -16,33 +16,43 @@ constexpr const char* dashes_of_87 =
     "---------------------------------------------------------------------------------------\n";
 
 TEST(ConfigurationBanner, OfDefaults) {
-    EXPECT_EQ(configuration_banner({.script = "train.py"}),
+    EXPECT_EQ(configuration_banner({.script = "train.py"}, "0,1,2,3"),
               "-----------  Configuration Arguments -----------\n"
-              "gpus: None\n"
-              "job_id: default\n"
+              "gpus: 0,1,2,3\n"
+              "ips: 127.0.0.1\n"
               "log_dir: log\n"
-              "nproc_per_node: None\n"
-              "run_mode: collective\n"
+              "server_num: None\n"
+              "servers:\n"
               "training_script: train.py\n"
               "training_script_args: []\n"
+              "worker_num: None\n"
+              "workers:\n"
               "------------------------------------------------\n");
 }
 
 TEST(ConfigurationBanner, OfOptions) {
-    EXPECT_EQ(configuration_banner({.gpus = "0,1",
-                                    .nproc_per_node = 2,
-                                    .log_dir = "/tmp/log",
+    EXPECT_EQ(configuration_banner({.log_dir = "/tmp/log",
                                     .job_id = "night",
+                                    .log_overwrite = true,
+                                    .nproc_per_node = 2,
+                                    .server_num = 1,
+                                    .servers = "a:1",
                                     .script = "train.py",
-                                    .script_arguments = {"--batch_size=64", "a b"}}),
+                                    .script_arguments = {"--batch_size=64", "a b"}},
+                                   ""),
               "-----------  Configuration Arguments -----------\n"
-              "gpus: 0,1\n"
+              "gpus: None\n"
+              "ips: 127.0.0.1\n"
               "job_id: night\n"
               "log_dir: /tmp/log\n"
+              "log_overwrite: True\n"
               "nproc_per_node: 2\n"
-              "run_mode: collective\n"
+              "server_num: 1\n"
+              "servers: a:1\n"
               "training_script: train.py\n"
               "training_script_args: ['--batch_size=64', 'a b']\n"
+              "worker_num: None\n"
+              "workers:\n"
               "------------------------------------------------\n");
 }
 
@@ -80,8 +90,10 @@ TEST(DistributedEnvs, LongNamesPushTheValue) {
 Plan plan_of(int ranks, std::vector<int> devices) {
     Plan plan{.nodes = {{.host = "127.0.0.1"}}};
     for (int rank = 0; rank < ranks; ++rank) {
-        plan.nodes.front().ranks.push_back({.rank = rank, .local_rank = rank});
-        plan.endpoints.trainers.push_back("127.0.0.1:" + std::to_string(6170 + rank));
+        const auto endpoint = "127.0.0.1:" + std::to_string(6170 + rank);
+        plan.nodes.front().ranks.push_back(
+            {.rank = rank, .index = rank, .local_rank = rank, .endpoint = endpoint});
+        plan.endpoints.trainers.push_back(endpoint);
     }
     plan.nodes.front().ranks.front().assignment.devices = std::move(devices);
     return plan;
@@ -94,7 +106,11 @@ std::string value_of(const std::vector<TableRow>& rows, const std::string& name)
 }
 
 TEST(FirstProcessRows, OfAGpuRank) {
-    const auto rows = first_process_rows(plan_of(2, {0, 1}));
+    const auto greeting = greetings(plan_of(2, {0, 1}));
+    ASSERT_EQ(greeting.size(), 1U);
+    EXPECT_EQ(greeting.front().line,
+              "Local start 2 processes. First process distributed environment info (Only For Debug):");
+    const auto& rows = greeting.front().rows;
     EXPECT_EQ(rows.size(), 5U);
     EXPECT_EQ(value_of(rows, "PADDLE_CURRENT_ENDPOINT"), "127.0.0.1:6170");
     EXPECT_EQ(value_of(rows, "PADDLE_TRAINERS_NUM"), "2");
@@ -104,7 +120,7 @@ TEST(FirstProcessRows, OfAGpuRank) {
 }
 
 TEST(FirstProcessRows, OfACpuRankHaveNoGpus) {
-    const auto rows = first_process_rows(plan_of(1, {}));
+    const auto rows = greetings(plan_of(1, {})).front().rows;
     EXPECT_EQ(rows.size(), 4U);
     EXPECT_EQ(value_of(rows, "FLAGS_selected_gpus"), "(no row)");
 }

@@ -51,22 +51,34 @@ TEST(Mpirun, WhatIsNoOpenMpi) {
         EXPECT_EQ(parse_mpirun_version(output), std::nullopt) << output;
 }
 
-TEST(Mpirun, CommandForOpenMpi4) {
-    EXPECT_THAT(mpirun_command(two_ranks(), {4, 1}, "/my logs/hostfile", "/opt/dtrain/bin/dtrain-worker",
-                               {.grace = 1500ms}),
-                ElementsAre("mpirun", "-np", "2", "--hostfile", "/my logs/hostfile", "--bind-to", "none",
-                            "--map-by", "slot:OVERSUBSCRIBE", "--mca", "orte_base_help_aggregate", "1",
-                            "/opt/dtrain/bin/dtrain-worker", "--log_dir", "/my logs", "--grace", "1.5", "--",
-                            "python3", "-u", "my train.py", "--lr=$LR; rm *"));
+TEST(Mpirun, CommandForOpenMpi4And5) {
+    EXPECT_THAT(
+        mpirun_command(two_ranks(), "/my logs/hostfile", "/opt/dtrain/bin/dtrain-worker", {.grace = 1500ms}),
+        ElementsAre("mpirun", "--hostfile", "/my logs/hostfile", "--bind-to", "none", "--map-by",
+                    "slot:OVERSUBSCRIBE", "-np", "2", "/opt/dtrain/bin/dtrain-worker", "--log_dir",
+                    "/my logs", "--grace", "1.5", "--", "python3", "-u", "my train.py", "--lr=$LR; rm *"));
 }
 
-TEST(Mpirun, CommandForOpenMpi5) {
+TEST(Mpirun, APartForEachRoleOfAServerJob) {
+    auto plan = two_ranks();
+    plan.mode = RunMode::parameter_server;
+    plan.servers = cluster::ServerJob{.servers = {"127.0.0.1:1"}, .workers = {"127.0.0.1:2", "127.0.0.1:3"}};
+    plan.nodes[0].ranks[0].role = cluster::Role::server;
+    plan.nodes[0].ranks[1].role = cluster::Role::worker;
+    plan.nodes[0].ranks.push_back({.rank = 2, .role = cluster::Role::worker, .index = 1});
+    plan.program = {"a"};
     EXPECT_THAT(
-        mpirun_command(two_ranks(), {5, 0}, "/my logs/hostfile", "/opt/dtrain/bin/dtrain-worker",
-                       {.grace = 250ms}),
-        ElementsAre("mpirun", "-np", "2", "--hostfile", "/my logs/hostfile", "--bind-to", "none", "--map-by",
-                    "slot:OVERSUBSCRIBE", "/opt/dtrain/bin/dtrain-worker", "--log_dir", "/my logs", "--grace",
-                    "0.25", "--", "python3", "-u", "my train.py", "--lr=$LR; rm *"));
+        mpirun_command(plan, "h", "w", {.grace = 1s}),
+        ElementsAre("mpirun", "--hostfile", "h", "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE", "-np",
+                    "1", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "server", "--", "a", ":",
+                    "-np", "2", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "worker", "--", "a"));
+    const auto environment = worker_environment(plan, {.backend = "gloo", .with_gloo = 2}, "01234567", false);
+    EXPECT_EQ(environment.get("DTRAIN_RUN_MODE"), "ps");
+    EXPECT_EQ(environment.get("DTRAIN_SERVERS"), "127.0.0.1:1");
+    EXPECT_EQ(environment.get("DTRAIN_WORKERS"), "127.0.0.1:2,127.0.0.1:3");
+    EXPECT_EQ(environment.get("DTRAIN_BACKEND"), "gloo");
+    EXPECT_EQ(environment.get("PADDLE_WITH_GLOO"), "2");
+    EXPECT_FALSE(environment.has("DTRAIN_ENDPOINTS"));
 }
 
 TEST(Mpirun, HostsOfOneNodeNeedNoRemoteShell) {
@@ -82,11 +94,12 @@ TEST(Mpirun, HostsOfSeveralNodesInOrder) {
 }
 
 TEST(WorkerEnvironment, OfAGpuJob) {
-    EXPECT_EQ(worker_environment(two_ranks(), "0123456789abcdef", false),
+    EXPECT_EQ(worker_environment(two_ranks(), {}, "0123456789abcdef", false),
               (Environment{{"DTRAIN_EVENTS", "1"},
                            {"DTRAIN_JOB_ID", "night.01234567"},
                            {"DTRAIN_JOB_TOKEN", "0123456789abcdef"},
                            {"DTRAIN_BIND", "apply"},
+                           {"DTRAIN_RUN_MODE", "collective"},
                            {"DTRAIN_ENDPOINTS", "127.0.0.1:6170,127.0.0.1:6171"},
                            {"DTRAIN_MASTER", "127.0.0.1:6172"},
                            {"DTRAIN_TORCH_MASTER", "127.0.0.1:6173"},
@@ -105,7 +118,7 @@ TEST(WorkerEnvironment, OfACpuJobByRootWithoutBinding) {
     plan.bind = false;
     plan.nodes.front().cuda_visible_devices = "";
     for (auto& rank : plan.nodes.front().ranks) rank.assignment.devices.clear();
-    const auto environment = worker_environment(plan, "0123456789abcdef", true);
+    const auto environment = worker_environment(plan, {}, "0123456789abcdef", true);
     EXPECT_FALSE(environment.has("DTRAIN_VISIBLE"));
     EXPECT_EQ(environment.get("DTRAIN_BIND"), "none");
     EXPECT_EQ(environment.get("DTRAIN_GPUS"), ";");
@@ -115,7 +128,7 @@ TEST(WorkerEnvironment, OfACpuJobByRootWithoutBinding) {
 
 TEST(WorkerEnvironment, GivesTheWorkersTheirPlanBack) {
     const auto plan = two_ranks();
-    const auto read = cluster::read_assignments(worker_environment(plan, "0123456789abcdef", false));
+    const auto read = cluster::read_assignments(worker_environment(plan, {}, "0123456789abcdef", false));
     ASSERT_TRUE(read);
     EXPECT_THAT(*read, ElementsAre(plan.nodes[0].ranks[0].assignment, plan.nodes[0].ranks[1].assignment));
 }

@@ -37,11 +37,11 @@ TEST(LaunchOptions, Defaults) {
     EXPECT_EQ(options.nproc_per_node, std::nullopt);
     EXPECT_EQ(options.start_port, std::nullopt);
     EXPECT_EQ(options.log_dir, "log");
-    EXPECT_EQ(options.run_mode, "collective");
+    EXPECT_EQ(options.run_mode, "");
     EXPECT_EQ(options.job_id, "default");
     EXPECT_EQ(options.grace, 10s);
-    EXPECT_TRUE(options.bind);
-    EXPECT_EQ(options.dry_run, Options::DryRun::off);
+    EXPECT_EQ(options.bind, "auto");
+    EXPECT_EQ(options.dry_run, "");
     EXPECT_EQ(options.script, "train.py");
     EXPECT_THAT(options.script_arguments, IsEmpty());
 }
@@ -66,7 +66,7 @@ TEST(LaunchOptions, EverySpellingWithAndWithoutEqualsSign) {
          "6170",
          [](const Options& o) { return std::to_string(o.start_port.value_or(-1)); }},
         {{"--grace"}, "2", [](const Options& o) { return std::to_string(o.grace / 1s); }},
-        {{"--bind"}, "none", [](const Options& o) { return std::string(o.bind ? "auto" : "none"); }},
+        {{"--bind"}, "none", [](const Options& o) { return o.bind; }},
     };
     for (const auto& option : cases)
         for (const auto& name : option.names)
@@ -87,22 +87,22 @@ TEST(LaunchOptions, TheScriptsArgumentsAreItsOwn) {
     const auto options = parsed(words);
     EXPECT_EQ(options.gpus, "0");
     EXPECT_EQ(options.nproc_per_node, std::nullopt);
-    EXPECT_EQ(options.dry_run, Options::DryRun::off);
+    EXPECT_EQ(options.dry_run, "");
     EXPECT_EQ(options.script, "train.py");
     EXPECT_EQ(options.script_arguments, own);
 }
 
 TEST(LaunchOptions, DryRunBeforeTheScriptOnly) {
-    EXPECT_EQ(parsed({"--dry-run", "train.py"}).dry_run, Options::DryRun::table);
-    EXPECT_EQ(parsed({"--dry_run", "train.py"}).dry_run, Options::DryRun::table);
-    EXPECT_EQ(parsed({"--dry-run=table", "train.py"}).dry_run, Options::DryRun::table);
-    EXPECT_EQ(parsed({"--dry-run=json", "train.py"}).dry_run, Options::DryRun::json);
-    EXPECT_EQ(parsed({"--gpus", "0", "--dry_run=json", "train.py"}).dry_run, Options::DryRun::json);
+    EXPECT_EQ(parsed({"--dry-run", "train.py"}).dry_run, "table");
+    EXPECT_EQ(parsed({"--dry_run", "train.py"}).dry_run, "table");
+    EXPECT_EQ(parsed({"--dry-run=table", "train.py"}).dry_run, "table");
+    EXPECT_EQ(parsed({"--dry-run=json", "train.py"}).dry_run, "json");
+    EXPECT_EQ(parsed({"--gpus", "0", "--dry_run=json", "train.py"}).dry_run, "json");
     const auto behind = parsed({"train.py", "--dry-run"});
-    EXPECT_EQ(behind.dry_run, Options::DryRun::off);
+    EXPECT_EQ(behind.dry_run, "");
     EXPECT_THAT(behind.script_arguments, ElementsAre("--dry-run"));
     const auto json_is_the_script = parsed({"--dry-run", "json"});
-    EXPECT_EQ(json_is_the_script.dry_run, Options::DryRun::table);
+    EXPECT_EQ(json_is_the_script.dry_run, "table");
     EXPECT_EQ(json_is_the_script.script, "json");
     EXPECT_THAT([] { parsed({"--dry-run=xml", "train.py"}); }, ThrowsMessage<UsageError>(HasSubstr("xml")));
 }
@@ -128,7 +128,7 @@ TEST(LaunchOptions, AnUnknownOptionIsNamedWithTheNearest) {
     };
     for (const auto& wrong : {Case{"--gpu", "--gpus"}, Case{"--nproc_per_nod", "--nproc_per_node"},
                               Case{"--nprocs_per_node", "--nproc_per_node"}, Case{"--logdir", "--log_dir"},
-                              Case{"--log-dirs", "--log-dir"}, Case{"--start_prot", "--start_port"},
+                              Case{"--log_dirs", "--log_dir"}, Case{"--start_prot", "--start_port"},
                               Case{"--slected_gpus", "--selected_gpus"}, Case{"--dryrun", "--dry"}})
         for (const auto& words : {Words{wrong.typed, "1", "train.py"},
                                   Words{"--bind", "none", std::string(wrong.typed) + "=1", "train.py"}})
@@ -167,7 +167,7 @@ TEST(LaunchOptions, ValuesThatCannotBeAreRefused) {
                            {{"--grace", "nan", "train.py"}, "--grace"},
                            {{"--grace", "inf", "train.py"}, "--grace"},
                            {{"--bind", "maybe", "train.py"}, "--bind"},
-                           {{"--run_mode", "ps", "train.py"}, "--run_mode ps"},
+                           {{"--run_mode", "PS", "train.py"}, "--run_mode PS"},
                            {{"--gpus"}, "--gpus"}})
         EXPECT_THAT([&] { parsed(wrong.words); },
                     ThrowsMessage<UsageError>(AllOf(HasSubstr(wrong.named), Not(HasSubstr("\n")))))

@@ -40,11 +40,14 @@ Plan plan_for(const std::string& words, const Environment& environment, const to
                       .machine = machine,
                       .program = {"python3", "-u", "train.py"},
                       .log_dir = "/home/user/log",
-                      .ports = [&](int count) {
-                          std::vector<int> ports(static_cast<std::size_t>(count));
-                          std::iota(ports.begin(), ports.end(), options.start_port.value_or(some_port));
-                          return ports;
-                      }});
+                      .own_addresses = {"127.0.0.1", "192.168.0.1"},
+                      .ports = {.any =
+                                    [](int count) {
+                                        std::vector<int> ports(static_cast<std::size_t>(count));
+                                        std::iota(ports.begin(), ports.end(), some_port);
+                                        return ports;
+                                    },
+                                .exactly = [](const std::vector<int>&) {}}});
 }
 
 json planned(const std::string& words, const Environment& environment, const topology::Machine& machine) {
@@ -354,11 +357,11 @@ TEST(Plan, WhatCannotBePlannedIsRefused) {
              {"--gpus 0,0", {}, eight_gpus, "named twice"},
              {"--gpus 0", {}, laptop, "no NVIDIA GPU is visible"},
              {"--gpus 0", visible(""), eight_gpus, "no NVIDIA GPU is visible"},
-             {"--gpus all", {}, eight_gpus, "no GPU all"},
+             {"--gpus every", {}, eight_gpus, "no GPU every"},
              {"--nproc_per_node 3 --gpus 0,1", {}, eight_gpus, "does not divide the 2 GPUs 0,1"},
              {"--nproc_per_node 3", {}, eight_gpus, "does not divide the 8 GPUs"},
-             {"--nproc_per_node 0", {}, two_sockets, "at least 1"},
-             {"--nproc_per_node -1", {}, two_sockets, "at least 1"},
+             {"--nproc_per_node 0", {}, two_sockets, "a whole number in 1.."},
+             {"--nproc_per_node -1", {}, two_sockets, "a whole number in 1.."},
              {"", visible("4,4"), eight_gpus, "same device"},
              {"", visible("GPU-"), eight_gpus, "beginning of several"}}) {
         EXPECT_THAT([&] { plan_for(each.words, each.environment, each.machine()); },

@@ -200,14 +200,15 @@ TEST(PortsOfRank, ItsOwnAndOnRankZeroTheMasters) {
                                        .paddle_master = "n1:6180",
                                        .master_addr = "n1",
                                        .master_port = 6190};
-    EXPECT_THAT(ports_of_rank({.rank = 0, .size = 2}, endpoints), ElementsAre(6170, 6180, 6190));
-    EXPECT_THAT(ports_of_rank({.rank = 1, .size = 2}, endpoints), ElementsAre(6171));
+    EXPECT_THAT(ports_of_rank({.rank = 0, .size = 2}, endpoints, std::nullopt),
+                ElementsAre(6170, 6180, 6190));
+    EXPECT_THAT(ports_of_rank({.rank = 1, .size = 2}, endpoints, std::nullopt), ElementsAre(6171));
 }
 
 TEST(PortsOfRank, AnAddressWithoutPortIsQuoted) {
     EXPECT_THAT(
         [] {
-            ports_of_rank({.rank = 1, .size = 2}, {.trainers = {"n1:6170", "n2"}});
+            ports_of_rank({.rank = 1, .size = 2}, {.trainers = {"n1:6170", "n2"}}, std::nullopt);
         },
         ThrowsMessage<UsageError>(HasSubstr("\"n2\"")));
 }

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/members.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+#include "cluster/address.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+constexpr const char* this_machine = "127.0.0.1";
+constexpr int most_members = 65536;
+
+std::vector<MemberPlace> listed(const std::string& list, const char* option) {
+    std::vector<MemberPlace> out;
+    for (const auto& part : split(list, ',')) {
+        if (trimmed(part).empty())
+            throw UsageError(fmt::format("{} {}: an address is missing between the commas", option, list));
+        const auto address = cluster::parse_address(part);
+        out.push_back({.host = address.host, .port = address.port, .own_choice = address.port.has_value()});
+    }
+    return out;
+}
+
+int count_of(const std::string& text, const std::string& whole) {
+    const auto number = parse_int(trimmed(text));
+    if (!number || *number < 1 || *number > most_members)
+        throw UsageError(
+            fmt::format("--heter_worker_num {}: \"{}\" is no number of workers; write 2, or 2;1 "
+                        "for two stages",
+                        whole, text));
+    return *number;
+}
+
+std::vector<MemberPlace> on_this_machine(int count) {
+    return std::vector<MemberPlace>(static_cast<std::size_t>(count), {.host = this_machine});
+}
+
+/// The members that a number, a list, or both alike give.
+std::vector<MemberPlace> members(std::optional<int> number, const std::string& list,
+                                 const char* number_option, const char* list_option) {
+    if (number && *number == 0)
+        throw UsageError(fmt::format("{} 0: a parameter-server job needs at least one", number_option));
+    if (list.empty()) return on_this_machine(number.value_or(0));
+    auto out = listed(list, list_option);
+    if (number && *number != static_cast<int>(out.size()))
+        throw UsageError(fmt::format("{} {}, but {} {} has {}; leave out one of them", number_option, *number,
+                                     list_option, list, out.size()));
+    return out;
+}
+
+std::vector<StagePlaces> stages_of(const Options& options) {
+    std::vector<StagePlaces> out;
+    if (!options.heter_workers.empty())
+        for (const auto& stage : split(options.heter_workers, ';'))
+            out.push_back({.members = listed(stage, "--heter_workers")});
+    if (!options.heter_worker_num.empty()) {
+        const auto numbers = split(options.heter_worker_num, ';');
+        if (!out.empty() && out.size() != numbers.size())
+            throw UsageError(fmt::format("--heter_worker_num {} has {} stages, but --heter_workers has {}",
+                                         options.heter_worker_num, numbers.size(), out.size()));
+        for (std::size_t stage = 0; stage < numbers.size(); ++stage) {
+            const int count = count_of(numbers[stage], options.heter_worker_num);
+            if (options.heter_workers.empty())
+                out.push_back({.members = on_this_machine(count)});
+            else if (static_cast<std::size_t>(count) != out[stage].members.size())
+                throw UsageError(fmt::format("--heter_worker_num {}: stage {} has {} in --heter_workers",
+                                             options.heter_worker_num, stage + 2, out[stage].members.size()));
+        }
+    }
+    const auto devices = options.heter_devices.empty() ? std::vector<std::string>(out.size(), "gpu")
+                                                       : split(options.heter_devices, ';');
+    if (devices.size() != out.size())
+        throw UsageError(fmt::format("--heter_devices {} names {} devices for {} stages; separate them by ;",
+                                     options.heter_devices, devices.size(), out.size()));
+    for (std::size_t stage = 0; stage < out.size(); ++stage) {
+        out[stage].device = std::string(trimmed(devices[stage]));
+        if (out[stage].device != "gpu" && out[stage].device != "cpu")
+            throw UsageError(
+                fmt::format("--heter_devices {}: \"{}\" is not gpu or cpu; dtrain drives NVIDIA "
+                            "GPUs and CPUs",
+                            options.heter_devices, devices[stage]));
+    }
+    return out;
+}
+
+std::vector<MemberPlace*> everybody(ServerJobPlaces& job) {
+    std::vector<MemberPlace*> out;
+    for (auto& member : job.servers) out.push_back(&member);
+    for (auto& member : job.workers) out.push_back(&member);
+    for (auto& stage : job.stages)
+        for (auto& member : stage.members) out.push_back(&member);
+    return out;
+}
+
+void give_ports(const std::vector<MemberPlace*>& all, int first_port) {
+    std::set<std::pair<std::string, int>> taken;
+    for (const auto* member : all)
+        if (member->port && !taken.emplace(member->host, *member->port).second)
+            throw UsageError(fmt::format("{} is in the job twice; give each member a port of its own",
+                                         cluster::format_address(member->host, *member->port)));
+    int port = first_port;
+    for (auto* member : all) {
+        const int mine = port++;
+        if (member->port) continue;
+        member->port = mine;
+        while (!taken.emplace(member->host, *member->port).second) member->port = port++;
+        (void)cluster::format_address(member->host, *member->port);  // refuses what is no port
+    }
+}
+
+}  // namespace
+
+ServerJobPlaces server_job_places(const Options& options, int first_port) {
+    ServerJobPlaces job{
+        .servers = members(options.server_num, options.servers, "--server_num", "--servers"),
+        .workers = members(options.worker_num, options.workers, "--worker_num", "--workers"),
+        .stages = stages_of(options),
+        .one_machine = options.servers.empty() && options.workers.empty() && options.heter_workers.empty()};
+    // Free ports of the one machine are better than computed ones.
+    if (!job.one_machine || options.start_port) give_ports(everybody(job), first_port);
+    return job;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/cluster.hpp>
+
+#include "launch/options.hpp"
+
+namespace dtrain::launch {
+
+/// Where one rank of a parameter-server job runs, before ports are known.
+struct MemberPlace {
+    std::string host;
+    std::optional<int> port;  ///< nothing: any free one of this machine
+    bool own_choice = false;  ///< the user wrote the port
+};
+
+struct StagePlaces {
+    std::string device;
+    std::vector<MemberPlace> members;
+};
+
+/// Who is in a parameter-server job: the documents' numbers (--server_num ... on this machine) or lists.
+struct ServerJobPlaces {
+    std::vector<MemberPlace> servers;
+    std::vector<MemberPlace> workers;
+    std::vector<StagePlaces> stages;
+    bool one_machine = false;  ///< made of numbers only
+};
+
+/// Lists may leave ports out: such a member gets `first_port` + its place in the whole job (servers, workers,
+/// stages), which every node computes alike without talking; ports that somebody else on the host has are
+/// skipped.
+/// @throws UsageError for an address that is none or twice in the job, counts that do not fit their lists,
+/// and stages that do not fit --heter_devices.
+ServerJobPlaces server_job_places(const Options& options, int first_port);
+
+}  // namespace dtrain::launch

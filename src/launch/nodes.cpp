@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/nodes.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+#include "cluster/address.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+constexpr std::string_view loopback = "127.0.0.1";
+
+bool is_loopback(const std::string& host) {
+    return host.starts_with("127.") || host == "localhost" || host == "::1";
+}
+
+/// Four numbers of an IPv4 address, for sorting; names sort behind addresses.
+std::array<int, 4> ipv4_number(const std::string& host) {
+    std::array<int, 4> out{256, 256, 256, 256};
+    const auto parts = split(host, '.');
+    if (parts.size() != 4) return out;
+    for (std::size_t part = 0; part < 4; ++part)
+        if (const auto number = parse_int(parts[part])) out[part] = *number;
+    return out;
+}
+
+std::vector<std::string> hosts_of_ips(const std::string& ips) {
+    std::vector<std::string> hosts;
+    for (const auto& part : split(ips, ',')) {
+        const auto address = cluster::parse_address(part);
+        if (address.port)
+            throw UsageError(
+                fmt::format("--ips {}: {} has a port; --start_port gives ports", ips, trimmed(part)));
+        if (std::find(hosts.begin(), hosts.end(), address.host) != hosts.end())
+            throw UsageError(fmt::format("--ips {}: {} is named twice", ips, address.host));
+        hosts.push_back(address.host);
+    }
+    if (hosts.size() > 1)
+        for (const auto& host : hosts)
+            if (is_loopback(host))
+                throw UsageError(fmt::format(
+                    "--ips {}: {} means another machine on each node; write the address that all can reach",
+                    ips, host));
+    return hosts;
+}
+
+void check_count(const Options& options, std::size_t count) {
+    if (options.nnodes.find(':') != std::string::npos)
+        throw UsageError(fmt::format("--nnodes {}: this version starts no elastic jobs", options.nnodes));
+    const auto wanted = parse_int(trimmed(options.nnodes));
+    if (!wanted || *wanted < 1)
+        throw UsageError(fmt::format("--nnodes {} is no number of nodes", options.nnodes));
+    if (static_cast<std::size_t>(*wanted) == count || *wanted == 1) return;
+    throw UsageError(
+        count == 1
+            ? fmt::format("--nnodes {}: name the nodes with --ips; nodes that meet at --master are not "
+                          "there yet",
+                          *wanted)
+            : fmt::format("--nnodes {}, but {} nodes are named", *wanted, count));
+}
+
+std::optional<int> own_position(const Options& options, const std::vector<std::string>& hosts,
+                                const std::set<std::string>& own_addresses) {
+    const auto position = [&](const auto& matches) -> std::optional<int> {
+        const auto found = std::find_if(hosts.begin(), hosts.end(), matches);
+        if (found == hosts.end()) return std::nullopt;
+        return static_cast<int>(found - hosts.begin());
+    };
+    if (hosts.size() == 1 && is_loopback(hosts.front())) return 0;
+    if (options.host) {
+        const auto own = position([&](const std::string& host) { return host == *options.host; });
+        if (!own)
+            throw UsageError(
+                fmt::format("--host {} is none of the nodes {}", *options.host, join(hosts, ",")));
+        return own;
+    }
+    if (options.rank && *options.rank >= 0) {
+        if (*options.rank >= static_cast<int>(hosts.size()))
+            throw UsageError(fmt::format("--rank {}, but there are {} nodes, counted from 0", *options.rank,
+                                         hosts.size()));
+        return *options.rank;
+    }
+    return position([&](const std::string& host) { return own_addresses.contains(host); });
+}
+
+}  // namespace
+
+Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>& cloud,
+               const std::vector<cluster::HostSlots>& hostfile, const std::set<std::string>& own_addresses) {
+    Nodes out;
+    if (cloud) {
+        out.hosts = cloud->nodes;
+        out.own = cloud->node_rank;
+        if (options.ips != loopback && options.ips != join(cloud->nodes, ","))
+            out.notices.push_back(fmt::format("--ips {} is not used: PaddleCloud names the nodes {}",
+                                              options.ips, join(cloud->nodes, ",")));
+        return out;
+    }
+    if (options.hostfile) {
+        if (options.ips != loopback)
+            throw UsageError("--ips and --hostfile both name the nodes; give one of them");
+        for (const auto& each : hostfile) out.hosts.push_back(each.host);
+        if (out.hosts.empty())
+            throw UsageError(fmt::format("--hostfile {} names no host", *options.hostfile));
+    } else {
+        out.hosts = hosts_of_ips(options.ips);
+    }
+    if (options.sort_ip)
+        std::stable_sort(out.hosts.begin(), out.hosts.end(), [](const std::string& a, const std::string& b) {
+            return ipv4_number(a) < ipv4_number(b);
+        });
+    check_count(options, out.hosts.size());
+    out.own = own_position(options, out.hosts, own_addresses);
+    return out;
+}
+
+}  // namespace dtrain::launch

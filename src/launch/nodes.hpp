@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <dtrain/cluster.hpp>
+
+#include "launch/options.hpp"
+
+namespace dtrain::launch {
+
+/// The nodes of a collective job.
+struct Nodes {
+    std::vector<std::string> hosts;  ///< in node rank order
+    std::optional<int> own;          ///< which of them this machine is; nothing when none
+    std::vector<std::string> notices;
+};
+
+/// The nodes that the options name: PaddleCloud's, --hostfile's or --ips', in that order.
+/// @param own_addresses all names and addresses of this machine
+/// @throws UsageError for an empty, repeated or loopback address among several, or options that contradict
+/// each other.
+Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>& cloud,
+               const std::vector<cluster::HostSlots>& hostfile, const std::set<std::string>& own_addresses);
+
+}  // namespace dtrain::launch

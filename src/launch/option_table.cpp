@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/option_table.hpp"
+
+#include <algorithm>
+
+namespace dtrain::launch {
+namespace {
+
+using Names = std::vector<std::string_view>;
+using O = Options;
+
+constexpr auto base = OptionGroup::base;
+constexpr auto collective = OptionGroup::collective;
+constexpr auto servers = OptionGroup::parameter_server;
+constexpr auto elastic = OptionGroup::elastic;
+constexpr auto own = OptionGroup::dtrain;
+
+constexpr int highest_port = 65000;
+constexpr std::string_view no_other_devices = "dtrain drives NVIDIA GPUs and CPUs";
+constexpr std::string_view no_tuner = "Paddle's own planner and tuner are not part of dtrain";
+constexpr std::string_view no_elastic = "this version starts no elastic jobs";
+
+// clang-format off
+const std::vector<OptionRow>& rows() {
+    static const std::vector<OptionRow> table{
+    {.name = "log_dir", .group = base, .value = "DIR", .help = "Folder of the logs; %j becomes the job's id", .field = &O::log_dir,
+     .paddle = "2.0", .overridden_by = "PADDLE_LOG_DIR", .preset_by = "DTRAIN_LOG_DIR", .in_settings = true,
+     .note = "logs are numbered by global rank, as the documents say, and appended"},
+    {.name = "run_mode", .group = base, .value = "MODE", .help = "collective, ps, ps-heter or rpc (default: told from the other options)", .field = &O::run_mode,
+     .choices = {"collective", "ps", "ps-heter", "rpc"}, .paddle = "2.1", .overridden_by = "PADDLE_RUN_MODE",
+     .note = "options of another mode are an error; the script's arguments are never looked at"},
+    {.name = "job_id", .group = base, .value = "NAME", .help = "Name of the job", .field = &O::job_id,
+     .paddle = "2.2", .overridden_by = "PADDLE_JOB_ID"},
+    {.name = "gpus", .aliases = {"selected_gpus", "devices"}, .group = base, .value = "LIST", .help = "GPUs of each node by physical id: 0,1,2,3 (default: all of CUDA_VISIBLE_DEVICES)", .field = &O::gpus,
+     .paddle = "2.0", .overridden_by = "PADDLE_DEVICES",
+     .note = "physical ids, checked against CUDA_VISIBLE_DEVICES; the ranks see exactly these cards (--visible keep: Paddle's way). A count when PADDLE_NUM_TRAINERS is set, as the handbook has it"},
+    {.name = "nproc_per_node", .group = base, .value = "N", .help = "Processes on each node; divides the GPUs evenly, or counts CPU processes", .field = &O::nproc_per_node, .least = 1, .most = 65536,
+     .paddle = "2.0", .overridden_by = "PADDLE_NPROC_PER_NODE", .note = "must divide the GPUs; without GPUs that many CPU ranks"},
+    {.name = "log_level", .group = base, .value = "LEVEL", .help = "How much dtrain-launch says", .field = &O::log_level,
+     .choices = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}, .paddle = "2.4", .overridden_by = "PADDLE_LOG_LEVEL", .in_settings = true},
+    {.name = "log_overwrite", .group = base, .help = "Empty the logs of earlier runs instead of appending", .field = &O::log_overwrite,
+     .paddle = "2.5", .overridden_by = "PADDLE_LOG_OVERWRITE", .in_settings = true},
+    {.name = "backend", .group = base, .value = "NAME", .help = "auto, nccl or gloo: what PADDLE_DISTRI_BACKEND says (auto: nccl with GPUs)", .field = &O::backend,
+     .choices = {"auto", "nccl", "gloo"}, .paddle = "2.2", .note = "backends of other devices are refused"},
+    {.name = "legacy", .group = base, .value = "BOOL", .paddle = "2.3", .answer = Answer::no_effect, .note = "both generations' variables are always set"},
+    {.name = "enable_gpu_log", .group = base, .value = "BOOL", .paddle = "2.5", .answer = Answer::no_effect, .note = "no <job_id>.gpu.log is written"},
+    {.name = "xpus", .aliases = {"selected_xpus"}, .group = base, .value = "LIST", .paddle = "2.1", .answer = Answer::refused, .note = no_other_devices},
+    {.name = "npus", .aliases = {"selected_npus"}, .group = base, .value = "LIST", .paddle = "2.3", .answer = Answer::refused, .note = no_other_devices},
+    {.name = "mlus", .aliases = {"selected_mlus"}, .group = base, .value = "LIST", .paddle = "2.3", .answer = Answer::refused, .note = no_other_devices},
+    {.name = "auto_parallel_config", .group = base, .value = "FILE", .paddle = "2.4", .answer = Answer::refused, .note = no_tuner},
+    {.name = "auto_cluster_config", .group = base, .value = "BOOL", .paddle = "3.0", .answer = Answer::refused, .note = no_tuner},
+    {.name = "auto_tuner_json", .group = base, .value = "FILE", .paddle = "2.5", .answer = Answer::refused, .note = no_tuner},
+    {.name = "cluster_topo_path", .group = base, .value = "FILE", .paddle = "2.3", .answer = Answer::refused, .note = no_tuner},
+    {.name = "rank_mapping_path", .group = base, .value = "FILE", .paddle = "2.3", .answer = Answer::refused, .note = no_tuner},
+    {.name = "enable_auto_mapping", .group = base, .value = "BOOL", .paddle = "2.3", .answer = Answer::refused, .note = no_tuner},
+
+    {.name = "ips", .group = collective, .value = "LIST", .help = "Addresses of all nodes, in the same order on each", .field = &O::ips,
+     .paddle = "2.0", .overridden_by = "PADDLE_IPS", .note = "several nodes: planned (--dry-run), not yet started"},
+    {.name = "host", .group = collective, .value = "IP", .help = "This node's own address in --ips", .field = &O::host,
+     .paddle = "2.2", .overridden_by = "POD_IP"},
+    {.name = "hostfile", .group = collective, .value = "FILE", .help = "Nodes from an Open MPI hostfile or PBS nodefile, in place of --ips", .field = &O::hostfile,
+     .note = "slots do not count: processes per node come from --gpus and --nproc_per_node"},
+    {.name = "start_port", .group = collective, .value = "PORT", .help = "First of consecutive ports (default: free ones)", .field = &O::start_port, .least = 1, .most = highest_port,
+     .paddle = "2.4", .overridden_by = "PADDLE_START_PORT", .preset_by = "FLAGS_START_PORT", .in_settings = true, .note = "on one node too"},
+    {.name = "master", .group = collective, .value = "IP:PORT", .help = "Where the nodes meet; with one node its PADDLE_MASTER", .field = &O::master,
+     .paddle = "2.4", .overridden_by = "PADDLE_MASTER", .note = "one node; several nodes and etcd:// are not there yet"},
+    {.name = "nnodes", .group = collective, .value = "N", .help = "Number of nodes", .field = &O::nnodes,
+     .paddle = "2.4", .overridden_by = "PADDLE_NNODES", .note = "1, or as many as --ips; MIN:MAX is not there yet"},
+    {.name = "rank", .group = collective, .value = "N", .help = "Number of this node", .field = &O::rank, .least = -1,
+     .paddle = "2.4", .overridden_by = "PADDLE_RANK", .note = "PADDLE_TRAINER_ID is not taken for it: ranks of other jobs have it too"},
+    {.name = "sort_ip", .group = collective, .help = "Number the nodes by their addresses", .field = &O::sort_ip,
+     .paddle = "2.5", .overridden_by = "PADDLE_SORT_IP"},
+    {.name = "np", .group = elastic, .value = "N", .paddle = "2.2", .answer = Answer::later, .note = no_elastic},
+
+    {.name = "server_num", .group = servers, .value = "N", .help = "Servers on this machine", .field = &O::server_num, .least = 0, .most = 4096,
+     .paddle = "2.0", .overridden_by = "PADDLE_SERVER_NUM"},
+    {.name = "worker_num", .aliases = {"trainer_num"}, .group = servers, .value = "N", .help = "Workers on this machine", .field = &O::worker_num, .least = 0, .most = 65536,
+     .paddle = "2.0", .overridden_by = "PADDLE_TRAINER_NUM"},
+    {.name = "heter_worker_num", .group = servers, .value = "N", .help = "Heterogeneous workers on this machine, for each stage: 2 or 2;1", .field = &O::heter_worker_num,
+     .paddle = "2.0"},
+    {.name = "servers", .group = servers, .value = "LIST", .help = "Servers as ip:port or ip, separated by commas", .field = &O::servers,
+     .paddle = "2.0", .overridden_by = "PADDLE_SERVERS_ENDPOINTS"},
+    {.name = "workers", .aliases = {"trainers"}, .group = servers, .value = "LIST", .help = "Workers as ip:port or ip", .field = &O::workers,
+     .paddle = "2.0", .overridden_by = "PADDLE_TRAINERS_ENDPOINTS", .note = "rank = place in the list, also where it interleaves hosts"},
+    {.name = "heter_workers", .group = servers, .value = "LIST", .help = "Heterogeneous workers; stages separated by ;", .field = &O::heter_workers, .paddle = "2.0"},
+    {.name = "heter_devices", .group = servers, .value = "LIST", .help = "Device of each stage, gpu or cpu: gpu;cpu (default gpu)", .field = &O::heter_devices,
+     .paddle = "2.2", .note = "may be left out, as in the documents; Paddle 2.2+ demands it"},
+    {.name = "http_port", .aliases = {"gloo_port"}, .group = servers, .value = "PORT", .help = "Port on the first server where Gloo's ranks meet", .field = &O::http_port, .least = 1, .most = highest_port,
+     .paddle = "2.0", .overridden_by = "PADDLE_GLOO_PORT"},
+    {.name = "with_gloo", .group = servers, .value = "N", .help = "PADDLE_WITH_GLOO for the processes: 0, 1 or 2", .field = &O::with_gloo, .most = 2,
+     .paddle = "2.3", .overridden_by = "PADDLE_WITH_GLOO"},
+    {.name = "coordinators", .group = servers, .value = "LIST", .paddle = "2.4", .answer = Answer::refused, .note = "federated learning is not part of dtrain"},
+    {.name = "coordinator_num", .group = servers, .value = "N", .paddle = "2.4", .answer = Answer::refused, .note = "federated learning is not part of dtrain"},
+
+    {.name = "max_restart", .group = elastic, .value = "N", .help = "Start the job again after a failure, at most N times", .field = &O::max_restart, .most = 1'000'000,
+     .paddle = "2.4", .overridden_by = "PADDLE_MAX_RESTART", .in_settings = true,
+     .note = "works without etcd too; default 0 (Paddle: 3, in etcd jobs only)"},
+    {.name = "elastic_server", .group = elastic, .value = "HOST:PORT", .paddle = "2.2", .answer = Answer::later, .note = no_elastic},
+    {.name = "elastic_pre_hook", .group = elastic, .value = "CMD", .paddle = "2.3", .answer = Answer::later, .note = no_elastic},
+    {.name = "elastic_level", .group = elastic, .value = "N", .paddle = "2.4", .overridden_by = "PADDLE_ELASTIC_LEVEL", .answer = Answer::later, .note = no_elastic},
+    {.name = "elastic_timeout", .group = elastic, .value = "S", .paddle = "2.4", .overridden_by = "PADDLE_ELASTIC_TIMEOUT", .answer = Answer::later, .note = no_elastic},
+    {.name = "scale", .group = elastic, .value = "N", .paddle = "2.2", .answer = Answer::later, .note = no_elastic},
+    {.name = "force", .group = elastic, .value = "BOOL", .paddle = "2.2", .answer = Answer::later, .note = no_elastic},
+
+    {.name = "dry-run", .group = own, .value = "FORM", .help = "Print the plan as a table (=json: for programs), start nothing", .field = &O::dry_run,
+     .choices = {"table", "json"}, .alone = "table"},
+    {.name = "visible", .group = own, .value = "HOW", .help = "narrow: ranks see the selected GPUs only; keep: CUDA_VISIBLE_DEVICES stays as it is", .field = &O::visible,
+     .choices = {"narrow", "keep"}, .in_settings = true},
+    {.name = "bind", .group = own, .value = "HOW", .help = "auto: cores and memory near the rank's GPU; none: no binding", .field = &O::bind,
+     .choices = {"auto", "none"}, .in_settings = true},
+    {.name = "grace", .group = own, .value = "S", .help = "Seconds between asking a program to stop and killing it", .field = &O::grace, .most = 86400,
+     .preset_by = "DTRAIN_GRACE", .in_settings = true},
+    {.name = "hang-timeout", .group = own, .value = "S", .help = "Stop the job, with the stacks of all ranks, after S seconds without output and CPU time (0: never)", .field = &O::hang_timeout, .most = 864000,
+     .preset_by = "DTRAIN_HANG_TIMEOUT", .in_settings = true},
+    {.name = "tee", .group = own, .value = "RANKS", .help = "Show the output of these ranks: 0,2-3 or all (default: rank 0; in ps jobs worker 0)", .field = &O::tee},
+    {.name = "quiet", .group = own, .help = "Show no rank's output, no banner, no status line", .field = &O::quiet},
+    {.name = "wrap", .group = own, .value = "CMD", .help = "Put a profiler or debugger in front of the program; %r is the rank, %h the host", .field = &O::wrap},
+    {.name = "wrap-ranks", .group = own, .value = "RANKS", .help = "Only in front of these ranks", .field = &O::wrap_ranks},
+    {.name = "log-max-size", .group = own, .value = "SIZE", .help = "Turn logs over at this size (100M); one older part is kept", .field = &O::log_max_size,
+     .preset_by = "DTRAIN_LOG_MAX_SIZE", .in_settings = true},
+    {.name = "log-mode", .group = own, .value = "MODE", .help = "Permissions of log and report files, octal", .field = &O::log_mode, .most = 0777,
+     .preset_by = "DTRAIN_LOG_MODE", .in_settings = true},
+    {.name = "report", .group = own, .value = "FILE", .help = "Write the outcome for programs, as JSON", .field = &O::report},
+    };
+    return table;
+}
+// clang-format on
+
+}  // namespace
+
+std::string_view to_string(OptionGroup group) {
+    switch (group) {
+        case OptionGroup::base:
+            return "Base Parameters";
+        case OptionGroup::collective:
+            return "Collective Parameters";
+        case OptionGroup::parameter_server:
+            return "Parameter-Server Parameters";
+        case OptionGroup::elastic:
+            return "Elastic Parameters";
+        case OptionGroup::dtrain:
+            return "dtrain";
+    }
+    return "";
+}
+
+std::string_view to_string(Answer answer) {
+    switch (answer) {
+        case Answer::done:
+            return "done";
+        case Answer::no_effect:
+            return "accepted, no effect";
+        case Answer::later:
+            return "later";
+        case Answer::refused:
+            return "refused";
+    }
+    return "";
+}
+
+std::span<const OptionRow> option_table() {
+    return rows();
+}
+
+const OptionRow* find_option(std::string_view name) {
+    const auto same = [name](std::string_view known) {
+        return std::equal(name.begin(), name.end(), known.begin(), known.end(), [](char a, char b) {
+            return a == b || (a == '-' && b == '_') || (a == '_' && b == '-');
+        });
+    };
+    for (const auto& row : rows())
+        if (same(row.name) || std::any_of(row.aliases.begin(), row.aliases.end(), same)) return &row;
+    return nullptr;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "launch/options.hpp"
+
+/// Every option that Paddle's launchers or dtrain-launch know, in one place: the command line, --help, the
+/// banner, shell completion, the man page and docs/compatibility.md are made from it.
+namespace dtrain::launch {
+
+enum class OptionGroup { base, collective, parameter_server, elastic, dtrain };
+
+/// "Base Parameters", the heading in --help.
+std::string_view to_string(OptionGroup group);
+
+/// What dtrain-launch makes of an option.
+enum class Answer {
+    done,
+    no_effect,  ///< accepted; there is nothing for it to change
+    later,      ///< refused today with one line
+    refused,    ///< refused for good, `note` says why
+};
+
+std::string_view to_string(Answer answer);
+
+/// The field of Options that a value goes to; none for options that dtrain has no use for.
+using OptionField =
+    std::variant<std::monostate, std::string Options::*, std::optional<std::string> Options::*,
+                 int Options::*, std::optional<int> Options::*, bool Options::*,
+                 std::chrono::milliseconds Options::*, std::optional<std::uintmax_t> Options::*>;
+
+struct OptionRow {
+    std::string_view name;                  ///< without the two dashes; '_' and '-' mean the same
+    std::vector<std::string_view> aliases;  ///< other names, same meaning
+    OptionGroup group = OptionGroup::base;
+    std::string_view value;  ///< what --help calls the value; "" for a switch
+    std::string_view help;
+    OptionField field;
+    int least = 0, most = 2'147'483'647;  ///< of a number
+    std::vector<std::string_view> choices;
+    std::string_view alone;          ///< the value when none is given: --dry-run means --dry-run=table
+    std::string_view paddle;         ///< the Paddle releases that have it; "" for dtrain's own
+    std::string_view overridden_by;  ///< variable that beats the command line, as in Paddle
+    std::string_view preset_by;      ///< variable that the command line beats
+    bool in_settings = false;        ///< may stand in /etc/dtrain.toml and ~/.config/dtrain.toml
+    Answer answer = Answer::done;
+    std::string_view note;  ///< what is different here; why it is refused
+};
+
+std::span<const OptionRow> option_table();
+
+/// The row of a name or alias without its dashes, or null.
+const OptionRow* find_option(std::string_view name);
+
+/// The value as --help and the banner show it: "None" when there is none.
+std::string value_text(const Options& options, const OptionRow& row);
+
+/// Puts a value into its field.
+/// @param source how the user gave it, for the message: "--grace", "PADDLE_NNODES", "/etc/dtrain.toml: grace"
+/// @throws UsageError naming source, value and what it should be
+void assign(Options& options, const OptionRow& row, const std::string& text, const std::string& source);
+
+}  // namespace dtrain::launch
