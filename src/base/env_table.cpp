@@ -181,6 +181,7 @@ constexpr std::array paddle_rows{
     Row{"PADDLE_MAX_RESTART", read, "the command line", "Beats --max_restart of dtrain-launch, as in Paddle; not inside a rank of another job."},
     Row{"PADDLE_ELASTIC_LEVEL", read, "the command line", "Beats --elastic_level of dtrain-launch, as in Paddle; not inside a rank of another job."},
     Row{"PADDLE_ELASTIC_TIMEOUT", read, "the command line", "Beats --elastic_timeout of dtrain-launch, as in Paddle; not inside a rank of another job."},
+    Row{"PADDLE_RESTART_COUNT", written, "only with --max_restart", "How often the job was started again."},
     Row{"FLAGS_START_PORT", read, "from the job id", "First port of the ranks on each node."},
 };
 
@@ -198,6 +199,7 @@ constexpr std::array torch_rows{
     Row{"LOCAL_RANK", written, "the local rank", "Rank on this node."},
     Row{"LOCAL_WORLD_SIZE", written, "the ranks of this node", "Number of ranks on this node."},
     Row{"GROUP_RANK", written, "the node's number", "Number of this node."},
+    Row{"TORCHELASTIC_RESTART_COUNT", written, "only with --max_restart", "How often the job was started again."},
     Row{"MASTER_ADDR", written, "the first host", "Host of rank 0's store."},
     Row{"MASTER_PORT", written, "from DTRAIN_TORCH_MASTER", "Port of rank 0's store."},
 };

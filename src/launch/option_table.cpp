@@ -105,6 +105,9 @@ const std::vector<OptionRow>& rows() {
 
     {.name = "dry-run", .group = own, .value = "FORM", .help = "Print the plan as a table (=json: for programs), start nothing", .field = &O::dry_run,
      .choices = {"table", "json"}, .alone = "table"},
+    {.name = "info", .group = own, .help = "Print every option's value and where it came from, start nothing"},
+    {.name = "print-completion", .group = own, .value = "SHELL", .help = "Print a completion script: bash or zsh", .choices = {"bash", "zsh"}},
+    {.name = "print-man", .group = own, .help = "Print the manual page"},
     {.name = "visible", .group = own, .value = "HOW", .help = "narrow: ranks see the selected GPUs only; keep: CUDA_VISIBLE_DEVICES stays as it is", .field = &O::visible,
      .choices = {"narrow", "keep"}, .in_settings = true},
     {.name = "bind", .group = own, .value = "HOW", .help = "auto: cores and memory near the rank's GPU; none: no binding", .field = &O::bind,

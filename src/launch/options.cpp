@@ -13,6 +13,7 @@
 #include "base/command_line.hpp"
 #include "base/text.hpp"
 #include "launch/option_table.hpp"
+#include "launch/shell_completion.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -226,6 +227,33 @@ class Layers {
     const Environment& environment_;
 };
 
+/// Every option with its value and where that came from.
+std::string info_text(const ParsedOptions& parsed) {
+    std::string out = fmt::format("{:<20} {:<24} {}\n", "option", "value", "from");
+    for (const auto& row : option_table()) {
+        if (row.field.index() == 0) continue;
+        const auto origin = parsed.origins.find(std::string(row.name));
+        auto value = value_text(parsed.options, row);
+        if (value.empty()) value = "-";
+        out += fmt::format("{:<20} {:<24} {}\n", row.name, value,
+                           origin == parsed.origins.end() ? "default" : origin->second);
+    }
+    return out;
+}
+
+std::optional<std::string> text_asked_for(const Typed& typed_options, const ParsedOptions& parsed) {
+    const auto has = [&](std::string_view name) { return typed_options.has(*find_option(name)); };
+    if (has("print-completion")) {
+        const auto& shell = typed_options.value(*find_option("print-completion"));
+        if (shell != "bash" && shell != "zsh")
+            throw UsageError(fmt::format("--print-completion {}: it must be bash or zsh", shell));
+        return completion_script(shell);
+    }
+    if (has("print-man")) return manual_page();
+    if (has("info")) return info_text(parsed);
+    return std::nullopt;
+}
+
 /// The handbook's first spelling (Paddle 1.x): with PADDLE_NUM_TRAINERS set, logs go to ./mylog.
 void apply_handbook_spelling(ParsedOptions& parsed, const Environment& environment) {
     if (environment.has("PADDLE_NUM_TRAINERS") && !parsed.origins.contains("log_dir")) {
@@ -249,6 +277,8 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     layers.command_line(typed_options);
     layers.overrides();
     apply_handbook_spelling(parsed, environment);
+    parsed.text = text_asked_for(typed_options, parsed);
+    if (parsed.text) return parsed;
 
     const auto words = typed_options.script_and_arguments();
     parsed.options.script = words.front();

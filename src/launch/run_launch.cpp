@@ -22,6 +22,7 @@
 #include "base/log.hpp"
 #include "base/ports.hpp"
 #include "launch/banner.hpp"
+#include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/plan.hpp"
 #include "launch/program.hpp"
@@ -78,14 +79,6 @@ class MpirunProbe {
 
 std::string absolute_log_dir(const std::string& log_dir) {
     return fs::absolute(log_dir).lexically_normal().string();
-}
-
-void prepare_log_dir(const std::string& folder) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error || ::access(folder.c_str(), W_OK | X_OK) != 0)
-        throw UsageError(fmt::format("--log_dir {} cannot be written: {}", folder,
-                                     error ? error.message() : std::generic_category().message(errno)));
 }
 
 std::string random_token() {
@@ -158,6 +151,7 @@ class Launch {
   public:
     Launch(Options options, const Environment& environment)
         : options_(std::move(options)), environment_(environment), probe_(environment) {
+        options_.log_dir = expanded_log_dir(options_, environment, std::to_string(::getpid()));
         program_ = program_for(options_.script, options_.script_arguments,
                                installed("libexec/dtrain/dtrain-native"), real_files(environment));
         hostfile_ = hostfile_of(options_);
@@ -171,25 +165,54 @@ class Launch {
 
     int run() {
         if (!options_.dry_run.empty()) return show_plan();
-        for (int attempt = 1;; ++attempt) {
-            const auto plan = plan_now();
-            refuse_several_nodes(plan);
-            prepare_log_dir(plan.log_dir);
-            if (attempt == 1) announce(plan);
-            std::vector<std::uintmax_t> log_begins;
-            for (int rank = 0; rank < plan.size(); ++rank)
-                log_begins.push_back(size_or_zero(log_of(plan, rank)));
-            const auto ended = start(plan);
-            const auto failures = ended.job.failures();
-            const bool port_taken =
-                !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
-            if (!port_taken || !plan.free_ports || attempt == port_tries)
-                return report(plan, ended, log_begins);
-            spdlog::warn("{}; planning again with other ports", failures.front().text);
+        std::optional<LogFolderClaim> claim;
+        for (int restart = 0;; ++restart) {
+            const auto outcome = run_once(restart, claim);
+            if (outcome.status == 0 || outcome.asked_to_stop || restart == options_.max_restart)
+                return outcome.status;
+            spdlog::warn("the job failed with status {}; starting it again, {} of at most {} times",
+                         outcome.status, restart + 1, options_.max_restart);
+            options_.log_overwrite = false;  // the logs tell what failed
         }
     }
 
   private:
+    struct Outcome {
+        int status = 0;
+        bool asked_to_stop = false;
+    };
+
+    /// One start of the job, or several where ports that were free got taken in between.
+    Outcome run_once(int restart, std::optional<LogFolderClaim>& claim) {
+        for (int attempt = 1;; ++attempt) {
+            const auto plan = plan_now();
+            refuse_several_nodes(plan);
+            make_log_folder(plan.log_dir);
+            if (!claim) claim_log_folder(claim, plan);
+            if (attempt == 1 && restart == 0) announce(plan);
+            std::vector<std::uintmax_t> log_begins;
+            for (int rank = 0; rank < plan.size(); ++rank)
+                log_begins.push_back(size_or_zero(log_of(plan, rank)));
+            const auto ended = start(plan, restart);
+            const auto failures = ended.job.failures();
+            const bool port_taken =
+                !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
+            if (!port_taken || !plan.free_ports || attempt == port_tries)
+                return {.status = report(plan, ended, log_begins),
+                        .asked_to_stop = ended.asked_to_stop_by != 0};
+            spdlog::warn("{}; planning again with other ports", failures.front().text);
+        }
+    }
+
+    static void claim_log_folder(std::optional<LogFolderClaim>& claim, const Plan& plan) {
+        claim.emplace(plan.log_dir, fmt::format("pid {}, job {}", ::getpid(), plan.job_id));
+        if (claim->other())
+            spdlog::warn(
+                "another job writes into {} ({}): their lines will mix; give each its own --log_dir, "
+                "for instance log/%j",
+                plan.log_dir, *claim->other());
+    }
+
     Plan plan_now() {
         HeldPorts held;
         return make_plan(
@@ -247,7 +270,7 @@ class Launch {
         spdlog::info("{}", where_logs_are(plan, options_.log_dir));
     }
 
-    Watched start(const Plan& plan) const {
+    Watched start(const Plan& plan, int restart) const {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", cluster::format_hostfile(mpirun_hosts(plan)));
         const auto token = random_token();
@@ -261,6 +284,9 @@ class Launch {
         for (const auto& [name, value] : worker_environment(plan, options_, token, ::geteuid() == 0))
             options.environment.set(name, value);
         options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder.path());
+        if (options_.max_restart > 0)
+            for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})
+                options.environment.set(name, std::to_string(restart));
         return watch(options);
     }
 

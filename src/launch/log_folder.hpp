@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <dtrain/environment.hpp>
+
+#include "base/files.hpp"
+#include "launch/options.hpp"
+
+namespace dtrain::launch {
+
+/// --log_dir with %j replaced by the job's id: --job_id when given, else the scheduler's, else `otherwise`;
+/// "%%" is a percent sign.
+std::string expanded_log_dir(const Options& options, const Environment& environment,
+                             const std::string& otherwise);
+
+/// Makes the folder of a job's logs.
+/// @throws UsageError when it cannot be made or written to.
+void make_log_folder(const std::string& folder);
+
+/// Tells that a live job writes into a folder, for as long as the object lives.
+class LogFolderClaim {
+  public:
+    /// @param who of this job, for those who find the folder claimed
+    LogFolderClaim(const std::string& folder, const std::string& who);
+
+    /// Who has the folder already, or nothing.
+    const std::optional<std::string>& other() const { return other_; }
+
+  private:
+    FileDescriptor file_;
+    std::optional<std::string> other_;
+};
+
+}  // namespace dtrain::launch

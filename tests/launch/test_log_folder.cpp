@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: Slurm's meaning of %j; that a lock lives as long as its holder.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "launch/log_folder.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::string expanded(const std::string& pattern, const std::string& job_id, const Environment& environment) {
+    return expanded_log_dir({.log_dir = pattern, .job_id = job_id}, environment, "4711");
+}
+
+TEST(LogFolder, JobIdIsTheUsersElseTheSchedulersElseAnotherName) {
+    const Environment slurm{{"SLURM_JOB_ID", "99"}};
+    EXPECT_EQ(expanded("log/%j", "night", slurm), "log/night");
+    EXPECT_EQ(expanded("log/%j", "default", slurm), "log/99");
+    EXPECT_EQ(expanded("log/%j", "default", {{"PBS_JOBID", "7.head"}}), "log/7.head");
+    EXPECT_EQ(expanded("log/%j", "default", {{"SLURM_JOB_ID", ""}}), "log/4711");
+    EXPECT_EQ(expanded("%j-%j", "a", {}), "a-a");
+}
+
+TEST(LogFolder, OtherPercentSignsStay) {
+    EXPECT_EQ(expanded("log", "a", {}), "log");
+    EXPECT_EQ(expanded("100%", "a", {}), "100%");
+    EXPECT_EQ(expanded("%d/%%j/%", "a", {}), "%d/%j/%");
+}
+
+class Folder : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string pattern = (std::filesystem::temp_directory_path() / "dtrain-test.XXXXXX").string();
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        path_ = pattern;
+    }
+    void TearDown() override { std::filesystem::remove_all(path_); }
+    std::string path_;
+};
+
+TEST_F(Folder, IsMadeWithItsParents) {
+    make_log_folder(path_ + "/a/b");
+    EXPECT_TRUE(std::filesystem::is_directory(path_ + "/a/b"));
+    EXPECT_THAT([&] { make_log_folder("/proc/no/log"); },
+                ThrowsMessage<UsageError>(HasSubstr("--log_dir /proc/no/log cannot be written")));
+}
+
+TEST_F(Folder, ASecondClaimSeesTheFirstWhileItLives) {
+    {
+        const LogFolderClaim first(path_, "pid 1, job night");
+        EXPECT_EQ(first.other(), std::nullopt);
+        EXPECT_EQ(LogFolderClaim(path_, "pid 2, job day").other(), "pid 1, job night");
+        EXPECT_EQ(LogFolderClaim(path_, "pid 3, job day").other(), "pid 1, job night");
+    }
+    EXPECT_EQ(LogFolderClaim(path_, "pid 4, job day").other(), std::nullopt);
+}
+
+TEST_F(Folder, ThatCannotBeClaimedIsNobodys) {
+    EXPECT_EQ(LogFolderClaim(path_ + "/none", "pid 1").other(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace dtrain::launch
