@@ -33,6 +33,13 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Missing:
+    """A case among others that cannot be measured on this machine."""
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Result:
     benchmark: str
     case: str

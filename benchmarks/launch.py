@@ -1,14 +1,28 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""How long a job of two ranks takes that does nothing. Peer: bare mpirun, the least that a launch can cost here."""
+"""How long a job takes that does nothing.
+
+Peers: bare mpirun, the least that a launch can cost here; torchrun and paddle.distributed.launch where the
+interpreter that DTRAIN_COMPAT_PYTHON names has them.
+"""
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from harness import Case, Unavailable, mpi_environment, wall_time
+from harness import Case, Missing, Unavailable, mpi_environment, wall_time
+
+RANKS = (2, 4, 16, 64)
+AIMS_FOR_TRUE = {2: 2.0}  # ratio to bare mpirun; more ranks shall not be worse than two
+AIM_FOR_PYTHON = 1.4
+AIM_FOR_LAUNCHERS = 1 / 20
+FRAMEWORKS = {  # module to look for: its launcher's name and command
+    "torch": ("torchrun", ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]),
+    "paddle": ("paddle.distributed.launch", ["-m", "paddle.distributed.launch", "--nproc_per_node", "2"]),
+}
 
 
 def cases(build):
@@ -23,17 +37,45 @@ def cases(build):
         environment["PATH"] = f"{directory}{os.pathsep}{environment['PATH']}"
         script = directory / "nothing.py"
         script.write_text("pass\n")
-        yield launch_case("/bin/true on 2 ranks", launcher, ["/bin/true"], ["/bin/true"], 2.0, environment)
-        yield launch_case("python3 -c pass on 2 ranks", launcher, [str(script)], ["python3", "-c", "pass"], 1.4,
-                          environment)
+        for ranks in RANKS:
+            yield against_mpirun("/bin/true", ranks, launcher, ["/bin/true"], ["/bin/true"],
+                                 AIMS_FOR_TRUE.get(ranks, AIMS_FOR_TRUE[2]), environment)
+        for ranks in RANKS[:2]:
+            yield against_mpirun("python3 -c pass", ranks, launcher, [str(script)], ["python3", "-c", "pass"],
+                                 AIM_FOR_PYTHON, environment)
+        for module in FRAMEWORKS:
+            yield against_launcher(module, launcher, script, environment)
 
 
-def launch_case(what, launcher, program, peer_program, aim, environment):
+def measured(launcher, ranks, program, environment):
     def measure():
         with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as logs:
-            return wall_time([str(launcher), "--nproc_per_node", "2", "--log_dir", logs, *program], environment)
+            return wall_time([str(launcher), "--nproc_per_node", str(ranks), "--log_dir", logs, *program], environment)
+    return measure
+
+
+def against_mpirun(what, ranks, launcher, program, peer_program, aim, environment):
+    def measure_peer():
+        return wall_time(["mpirun", "-np", str(ranks), *peer_program], environment)
+
+    return Case(f"{what} on {ranks} ranks", "s", "lower", measured(launcher, ranks, program, environment), "mpirun",
+                measure_peer, aim, repeats=15 if ranks <= 4 else 7)
+
+
+def against_launcher(module, launcher, script, environment):
+    peer, command = FRAMEWORKS[module]
+    what = f"an empty script on 2 ranks against {peer}"
+    python = os.environ.get("DTRAIN_COMPAT_PYTHON")
+    if python is None:
+        return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
+    found = subprocess.run([python, "-c", f"import importlib.util, sys; sys.exit(not importlib.util.find_spec('{module}'))"],
+                           check=False).returncode == 0
+    if not found:
+        return Missing(what, f"{python} has no {module}")
 
     def measure_peer():
-        return wall_time(["mpirun", "-np", "2", *peer_program], environment)
+        with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as folder:
+            return wall_time([python, *command, str(script)], environment, folder)
 
-    return Case(what, "s", "lower", measure, "mpirun", measure_peer, aim)
+    return Case(what, "s", "lower", measured(launcher, 2, [str(script)], environment), peer, measure_peer,
+                AIM_FOR_LAUNCHERS, repeats=5)

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::string_view loopback = "127.0.0.1";
 
-bool is_loopback(const std::string& host) {
-    return host.starts_with("127.") || host == "localhost" || host == "::1";
-}
-
 /// Four numbers of an IPv4 address, for sorting; names sort behind addresses.
 std::array<int, 4> ipv4_number(const std::string& host) {
     std::array<int, 4> out{256, 256, 256, 256};
@@ -91,6 +87,10 @@ std::optional<int> own_position(const Options& options, const std::vector<std::s
 }
 
 }  // namespace
+
+bool is_loopback(const std::string& host) {
+    return host.starts_with("127.") || host == "localhost" || host == "::1";
+}
 
 Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>& cloud,
                const std::vector<cluster::HostSlots>& hostfile, const std::set<std::string>& own_addresses) {

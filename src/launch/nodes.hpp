@@ -27,4 +27,7 @@ struct Nodes {
 Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>& cloud,
                const std::vector<cluster::HostSlots>& hostfile, const std::set<std::string>& own_addresses);
 
+/// 127.0.0.1 and the like: always this machine.
+bool is_loopback(const std::string& host);
+
 }  // namespace dtrain::launch

@@ -222,6 +222,7 @@ class Planner {
     }
 
     bool is_own(const std::string& host) const {
+        if (is_loopback(host)) return true;
         return options_.host ? host == *options_.host : input_.own_addresses.contains(host);
     }
 
