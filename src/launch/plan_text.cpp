@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "launch/mpirun.hpp"
 #include "launch/plan.hpp"
 
 namespace dtrain::launch {
@@ -65,6 +66,8 @@ std::string to_table(const Plan& plan, const std::vector<std::string>& command) 
         "\nlogs       {}/{}\nmaster     {} (PADDLE_MASTER), {}:{} (MASTER_ADDR, MASTER_PORT)\n", plan.log_dir,
         plan.servers ? "serverlog.<n>, workerlog.<n>, heterlog.<n>" : "workerlog.<rank>",
         plan.endpoints.paddle_master, plan.endpoints.master_addr, plan.endpoints.master_port);
+    const auto hostfile = split(trimmed(cluster::format_hostfile(mpirun_hosts(plan))), '\n');
+    out += fmt::format("hostfile   {}/hostfile: {}\n", plan.log_dir, join(hostfile, "; "));
     out += fmt::format("program    {}\ncommand    {}\n", command_line(plan.program), command_line(command));
     for (const auto& warning : plan.warnings) out += "warning    " + warning + "\n";
     return out;
@@ -106,6 +109,7 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
         {"master_addr", plan.endpoints.master_addr},
         {"master_port", plan.endpoints.master_port},
         {"nodes", nodes},
+        {"hostfile", cluster::format_hostfile(mpirun_hosts(plan))},
         {"command", command},
         {"environment", environment},
         {"warnings", plan.warnings},

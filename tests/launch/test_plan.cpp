@@ -379,6 +379,7 @@ TEST(Plan, JsonHoldsEverythingElseToo) {
     EXPECT_EQ(got["command"], json({"mpirun", "-np", "1"}));
     EXPECT_EQ(got["environment"], json({{"DTRAIN_BIND", "apply"}}));
     EXPECT_EQ(got["warnings"], json::array());
+    EXPECT_EQ(got["hostfile"], "localhost slots=1\n");
     EXPECT_EQ(got["nodes"][0]["host"], "127.0.0.1");
     EXPECT_EQ(got["nodes"][0]["ranks"][0]["reason"], "near GPU 4");
 }
@@ -401,6 +402,7 @@ TEST(Plan, TableForPeople) {
         "\n"
         "logs       /home/user/log/workerlog.<rank>\n"
         "master     127.0.0.1:50002 (PADDLE_MASTER), 127.0.0.1:50003 (MASTER_ADDR, MASTER_PORT)\n"
+        "hostfile   /home/user/log/hostfile: localhost slots=2\n"
         "program    python3 -u train.py\n"
         "command    mpirun --hostfile '/my logs/it'\\''s' ''\n");
     const auto shared = to_table(plan_for("--nproc_per_node 4", visible("0,1,2,3"), machines::laptop()), {});
