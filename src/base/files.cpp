@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <sstream>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -65,12 +66,14 @@ std::optional<std::string> read_file(const std::filesystem::path& path) {
     return content.str();
 }
 
-void replace_file(const std::filesystem::path& path, std::string_view content) {
+void replace_file(const std::filesystem::path& path, std::string_view content, std::optional<mode_t> mode) {
     auto temporary = path;
     temporary += ".tmp." + std::to_string(::getpid());
     {
-        FileDescriptor out(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        FileDescriptor out(
+            ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode.value_or(0666)));
         if (!out.valid()) fail("cannot write " + temporary.string());
+        if (mode && ::fchmod(out.get(), *mode) != 0) fail("cannot set the mode of " + temporary.string());
         if (!write_all(out.get(), content)) fail("cannot write " + temporary.string());
     }
     publish_file(temporary, path);

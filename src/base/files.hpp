@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <utility>
 
 namespace dtrain {
@@ -47,8 +48,10 @@ std::optional<std::string> read_file(const std::filesystem::path& path);
 
 /// Puts `content` at `path` so that a reader, or a machine that loses power, sees the old file or the new
 /// one, never a part: temporary file beside it, fsync, rename, fsync of the folder.
+/// @param mode the file's permissions, whatever the umask; none: as the umask has it
 /// @throws std::system_error naming the path.
-void replace_file(const std::filesystem::path& path, std::string_view content);
+void replace_file(const std::filesystem::path& path, std::string_view content,
+                  std::optional<mode_t> mode = std::nullopt);
 
 /// Makes a file that is complete already under `temporary` durable and moves it to `path`, as replace_file.
 /// @throws std::system_error naming the path.

@@ -89,7 +89,8 @@ std::string to_sentence(const Event& event) {
         case Event::Kind::started:
             return fmt::format("{}: started, pid {}, cores {}", who, event.pid, event.cpus);
         case Event::Kind::exited:
-            return fmt::format("{}: the program ended with {}", who, how);
+            return fmt::format("{}: the program ended with {}{}{}", who, how, event.text.empty() ? "" : "; ",
+                               event.text);
         case Event::Kind::stopped:
             return fmt::format("{}: the program was stopped ({})", who, how);
         case Event::Kind::done:

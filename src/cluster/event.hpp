@@ -13,7 +13,8 @@ namespace dtrain::cluster {
 struct Event {
     enum class Kind {
         started,     ///< the program runs; `pid`, `cpus`
-        exited,      ///< the program ended by itself and not with 0; `code` or `signal`
+        exited,      ///< the program ended by itself and not with 0; `code` or `signal`; `text`: what its
+                     ///< machine has to say about that
         stopped,     ///< the program was told to stop and has ended, or could not be started any more
         done,        ///< the program ended with 0 and nothing of it is left
         trouble,     ///< the worker could not start the program; `text`

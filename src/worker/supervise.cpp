@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "base/oom_watch.hpp"
+#include "worker/end_facts.hpp"
 #include "worker/log_follower.hpp"
 
 namespace dtrain::worker {
@@ -93,6 +95,8 @@ class Supervisor {
             case GuardNews::Kind::ended:
                 ended_ = ExitStatus::of_wait(news->wait_status);
                 ended_us_ = cluster::now_us();
+                if (!ended_->success())
+                    facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), shared_memory());
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time
                 break;
@@ -127,6 +131,7 @@ class Supervisor {
         event.code = ended_->code;
         event.signal = ended_->signal;
         event.time_us = ended_us_;
+        event.text = facts_;
         return event;
     }
 
@@ -153,6 +158,7 @@ class Supervisor {
     }
 
     Supervision job_;
+    OomWatch oom_watch_;
     FileDescriptor signals_;
     std::optional<LogFollower> follower_;
     std::optional<Guard> guard_;
@@ -165,6 +171,7 @@ class Supervisor {
     std::optional<int> stop_signal_;
     std::optional<ExitStatus> ended_;
     std::int64_t ended_us_ = 0;
+    std::string facts_;
 };
 
 }  // namespace

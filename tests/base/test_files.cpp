@@ -3,6 +3,7 @@
 // Oracle: what POSIX says a reader may see.
 #include <csignal>
 #include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -22,6 +23,21 @@ TEST(Files, ReplaceLeavesNothingBehind) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
     EXPECT_THROW(replace_file(folder / "no" / "f", "x"), std::system_error);
     EXPECT_EQ(read_file(folder / "missing"), std::nullopt);
+    std::filesystem::remove_all(folder);
+}
+
+TEST(Files, ReplaceFileGivesTheModeThatIsAsked) {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("dtrain_files_mode." + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder);
+    const auto umask_before = ::umask(0077);
+    for (const mode_t mode : {0600, 0644, 0640}) {
+        replace_file(folder / "f", "x", mode);
+        EXPECT_EQ(static_cast<mode_t>(std::filesystem::status(folder / "f").permissions()), mode);
+    }
+    replace_file(folder / "g", "x");
+    EXPECT_EQ(static_cast<mode_t>(std::filesystem::status(folder / "g").permissions()), 0600U);
+    ::umask(umask_before);
     std::filesystem::remove_all(folder);
 }
 

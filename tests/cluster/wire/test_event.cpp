@@ -201,6 +201,9 @@ TEST(Event, Sentences) {
     EXPECT_EQ(to_sentence(event), "rank 1 on node7: the program ended with exit code 7");
     event.signal = 11;
     EXPECT_EQ(to_sentence(event), "rank 1 on node7: the program ended with signal SIGSEGV (11)");
+    event.text = "what the machine says";
+    EXPECT_EQ(to_sentence(event),
+              "rank 1 on node7: the program ended with signal SIGSEGV (11); what the machine says");
     event.kind = Event::Kind::stopped;
     event.signal = 15;
     EXPECT_EQ(to_sentence(event), "rank 1 on node7: the program was stopped (signal SIGTERM (15))");

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/oom_watch.hpp"
+#include "base/subprocess.hpp"
+
+namespace dtrain::worker {
+
+struct SharedMemory {
+    std::int64_t bytes = 0;
+    std::int64_t free_bytes = 0;
+};
+
+/// The size of /dev/shm here, if there is one.
+std::optional<SharedMemory> shared_memory();
+
+/// What only a program's own machine knows about its end: whether the OOM killer did it, whether shared
+/// memory is full.
+/// "" when it knows nothing that matters. Pure.
+/// @param kills by the OOM killer while the program ran; nothing: not known
+std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
+                         const std::optional<SharedMemory>& shared_memory);
+
+}  // namespace dtrain::worker

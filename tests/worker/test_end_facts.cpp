@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: what a person would look up on the machine after each end, written out by hand.
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "worker/end_facts.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+const OomKills in_cgroup{.count = 1, .cgroup = "/job", .limit = 1 << 30};
+const SharedMemory small{.bytes = 64 << 20, .free_bytes = 4096};
+
+TEST(EndFacts, TheOomKillerIsNamedOrRuledOut) {
+    EXPECT_EQ(facts_of_end({.signal = SIGKILL}, in_cgroup, small),
+              "the kernel's OOM killer ended 1 process of memory cgroup /job (limit 1 GiB)");
+    EXPECT_EQ(facts_of_end({.signal = SIGKILL}, OomKills{}, small),
+              "the kernel's OOM killer did not do it, by its counters");
+    EXPECT_EQ(facts_of_end({.code = 137}, OomKills{}, small),
+              "the kernel's OOM killer did not do it, by its counters");
+    EXPECT_EQ(facts_of_end({.signal = SIGKILL}, std::nullopt, small), "");
+}
+
+TEST(EndFacts, AKilledChildMayEndTheProgramOtherwise) {
+    EXPECT_EQ(facts_of_end({.code = 1}, in_cgroup, small),
+              "the kernel's OOM killer ended 1 process of memory cgroup /job (limit 1 GiB)");
+}
+
+TEST(EndFacts, BusErrorsComeFromSharedMemory) {
+    EXPECT_EQ(facts_of_end({.signal = SIGBUS}, OomKills{}, small),
+              "/dev/shm holds 64 MiB, 4 KiB of it free after the end");
+    EXPECT_EQ(
+        facts_of_end({.signal = SIGBUS}, in_cgroup, small),
+        "the kernel's OOM killer ended 1 process of memory cgroup /job (limit 1 GiB); /dev/shm holds 64 MiB, "
+        "4 KiB of it free after the end");
+    EXPECT_EQ(facts_of_end({.signal = SIGBUS}, OomKills{}, std::nullopt), "");
+}
+
+TEST(EndFacts, OtherwiseNothing) {
+    for (const ExitStatus ended :
+         {ExitStatus{.code = 7}, ExitStatus{.signal = SIGSEGV}, ExitStatus{.code = 1}})
+        EXPECT_EQ(facts_of_end(ended, OomKills{}, small), "");
+}
+
+TEST(EndFacts, ThisMachinesSharedMemory) {
+    if (const auto here = shared_memory()) {
+        EXPECT_GT(here->bytes, 0);
+        EXPECT_LE(here->free_bytes, here->bytes);
+    }
+}
+
+}  // namespace
+}  // namespace dtrain::worker
