@@ -68,4 +68,8 @@ const std::optional<Event>& JobState::start_of(int rank) const {
     return ranks_.at(static_cast<std::size_t>(rank)).started;
 }
 
+const std::optional<Event>& JobState::end_of(int rank) const {
+    return ranks_.at(static_cast<std::size_t>(rank)).ended;
+}
+
 }  // namespace dtrain::launch

@@ -22,7 +22,12 @@ class JobState {
     void take(const cluster::Event& event);
 
     /// From now on ranks that stop do so because we asked.
-    void stop_asked() { stop_asked_ = true; }
+    void stop_asked() {
+        if (!stop_asked_) stopped_after_failure_ = any_failed();
+        stop_asked_ = true;
+    }
+    /// We asked when some rank had failed already.
+    bool stopped_after_failure() const { return stopped_after_failure_; }
 
     int size() const { return static_cast<int>(ranks_.size()); }
     /// Every rank ended with success; companions may also have been stopped by us.
@@ -38,10 +43,13 @@ class JobState {
     std::vector<cluster::Event> failures() const;
     /// Ranks that we stopped.
     std::vector<int> stopped() const;
+    bool was_stopped_by_us(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).stopped_by_us; }
     /// Ranks that have not told how they ended.
     std::vector<int> silent() const;
     /// Where and with what a rank started, if it did.
     const std::optional<cluster::Event>& start_of(int rank) const;
+    /// How a rank ended, if it told.
+    const std::optional<cluster::Event>& end_of(int rank) const;
 
   private:
     struct Rank {
@@ -52,6 +60,7 @@ class JobState {
     std::vector<Rank> ranks_;
     std::set<int> companions_;
     bool stop_asked_ = false;
+    bool stopped_after_failure_ = false;
 };
 
 }  // namespace dtrain::launch

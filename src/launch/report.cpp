@@ -8,47 +8,168 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "launch/log_text.hpp"
+#include "launch/meaning.hpp"
 
 namespace dtrain::launch {
 namespace {
 
 using cluster::Event;
+using How = RankEnd::How;
 
-std::string rank_list(const std::vector<int>& ranks) {
-    return fmt::format("[{}]", fmt::join(ranks, ","));
-}
-
-std::string plural(std::size_t count, const std::string& noun) {
-    return count == 1 ? noun : noun + "s";
-}
-
-int status_of(const Event& event) {
-    return ExitStatus{.code = event.code, .signal = event.signal}.shell_status();
-}
-
-std::string cause(const JobState& job, const Event& event) {
-    auto text = cluster::to_sentence(event);
-    if (event.kind == Event::Kind::stopped) text += ", and not by dtrain-launch";
-    if (const auto& start = job.start_of(event.rank)) {
-        const double seconds = static_cast<double>(event.time_us - start->time_us) / 1e6;
-        text += fmt::format(" (pid {}, {:.1f} s after its start)", start->pid, seconds);
+How how_of(const Event& event, bool by_us) {
+    switch (event.kind) {
+        case Event::Kind::stopped:
+            return by_us ? How::stopped_by_us : How::stopped_by_others;
+        case Event::Kind::trouble:
+        case Event::Kind::port_taken:
+            return How::trouble;
+        default:
+            return How::exited;
     }
-    return text;
 }
 
 /// A worker that was killed says nothing; mpirun then stops the others, who do say that they were stopped.
-bool vanished(const JobState& job, const Ending& ending) {
-    if (ending.asked_to_stop_by != 0 || job.silent().empty()) return false;
-    const auto failures = job.failures();
-    return failures.empty() || failures.front().kind == Event::Kind::stopped;
+bool somebody_vanished(const JobState& job, const Ending& ending, const std::vector<Event>& failures) {
+    return ending.asked_to_stop_by == 0 && !job.silent().empty() &&
+           (failures.empty() || failures.front().kind == Event::Kind::stopped);
 }
 
-std::string vanished_cause(const std::vector<int>& ranks, const Ending& ending) {
-    auto text = fmt::format(
-        "{} {} ended without a word: dtrain-worker was killed or could not start; mpirun ended with {}\n",
-        plural(ranks.size(), "rank"), rank_list(ranks), ending.mpirun.to_string());
-    return ending.mpirun_text.empty() ? text : text + ending.mpirun_text;
+std::vector<int> vanished_ranks(const JobState& job, const Ending& ending) {
+    auto silent = job.silent();
+    const auto named = rank_named_by_mpirun(ending.mpirun_text);
+    if (named && std::find(silent.begin(), silent.end(), *named) != silent.end()) return {*named};
+    return silent;
 }
+
+/// Puts together what the parts of a launch know of each rank.
+class Examination {
+  public:
+    Examination(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,
+                const std::function<std::string(int)>& log_tail)
+        : job_(job), ending_(ending), ranks_(ranks), log_tail_(log_tail) {}
+
+    FailureReport result() {
+        note_roles();
+        report_.asked_to_stop_by = ending_.asked_to_stop_by;
+        report_.stopped_after_failure = job_.stopped_after_failure();
+        report_.stop_reason = ending_.stop_reason;
+        report_.mpirun = ending_.mpirun;
+        report_.mpirun_text = ending_.mpirun_text;
+        if (ending_.asked_to_stop_by == 0 && job_.all_done()) return std::move(report_);
+
+        sort_failures();
+        for (const int rank : job_.stopped()) report_.stopped.push_back(end_of(rank));
+        put_consequences_last();
+        if (!report_.failed.empty()) describe_cause();
+        find_exceptions();
+        decide_status();
+        return std::move(report_);
+    }
+
+  private:
+    void note_roles() {
+        for (const auto& rank : ranks_) {
+            const auto known = std::find_if(report_.roles.begin(), report_.roles.end(),
+                                            [&](const auto& role) { return role.name == rank.role; });
+            if (known == report_.roles.end())
+                report_.roles.push_back({rank.role, 1});
+            else
+                ++known->size;
+        }
+    }
+
+    RankEnd end_of(int rank) const {
+        RankEnd out{.rank = rank, .facts = ranks_.at(static_cast<std::size_t>(rank)), .how = How::vanished};
+        const auto& start = job_.start_of(rank);
+        const auto& end = job_.end_of(rank);
+        if (start) out.pid = start->pid;
+        for (const auto& event : {start, end})
+            if (event && !event->host.empty()) out.facts.host = event->host;
+        if (!end) return out;
+        out.how = how_of(*end, job_.was_stopped_by_us(rank));
+        out.status = {.code = end->code, .signal = end->signal};
+        out.detail = end->text;
+        if (start) out.seconds = static_cast<double>(end->time_us - start->time_us) / 1e6;
+        return out;
+    }
+
+    /// Whoever is stopped by others once somebody has failed is swept away with the job.
+    void sort_failures() {
+        const auto failures = job_.failures();
+        const bool vanished = somebody_vanished(job_, ending_, failures);
+        bool cause_is_known = vanished;
+        if (vanished)
+            for (const int rank : vanished_ranks(job_, ending_)) report_.failed.push_back(end_of(rank));
+        for (const auto& failure : failures) {
+            const bool swept_away = failure.kind == Event::Kind::stopped && cause_is_known;
+            (swept_away ? report_.stopped : report_.failed).push_back(end_of(failure.rank));
+            cause_is_known = cause_is_known || failure.kind != Event::Kind::stopped;
+        }
+        if (ending_.asked_to_stop_by != 0) return;
+        for (const int rank : job_.silent()) {
+            const bool told = std::any_of(report_.failed.begin(), report_.failed.end(),
+                                          [&](const auto& end) { return end.rank == rank; });
+            if (!told) report_.silent.push_back(end_of(rank));
+        }
+    }
+
+    void put_consequences_last() {
+        if (report_.failed.size() < 2) return;
+        for (auto& end : report_.failed)
+            end.consequence = end.how != How::vanished && tells_of_sigterm(log_tail_(end.rank));
+        const auto by_itself = [](const auto& end) { return !end.consequence; };
+        if (std::none_of(report_.failed.begin(), report_.failed.end(), by_itself))
+            for (auto& end : report_.failed) end.consequence = false;
+        std::stable_partition(report_.failed.begin(), report_.failed.end(), by_itself);
+    }
+
+    void describe_cause() {
+        const auto& cause = report_.failed.front();
+        const auto tail = log_tail_(cause.rank);
+        report_.last_lines = last_lines(tail, shown_log_lines);
+        if (cause.how == How::vanished) {
+            if (cause.facts.host == ending_.machine && !ending_.machine_facts.empty())
+                report_.hints.push_back(ending_.machine_facts);
+            return;
+        }
+        if (const auto meaning = usual_meaning(cause.status)) report_.hints.push_back(*meaning);
+        if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
+        if (tells_of_sigterm(tail))
+            report_.hints.emplace_back("its log says that it got SIGTERM: look for who sent it, and why");
+    }
+
+    void find_exceptions() {
+        const auto exited = [](const RankEnd& end) {
+            return (end.how == How::exited && end.status.signal == 0) || end.exited_while_stopped();
+        };
+        for (auto* ends : {&report_.failed, &report_.stopped}) {
+            std::size_t looked_at = 0;
+            for (auto& end : *ends) {
+                if (!exited(end)) continue;
+                if (looked_at++ > described_ranks) break;
+                end.exception = exception_line(log_tail_(end.rank)).value_or("");
+            }
+        }
+    }
+
+    void decide_status() {
+        report_.outcome = FailureReport::Outcome::failed;
+        if (ending_.asked_to_stop_by != 0) {
+            report_.outcome = FailureReport::Outcome::stopped;
+            report_.status = 128 + ending_.asked_to_stop_by;
+        } else if (const auto* cause = report_.cause()) {
+            report_.status = (cause->how == How::vanished ? ending_.mpirun : cause->status).shell_status();
+        }
+        if (report_.status == 0) report_.status = 1;
+    }
+
+    const JobState& job_;
+    const Ending& ending_;
+    const std::vector<RankFacts>& ranks_;
+    const std::function<std::string(int)>& log_tail_;
+    FailureReport report_;
+};
 
 }  // namespace
 
@@ -60,62 +181,21 @@ std::optional<int> rank_named_by_mpirun(const std::string& mpirun_text) {
     return parse_int(mpirun_text.substr(begin, mpirun_text.find(' ', begin) - begin));
 }
 
-std::optional<int> culprit(const JobState& job, const Ending& ending) {
-    const auto failures = job.failures();
-    if (vanished(job, ending)) {
-        const auto silent = job.silent();
-        const auto named = rank_named_by_mpirun(ending.mpirun_text);
-        const bool usable = named && std::find(silent.begin(), silent.end(), *named) != silent.end();
-        return usable ? *named : silent.front();
-    }
-    if (!failures.empty()) return failures.front().rank;
-    return std::nullopt;
+FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,
+                      const std::function<std::string(int rank)>& log_tail) {
+    return Examination(job, ending, ranks, log_tail).result();
 }
 
-Verdict judge(const JobState& job, const Ending& ending) {
-    if (ending.asked_to_stop_by != 0)
-        return {.status = 128 + ending.asked_to_stop_by,
-                .text = fmt::format("stopped by {}; the programs of all {} ranks have ended\n",
-                                    signal_name(ending.asked_to_stop_by), job.size())};
-    if (job.all_done()) return {};
-
-    Verdict verdict;
-    const auto first = culprit(job, ending).value_or(0);
-    std::vector<int> failed;
-    if (vanished(job, ending)) {
-        const auto named = rank_named_by_mpirun(ending.mpirun_text);
-        failed = named == first ? std::vector<int>{first} : job.silent();
-        verdict.status = ending.mpirun.shell_status();
-        verdict.text = vanished_cause(failed, ending);
-    } else {
-        const auto failures = job.failures();
-        for (const auto& failure : failures) failed.push_back(failure.rank);
-        verdict.status = status_of(failures.front());
-        verdict.text = cause(job, failures.front()) + "\n";
-    }
-    if (verdict.status == 0) verdict.status = 1;
-    verdict.text += fmt::format("log: {}/workerlog.{}\n", ending.log_dir, first);
-    if (!ending.log_tail.empty())
-        verdict.text += fmt::format("---- last lines of workerlog.{} ----\n{}----\n", first, ending.log_tail);
-    if (const auto stopped = job.stopped(); !stopped.empty())
-        verdict.text += fmt::format("then stopped by dtrain-launch: {} {}\n", plural(stopped.size(), "rank"),
-                                    rank_list(stopped));
-    verdict.text += fmt::format(
-        "ABORT!!! Out of all {} trainers, the trainer process with rank={} was aborted. Please check its "
-        "log.\n",
-        job.size(), rank_list(failed));
-    return verdict;
-}
-
-std::string last_lines(const std::string& log, std::size_t lines) {
-    const std::string body(trimmed(log));
-    std::size_t begin = body.size();
-    for (std::size_t found = 0; begin != 0 && found < lines; ++found) {
-        begin = body.rfind('\n', begin - 1);
-        if (begin == std::string::npos) begin = 0;
-    }
-    if (body.empty() || lines == 0) return "";
-    return body.substr(begin == 0 ? 0 : begin + 1) + "\n";
+FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
+    for (auto* text : {&report.stop_reason, &report.last_lines, &report.mpirun_text})
+        *text = secrets.hidden_in(*text);
+    for (auto& hint : report.hints) hint = secrets.hidden_in(hint);
+    for (auto* ends : {&report.failed, &report.stopped, &report.silent})
+        for (auto& end : *ends) {
+            end.detail = secrets.hidden_in(end.detail);
+            end.exception = secrets.hidden_in(end.exception);
+        }
+    return report;
 }
 
 }  // namespace dtrain::launch

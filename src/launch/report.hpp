@@ -2,42 +2,116 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/redact.hpp"
 #include "base/subprocess.hpp"
 #include "launch/job_state.hpp"
 
+/// How a job ended, for people, for programs and for the exit status. All of it is pure.
 namespace dtrain::launch {
 
-/// How a job ended, for people and for the exit status. Pure.
-struct Verdict {
-    int status = 0;
-    std::string text;  ///< lines for the console; empty after success
+inline constexpr std::size_t shown_log_lines = 20;
+inline constexpr std::size_t described_ranks = 8;  ///< of each kind, beside the cause; all are named
+
+/// What the plan says of a rank.
+struct RankFacts {
+    std::string role = "trainer";  ///< in parameter-server jobs: server, worker, heter_worker
+    int number = 0;                ///< among those of its role, as in its log's name; a trainer's is its rank
+    std::string host;
+    int local_rank = 0;
+    std::vector<std::string> gpus;  ///< ids as users know them; empty: none
+    std::string log;                ///< absolute path
+    friend bool operator==(const RankFacts&, const RankFacts&) = default;
 };
 
+/// What is known when nothing of the job runs any more, beside the ranks' events.
 struct Ending {
     ExitStatus mpirun;
     int asked_to_stop_by = 0;  ///< the signal that dtrain-launch itself got; 0: none
     std::string mpirun_text;   ///< what mpirun had to say
-    std::string log_dir;
-    std::string log_tail;  ///< the last lines of the log of the rank that failed first
+    std::string
+        stop_reason;      ///< why dtrain-launch stopped the job though no rank failed ("no output for 60 s")
+    std::string machine;  ///< where dtrain-launch runs
+    std::string
+        machine_facts;  ///< what that machine has to say about ranks on it that could not tell themselves
+};
+
+/// How one rank ended.
+struct RankEnd {
+    enum class How {
+        exited,             ///< by itself, and not with 0
+        trouble,            ///< nothing could be started; `detail`
+        vanished,           ///< its worker never told: killed, or its node is lost
+        stopped_by_us,      ///< by dtrain-launch
+        stopped_by_others,  ///< by mpirun, a scheduler or a person
+    };
+
+    int rank = 0;
+    RankFacts facts;  ///< with the host that the rank itself told
+    How how = How::exited;
+    ExitStatus status;
+    int pid = 0;                    ///< of the program; 0: not known
+    std::optional<double> seconds;  ///< from its start to its end
+    std::string detail;             ///< what went wrong, or what its machine has to say about the end
+    std::string exception;          ///< as its log names it; "" when it does not, or nobody looked
+    bool consequence = false;       ///< its log says that somebody ended it while others failed by themselves
+    /// It exited with a status of its own though it was stopped: it may have failed at the same time.
+    bool exited_while_stopped() const { return how == How::stopped_by_us && status.signal == 0; }
+    friend bool operator==(const RankEnd&, const RankEnd&) = default;
+};
+
+struct FailureReport {
+    enum class Outcome { done, failed, stopped };
+
+    Outcome outcome = Outcome::done;
+    int status = 0;  ///< of dtrain-launch: the cause's, 128 + signal, never 0 for a failure
+    struct Role {
+        std::string name;
+        int size = 0;
+    };
+    std::vector<Role> roles;  ///< in the order of their ranks
+    int asked_to_stop_by = 0;
+    bool stopped_after_failure = false;  ///< ranks were stopped because of `failed`, not because of a signal
+    std::string stop_reason;
+    std::vector<RankEnd> failed;     ///< the cause first, then by time, consequences last
+    std::vector<RankEnd> stopped;    ///< ranks that are no failures
+    std::vector<RankEnd> silent;     ///< ranks that never told their end after another one had failed
+    std::vector<std::string> hints;  ///< what the cause's end usually means, and what is known of it
+    std::string last_lines;          ///< of the cause's log
+    ExitStatus mpirun;
+    std::string mpirun_text;
+
+    const RankEnd* cause() const { return failed.empty() ? nullptr : &failed.front(); }
 };
 
 /// The rank that mpirun's own message names ("process rank 1 with PID 77 on node a exited on signal 9"), if
 /// any.
 std::optional<int> rank_named_by_mpirun(const std::string& mpirun_text);
 
-/// The rank whose failure is the cause: the first by time; but when a worker vanished without a word, the
-/// one that mpirun names, because mpirun then stops the others.
-std::optional<int> culprit(const JobState& job, const Ending& ending);
+/// Finds out what happened. The first failure by time is the cause, with two exceptions: when a worker
+/// vanished without a word mpirun stops the others, so that it is the cause (the one that mpirun names, or
+/// all of them); and a rank whose log tells that it got SIGTERM comes after those that failed by themselves.
+/// @param ranks one for each rank of the job
+/// @param log_tail what a rank has written last
+FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,
+                      const std::function<std::string(int rank)>& log_tail);
 
-/// The cause with rank, host, how it ended, and its log; then Paddle's ABORT line with all failed ranks; then
-/// which ranks were stopped because of it. The exit status is the first failure's; after a signal to
-/// dtrain-launch 128 + signal.
-Verdict judge(const JobState& job, const Ending& ending);
+/// The report with no secret in it.
+FailureReport redacted(FailureReport report, const KnownSecrets& secrets);
 
-/// The last `lines` lines of a log that hold anything.
-std::string last_lines(const std::string& log, std::size_t lines);
+/// For people: the cause with rank, host, how it ended, and its log; the ranks that failed or were stopped
+/// besides; then Paddle's ABORT line with all failed ranks. "" after success.
+std::string report_text(const FailureReport& report);
+
+/// For programs: one JSON object, also after success.
+std::string report_json(const FailureReport& report);
+
+/// The line that a stopped rank's log ends with, so that nobody looks for the cause there; nothing for a rank
+/// that dtrain-launch did not stop.
+std::optional<std::string> last_words(const FailureReport& report, const RankEnd& rank);
 
 }  // namespace dtrain::launch

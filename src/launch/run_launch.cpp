@@ -20,8 +20,10 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
+#include "base/oom_watch.hpp"
 #include "base/ports.hpp"
 #include "launch/banner.hpp"
+#include "launch/log_files.hpp"
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/plan.hpp"
@@ -36,8 +38,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int port_tries = 3;
-constexpr std::size_t shown_log_lines = 20;
-constexpr std::uintmax_t read_of_log = 64 * 1024;
 
 std::string installed(const fs::path& below_prefix) {
     return (this_executable().parent_path().parent_path() / below_prefix).string();
@@ -86,23 +86,6 @@ std::string random_token() {
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-std::uintmax_t size_or_zero(const std::string& path) {
-    std::error_code error;
-    const auto size = fs::file_size(path, error);
-    return error ? 0 : size;
-}
-
-/// The last lines that were written behind byte `begin`.
-std::string tail_of(const std::string& path, std::uintmax_t begin) {
-    const auto size = size_or_zero(path);
-    FileDescriptor log(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!log.valid() || size <= begin) return "";
-    std::string text(std::min(size - begin, read_of_log), '\0');
-    const auto got = ::pread(log.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    return last_lines(text, shown_log_lines);
-}
-
 std::string log_of(const Plan& plan, int rank) {
     const auto& planned = *plan.ranks()[static_cast<std::size_t>(rank)];
     return fmt::format("{}/{}", plan.log_dir, cluster::log_name(planned.role, planned.index));
@@ -124,6 +107,22 @@ std::vector<cluster::HostSlots> hostfile_of(const Options& options) {
         throw UsageError(fmt::format("--hostfile {} cannot be read: {}", *options.hostfile,
                                      std::generic_category().message(errno)));
     return cluster::parse_hostfile(*text);
+}
+
+std::vector<RankFacts> facts_of(const Plan& plan) {
+    std::vector<RankFacts> facts(static_cast<std::size_t>(plan.size()));
+    for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+        const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
+        for (const auto& rank : plan.nodes[node].ranks)
+            facts[static_cast<std::size_t>(rank.rank)] = {
+                .role = to_string(rank.role),
+                .number = rank.index,
+                .host = is_here ? host_name() : plan.nodes[node].host,
+                .local_rank = rank.local_rank,
+                .gpus = rank.gpus,
+                .log = log_of(plan, rank.rank)};
+    }
+    return facts;
 }
 
 /// A folder of this job's own, gone with the object.
@@ -193,12 +192,13 @@ class Launch {
             std::vector<std::uintmax_t> log_begins;
             for (int rank = 0; rank < plan.size(); ++rank)
                 log_begins.push_back(size_or_zero(log_of(plan, rank)));
+            const OomWatch oom_watch;
             const auto ended = start(plan, restart);
             const auto failures = ended.job.failures();
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
             if (!port_taken || !plan.free_ports || attempt == port_tries)
-                return {.status = report(plan, ended, log_begins),
+                return {.status = report(plan, ended, log_begins, oom_watch),
                         .asked_to_stop = ended.asked_to_stop_by != 0};
             spdlog::warn("{}; planning again with other ports", failures.front().text);
         }
@@ -290,16 +290,24 @@ class Launch {
         return watch(options);
     }
 
-    static int report(const Plan& plan, const Watched& ended, const std::vector<std::uintmax_t>& log_begins) {
-        Ending ending{.mpirun = ended.mpirun,
-                      .asked_to_stop_by = ended.asked_to_stop_by,
-                      .mpirun_text = ended.mpirun_text,
-                      .log_dir = plan.log_dir};
-        if (const auto rank = culprit(ended.job, ending))
-            ending.log_tail = tail_of(log_of(plan, *rank), log_begins[static_cast<std::size_t>(*rank)]);
-        const auto verdict = judge(ended.job, ending);
-        if (!verdict.text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + verdict.text);
-        return verdict.status;
+    int report(const Plan& plan, const Watched& ended, const std::vector<std::uintmax_t>& log_begins,
+               const OomWatch& oom_watch) const {
+        const auto kills = oom_watch.kills_since();
+        const Ending ending{.mpirun = ended.mpirun,
+                            .asked_to_stop_by = ended.asked_to_stop_by,
+                            .mpirun_text = ended.mpirun_text,
+                            .machine = host_name(),
+                            .machine_facts = kills && kills->count > 0 ? kills->to_sentence() : ""};
+        const auto log_tail = [&](int rank) {
+            return tail_of(log_of(plan, rank), log_begins[static_cast<std::size_t>(rank)]);
+        };
+        const auto report = redacted(examine(ended.job, ending, facts_of(plan), log_tail),
+                                     KnownSecrets(environment_, options_.script_arguments));
+        for (const auto& rank : report.stopped)
+            if (const auto line = last_words(report, rank)) append_line(rank.facts.log, *line);
+        const auto text = report_text(report);
+        if (!text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + text);
+        return report.status;
     }
 
     Options options_;

@@ -36,6 +36,8 @@ TEST(JobState, InTheBeginningAllAreSilent) {
     EXPECT_THAT(job.silent(), ElementsAre(0, 1, 2));
     EXPECT_THAT(job.stopped(), IsEmpty());
     EXPECT_EQ(job.start_of(1), std::nullopt);
+    EXPECT_EQ(job.end_of(1), std::nullopt);
+    EXPECT_FALSE(job.stopped_after_failure());
 }
 
 TEST(JobState, AllGoesWell) {
@@ -122,6 +124,31 @@ TEST(JobState, RanksThatFailWhileWeStopThemAreFailures) {
     job.take(event(Kind::done, 1, 101));
     EXPECT_THAT(failed(job), ElementsAre(0));
     EXPECT_THAT(job.stopped(), IsEmpty());
+}
+
+TEST(JobState, WhatCameFirstTheFailureOrTheStop) {
+    JobState failed_first(2);
+    failed_first.take(event(Kind::exited, 1, 100, 7));
+    failed_first.stop_asked();
+    EXPECT_TRUE(failed_first.stopped_after_failure());
+    JobState stopped_first(2);
+    stopped_first.stop_asked();
+    stopped_first.take(event(Kind::exited, 1, 100, 7));
+    stopped_first.stop_asked();
+    EXPECT_FALSE(stopped_first.stopped_after_failure())
+        << "being asked twice does not change what came first";
+}
+
+TEST(JobState, WhoStoppedARankIsKnownOfEach) {
+    JobState job(3);
+    job.take(event(Kind::stopped, 0, 100));
+    job.stop_asked();
+    job.take(event(Kind::stopped, 1, 110));
+    job.take(event(Kind::exited, 2, 120, 1));
+    EXPECT_FALSE(job.was_stopped_by_us(0));
+    EXPECT_TRUE(job.was_stopped_by_us(1));
+    EXPECT_FALSE(job.was_stopped_by_us(2));
+    EXPECT_EQ(job.end_of(2), event(Kind::exited, 2, 120, 1));
 }
 
 TEST(JobState, RanksThatTheJobHasNotAreIgnored) {

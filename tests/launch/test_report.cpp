@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: Paddle's ABORT line, the shell's exit statuses, and what mpirun says of a killed rank (4.1: copied
-// from a run).
+// Oracle: Paddle's ABORT line, the shell's exit statuses, what mpirun says of a killed rank (4.1: copied from
+// a run), and whole reports written out by hand: what somebody who has to find out why the job ended wants to
+// read.
 #include <csignal>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "launch/report.hpp"
 
@@ -14,9 +17,13 @@ namespace {
 
 using cluster::Event;
 using Kind = Event::Kind;
+using How = RankEnd::How;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 constexpr const char* rank_1_killed_4 =
     "--------------------------------------------------------------------------\n"
@@ -43,148 +50,491 @@ JobState job_of(int size, const std::vector<Event>& events) {
     return job;
 }
 
-TEST(Judge, SuccessSaysNothing) {
-    const auto job = job_of(2, {ended(Kind::done, 0, 10), ended(Kind::done, 1, 11)});
-    const auto verdict = judge(job, {.log_dir = "log"});
-    EXPECT_EQ(verdict.status, 0);
-    EXPECT_EQ(verdict.text, "");
-    EXPECT_EQ(culprit(job, {}), std::nullopt);
+std::vector<RankFacts> trainers(int size) {
+    std::vector<RankFacts> ranks;
+    for (int rank = 0; rank < size; ++rank)
+        ranks.push_back({.number = rank,
+                         .host = "planned",
+                         .local_rank = rank,
+                         .log = "/tmp/log/workerlog." + std::to_string(rank)});
+    return ranks;
 }
 
-TEST(Judge, AnExitCodeIsTheJobs) {
-    auto job = job_of(3, {started(1, 4711, 1'000'000), ended(Kind::exited, 1, 3'450'000, {.code = 7})});
+/// What ranks have written last.
+using Logs = std::map<int, std::string>;
+
+FailureReport examined(const JobState& job, const Ending& ending = {}, const Logs& logs = {},
+                       std::vector<RankFacts> ranks = {}) {
+    if (ranks.empty()) ranks = trainers(job.size());
+    return examine(job, ending, ranks, [&](int rank) {
+        const auto log = logs.find(rank);
+        return log == logs.end() ? std::string() : log->second;
+    });
+}
+
+std::vector<int> ranks_of(const std::vector<RankEnd>& ends) {
+    std::vector<int> ranks;
+    for (const auto& end : ends) ranks.push_back(end.rank);
+    return ranks;
+}
+
+constexpr const char* paddles_sigterm =
+    "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6cf1fc6700) from PID 1022 ***]\n";
+
+TEST(Report, SuccessSaysNothing) {
+    const auto report = examined(job_of(2, {ended(Kind::done, 0, 10), ended(Kind::done, 1, 11)}));
+    EXPECT_EQ(report.outcome, FailureReport::Outcome::done);
+    EXPECT_EQ(report.status, 0);
+    EXPECT_EQ(report_text(report), "");
+    EXPECT_EQ(report.cause(), nullptr);
+}
+
+TEST(Report, AnExceptionOfPython) {
+    auto job = job_of(3, {started(1, 4711, 1'000'000), ended(Kind::exited, 1, 3'450'000, {.code = 1})});
     job.stop_asked();
     job.take(ended(Kind::stopped, 0, 3'500'000, {.signal = SIGTERM}));
     job.take(ended(Kind::stopped, 2, 3'600'000, {.signal = SIGTERM}));
-    const Ending ending{.mpirun = {}, .log_dir = "/tmp/log", .log_tail = "Traceback\nValueError: x\n"};
-    const auto verdict = judge(job, ending);
-    EXPECT_EQ(verdict.status, 7);
-    EXPECT_EQ(culprit(job, ending), 1);
-    EXPECT_EQ(verdict.text,
-              "rank 1 on n1: the program ended with exit code 7 (pid 4711, 2.5 s after its start)\n"
-              "log: /tmp/log/workerlog.1\n"
+    auto ranks = trainers(3);
+    ranks[1].gpus = {"4", "5"};
+    const auto report =
+        examined(job, {},
+                 {{1,
+                   "step 1\nTraceback (most recent call last):\n  File \"a.py\", line 1\n    f()\n"
+                   "ValueError: my own words\n"}},
+                 ranks);
+    EXPECT_EQ(report.status, 1);
+    EXPECT_EQ(report_text(report),
+              "rank 1 on n1: the program ended with exit code 1\n"
+              "  local rank 1, GPUs 4,5, pid 4711, 2.5 s after its start\n"
+              "  exception: ValueError: my own words\n"
+              "  log: /tmp/log/workerlog.1\n"
               "---- last lines of workerlog.1 ----\n"
-              "Traceback\n"
-              "ValueError: x\n"
+              "step 1\n"
+              "Traceback (most recent call last):\n"
+              "  File \"a.py\", line 1\n"
+              "    f()\n"
+              "ValueError: my own words\n"
               "----\n"
               "then stopped by dtrain-launch: ranks [0,2]\n"
               "ABORT!!! Out of all 3 trainers, the trainer process with rank=[1] was aborted. Please check "
               "its log.\n");
 }
 
-TEST(Judge, ASignalIs128AndItsNumber) {
+TEST(Report, AnExitCodeIsTheJobs) {
+    const auto report = examined(job_of(1, {ended(Kind::exited, 0, 5, {.code = 7})}));
+    EXPECT_EQ(report.status, 7);
+    EXPECT_EQ(report_text(report),
+              "rank 0 on n1: the program ended with exit code 7\n"
+              "  local rank 0\n"
+              "  log: /tmp/log/workerlog.0\n"
+              "ABORT!!! Out of all 1 trainers, the trainer process with rank=[0] was aborted. Please check "
+              "its log.\n");
+}
+
+TEST(Report, ASignalIs128AndItsNumberAndExplained) {
     auto job = job_of(2, {ended(Kind::exited, 0, 5, {.signal = SIGSEGV})});
     job.stop_asked();
     job.take(ended(Kind::stopped, 1, 6, {.signal = SIGTERM}));
-    const auto verdict = judge(job, {.log_dir = "log"});
-    EXPECT_EQ(verdict.status, 128 + SIGSEGV);
-    EXPECT_EQ(verdict.text,
+    const auto report = examined(job, {}, {{0, "  File \"a.py\", line 1\n    f()\nValueError: long ago\n"}});
+    EXPECT_EQ(report.status, 128 + SIGSEGV);
+    EXPECT_EQ(report.failed[0].exception, "") << "what Python caught is not why the process crashed";
+    EXPECT_EQ(report_text(report),
               "rank 0 on n1: the program ended with signal SIGSEGV (11)\n"
-              "log: log/workerlog.0\n"
+              "  local rank 0\n"
+              "  hint: an access to memory that is not the program's: a bug in it or in a library it uses\n"
+              "  log: /tmp/log/workerlog.0\n"
+              "---- last lines of workerlog.0 ----\n"
+              "  File \"a.py\", line 1\n"
+              "    f()\n"
+              "ValueError: long ago\n"
+              "----\n"
               "then stopped by dtrain-launch: rank [1]\n"
               "ABORT!!! Out of all 2 trainers, the trainer process with rank=[0] was aborted. Please check "
               "its log.\n");
 }
 
-TEST(Judge, TheFirstByTheClockDecidesAndAllFailedAreNamed) {
-    const auto job = job_of(3, {ended(Kind::exited, 0, 300, {.code = 3}),
-                                ended(Kind::exited, 2, 100, {.code = 9}), ended(Kind::done, 1, 50)});
-    const auto verdict = judge(job, {.log_dir = "log"});
-    EXPECT_EQ(verdict.status, 9);
-    EXPECT_EQ(culprit(job, {}), 2);
-    EXPECT_THAT(verdict.text, AllOf(HasSubstr("rank 2 on n1: the program ended with exit code 9"),
-                                    HasSubstr("workerlog.2"), HasSubstr("with rank=[2,0] was aborted")));
+TEST(Report, WhatTheMachineSaysComesAfterTheUsualMeaning) {
+    const std::string oom = "the kernel's OOM killer ended 1 process of memory cgroup /job (limit 1 GiB)";
+    const auto killed = examined(job_of(1, {ended(Kind::exited, 0, 5, {.signal = SIGKILL}, oom)}));
+    EXPECT_EQ(killed.status, 137);
+    EXPECT_THAT(killed.hints, ElementsAre(HasSubstr("OOM killer"), oom));
+    const auto child_killed = examined(job_of(1, {ended(Kind::exited, 0, 5, {.code = 3}, oom)}));
+    EXPECT_THAT(child_killed.hints, ElementsAre(oom));
 }
 
-TEST(Judge, AProgramThatSomebodyElseStopped) {
-    const auto job = job_of(1, {ended(Kind::stopped, 0, 5, {.signal = SIGTERM})});
-    const auto verdict = judge(job, {.log_dir = "log"});
-    EXPECT_EQ(verdict.status, 143);
-    EXPECT_THAT(verdict.text, HasSubstr("stopped (signal SIGTERM (15)), and not by dtrain-launch"));
+TEST(Report, SeveralFailAtOnce) {
+    const auto job =
+        job_of(8, {ended(Kind::exited, 3, 300, {.code = 3}), ended(Kind::exited, 2, 100, {.code = 9})});
+    const auto report = examined(job, {}, {{3, "  File \"a.py\", line 1\n    f()\nOSError: broken\n"}});
+    EXPECT_EQ(report.status, 9) << "the first by the clock decides";
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(2, 3));
+    EXPECT_EQ(report_text(report),
+              "rank 2 on n1: the program ended with exit code 9\n"
+              "  local rank 2\n"
+              "  log: /tmp/log/workerlog.2\n"
+              "failed too: rank 3 on n1: the program ended with exit code 3; exception: OSError: broken\n"
+              "never told how they ended: ranks [0,1,4,5,6,7]\n"
+              "ABORT!!! Out of all 8 trainers, the trainer process with rank=[2,3] was aborted. Please check "
+              "its log.\n");
 }
 
-TEST(Judge, TroubleBeforeTheProgramIsTold) {
-    const auto missing = job_of(1, {ended(Kind::trouble, 0, 5, {.code = 127},
-                                          "cannot execute the program: No such file or directory")});
-    EXPECT_EQ(judge(missing, {.log_dir = "log"}).status, 127);
-    EXPECT_THAT(judge(missing, {.log_dir = "log"}).text,
-                testing::StartsWith("rank 0 on n1: cannot execute the program: No such file or directory\n"));
-    const auto port = job_of(2, {ended(Kind::port_taken, 1, 5, {.code = 2},
-                                       "TCP port 6170 cannot be used: Address already in use")});
-    EXPECT_EQ(judge(port, {.log_dir = "log"}).status, 2);
-    EXPECT_EQ(culprit(port, {}), 1);
-    EXPECT_THAT(judge(port, {.log_dir = "log"}).text, HasSubstr("TCP port 6170 cannot be used"));
+TEST(Report, TheAbortLineNamesAllInTheOrderOfRanks) {
+    std::vector<Event> events;
+    for (int rank = 0; rank < 12; ++rank)
+        events.push_back(ended(Kind::exited, rank, 100 - rank, {.code = 1}));
+    const auto text = report_text(examined(job_of(12, events)));
+    EXPECT_THAT(text, AllOf(StartsWith("rank 11 on n1"), HasSubstr("failed too: rank 3 on n1"),
+                            Not(HasSubstr("failed too: rank 2 on n1")), HasSubstr("\nand 3 more\n"),
+                            HasSubstr("rank=[0,1,2,3,4,5,6,7,8,9,10,11] was aborted")));
 }
 
-TEST(Judge, AFailureIsNeverASuccess) {
-    const auto job = job_of(1, {ended(Kind::trouble, 0, 5, {}, "something")});
-    EXPECT_EQ(judge(job, {.log_dir = "log"}).status, 1);
+TEST(Report, ARankThatSomebodyElseStoppedIsAConsequenceWhenItsLogSaysSo) {
+    // Rank 0 got a SIGTERM from rank 4, whose reader had failed and which took some time to end.
+    const auto job = job_of(
+        2, {ended(Kind::exited, 0, 100, {.signal = SIGTERM}), ended(Kind::exited, 1, 200, {.code = 5})});
+    const auto report = examined(job, {}, {{0, std::string("step 3\n") + paddles_sigterm}, {1, "broken\n"}});
+    EXPECT_EQ(report.status, 5);
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(1, 0));
+    EXPECT_FALSE(report.failed[0].consequence);
+    EXPECT_TRUE(report.failed[1].consequence);
+    EXPECT_EQ(
+        report_text(report),
+        "rank 1 on n1: the program ended with exit code 5\n"
+        "  local rank 1\n"
+        "  log: /tmp/log/workerlog.1\n"
+        "---- last lines of workerlog.1 ----\n"
+        "broken\n"
+        "----\n"
+        "ended by SIGTERM, as its log says: rank 0 on n1: the program ended with signal SIGTERM (15)\n"
+        "ABORT!!! Out of all 2 trainers, the trainer process with rank=[0,1] was aborted. Please check its "
+        "log.\n");
+    const auto without_line = examined(job, {}, {{1, "broken\n"}});
+    EXPECT_THAT(ranks_of(without_line.failed), ElementsAre(0, 1)) << "nothing but the time is known then";
 }
 
-TEST(Judge, AVanishedWorkerIsTheOneThatMpirunNames) {
+TEST(Report, WhenAllWereStoppedByOthersTheFirstIsNamed) {
+    const auto job = job_of(2, {ended(Kind::exited, 1, 100, {.signal = SIGTERM}),
+                                ended(Kind::exited, 0, 200, {.signal = SIGTERM})});
+    const auto report = examined(job, {}, {{0, paddles_sigterm}, {1, paddles_sigterm}});
+    EXPECT_EQ(report.status, 143);
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(1, 0));
+    EXPECT_FALSE(report.failed[1].consequence);
+    EXPECT_THAT(report.hints, ElementsAre(HasSubstr("asked to end"), HasSubstr("look for who sent it")));
+}
+
+TEST(Report, AProgramThatSomebodyElseStopped) {
+    const auto report = examined(job_of(1, {ended(Kind::stopped, 0, 5, {.signal = SIGTERM})}));
+    EXPECT_EQ(report.status, 143);
+    EXPECT_EQ(report.failed[0].how, How::stopped_by_others);
+    EXPECT_THAT(
+        report_text(report),
+        StartsWith(
+            "rank 0 on n1: the program was stopped (signal SIGTERM (15)), and not by dtrain-launch\n"));
+}
+
+TEST(Report, WhoeverIsSweptAwayAfterAFailureHasNotFailed) {
+    const auto job =
+        job_of(3, {ended(Kind::stopped, 2, 50, {.signal = SIGTERM}), ended(Kind::exited, 1, 100, {.code = 7}),
+                   ended(Kind::stopped, 0, 150, {.signal = SIGTERM})});
+    const auto report = examined(job);
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(2, 1)) << "rank 2 was stopped before anybody had failed";
+    EXPECT_THAT(ranks_of(report.stopped), ElementsAre(0));
+    EXPECT_THAT(report_text(report), AllOf(HasSubstr("then stopped with the job by others: rank [0]\n"),
+                                           HasSubstr("rank=[1,2] was aborted")));
+}
+
+TEST(Report, ARankThatFailsWhileItIsStoppedIsTold) {
+    auto job = job_of(3, {ended(Kind::exited, 2, 100, {.code = 1})});
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 110, {.signal = SIGTERM}));
+    job.take(ended(Kind::stopped, 1, 110, {.code = 1}));
+    const auto report = examined(job, {}, {{1, "  File \"a.py\", line 1\n    f()\nOSError: broken\n"}});
+    EXPECT_THAT(report_text(report),
+                HasSubstr("then stopped by dtrain-launch: ranks [0,1]\n"
+                          "  of them rank 1 on n1 ended with exit code 1; exception: OSError: broken\n"
+                          "ABORT!!! Out of all 3 trainers, the trainer process with rank=[2] was aborted."));
+}
+
+TEST(Report, TroubleBeforeTheProgramIsTold) {
+    const auto missing =
+        examined(job_of(1, {ended(Kind::trouble, 0, 5, {.code = 127},
+                                  "cannot execute the program: No such file or directory")}));
+    EXPECT_EQ(missing.status, 127);
+    EXPECT_EQ(report_text(missing),
+              "rank 0 on n1: cannot execute the program: No such file or directory\n"
+              "  local rank 0\n"
+              "  hint: a program, the interpreter of its #! line, or a shared library was not found\n"
+              "  log: /tmp/log/workerlog.0\n"
+              "ABORT!!! Out of all 1 trainers, the trainer process with rank=[0] was aborted. Please check "
+              "its log.\n");
+    const auto port = examined(job_of(2, {ended(Kind::port_taken, 1, 5, {.code = 2},
+                                                "TCP port 6170 cannot be used: Address already in use")}));
+    EXPECT_EQ(port.status, 2);
+    EXPECT_EQ(port.cause()->rank, 1);
+    EXPECT_THAT(report_text(port), StartsWith("rank 1 on n1: TCP port 6170 cannot be used"));
+}
+
+TEST(Report, AFailureIsNeverASuccess) {
+    EXPECT_EQ(examined(job_of(1, {ended(Kind::trouble, 0, 5, {}, "something")})).status, 1);
+    EXPECT_EQ(examined(JobState(2)).status, 1) << "a job of which nothing is known has not succeeded";
+}
+
+TEST(Report, AVanishedWorkerIsTheOneThatMpirunNames) {
     // Rank 1's worker was killed; mpirun then stopped ranks 0 and 2, which could still tell.
-    const auto job = job_of(3, {ended(Kind::stopped, 0, 20, {.signal = SIGTERM}),
+    auto ranks = trainers(3);
+    ranks[1].gpus = {"GPU-8932f937"};
+    const auto job = job_of(3, {started(1, 4711, 5), ended(Kind::stopped, 0, 20, {.signal = SIGTERM}),
                                 ended(Kind::stopped, 2, 21, {.signal = SIGTERM})});
-    const Ending ending{.mpirun = {.code = 137}, .mpirun_text = rank_1_killed_4, .log_dir = "log"};
-    EXPECT_EQ(culprit(job, ending), 1);
-    const auto verdict = judge(job, ending);
-    EXPECT_EQ(verdict.status, 137);
-    EXPECT_EQ(verdict.text,
-              "rank [1] ended without a word: dtrain-worker was killed or could not start; mpirun ended with "
-              "exit code 137\n" +
-                  std::string(rank_1_killed_4) +
-                  "log: log/workerlog.1\n"
-                  "ABORT!!! Out of all 3 trainers, the trainer process with rank=[1] was aborted. Please "
-                  "check its log.\n");
+    const Ending ending{.mpirun = {.code = 137},
+                        .mpirun_text = rank_1_killed_4,
+                        .machine = "n1",
+                        .machine_facts = "the kernel's OOM killer ended 1 process of memory cgroup /job"};
+    const auto report = examined(job, ending, {{1, "step 3\n"}}, ranks);
+    EXPECT_EQ(report.status, 137);
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(1));
+    EXPECT_EQ(
+        report_text(report),
+        "rank [1] ended without a word: dtrain-worker was killed, its node was lost, or it could not start; "
+        "mpirun ended with exit code 137\n"
+        "  rank 1 on n1: local rank 1, GPU GPU-8932f937, pid 4711\n" +
+            std::string(rank_1_killed_4) +
+            "  hint: the kernel's OOM killer ended 1 process of memory cgroup /job\n"
+            "  log: /tmp/log/workerlog.1\n"
+            "---- last lines of workerlog.1 ----\n"
+            "step 3\n"
+            "----\n"
+            "then stopped with the job by others: ranks [0,2]\n"
+            "ABORT!!! Out of all 3 trainers, the trainer process with rank=[1] was aborted. Please check its "
+            "log.\n");
+    auto elsewhere = ending;
+    elsewhere.machine = "n2";
+    EXPECT_THAT(examined(job, elsewhere).hints, IsEmpty()) << "n2 knows nothing of processes on n1";
 }
 
-TEST(Judge, WhenMpirunNamesNobodyAllSilentRanksAreNamed) {
-    const auto job = job_of(3, {ended(Kind::stopped, 0, 20, {.signal = SIGTERM})});
-    const Ending ending{.mpirun = {.signal = SIGKILL}, .log_dir = "log"};
-    EXPECT_EQ(culprit(job, ending), 1);
-    const auto verdict = judge(job, ending);
-    EXPECT_EQ(verdict.status, 137);
-    EXPECT_THAT(verdict.text, AllOf(HasSubstr("ranks [1,2] ended without a word"),
-                                    HasSubstr("mpirun ended with signal SIGKILL (9)"),
-                                    HasSubstr("rank=[1,2] was aborted")));
+TEST(Report, WhenMpirunNamesNobodyAllSilentRanksAreNamed) {
+    const auto job = job_of(3, {started(1, 4711, 5), ended(Kind::stopped, 0, 20, {.signal = SIGTERM})});
+    const auto report = examined(job, {.mpirun = {.signal = SIGKILL}});
+    EXPECT_EQ(report.status, 137);
+    EXPECT_EQ(
+        report_text(report),
+        "ranks [1,2] ended without a word: dtrain-worker was killed, its node was lost, or it could not "
+        "start; "
+        "mpirun ended with signal SIGKILL (9)\n"
+        "  rank 1 on n1: local rank 1, pid 4711\n"
+        "  rank 2 on planned: local rank 2, no program of it was seen\n"
+        "  log: /tmp/log/workerlog.1\n"
+        "then stopped with the job by others: rank [0]\n"
+        "ABORT!!! Out of all 3 trainers, the trainer process with rank=[1,2] was aborted. Please check its "
+        "log.\n");
 }
 
-TEST(Judge, MpirunsWordDoesNotCountAgainstARankThatTold) {
+TEST(Report, MpirunsWordDoesNotCountAgainstARankThatTold) {
     const auto job = job_of(2, {ended(Kind::stopped, 1, 20, {.signal = SIGTERM})});
-    const Ending ending{.mpirun = {.code = 1}, .mpirun_text = rank_1_killed_4, .log_dir = "log"};
-    EXPECT_EQ(culprit(job, ending), 0);
-    EXPECT_THAT(judge(job, ending).text, HasSubstr("rank=[0] was aborted"));
+    const auto report = examined(job, {.mpirun = {.code = 1}, .mpirun_text = rank_1_killed_4});
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(0));
 }
 
-TEST(Judge, MpirunCouldNotStartAnything) {
-    const Ending ending{
-        .mpirun = {.code = 1}, .mpirun_text = "There are not enough slots\n", .log_dir = "log"};
-    const auto verdict = judge(JobState(2), ending);
-    EXPECT_EQ(verdict.status, 1);
-    EXPECT_THAT(verdict.text, AllOf(HasSubstr("ranks [0,1] ended without a word"),
-                                    HasSubstr("There are not enough slots\n")));
-    EXPECT_EQ(judge(JobState(1), {.mpirun = {.code = 0}, .log_dir = "log"}).status, 1)
-        << "a job of which nothing is known has not succeeded";
+TEST(Report, MpirunCouldNotStartAnything) {
+    const auto report =
+        examined(JobState(2), {.mpirun = {.code = 1}, .mpirun_text = "There are not enough slots\n"});
+    EXPECT_EQ(report.status, 1);
+    EXPECT_THAT(report_text(report), AllOf(HasSubstr("ranks [0,1] ended without a word"),
+                                           HasSubstr("mpirun ended with exit code 1\n"),
+                                           HasSubstr("\nThere are not enough slots\n")));
 }
 
-TEST(Judge, ARealFailureComesBeforeAVanishedWorker) {
+TEST(Report, ARealFailureComesBeforeAVanishedWorker) {
     const auto job = job_of(2, {ended(Kind::exited, 0, 20, {.code = 7})});
-    const Ending ending{.mpirun = {.code = 137}, .mpirun_text = rank_1_killed_4, .log_dir = "log"};
-    EXPECT_EQ(culprit(job, ending), 0);
-    EXPECT_EQ(judge(job, ending).status, 7);
+    const auto report = examined(job, {.mpirun = {.code = 137}, .mpirun_text = rank_1_killed_4});
+    EXPECT_EQ(report.status, 7);
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(0));
+    EXPECT_THAT(ranks_of(report.silent), ElementsAre(1));
+    EXPECT_THAT(report_text(report), HasSubstr("never told how they ended: rank [1]\n"));
 }
 
-TEST(Judge, ASignalToTheLauncherIsNoFailureOfARank) {
+TEST(Report, ASignalToTheLauncherIsNoFailureOfARank) {
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
         auto job = JobState(2);
         job.stop_asked();
         for (const int rank : {0, 1}) job.take(ended(Kind::stopped, rank, 20, {.signal = SIGTERM}));
-        const auto verdict = judge(job, {.asked_to_stop_by = signal, .log_dir = "log"});
-        EXPECT_EQ(verdict.status, 128 + signal);
-        EXPECT_EQ(verdict.text,
+        const auto report = examined(job, {.asked_to_stop_by = signal});
+        EXPECT_EQ(report.outcome, FailureReport::Outcome::stopped);
+        EXPECT_EQ(report.status, 128 + signal);
+        EXPECT_EQ(report_text(report),
                   "stopped by " + signal_name(signal) + "; the programs of all 2 ranks have ended\n");
     }
-    EXPECT_EQ(judge(JobState(2), {.asked_to_stop_by = SIGINT}).status, 130);
+    EXPECT_EQ(examined(JobState(2), {.asked_to_stop_by = SIGINT}).status, 130);
+}
+
+TEST(Report, ASignalAfterAFailureDoesNotHideTheFailure) {
+    auto job = job_of(2, {ended(Kind::exited, 1, 20, {.code = 7})});
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 30, {.signal = SIGKILL}));
+    const auto report = examined(job, {.asked_to_stop_by = SIGINT});
+    EXPECT_EQ(report.status, 130);
+    EXPECT_EQ(report_text(report),
+              "stopped by SIGINT; the programs of all 2 ranks have ended\n"
+              "rank 1 on n1: the program ended with exit code 7\n"
+              "  local rank 1\n"
+              "  log: /tmp/log/workerlog.1\n"
+              "then stopped by dtrain-launch: rank [0]\n"
+              "ABORT!!! Out of all 2 trainers, the trainer process with rank=[1] was aborted. Please check "
+              "its log.\n");
+    EXPECT_EQ(last_words(report, report.stopped[0]),
+              "dtrain: stopped by SIGKILL, as SIGTERM was not enough, after rank 1 failed on n1; see "
+              "/tmp/log/workerlog.1");
+}
+
+TEST(Report, AllStoppedByUsAndNobodyFailed) {
+    auto job = job_of(2, {ended(Kind::done, 0, 10)});
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 1, 20, {.signal = SIGTERM}));
+    const auto unexplained = examined(job);
+    EXPECT_EQ(unexplained.status, 1);
+    EXPECT_EQ(unexplained.cause(), nullptr);
+    EXPECT_EQ(report_text(unexplained),
+              "dtrain-launch stopped the job\nthen stopped by dtrain-launch: rank [1]\n");
+    EXPECT_EQ(last_words(unexplained, unexplained.stopped[0]), std::nullopt);
+    const auto hung = examined(job, {.stop_reason = "no output for 60 s"});
+    EXPECT_THAT(report_text(hung), StartsWith("dtrain-launch stopped the job: no output for 60 s\n"));
+    EXPECT_EQ(last_words(hung, hung.stopped[0]), "dtrain: stopped by SIGTERM: no output for 60 s");
+}
+
+TEST(Report, RolesOfAParameterServerJob) {
+    const std::vector<RankFacts> ranks{
+        {.role = "server", .number = 0, .log = "/log/serverlog.0"},
+        {.role = "server", .number = 1, .log = "/log/serverlog.1"},
+        {.role = "worker", .number = 0, .log = "/log/workerlog.0"},
+        {.role = "worker", .number = 1, .local_rank = 3, .log = "/log/workerlog.1"},
+        {.role = "heter_worker", .number = 0, .log = "/log/heterlog.0"}};
+    auto job = job_of(5, {ended(Kind::exited, 3, 5, {.code = 7}), ended(Kind::exited, 1, 6, {.code = 8}),
+                          ended(Kind::exited, 4, 7, {.code = 9})});
+    job.stop_asked();
+    for (const int rank : {0, 2}) job.take(ended(Kind::stopped, rank, 10, {.signal = SIGTERM}));
+    const auto report = examined(job, {}, {{3, "oops\n"}}, ranks);
+    EXPECT_EQ(
+        report_text(report),
+        "worker 1 (rank 3) on n1: the program ended with exit code 7\n"
+        "  local rank 3\n"
+        "  log: /log/workerlog.1\n"
+        "---- last lines of workerlog.1 ----\n"
+        "oops\n"
+        "----\n"
+        "failed too: server 1 (rank 1) on n1: the program ended with exit code 8\n"
+        "failed too: heter_worker 0 (rank 4) on n1: the program ended with exit code 9\n"
+        "then stopped by dtrain-launch: server [0], worker [0]\n"
+        "ABORT!!! Out of all 2 servers, the server process with rank=[1] was aborted. Please check its log.\n"
+        "ABORT!!! Out of all 2 workers, the worker process with rank=[1] was aborted. Please check its log.\n"
+        "ABORT!!! Out of all 1 heter_workers, the heter_worker process with rank=[0] was aborted. Please "
+        "check "
+        "its log.\n");
+    EXPECT_EQ(last_words(report, report.stopped[0]),
+              "dtrain: stopped by SIGTERM after worker 1 (rank 3) failed on n1; see /log/workerlog.1");
+}
+
+TEST(LastWords, OnlyForRanksThatWeStopped) {
+    auto job = job_of(3, {ended(Kind::exited, 2, 5, {.code = 7})});
+    job.take(ended(Kind::stopped, 1, 6, {.signal = SIGTERM}));
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 7, {.signal = SIGTERM}));
+    const auto report = examined(job);
+    std::map<int, std::optional<std::string>> words;
+    for (const auto& rank : report.stopped) words[rank.rank] = last_words(report, rank);
+    EXPECT_EQ(words[0], "dtrain: stopped by SIGTERM after rank 2 failed on n1; see /tmp/log/workerlog.2");
+    EXPECT_EQ(words[1], std::nullopt);
+    EXPECT_EQ(last_words(report, report.failed[0]), std::nullopt);
+}
+
+TEST(LastWords, TheLogOfAnotherHostIsThere) {
+    auto job = job_of(2, {});
+    auto failure = ended(Kind::exited, 1, 5, {.code = 7});
+    failure.host = "node2";
+    job.take(failure);
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 7, {.signal = SIGTERM}));
+    const auto report = examined(job);
+    EXPECT_EQ(last_words(report, report.stopped[0]),
+              "dtrain: stopped by SIGTERM after rank 1 failed on node2; see workerlog.1 there");
+}
+
+TEST(LastWords, AfterASignalToTheLauncher) {
+    auto job = JobState(2);
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 7, {.signal = SIGTERM}));
+    job.take(ended(Kind::stopped, 1, 7, {.code = 3}));
+    const auto report = examined(job, {.asked_to_stop_by = SIGINT});
+    EXPECT_EQ(last_words(report, report.stopped[0]),
+              "dtrain: stopped by SIGTERM because dtrain-launch got SIGINT");
+    EXPECT_EQ(last_words(report, report.stopped[1]),
+              "dtrain: ended with exit code 3 when stopped by SIGTERM because dtrain-launch got SIGINT");
+}
+
+TEST(Redacted, NoSecretIsLeftAnywhere) {
+    auto job = job_of(2, {ended(Kind::exited, 1, 5, {.code = 1}, "hf_xyz123 was killed")});
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 6, {.code = 1}));
+    const std::string log =
+        "api_key=abc\n  File \"a.py\", line 1\n    f()\nValueError: hf_xyz123 is no key\n";
+    const KnownSecrets secrets(Environment{{"HF_TOKEN", "hf_xyz123"}}, {});
+    const auto report = redacted(
+        examined(job, {.mpirun_text = "hf_xyz123\n", .stop_reason = "hf_xyz123"}, {{0, log}, {1, log}}),
+        secrets);
+    for (const auto& shown : {report_text(report), report_json(report)})
+        EXPECT_THAT(shown, AllOf(Not(HasSubstr("hf_xyz123")), Not(HasSubstr("abc")),
+                                 HasSubstr("ValueError: *** is no key"), HasSubstr("api_key=***")));
+}
+
+TEST(Json, SaysTheSameForPrograms) {
+    auto job = job_of(
+        3, {started(1, 4711, 1'000'000), ended(Kind::exited, 1, 3'500'000, {.signal = SIGKILL}, "oom")});
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 3'600'000, {.code = 1}));
+    auto ranks = trainers(3);
+    ranks[1].gpus = {"4"};
+    const Ending ending{.mpirun = {.signal = SIGTERM}, .mpirun_text = "bad \xff byte\n"};
+    const auto json = nlohmann::json::parse(report_json(examined(job, ending, {{1, "a\n\nb\n"}}, ranks)));
+    const auto rank = [](int number, const char* host, const char* how) {
+        return nlohmann::json{
+            {"rank", number}, {"role", "trainer"},    {"number", number},
+            {"host", host},   {"local_rank", number}, {"gpus", nlohmann::json::array()},
+            {"how", how},     {"exit_code", nullptr}, {"signal", nullptr},
+            {"pid", nullptr}, {"seconds", nullptr},   {"log", "/tmp/log/workerlog." + std::to_string(number)},
+            {"detail", ""},   {"exception", nullptr}, {"consequence", false}};
+    };
+    auto failed = rank(1, "n1", "exited");
+    failed.update(
+        {{"gpus", {"4"}}, {"signal", "SIGKILL"}, {"pid", 4711}, {"seconds", 2.5}, {"detail", "oom"}});
+    auto cause = failed;
+    cause["last_lines"] = {"a", "", "b"};
+    cause["hints"] = {"killed from outside: look for the OOM killer, a scheduler's limit, or a person",
+                      "oom"};
+    auto stopped = rank(0, "n1", "stopped_by_dtrain");
+    stopped["exit_code"] = 1;
+    const nlohmann::json expected{
+        {"outcome", "failed"},
+        {"status", 137},
+        {"ranks", {{"trainer", 3}}},
+        {"stopped_by", nullptr},
+        {"stop_reason", nullptr},
+        {"cause", cause},
+        {"failed", nlohmann::json::array({failed})},
+        {"stopped", nlohmann::json::array({stopped})},
+        {"silent", nlohmann::json::array({rank(2, "planned", "vanished")})},
+        {"mpirun", {{"exit_code", nullptr}, {"signal", "SIGTERM"}, {"text", "bad \xEF\xBF\xBD byte\n"}}},
+    };
+    EXPECT_EQ(json, expected) << nlohmann::json::diff(json, expected).dump(2);
+}
+
+TEST(Json, OfSuccessAndOfASignal) {
+    const auto done = nlohmann::json::parse(report_json(examined(job_of(1, {ended(Kind::done, 0, 10)}))));
+    EXPECT_EQ(done["outcome"], "done");
+    EXPECT_EQ(done["status"], 0);
+    EXPECT_TRUE(done["cause"].is_null());
+    const auto stopped =
+        nlohmann::json::parse(report_json(examined(JobState(1), {.asked_to_stop_by = SIGINT})));
+    EXPECT_EQ(stopped["outcome"], "stopped");
+    EXPECT_EQ(stopped["stopped_by"], "SIGINT");
+    EXPECT_EQ(stopped["status"], 130);
 }
 
 TEST(RankNamedByMpirun, OfOpenMpi4And5) {
@@ -198,22 +548,6 @@ TEST(RankNamedByMpirun, NobodyOtherwise) {
     for (const char* text : {"", "process rank ", "process rank", "process rank x with", "process rank \n",
                              "There are not enough slots available"})
         EXPECT_EQ(rank_named_by_mpirun(text), std::nullopt) << text;
-}
-
-TEST(LastLines, OfALog) {
-    EXPECT_EQ(last_lines("a\nb\nc\n", 2), "b\nc\n");
-    EXPECT_EQ(last_lines("a\nb\nc", 2), "b\nc\n");
-    EXPECT_EQ(last_lines("a\nb\nc\n\n \n\n", 1), "c\n");
-    EXPECT_EQ(last_lines("a\nb\n", 2), "a\nb\n");
-    EXPECT_EQ(last_lines("a\nb\n", 20), "a\nb\n");
-    EXPECT_EQ(last_lines("one", 1), "one\n");
-    EXPECT_EQ(last_lines("a\n    indented\n", 1), "    indented\n");
-    EXPECT_EQ(last_lines("a\n\nb\n", 2), "\nb\n");
-}
-
-TEST(LastLines, OfNothing) {
-    for (const char* log : {"", "\n", " \n\t\n"}) EXPECT_EQ(last_lines(log, 5), "");
-    EXPECT_EQ(last_lines("a\nb\n", 0), "");
 }
 
 }  // namespace

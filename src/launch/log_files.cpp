@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/log_files.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "base/files.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+constexpr std::uintmax_t read_of_log = 64 * 1024;
+
+}  // namespace
+
+std::uintmax_t size_or_zero(const std::filesystem::path& file) {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(file, error);
+    return error ? 0 : size;
+}
+
+std::string tail_of(const std::filesystem::path& log, std::uintmax_t begin) {
+    const auto size = size_or_zero(log);
+    const FileDescriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid() || size <= begin) return "";
+    std::string text(std::min(size - begin, read_of_log), '\0');
+    const auto got = ::pread(file.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return text;
+}
+
+void append_line(const std::filesystem::path& log, const std::string& line) {
+    const FileDescriptor file(::open(log.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK));
+    struct stat info {};
+    if (!file.valid() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+    char last = '\n';
+    if (info.st_size > 0 && ::pread(file.get(), &last, 1, info.st_size - 1) != 1) return;
+    write_all(file.get(), (last == '\n' ? "" : "\n") + line + "\n");
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What the end of a rank's log says. Pure.
+namespace dtrain::launch {
+
+/// The last `lines` lines of a log that hold anything, each as a terminal shows it at last (a progress bar's
+/// line is written many times over), very long ones cut.
+std::string last_lines(std::string_view log, std::size_t lines);
+
+/// The line that names Python's exception, "ValueError: my own words": the one behind the last traceback,
+/// which is the exception that came last of a chain. Also as torch prints it, with "[rank1]: " before each
+/// line.
+std::optional<std::string> exception_line(std::string_view log);
+
+/// A line such as Paddle's "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6c) from PID 1022
+/// ***]": somebody ended this rank, most likely because of another one.
+bool tells_of_sigterm(std::string_view log);
+
+}  // namespace dtrain::launch

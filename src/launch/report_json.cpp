@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "launch/report.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* name_of(RankEnd::How how) {
+    switch (how) {
+        case RankEnd::How::exited:
+            return "exited";
+        case RankEnd::How::trouble:
+            return "not_started";
+        case RankEnd::How::vanished:
+            return "vanished";
+        case RankEnd::How::stopped_by_us:
+            return "stopped_by_dtrain";
+        case RankEnd::How::stopped_by_others:
+            return "stopped_by_others";
+    }
+    return "";
+}
+
+const char* name_of(FailureReport::Outcome outcome) {
+    switch (outcome) {
+        case FailureReport::Outcome::done:
+            return "done";
+        case FailureReport::Outcome::failed:
+            return "failed";
+        case FailureReport::Outcome::stopped:
+            return "stopped";
+    }
+    return "";
+}
+
+Json signal_json(int signal) {
+    return signal != 0 ? Json(signal_name(signal)) : Json();
+}
+
+/// Exactly one of exit_code and signal is there, none when nothing is known.
+Json with_status(Json json, const ExitStatus& status, bool known) {
+    json["exit_code"] = known && status.signal == 0 ? Json(status.code) : Json();
+    json["signal"] = known ? signal_json(status.signal) : Json();
+    return json;
+}
+
+Json rank_json(const RankEnd& end) {
+    Json out{{"rank", end.rank},
+             {"role", end.facts.role},
+             {"number", end.facts.number},
+             {"host", end.facts.host},
+             {"local_rank", end.facts.local_rank},
+             {"gpus", end.facts.gpus},
+             {"how", name_of(end.how)}};
+    out = with_status(std::move(out), end.status, end.how != RankEnd::How::vanished);
+    out["pid"] = end.pid != 0 ? Json(end.pid) : Json();
+    out["seconds"] = end.seconds ? Json(*end.seconds) : Json();
+    out["log"] = end.facts.log;
+    out["detail"] = end.detail;
+    out["exception"] = end.exception.empty() ? Json() : Json(end.exception);
+    out["consequence"] = end.consequence;
+    return out;
+}
+
+Json ranks_json(const std::vector<RankEnd>& ends) {
+    auto out = Json::array();
+    for (const auto& end : ends) out.push_back(rank_json(end));
+    return out;
+}
+
+Json lines_json(std::string_view text) {
+    auto out = Json::array();
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    if (!text.empty())
+        for (const auto& line : split(text, '\n')) out.push_back(line);
+    return out;
+}
+
+Json cause_json(const FailureReport& report) {
+    if (report.cause() == nullptr) return {};
+    auto out = rank_json(*report.cause());
+    out["hints"] = report.hints;
+    out["last_lines"] = lines_json(report.last_lines);
+    return out;
+}
+
+}  // namespace
+
+std::string report_json(const FailureReport& report) {
+    auto roles = Json::object();
+    for (const auto& role : report.roles) roles[role.name] = role.size;
+    Json out{{"outcome", name_of(report.outcome)},
+             {"status", report.status},
+             {"ranks", roles},
+             {"stopped_by", signal_json(report.asked_to_stop_by)},
+             {"stop_reason", report.stop_reason.empty() ? Json() : Json(report.stop_reason)},
+             {"cause", cause_json(report)},
+             {"failed", ranks_json(report.failed)},
+             {"stopped", ranks_json(report.stopped)},
+             {"silent", ranks_json(report.silent)}};
+    out["mpirun"] = with_status(Json::object(), report.mpirun, true);
+    out["mpirun"]["text"] = report.mpirun_text;
+    return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "launch/report.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using How = RankEnd::How;
+
+std::string plural(std::size_t count, const std::string& noun) {
+    return count == 1 ? noun : noun + "s";
+}
+
+bool is_trainer(const RankEnd& end) {
+    return end.facts.role == "trainer";
+}
+
+std::string name_of(const RankEnd& end) {
+    if (is_trainer(end)) return fmt::format("rank {}", end.rank);
+    return fmt::format("{} {} (rank {})", end.facts.role, end.facts.number, end.rank);
+}
+
+std::string log_name(const RankEnd& end) {
+    return std::filesystem::path(end.facts.log).filename().string();
+}
+
+/// "ranks [0,2]"; "server [1], workers [0,3]" in parameter-server jobs.
+std::string list_of(const std::vector<RankEnd>& ends) {
+    std::vector<std::pair<std::string, std::vector<int>>> by_role;
+    for (const auto& end : ends) {
+        const auto noun = is_trainer(end) ? "rank" : end.facts.role;
+        const auto known = std::find_if(by_role.begin(), by_role.end(),
+                                        [&](const auto& group) { return group.first == noun; });
+        auto& numbers =
+            known == by_role.end() ? by_role.emplace_back(noun, std::vector<int>{}).second : known->second;
+        numbers.push_back(end.facts.number);
+    }
+    std::vector<std::string> groups;
+    for (auto& [noun, numbers] : by_role) {
+        std::sort(numbers.begin(), numbers.end());
+        groups.push_back(fmt::format("{} [{}]", plural(numbers.size(), noun), fmt::join(numbers, ",")));
+    }
+    return join(groups, ", ");
+}
+
+std::vector<RankEnd> those(const std::vector<RankEnd>& ends, How how) {
+    std::vector<RankEnd> out;
+    std::copy_if(ends.begin(), ends.end(), std::back_inserter(out),
+                 [&](const auto& end) { return end.how == how; });
+    return out;
+}
+
+std::string how_it_ended(const RankEnd& end) {
+    switch (end.how) {
+        case How::exited:
+            return "the program ended with " + end.status.to_string();
+        case How::trouble:
+            return end.detail;
+        case How::vanished:
+            return "ended without a word";
+        case How::stopped_by_us:
+            return fmt::format("the program was stopped ({})", end.status.to_string());
+        case How::stopped_by_others:
+            return fmt::format("the program was stopped ({}), and not by dtrain-launch",
+                               end.status.to_string());
+    }
+    return "";
+}
+
+std::string sentence(const RankEnd& end) {
+    return fmt::format("{} on {}: {}", name_of(end), end.facts.host, how_it_ended(end));
+}
+
+/// "local rank 1, GPU 4, pid 4711, 2.5 s after its start".
+std::string facts_of(const RankEnd& end) {
+    std::vector<std::string> facts{fmt::format("local rank {}", end.facts.local_rank)};
+    if (!end.facts.gpus.empty())
+        facts.push_back(
+            fmt::format("{} {}", plural(end.facts.gpus.size(), "GPU"), join(end.facts.gpus, ",")));
+    if (end.pid != 0) facts.push_back(fmt::format("pid {}", end.pid));
+    if (end.seconds) facts.push_back(fmt::format("{:.1f} s after its start", *end.seconds));
+    return join(facts, ", ");
+}
+
+std::string block_of_vanished(const FailureReport& report) {
+    const auto vanished = those(report.failed, How::vanished);
+    auto text = fmt::format(
+        "{} ended without a word: dtrain-worker was killed, its node was lost, or it could not start; mpirun "
+        "ended "
+        "with {}\n",
+        list_of(vanished), report.mpirun.to_string());
+    for (std::size_t i = 0; i < std::min(vanished.size(), described_ranks); ++i)
+        text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].facts.host,
+                            vanished[i].pid != 0 ? facts_of(vanished[i])
+                                                 : facts_of(vanished[i]) + ", no program of it was seen");
+    return text + report.mpirun_text;
+}
+
+std::string block_of_cause(const FailureReport& report) {
+    const auto& cause = *report.cause();
+    auto text = cause.how == How::vanished ? block_of_vanished(report)
+                                           : sentence(cause) + "\n  " + facts_of(cause) + "\n";
+    if (!cause.exception.empty()) text += fmt::format("  exception: {}\n", cause.exception);
+    for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
+    text += fmt::format("  log: {}\n", cause.facts.log);
+    if (!report.last_lines.empty())
+        text += fmt::format("---- last lines of {} ----\n{}----\n", log_name(cause), report.last_lines);
+    return text;
+}
+
+/// A line for each of the first ranks.
+template <class Line>
+std::string described(const std::vector<RankEnd>& ends, const Line& line) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(ends.size(), described_ranks); ++i) {
+        text += line(ends[i]);
+        if (!ends[i].exception.empty()) text += "; exception: " + ends[i].exception;
+        text += "\n";
+    }
+    if (ends.size() > described_ranks) text += fmt::format("and {} more\n", ends.size() - described_ranks);
+    return text;
+}
+
+std::string others_that_failed(const FailureReport& report) {
+    std::vector<RankEnd> others;
+    std::copy_if(
+        report.failed.begin() + 1, report.failed.end(), std::back_inserter(others),
+        [&](const auto& end) { return end.how != How::vanished || report.cause()->how != How::vanished; });
+    return described(others, [](const RankEnd& end) {
+        return (end.consequence ? "ended by SIGTERM, as its log says: " : "failed too: ") + sentence(end);
+    });
+}
+
+std::string ranks_that_did_not_fail(const FailureReport& report) {
+    std::string text;
+    const auto by_us = those(report.stopped, How::stopped_by_us);
+    const auto by_others = those(report.stopped, How::stopped_by_others);
+    if (!by_us.empty()) text += fmt::format("then stopped by dtrain-launch: {}\n", list_of(by_us));
+    std::vector<RankEnd> exited;
+    std::copy_if(by_us.begin(), by_us.end(), std::back_inserter(exited),
+                 [](const auto& end) { return end.exited_while_stopped(); });
+    text += described(exited, [](const RankEnd& end) {
+        return fmt::format("  of them {} on {} ended with {}", name_of(end), end.facts.host,
+                           end.status.to_string());
+    });
+    if (!by_others.empty())
+        text += fmt::format("then stopped with the job by others: {}\n", list_of(by_others));
+    if (!report.silent.empty())
+        text += fmt::format("never told how they ended: {}\n", list_of(report.silent));
+    return text;
+}
+
+/// Paddle's line, once for each kind of process that failed.
+std::string abort_lines(const FailureReport& report) {
+    std::string text;
+    for (const auto& role : report.roles) {
+        std::vector<int> numbers;
+        for (const auto& end : report.failed)
+            if (end.facts.role == role.name) numbers.push_back(end.facts.number);
+        if (numbers.empty()) continue;
+        std::sort(numbers.begin(), numbers.end());
+        text += fmt::format(
+            "ABORT!!! Out of all {} {}s, the {} process with rank=[{}] was aborted. Please check its log.\n",
+            role.size, role.name, role.name, fmt::join(numbers, ","));
+    }
+    return text;
+}
+
+std::string headline(const FailureReport& report) {
+    int size = 0;
+    for (const auto& role : report.roles) size += role.size;
+    if (report.asked_to_stop_by != 0)
+        return fmt::format("stopped by {}; the programs of all {} ranks have ended\n",
+                           signal_name(report.asked_to_stop_by), size);
+    if (report.failed.empty())
+        return fmt::format("dtrain-launch stopped the job{}{}\n", report.stop_reason.empty() ? "" : ": ",
+                           report.stop_reason);
+    return "";
+}
+
+}  // namespace
+
+std::string report_text(const FailureReport& report) {
+    if (report.outcome == FailureReport::Outcome::done) return "";
+    auto text = headline(report);
+    if (report.cause() == nullptr)
+        return report.outcome == FailureReport::Outcome::stopped ? text
+                                                                 : text + ranks_that_did_not_fail(report);
+    return text + block_of_cause(report) + others_that_failed(report) + ranks_that_did_not_fail(report) +
+           abort_lines(report);
+}
+
+std::optional<std::string> last_words(const FailureReport& report, const RankEnd& rank) {
+    if (rank.how != How::stopped_by_us) return std::nullopt;
+    const auto stopped = rank.exited_while_stopped()
+                             ? fmt::format("ended with {} when stopped by SIGTERM", rank.status.to_string())
+                         : rank.status.signal == SIGKILL ? "stopped by SIGKILL, as SIGTERM was not enough,"
+                                                         : "stopped by SIGTERM";
+    const auto* cause = report.cause();
+    if (cause == nullptr || !report.stopped_after_failure) {
+        if (report.asked_to_stop_by != 0)
+            return fmt::format("dtrain: {} because dtrain-launch got {}", stopped,
+                               signal_name(report.asked_to_stop_by));
+        if (report.stop_reason.empty()) return std::nullopt;
+        return fmt::format("dtrain: {}: {}", stopped, report.stop_reason);
+    }
+    const bool same_host = cause->facts.host == rank.facts.host;
+    return fmt::format("dtrain: {} after {} failed on {}; see {}{}", stopped, name_of(*cause),
+                       cause->facts.host, same_host ? cause->facts.log : log_name(*cause),
+                       same_host ? "" : " there");
+}
+
+}  // namespace dtrain::launch
