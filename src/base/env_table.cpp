@@ -45,7 +45,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},
     Row{"DTRAIN_SHARED", both, "placed by dtrain-worker", "1 for each local rank that shares its CPUs with others, else 0, separated by semicolons."},
     Row{"DTRAIN_GLOO_FS_PATH", both, "/tmp/dtrain-gloo.<user>.<job>", "Folder of the job for PADDLE_GLOO_FS_PATH."},
-    Row{"DTRAIN_RANK_CPUS", written, "always", "CPUs that the program's rank was given, bound to them or not."},
+    Row{"DTRAIN_RANK_CPUS", both, "always", "CPUs that the program's rank was given, bound to them or not; a native job with it knows that it is supervised."},
     Row{"DTRAIN_RANK_ADAPTER", written, "only with an adapter", "Network adapter nearest to the program's rank."},
     Row{"DTRAIN_POD_NAME", read, "six letters made of job and node", "Name of this node's group of ranks, for POD_NAME."},
     Row{"DTRAIN_RUN_MODE", both, "collective", "Kind of job: collective, ps, ps-heter or rpc."},

@@ -28,6 +28,7 @@
 #include "worker/native/launch_check.hpp"
 #include "worker/native/options.hpp"
 #include "worker/native/report.hpp"
+#include "worker/native/signal_line.hpp"
 #include "worker/native/trainer.hpp"
 
 namespace dtrain::native {
@@ -192,6 +193,9 @@ void train(const Options& options, const Communicator& world, const std::string&
 int run(const std::string& command, std::vector<std::string> arguments) {
     const auto program = std::filesystem::path(command).filename().string();
     const auto environment = Environment::of_this_process();
+    // A supervised rank has a log of its own; somebody who reads it must not look for the cause of its end
+    // there.
+    if (environment.has("DTRAIN_RANK_CPUS")) announce_ending_signals();
     const auto announced = cluster::identify(environment);
     // Until MPI runs, the launcher's word is all there is; without one every process is rank 0.
     const Console before_mpi(program, announced.rank == 0);
