@@ -1,0 +1,295 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The failure report of real jobs: the cause, what is known of it, who else failed and who was stopped.
+
+Oracles: the way each program is made to end; Paddle's ABORT line; the kernel's own counters for the OOM killer.
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import stat
+import uuid
+
+import pytest
+
+from conftest import LAUNCH, ROOT
+
+# Rank 0 waits for its end; what follows is for rank 1, once both are up.
+RANK_1 = """
+import os, signal, sys, time
+open("up." + os.environ["RANK"], "w").close()
+while not os.path.exists("up.0") or not os.path.exists("up.1"): time.sleep(.02)
+if os.environ["RANK"] == "0": time.sleep(1000)
+"""
+
+ABORT_1 = "ABORT!!! Out of all 2 trainers, the trainer process with rank=[1] was aborted. Please check its log.\n"
+
+
+def fail(job, ending, *arguments, **keywords):
+    """Two ranks, of which rank 1 ends as told; the report with numbers that nobody can know replaced by #."""
+    job.script("a.py", RANK_1 + ending)
+    done = job.launch("--nproc_per_node", 2, "a.py", *arguments, **keywords)
+    begin = done.stderr.index("dtrain-launch: rank")
+    done.report = re.sub(r"pid \d+, \d+\.\d s", "pid #, # s", done.stderr[begin:])
+    return done
+
+
+def host():
+    return os.uname().nodename
+
+
+def expected(job, how, *facts, last_lines=""):
+    tail = f"---- last lines of workerlog.1 ----\n{last_lines}----\n" if last_lines else ""
+    return (f"dtrain-launch: rank 1 on {host()}: the program ended with {how}\n"
+            "  local rank 1, pid #, # s after its start\n"
+            + "".join(f"  {fact}\n" for fact in facts)
+            + f"  log: {job.folder}/log/workerlog.1\n{tail}then stopped by dtrain-launch: rank [0]\n{ABORT_1}")
+
+
+def test_exit_code(job):
+    done = fail(job, "sys.exit(7)")
+    assert done.returncode == 7
+    assert done.report == expected(job, "exit code 7")
+
+
+def test_exception(job):
+    done = fail(job, "\ndef f():\n    try:\n        {}['x']\n    except KeyError:\n        raise ValueError('my own words')\nf()")
+    assert done.returncode == 1
+    assert "\n  exception: ValueError: my own words\n" in done.report
+    assert "KeyError: 'x'\n\nDuring handling of the above exception" in done.report
+    assert done.report.endswith("ValueError: my own words\n----\nthen stopped by dtrain-launch: rank [0]\n" + ABORT_1)
+
+
+def test_only_the_last_20_lines_are_shown(job):
+    done = fail(job, "print('\\n'.join(f'line {i}' for i in range(100)), flush=True); sys.exit(1)")
+    assert done.report == expected(job, "exit code 1", last_lines="".join(f"line {i}\n" for i in range(80, 100)))
+
+
+@pytest.mark.parametrize("name, status, words", [
+    ("SIGSEGV", 139, "an access to memory that is not the program's"),
+    ("SIGILL", 132, "an instruction that this CPU does not have"),
+    ("SIGFPE", 136, "a whole number divided by zero"),
+    ("SIGTERM", 143, "asked to end, and not by dtrain-launch"),
+])
+def test_signal(job, name, status, words):
+    done = fail(job, f"os.kill(os.getpid(), signal.{name})")
+    assert done.returncode == status
+    assert f"the program ended with signal {name} ({status - 128})\n" in done.report
+    assert f"\n  hint: {words}" in done.report
+
+
+def test_sigkill_without_the_oom_killer(job):
+    done = fail(job, "os.kill(os.getpid(), signal.SIGKILL)")
+    assert done.returncode == 137
+    assert "  hint: killed from outside: look for the OOM killer, a scheduler's limit, or a person\n" in done.report
+    assert "OOM killer ended" not in done.report
+
+
+def test_sigbus_tells_of_shared_memory(job):
+    done = fail(job, "os.kill(os.getpid(), signal.SIGBUS)")
+    assert done.returncode == 135
+    assert re.search(r"hint: .*is /dev/shm full", done.report)
+    total = os.statvfs("/dev/shm").f_blocks
+    assert total == 0 or re.search(r"hint: /dev/shm holds \d+(\.\d)? [KMGT]iB, ", done.report)
+
+
+def test_statuses_of_a_shell(job):
+    done = job.launch("sh", "-c", "nothere --at all")
+    assert done.returncode == 127
+    assert "the program ended with exit code 127" in done.stderr and "was not found\n" in done.stderr
+    job.script("notexec", "")
+    done = job.launch("sh", "-c", "./notexec")
+    assert done.returncode == 126
+    assert "the program ended with exit code 126" in done.stderr and "chmod +x" in done.stderr
+    done = job.launch("sh", "-c", "sh -c 'kill -SEGV $$'; exit $?")
+    assert done.returncode == 139
+    assert "how a shell tells that its command was ended by SIGSEGV: " in done.stderr
+
+
+@pytest.mark.parametrize("content, status, words", [
+    ("#!/nothere/python\n", 127, ["cannot execute the program: No such file or directory", "interpreter of its #! line"]),
+    ("no program at all\n", 126, ["cannot execute the program: Exec format error", "could not be executed"]),
+])
+def test_programs_that_cannot_start(job, content, status, words):
+    job.script("a.sh", content).chmod(0o755)
+    done = job.launch("--nproc_per_node", 2, "./a.sh")
+    assert done.returncode == status, done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+    assert re.search(r"rank=\[(0|1|0,1)\] was aborted", done.stderr)
+
+
+# --- the OOM killer -------------------------------------------------------------------------------------------------
+
+LIMIT = 256 << 20
+
+
+class MemoryCgroup:
+    """A memory cgroup of its own, of whichever version this machine has."""
+
+    def __init__(self):
+        name = f"dtrain-test-{uuid.uuid4().hex[:8]}"
+        root = pathlib.Path("/sys/fs/cgroup")
+        if (root / "memory").is_dir():
+            self.folder, limit = root / "memory" / name, "memory.limit_in_bytes"
+        else:
+            self.folder, limit = root / name, "memory.max"
+        try:
+            self.folder.mkdir()
+        except OSError as error:
+            pytest.skip(f"no memory cgroup can be made: {error}")
+        try:
+            (self.folder / limit).write_text(str(LIMIT))
+            swap = self.folder / "memory.swap.max"
+            if swap.exists():
+                swap.write_text("0")
+        except OSError as error:
+            self.folder.rmdir()
+            pytest.skip(f"no limit can be set for a memory cgroup: {error}")
+
+    def enter(self):
+        (self.folder / "cgroup.procs").write_text(str(os.getpid()))
+
+
+@pytest.fixture
+def memory_cgroup():
+    group = MemoryCgroup()
+    yield group
+    group.folder.rmdir()
+
+
+def test_oom_kill_is_told_as_such(job, memory_cgroup):
+    job.script("a.py", RANK_1 + "held = []\nwhile True: held.append(b'x' * (1 << 20))")
+    child = job.start(LAUNCH, "--nproc_per_node", 2, "a.py", preexec_fn=memory_cgroup.enter)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 137, err
+    assert f"rank 1 on {host()}: the program ended with signal SIGKILL (9)\n" in err
+    assert f"  hint: the kernel's OOM killer ended 1 process of memory cgroup /{memory_cgroup.folder.name} " \
+           "(limit 256 MiB)\n" in err
+    assert job.left_behind() == []
+
+
+# --- ranks that did not fail ----------------------------------------------------------------------------------------
+
+def test_a_stopped_ranks_log_says_why_it_ends(job):
+    job.script("a.py", "print('from another run')")
+    job.launch("--nproc_per_node", 2, "a.py")
+    fail(job, "sys.exit(7)")
+    assert job.log(0) == ("from another run\n"
+                          f"dtrain: stopped by SIGTERM after rank 1 failed on {host()}; see {job.folder}/log/workerlog.1\n")
+    assert job.log(1) == "from another run\n"
+
+
+def test_the_line_begins_a_line(job):
+    job.script("a.py", "import os, sys, time\nif os.environ['RANK'] == '1':\n"
+                       "    while not os.path.exists('said'): time.sleep(.02)\n    sys.exit(7)\n"
+                       "print('half a line', end='', flush=True)\nopen('said', 'w').close()\ntime.sleep(1000)")
+    job.launch("--nproc_per_node", 2, "a.py")
+    assert job.log(0).startswith("half a line\ndtrain: stopped by SIGTERM after rank 1")
+
+
+def test_logs_after_a_signal_to_the_launcher(job):
+    job.script("a.py", RANK_1 + "time.sleep(1000)")
+    child = job.start(LAUNCH, "--nproc_per_node", 2, "a.py")
+    job.wait_until(lambda: (job.folder / "up.0").exists() and (job.folder / "up.1").exists())
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "ABORT" not in err and "last lines" not in err
+    for rank in (0, 1):
+        assert job.log(rank) == "dtrain: stopped by SIGTERM because dtrain-launch got SIGINT\n"
+
+
+def test_a_rank_that_had_to_be_killed_is_told_from_one_that_ended(job):
+    job.script("a.py", "import os, signal, sys, time\nrank = os.environ['RANK']\n"
+                       "if rank == '0': signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                       "if rank == '1': signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\n"
+                       "open('up.' + rank, 'w').close()\n"
+                       "while rank == '2' and not (os.path.exists('up.0') and os.path.exists('up.1')): time.sleep(.02)\n"
+                       "if rank == '2': sys.exit(7)\n"
+                       "time.sleep(1000)")
+    done = job.launch("--nproc_per_node", 3, "--grace", ".5", "a.py")
+    assert done.returncode == 7
+    assert "then stopped by dtrain-launch: ranks [0,1]\n" in done.stderr
+    assert f"  of them rank 1 on {host()} ended with exit code 5\n" in done.stderr
+    assert job.log(0).startswith("dtrain: stopped by SIGKILL, as SIGTERM was not enough, after rank 2 failed on ")
+    assert job.log(1).startswith("dtrain: ended with exit code 5 when stopped by SIGTERM after rank 2 failed on ")
+
+
+def test_a_sigterm_that_a_log_tells_of_is_a_consequence(job):
+    """Both end before dtrain-launch hears of either: rank 0 first, by SIGTERM as Paddle tells it; rank 1 by itself."""
+    job.script("a.py", """
+import os, signal, time
+rank = os.environ["RANK"]
+with open("up.part" + rank, "w") as up: up.write(str(os.getpid()))
+os.rename("up.part" + rank, "up." + rank)
+while not os.path.exists("go." + rank): time.sleep(.02)
+if rank == "0":
+    print("[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6c) from PID 1022 ***]", flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+print("out of paper", flush=True)
+os._exit(3)
+""")
+    child = job.start(LAUNCH, "--nproc_per_node", 2, "a.py")
+    job.wait_until(lambda: all((job.folder / f"up.{rank}").exists() for rank in (0, 1)))
+    child.send_signal(signal.SIGSTOP)
+    for rank in (0, 1):
+        pid = (job.folder / f"up.{rank}").read_text()
+        job.script(f"go.{rank}", "")
+        job.wait_until(lambda: not os.path.exists(f"/proc/{pid}"))
+    child.send_signal(signal.SIGCONT)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode == 3, err
+    assert f"dtrain-launch: rank 1 on {host()}: the program ended with exit code 3\n" in err
+    assert f"ended by SIGTERM, as its log says: rank 0 on {host()}: the program ended with signal SIGTERM (15)\n" in err
+    assert "rank=[0,1] was aborted" in err
+
+
+def test_native_ranks_tell_of_sigterm_themselves(job):
+    digits = ROOT / "examples" / "digits.h5"
+    job.script("long.toml", f"""
+[model]
+hidden = [512, 512]
+[data]
+train = {{ file = "{digits}", x = "train/x", y = "train/y" }}
+[train]
+epochs = 100000
+global_batch = 64
+""")
+    child = job.start(LAUNCH, "--nproc_per_node", 2, "long.toml")
+    job.wait_until(lambda: (job.folder / "log/workerlog.0").exists() and "\n" in job.log(0).strip(), patience=40)
+    child.send_signal(signal.SIGTERM)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode == 143, err
+    for rank in (0, 1):
+        *_, told, stopped = job.log(rank).splitlines()
+        assert re.fullmatch(r"\[SignalInfo: \*\*\* SIGTERM \(@0x[0-9a-f]+\) received by PID \d+ \(TID 0x[0-9a-f]+\) "
+                            r"from PID \d+ \*\*\*\]", told)
+        assert stopped == "dtrain: stopped by SIGTERM because dtrain-launch got SIGTERM"
+
+
+def test_a_killed_worker_is_named_with_its_rank_and_program(job):
+    """The parent of rank 1's guard is its worker."""
+    done = fail(job, """
+def parent(pid): return int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+os.kill(parent(os.getppid()), signal.SIGKILL)
+time.sleep(1000)""")
+    assert done.returncode == 137
+    assert "rank [1] ended without a word: dtrain-worker was killed" in done.report
+    assert re.search(rf"\n  rank 1 on {host()}: local rank 1, pid \d+\n", done.report)
+    assert "then stopped with the job by others: rank [0]\n" + ABORT_1 in done.report
+    assert "dtrain:" not in job.log(0), "mpirun stopped this rank, not dtrain-launch"
+    assert job.left_behind() == []
+
+
+# --- secrets --------------------------------------------------------------------------------------------------------
+
+def test_secrets_are_not_shown(job):
+    done = fail(job, "print('login', sys.argv, os.environ['WANDB_API_KEY'], 'db_password=letmein', flush=True)\n"
+                     "raise ValueError('server refused ' + sys.argv[2] + ' for --max_tokens 5')",
+                "--token", "hf_very_secret", "--api_key=abcdefgh", env={"WANDB_API_KEY": "0123456789abcdef"})
+    for secret in ("hf_very_secret", "abcdefgh", "0123456789abcdef", "letmein"):
+        assert secret not in done.report
+    assert "  exception: ValueError: server refused *** for --max_tokens 5\n" in done.report
+    assert "login ['a.py', '--token', '***', '--api_key=***'] *** db_password=***\n" in done.report
