@@ -56,10 +56,11 @@ class Examination {
         report_.stop_reason = ending_.stop_reason;
         report_.mpirun = ending_.mpirun;
         report_.mpirun_text = ending_.mpirun_text;
-        if (ending_.asked_to_stop_by == 0 && job_.all_done()) return std::move(report_);
-
-        sort_failures();
+        const bool done = ending_.asked_to_stop_by == 0 && job_.all_done();
+        if (!done) sort_failures();
         for (const int rank : job_.stopped()) report_.stopped.push_back(end_of(rank));
+        if (done) return std::move(report_);
+
         put_consequences_last();
         if (!report_.failed.empty()) describe_cause();
         find_exceptions();

@@ -208,6 +208,8 @@ std::optional<std::string> last_words(const FailureReport& report, const RankEnd
         if (report.asked_to_stop_by != 0)
             return fmt::format("dtrain: {} because dtrain-launch got {}", stopped,
                                signal_name(report.asked_to_stop_by));
+        if (report.outcome == FailureReport::Outcome::done)
+            return fmt::format("dtrain: {} because the others are done", stopped);
         if (report.stop_reason.empty()) return std::nullopt;
         return fmt::format("dtrain: {}: {}", stopped, report.stop_reason);
     }

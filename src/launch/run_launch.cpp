@@ -29,6 +29,7 @@
 #include "launch/plan.hpp"
 #include "launch/program.hpp"
 #include "launch/report.hpp"
+#include "launch/report_file.hpp"
 #include "launch/settings.hpp"
 #include "launch/watch.hpp"
 
@@ -164,6 +165,7 @@ class Launch {
 
     int run() {
         if (!options_.dry_run.empty()) return show_plan();
+        if (options_.report) check_report_file(*options_.report);
         std::optional<LogFolderClaim> claim;
         for (int restart = 0;; ++restart) {
             const auto outcome = run_once(restart, claim);
@@ -305,6 +307,8 @@ class Launch {
                                      KnownSecrets(environment_, options_.script_arguments));
         for (const auto& rank : report.stopped)
             if (const auto line = last_words(report, rank)) append_line(rank.facts.log, *line);
+        if (options_.report)
+            write_report_file(*options_.report, report_json(report), static_cast<mode_t>(options_.log_mode));
         const auto text = report_text(report);
         if (!text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + text);
         return report.status;

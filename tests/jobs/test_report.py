@@ -293,3 +293,102 @@ def test_secrets_are_not_shown(job):
         assert secret not in done.report
     assert "  exception: ValueError: server refused *** for --max_tokens 5\n" in done.report
     assert "login ['a.py', '--token', '***', '--api_key=***'] *** db_password=***\n" in done.report
+
+
+# --- --report FILE --------------------------------------------------------------------------------------------------
+
+def read_report(job, name="report.json"):
+    return json.loads((job.folder / name).read_text())
+
+
+def test_report_for_programs(job):
+    job.script("a.py", RANK_1 + "print('one\\n\\nkey', flush=True)\nraise OSError('my own words')")
+    done = job.launch("--nproc_per_node", 2, "--report", "report.json", "a.py", "--password", "letmein")
+    report = read_report(job)
+    assert {name: report[name] for name in ("outcome", "status", "ranks", "stopped_by", "stop_reason", "silent")} == {
+        "outcome": "failed", "status": 1, "ranks": {"trainer": 2}, "stopped_by": None, "stop_reason": None, "silent": []}
+    assert done.returncode == 1
+    assert [end["rank"] for end in report["failed"]] == [1]
+    cause = report["cause"]
+    last_lines = cause.pop("last_lines")
+    assert last_lines[:3] == ["one", "", "key"] and last_lines[-1] == "OSError: my own words"
+    pid, seconds = cause.pop("pid"), cause.pop("seconds")
+    assert pid > 1 and 0 < seconds < 60
+    assert cause == {"rank": 1, "role": "trainer", "number": 1, "host": host(), "local_rank": 1, "gpus": [],
+                     "how": "exited", "exit_code": 1, "signal": None, "log": f"{job.folder}/log/workerlog.1",
+                     "detail": "", "exception": "OSError: my own words", "consequence": False, "hints": []}
+    (stopped,) = report["stopped"]
+    assert (stopped["rank"], stopped["how"], stopped["signal"]) == (0, "stopped_by_dtrain", "SIGTERM")
+    assert "letmein" not in json.dumps(report)
+
+
+def test_report_of_success_and_of_a_signal(job):
+    job.script("a.py", "")
+    assert job.launch("--nproc_per_node", 2, "--report", "report.json", "a.py").returncode == 0
+    report = read_report(job)
+    assert (report["outcome"], report["status"], report["cause"], report["failed"]) == ("done", 0, None, [])
+    job.script("a.py", RANK_1 + "time.sleep(1000)")
+    child = job.start(LAUNCH, "--nproc_per_node", 2, "--report", "report.json", "a.py")
+    job.wait_until(lambda: (job.folder / "up.0").exists() and (job.folder / "up.1").exists())
+    child.send_signal(signal.SIGHUP)
+    child.communicate(timeout=30)
+    report = read_report(job)
+    assert (report["outcome"], report["status"], report["stopped_by"]) == ("stopped", 129, "SIGHUP")
+    assert [end["rank"] for end in report["stopped"]] == [0, 1]
+
+
+@pytest.mark.parametrize("arguments, mode", [([], 0o600), (["--log-mode", "0644"], 0o644)])
+def test_report_files_are_private(job, arguments, mode):
+    job.script("a.py", "")
+    for umask in (0o000, 0o077):
+        child = job.start(LAUNCH, "--report", "report.json", *arguments, "a.py", umask=umask)
+        child.communicate(timeout=60)
+        assert child.returncode == 0
+        assert stat.S_IMODE((job.folder / "report.json").stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("file, words", [
+    ("nothere/report.json", "cannot be written: No such file or directory"), ("/proc/report.json", "cannot be written"),
+    (".", "no regular file"), ("folder/", "no regular file"), ("/dev/null", "no regular file"), ("", "no regular file"),
+])
+def test_a_report_that_cannot_be_written_is_refused_before_the_start(job, file, words):
+    job.script("a.py", "open('started', 'w')")
+    done = job.launch("--report", file, "a.py")
+    assert done.returncode == 2 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and "--report" in done.stderr and file in done.stderr, done.stderr
+    assert words in done.stderr
+    assert sorted(path.name for path in job.folder.iterdir()) == ["a.py"]
+
+
+# --- parameter-server jobs ------------------------------------------------------------------------------------------
+
+PS = """
+import os, sys, time
+role = os.environ["TRAINING_ROLE"]
+open("up." + role + os.environ.get("PADDLE_TRAINER_ID", ""), "w").close()
+if role == "PSERVER": time.sleep(1000)
+while not os.path.exists("up.PSERVER"): time.sleep(.02)
+"""
+
+
+def test_a_worker_of_a_parameter_server_job_fails(job):
+    job.script("a.py", PS + "if os.environ['PADDLE_TRAINER_ID'] == '1': sys.exit(7)\ntime.sleep(1000)")
+    done = job.launch("--server_num", 1, "--worker_num", 2, "--report", "report.json", "a.py")
+    assert done.returncode == 7, done.stderr
+    assert f"dtrain-launch: worker 1 (rank 2) on {host()}: the program ended with exit code 7\n" in done.stderr
+    assert "ABORT!!! Out of all 2 workers, the worker process with rank=[1] was aborted. Please check its log.\n" \
+        in done.stderr
+    said = f"dtrain: stopped by SIGTERM after worker 1 (rank 2) failed on {host()}; see {job.folder}/log/workerlog.1\n"
+    assert (job.folder / "log/serverlog.0").read_text() == said
+    report = read_report(job)
+    assert report["ranks"] == {"server": 1, "worker": 2}
+    assert [(end["role"], end["number"], end["rank"]) for end in report["failed"]] == [("worker", 1, 2)]
+
+
+def test_servers_of_a_job_that_is_done(job):
+    job.script("a.py", PS)
+    done = job.launch("--server_num", 1, "--worker_num", 2, "a.py")
+    assert done.returncode == 0, done.stderr
+    assert "ABORT" not in done.stderr
+    assert (job.folder / "log/serverlog.0").read_text() == "dtrain: stopped by SIGTERM because the others are done\n"
+    assert (job.folder / "log/workerlog.0").read_text() == ""

@@ -89,6 +89,19 @@ TEST(Report, SuccessSaysNothing) {
     EXPECT_EQ(report.cause(), nullptr);
 }
 
+TEST(Report, ServersEndWithTheWorkers) {
+    JobState job(2, {0});
+    job.take(ended(Kind::done, 1, 10));
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 20, {.signal = SIGTERM}));
+    const auto report = examined(job);
+    EXPECT_EQ(report.status, 0);
+    EXPECT_EQ(report_text(report), "");
+    ASSERT_THAT(ranks_of(report.stopped), ElementsAre(0));
+    EXPECT_EQ(last_words(report, report.stopped[0]),
+              "dtrain: stopped by SIGTERM because the others are done");
+}
+
 TEST(Report, AnExceptionOfPython) {
     auto job = job_of(3, {started(1, 4711, 1'000'000), ended(Kind::exited, 1, 3'450'000, {.code = 1})});
     job.stop_asked();
