@@ -3,6 +3,8 @@
 // Oracle: names of real variables and options (of AWS, W&B, Hugging Face, Postgres, torch and Paddle
 // scripts), sorted by hand into those whose value somebody must not read and those whose value somebody looks
 // for.
+#include <random>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +14,8 @@ namespace dtrain {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
 using Arguments = std::vector<std::string>;
 
 TEST(NamesSecret, Secrets) {
@@ -157,6 +161,32 @@ TEST(RedactedText, OrdinaryWordsStay) {
           "tokens: 4096", "the token is bad", "if password == given:", "a://b", "12:30:01 a@b", "secret",
           "key", "--token", "password=", "tokens/s: 99, tokenizer=bert, max_tokens=5", ""})
         EXPECT_EQ(redacted_text(text), text);
+}
+
+/// A text of pieces that mean something to the search for secrets.
+std::string random_text(std::mt19937& random) {
+    static const std::vector<std::string> pieces{"token",  "key",   "api_key", "--password", "Authorization",
+                                                 "Bearer", "basic", "=",       ":",          "==",
+                                                 "://",    "http",  "@",       "\"",         "'",
+                                                 "\\",     " ",     "\n",      ",",          "&",
+                                                 "-",      "x",     "42",      "\xff",       "{",
+                                                 "}",      "\r",    "\t",      "--",         "?",
+                                                 "none",   "//",    "***",     ".",          "_",
+                                                 ""};
+    std::string text;
+    for (auto length = random() % 24; length > 0; --length) text += pieces[random() % pieces.size()];
+    return text;
+}
+
+TEST(RedactedText, OfRandomTexts) {
+    std::mt19937 random(4);
+    for (int i = 0; i < 100'000; ++i) {
+        const auto text = random_text(random);
+        const auto once = redacted_text(text);
+        ASSERT_EQ(redacted_text(once), once) << text;
+        const auto given = redacted_text(text + " api_key=s3cr3t " + random_text(random));
+        ASSERT_THAT(given, Not(HasSubstr("s3cr3t"))) << text;
+    }
 }
 
 TEST(KnownSecrets, AreHiddenWhereverTheyTurnUp) {
