@@ -159,7 +159,8 @@ TEST(RedactedText, OrdinaryWordsStay) {
          {"KeyError: 'conv1.weight'", "SyntaxError: Unexpected token: <", "    key = self.keys[index]",
           "    rows = sorted(rows, key=lambda row: row[0])", "missing key: fc.bias", "{\"key\": \"conv1\"}",
           "tokens: 4096", "the token is bad", "if password == given:", "a://b", "12:30:01 a@b", "secret",
-          "key", "--token", "password=", "tokens/s: 99, tokenizer=bert, max_tokens=5", ""})
+          "key", "--token", "run a.py --token --lr 1",
+          "password=", "tokens/s: 99, tokenizer=bert, max_tokens=5", ""})
         EXPECT_EQ(redacted_text(text), text);
 }
 
