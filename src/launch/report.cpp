@@ -53,6 +53,7 @@ class Examination {
         note_roles();
         report_.asked_to_stop_by = ending_.asked_to_stop_by;
         report_.stopped_after_failure = job_.stopped_after_failure();
+        report_.restarts = ending_.restarts;
         report_.stop_reason = ending_.stop_reason;
         report_.mpirun = ending_.mpirun;
         report_.mpirun_text = ending_.mpirun_text;

@@ -31,13 +31,12 @@ struct RankFacts {
 /// What is known when nothing of the job runs any more, beside the ranks' events.
 struct Ending {
     ExitStatus mpirun;
-    int asked_to_stop_by = 0;  ///< the signal that dtrain-launch itself got; 0: none
-    std::string mpirun_text;   ///< what mpirun had to say
-    std::string
-        stop_reason;      ///< why dtrain-launch stopped the job though no rank failed ("no output for 60 s")
-    std::string machine;  ///< where dtrain-launch runs
-    std::string
-        machine_facts;  ///< what that machine has to say about ranks on it that could not tell themselves
+    int asked_to_stop_by = 0;   ///< the signal that dtrain-launch itself got; 0: none
+    std::string mpirun_text;    ///< what mpirun had to say
+    int restarts = 0;           ///< how often the job had been started again after failures
+    std::string stop_reason;    ///< why dtrain-launch stopped a job in which no rank failed: "it hangs"
+    std::string machine;        ///< where dtrain-launch runs
+    std::string machine_facts;  ///< what it says about ranks there that could not tell themselves
 };
 
 /// How one rank ended.
@@ -74,6 +73,7 @@ struct FailureReport {
         int size = 0;
     };
     std::vector<Role> roles;  ///< in the order of their ranks
+    int restarts = 0;
     int asked_to_stop_by = 0;
     bool stopped_after_failure = false;  ///< ranks were stopped because of `failed`, not because of a signal
     std::string stop_reason;

@@ -97,6 +97,7 @@ std::string report_json(const FailureReport& report) {
     Json out{{"outcome", name_of(report.outcome)},
              {"status", report.status},
              {"ranks", roles},
+             {"restarts", report.restarts},
              {"stopped_by", signal_json(report.asked_to_stop_by)},
              {"stop_reason", report.stop_reason.empty() ? Json() : Json(report.stop_reason)},
              {"cause", cause_json(report)},

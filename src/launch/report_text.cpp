@@ -138,7 +138,7 @@ std::string others_that_failed(const FailureReport& report) {
     });
 }
 
-std::string ranks_that_did_not_fail(const FailureReport& report) {
+std::string rest_of_the_job(const FailureReport& report) {
     std::string text;
     const auto by_us = those(report.stopped, How::stopped_by_us);
     const auto by_others = those(report.stopped, How::stopped_by_others);
@@ -154,6 +154,9 @@ std::string ranks_that_did_not_fail(const FailureReport& report) {
         text += fmt::format("then stopped with the job by others: {}\n", list_of(by_others));
     if (!report.silent.empty())
         text += fmt::format("never told how they ended: {}\n", list_of(report.silent));
+    if (report.restarts > 0)
+        text += fmt::format("the job had been started again {} {} before\n", report.restarts,
+                            report.restarts == 1 ? "time" : "times");
     return text;
 }
 
@@ -191,9 +194,8 @@ std::string report_text(const FailureReport& report) {
     if (report.outcome == FailureReport::Outcome::done) return "";
     auto text = headline(report);
     if (report.cause() == nullptr)
-        return report.outcome == FailureReport::Outcome::stopped ? text
-                                                                 : text + ranks_that_did_not_fail(report);
-    return text + block_of_cause(report) + others_that_failed(report) + ranks_that_did_not_fail(report) +
+        return report.outcome == FailureReport::Outcome::stopped ? text : text + rest_of_the_job(report);
+    return text + block_of_cause(report) + others_that_failed(report) + rest_of_the_job(report) +
            abort_lines(report);
 }
 

@@ -193,14 +193,14 @@ class Launch {
             if (attempt == 1 && restart == 0) announce(plan);
             std::vector<std::uintmax_t> log_begins;
             for (int rank = 0; rank < plan.size(); ++rank)
-                log_begins.push_back(size_or_zero(log_of(plan, rank)));
+                log_begins.push_back(options_.log_overwrite ? 0 : size_or_zero(log_of(plan, rank)));
             const OomWatch oom_watch;
             const auto ended = start(plan, restart);
             const auto failures = ended.job.failures();
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
             if (!port_taken || !plan.free_ports || attempt == port_tries)
-                return {.status = report(plan, ended, log_begins, oom_watch),
+                return {.status = report(plan, ended, log_begins, oom_watch, restart),
                         .asked_to_stop = ended.asked_to_stop_by != 0};
             spdlog::warn("{}; planning again with other ports", failures.front().text);
         }
@@ -293,11 +293,12 @@ class Launch {
     }
 
     int report(const Plan& plan, const Watched& ended, const std::vector<std::uintmax_t>& log_begins,
-               const OomWatch& oom_watch) const {
+               const OomWatch& oom_watch, int restarts) const {
         const auto kills = oom_watch.kills_since();
         const Ending ending{.mpirun = ended.mpirun,
                             .asked_to_stop_by = ended.asked_to_stop_by,
                             .mpirun_text = ended.mpirun_text,
+                            .restarts = restarts,
                             .machine = host_name(),
                             .machine_facts = kills && kills->count > 0 ? kills->to_sentence() : ""};
         const auto log_tail = [&](int rank) {

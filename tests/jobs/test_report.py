@@ -305,8 +305,8 @@ def test_report_for_programs(job):
     job.script("a.py", RANK_1 + "print('one\\n\\nkey', flush=True)\nraise OSError('my own words')")
     done = job.launch("--nproc_per_node", 2, "--report", "report.json", "a.py", "--password", "letmein")
     report = read_report(job)
-    assert {name: report[name] for name in ("outcome", "status", "ranks", "stopped_by", "stop_reason", "silent")} == {
-        "outcome": "failed", "status": 1, "ranks": {"trainer": 2}, "stopped_by": None, "stop_reason": None, "silent": []}
+    assert {name: report[name] for name in ("outcome", "status", "ranks", "restarts", "stopped_by", "stop_reason", "silent")} == {
+        "outcome": "failed", "status": 1, "ranks": {"trainer": 2}, "restarts": 0, "stopped_by": None, "stop_reason": None, "silent": []}
     assert done.returncode == 1
     assert [end["rank"] for end in report["failed"]] == [1]
     cause = report["cause"]
@@ -335,6 +335,16 @@ def test_report_of_success_and_of_a_signal(job):
     report = read_report(job)
     assert (report["outcome"], report["status"], report["stopped_by"]) == ("stopped", 129, "SIGHUP")
     assert [end["rank"] for end in report["stopped"]] == [0, 1]
+
+
+def test_report_of_the_last_of_several_starts(job):
+    job.script("a.py", "import os, sys\nprint('start', os.environ['PADDLE_RESTART_COUNT'])\nsys.exit(7)")
+    done = job.launch("--max_restart", 1, "--log_overwrite", "--report", "report.json", "a.py")
+    assert done.returncode == 7
+    assert done.stderr.count("the program ended with exit code 7") == 2
+    assert "the job had been started again 1 time before\nABORT!!!" in done.stderr
+    report = read_report(job)
+    assert report["restarts"] == 1 and report["cause"]["last_lines"] == ["start 1"]
 
 
 @pytest.mark.parametrize("arguments, mode", [([], 0o600), (["--log-mode", "0644"], 0o644)])

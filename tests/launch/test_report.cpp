@@ -287,6 +287,14 @@ TEST(Report, TroubleBeforeTheProgramIsTold) {
     EXPECT_THAT(report_text(port), StartsWith("rank 1 on n1: TCP port 6170 cannot be used"));
 }
 
+TEST(Report, RestartsAreTold) {
+    const auto job = job_of(1, {ended(Kind::exited, 0, 5, {.code = 7})});
+    EXPECT_THAT(report_text(examined(job, {.restarts = 1})),
+                HasSubstr("\nthe job had been started again 1 time before\nABORT!!!"));
+    EXPECT_THAT(report_text(examined(job, {.restarts = 3})), HasSubstr("again 3 times before\n"));
+    EXPECT_THAT(report_text(examined(job)), Not(HasSubstr("started again")));
+}
+
 TEST(Report, AFailureIsNeverASuccess) {
     EXPECT_EQ(examined(job_of(1, {ended(Kind::trouble, 0, 5, {}, "something")})).status, 1);
     EXPECT_EQ(examined(JobState(2)).status, 1) << "a job of which nothing is known has not succeeded";
@@ -504,7 +512,7 @@ TEST(Json, SaysTheSameForPrograms) {
     job.take(ended(Kind::stopped, 0, 3'600'000, {.code = 1}));
     auto ranks = trainers(3);
     ranks[1].gpus = {"4"};
-    const Ending ending{.mpirun = {.signal = SIGTERM}, .mpirun_text = "bad \xff byte\n"};
+    const Ending ending{.mpirun = {.signal = SIGTERM}, .mpirun_text = "bad \xff byte\n", .restarts = 2};
     const auto json = nlohmann::json::parse(report_json(examined(job, ending, {{1, "a\n\nb\n"}}, ranks)));
     const auto rank = [](int number, const char* host, const char* how) {
         return nlohmann::json{
@@ -527,6 +535,7 @@ TEST(Json, SaysTheSameForPrograms) {
         {"outcome", "failed"},
         {"status", 137},
         {"ranks", {{"trainer", 3}}},
+        {"restarts", 2},
         {"stopped_by", nullptr},
         {"stop_reason", nullptr},
         {"cause", cause},
