@@ -10,10 +10,12 @@ from conftest import LAUNCH
 
 
 def test_a_failed_job_starts_again_with_a_count_until_it_succeeds(job):
-    job.script("a.py", "import os, sys\n"
+    job.script("a.py", "import os, sys, time\n"
                        "count = os.environ['PADDLE_RESTART_COUNT']\n"
                        "assert count == os.environ['TORCHELASTIC_RESTART_COUNT']\n"
                        "print('start', count, flush=True)\n"
+                       "if os.environ['RANK'] == '0': open('up.' + count, 'w').close()\n"
+                       "while not os.path.exists('up.' + count): time.sleep(.02)\n"
                        "sys.exit(5 if count != '2' and os.environ['RANK'] == '1' else 0)")
     done = job.launch("--nproc_per_node", 2, "--max_restart", 3, "a.py")
     assert done.returncode == 0, done.stderr
