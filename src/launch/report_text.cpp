@@ -176,6 +176,14 @@ std::string abort_lines(const FailureReport& report) {
     return text;
 }
 
+std::string how_it_was_stopped(const RankEnd& rank) {
+    if (!rank.detail.empty()) return "stopped";  // its end was not seen
+    if (rank.exited_while_stopped())
+        return fmt::format("ended with {} when stopped by SIGTERM", rank.status.to_string());
+    return rank.status.signal == SIGKILL ? "stopped by SIGKILL, as SIGTERM was not enough,"
+                                         : "stopped by SIGTERM";
+}
+
 std::string headline(const FailureReport& report) {
     int size = 0;
     for (const auto& role : report.roles) size += role.size;
@@ -201,10 +209,7 @@ std::string report_text(const FailureReport& report) {
 
 std::optional<std::string> last_words(const FailureReport& report, const RankEnd& rank) {
     if (rank.how != How::stopped_by_us) return std::nullopt;
-    const auto stopped = rank.exited_while_stopped()
-                             ? fmt::format("ended with {} when stopped by SIGTERM", rank.status.to_string())
-                         : rank.status.signal == SIGKILL ? "stopped by SIGKILL, as SIGTERM was not enough,"
-                                                         : "stopped by SIGTERM";
+    const auto stopped = how_it_was_stopped(rank);
     const auto* cause = report.cause();
     if (cause == nullptr || !report.stopped_after_failure) {
         if (report.asked_to_stop_by != 0)

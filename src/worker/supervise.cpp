@@ -95,7 +95,7 @@ class Supervisor {
             case GuardNews::Kind::ended:
                 ended_ = ExitStatus::of_wait(news->wait_status);
                 ended_us_ = cluster::now_us();
-                if (!ended_->success())
+                if (!ended_->success() && !stop_signal_)
                     facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), shared_memory());
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time

@@ -466,6 +466,15 @@ TEST(LastWords, OnlyForRanksThatWeStopped) {
     EXPECT_EQ(last_words(report, report.failed[0]), std::nullopt);
 }
 
+TEST(LastWords, NothingIsSaidOfAnEndThatNobodySaw) {
+    auto job = job_of(2, {ended(Kind::exited, 1, 5, {.code = 7})});
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 7, {.signal = SIGKILL}, "its guard process was killed"));
+    const auto report = examined(job);
+    EXPECT_EQ(last_words(report, report.stopped[0]),
+              "dtrain: stopped after rank 1 failed on n1; see /tmp/log/workerlog.1");
+}
+
 TEST(LastWords, TheLogOfAnotherHostIsThere) {
     auto job = job_of(2, {});
     auto failure = ended(Kind::exited, 1, 5, {.code = 7});
