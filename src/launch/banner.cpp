@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "cluster/address.hpp"
 #include "launch/option_table.hpp"
@@ -65,8 +66,9 @@ std::string configuration_banner(const Options& options, const std::string& gpus
     constexpr std::array always{"gpus"sv,    "ips"sv,        "log_dir"sv, "server_num"sv,
                                 "servers"sv, "worker_num"sv, "workers"sv};
     const Options defaults;
-    std::map<std::string, std::string> lines{{"training_script", options.script},
-                                             {"training_script_args", python_list(options.script_arguments)}};
+    std::map<std::string, std::string> lines{
+        {"training_script", options.script},
+        {"training_script_args", python_list(redacted_arguments(options.script_arguments))}};
     for (const auto& row : option_table()) {
         const auto value = value_text(options, row);
         const bool shown = std::find(always.begin(), always.end(), row.name) != always.end();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/plan.hpp"
@@ -68,7 +69,8 @@ std::string to_table(const Plan& plan, const std::vector<std::string>& command) 
         plan.endpoints.paddle_master, plan.endpoints.master_addr, plan.endpoints.master_port);
     const auto hostfile = split(trimmed(cluster::format_hostfile(mpirun_hosts(plan))), '\n');
     out += fmt::format("hostfile   {}/hostfile: {}\n", plan.log_dir, join(hostfile, "; "));
-    out += fmt::format("program    {}\ncommand    {}\n", command_line(plan.program), command_line(command));
+    out += fmt::format("program    {}\ncommand    {}\n", command_line(redacted_arguments(plan.program)),
+                       command_line(redacted_arguments(command)));
     for (const auto& warning : plan.warnings) out += "warning    " + warning + "\n";
     return out;
 }
@@ -96,7 +98,7 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
             {{"host", node.host}, {"cuda_visible_devices", node.cuda_visible_devices}, {"ranks", ranks}});
     }
     nlohmann::ordered_json environment = nlohmann::ordered_json::object();
-    for (const auto& [name, value] : added) environment[name] = value;
+    for (const auto& [name, value] : added) environment[name] = redacted_value(name, value);
     const nlohmann::ordered_json out{
         {"job_id", plan.job_id},
         {"mode", to_string(plan.mode)},
@@ -104,13 +106,13 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
         {"own_node", plan.own_node ? nlohmann::ordered_json(*plan.own_node) : nlohmann::ordered_json()},
         {"bind", plan.bind},
         {"log_dir", plan.log_dir},
-        {"program", plan.program},
+        {"program", redacted_arguments(plan.program)},
         {"paddle_master", plan.endpoints.paddle_master},
         {"master_addr", plan.endpoints.master_addr},
         {"master_port", plan.endpoints.master_port},
         {"nodes", nodes},
         {"hostfile", cluster::format_hostfile(mpirun_hosts(plan))},
-        {"command", command},
+        {"command", redacted_arguments(command)},
         {"environment", environment},
         {"warnings", plan.warnings},
     };

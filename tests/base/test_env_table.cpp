@@ -46,12 +46,17 @@ TEST(EnvTable, ScannerFindsNames) {
     EXPECT_THAT(variables_in("text == \"RANK\" || \"SLURM_\"s"), ElementsAre("SLURM_"));
 }
 
+/// Sources that name variables without using them.
+bool is_a_table(const fs::path& file) {
+    return file.filename() == "env_table.cpp" || file.filename() == "compatibility.cpp";
+}
+
 TEST(EnvTable, HasEveryVariableOfTheSources) {
     std::set<std::string> missing;
     std::set<std::string> found;
     for (const auto& entry : fs::recursive_directory_iterator(DTRAIN_SOURCE_ROOT "/src")) {
         const auto extension = entry.path().extension();
-        if ((extension != ".cpp" && extension != ".hpp") || entry.path().filename() == "env_table.cpp")
+        if ((extension != ".cpp" && extension != ".hpp") || is_a_table(entry.path()))
             continue;
         for (const auto& name : variables_in(read_file(entry.path()).value())) {
             found.insert(name);

@@ -402,3 +402,13 @@ def test_servers_of_a_job_that_is_done(job):
     assert "ABORT" not in done.stderr
     assert (job.folder / "log/serverlog.0").read_text() == "dtrain: stopped by SIGTERM because the others are done\n"
     assert (job.folder / "log/workerlog.0").read_text() == ""
+
+
+def test_secrets_are_in_no_banner_and_no_dry_run(job):
+    job.script("a.py", "")
+    arguments = ["a.py", "--api_key=hunter2", "--token", "hunter3", "--max_tokens", "5"]
+    shown = [job.launch(*arguments), job.launch("--dry-run", *arguments), job.launch("--dry-run=json", *arguments)]
+    for done in shown:
+        assert done.returncode == 0
+        assert "hunter" not in done.stdout + done.stderr
+    assert "'--api_key=***', '--token', '***', '--max_tokens', '5'" in shown[0].stdout
