@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace dtrain {
 namespace {
 
@@ -19,6 +21,57 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
                 cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
         }
     return cost[a.size()][b.size()];
+}
+
+struct Character {
+    char32_t code = 0;
+    std::size_t bytes = 0;
+};
+
+/// The character of UTF-8 that `text` begins with (RFC 3629, section 4), or nothing.
+std::optional<Character> first_character(std::string_view text) {
+    const auto first = static_cast<unsigned char>(text.front());
+    if (first < 0x80) return Character{first, 1};
+    const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    if (first < 0xC0 || first > 0xF4 || bytes > text.size()) return std::nullopt;
+    char32_t code = first & (0x7FU >> bytes);
+    for (const char next : text.substr(1, bytes - 1)) {
+        const auto byte = static_cast<unsigned char>(next);
+        if ((byte & 0xC0) != 0x80) return std::nullopt;
+        code = code << 6 | (byte & 0x3F);
+    }
+    constexpr char32_t least_of_length[] = {0, 0, 0x80, 0x800, 0x10000};
+    const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+    if (code < least_of_length[bytes] || code > 0x10FFFF || surrogate) return std::nullopt;
+    return Character{code, bytes};
+}
+
+/// Characters that end a line, move a terminal's cursor or turn the direction of what follows.
+bool steers_output(char32_t code) {
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x2028 && code <= 0x202E) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
+std::string escaped(std::string_view bytes) {
+    if (bytes == "\n") return "\\n";
+    if (bytes == "\r") return "\\r";
+    if (bytes == "\t") return "\\t";
+    std::string out;
+    for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    return out;
+}
+
+bool continues_character(char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+std::string without_middle(const std::string& text, std::size_t most) {
+    constexpr std::string_view gap = " ... ";
+    std::size_t begin = (most - gap.size()) * 2 / 3;
+    std::size_t rest = text.size() - (most - gap.size() - begin);
+    while (begin > 0 && continues_character(text[begin])) --begin;
+    while (rest < text.size() && continues_character(text[rest])) ++rest;
+    return text.substr(0, begin).append(gap).append(text, rest);
 }
 
 }  // namespace
@@ -47,6 +100,21 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
         out += parts[i];
     }
     return out;
+}
+
+std::string one_line(std::string_view text, std::size_t most) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const auto character = first_character(text);
+        const auto bytes = text.substr(0, character ? character->bytes : 1);
+        if (character && !steers_output(character->code))
+            out += bytes;
+        else
+            out += escaped(bytes);
+        text.remove_prefix(bytes.size());
+    }
+    return out.size() > most ? without_middle(out, most) : out;
 }
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known) {

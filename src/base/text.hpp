@@ -19,6 +19,10 @@ std::string_view trimmed(std::string_view text);
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
+/// `text` as one line that is safe to print: control characters, other line ends and bytes that are no UTF-8
+/// are written like \n or \x1b; where that makes more than `most` bytes, the middle is left out.
+std::string one_line(std::string_view text, std::size_t most = 2000);
+
 /// The whole text as a number, or nothing.
 template <class Number = int>
 std::optional<Number> parse_int(std::string_view text) {
