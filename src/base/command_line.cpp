@@ -3,17 +3,22 @@
 #include "base/command_line.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
-namespace dtrain {
+#include "base/text.hpp"
 
-std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std::string> words) {
-    app.prefix_command();
+namespace dtrain {
+namespace {
+
+constexpr double longest_grace_seconds = 86400;
+
+}  // namespace
+
+std::optional<std::string> parse_words(CLI::App& app, std::vector<std::string> words) {
     try {
         std::reverse(words.begin(), words.end());
         app.parse(std::move(words));
@@ -27,15 +32,41 @@ std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std:
     return std::nullopt;
 }
 
+std::size_t count_leading_options(const CLI::App& app, const std::vector<std::string>& words) {
+    std::size_t count = 0;
+    while (count < words.size() && words[count].starts_with('-')) {
+        const auto equals = words[count].find('=');
+        const auto* option = app.get_option_no_throw(words[count].substr(0, equals));
+        if (option == nullptr) break;
+        const bool takes_next = equals == std::string::npos && option->get_items_expected_min() > 0;
+        count += takes_next ? 2 : 1;
+    }
+    return std::min(count, words.size());
+}
+
+std::optional<std::string> nearest_option(const CLI::App& app, const std::string& word) {
+    std::vector<std::string> names;
+    for (const auto* option : app.get_options())
+        for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+    return nearest(word.substr(0, word.find('=')), names);
+}
+
+std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std::string> words) {
+    app.prefix_command();
+    return parse_words(app, std::move(words));
+}
+
 void add_grace_option(CLI::App& app, double& seconds, const std::string& group) {
     app.add_option("--grace", seconds, "Seconds between asking a program to stop and killing it")
-        ->check(CLI::Range(0.0, 86400.0))
+        ->check(CLI::Range(0.0, longest_grace_seconds))
         ->capture_default_str()
         ->group(group);
 }
 
 std::chrono::milliseconds grace_of(double seconds) {
-    if (std::isnan(seconds)) throw UsageError("--grace nan is no number of seconds; write it like 10 or 0.5");
+    if (!(seconds >= 0 && seconds <= longest_grace_seconds))
+        throw UsageError(fmt::format("a grace of {} seconds (--grace, DTRAIN_GRACE) is not in 0..{}", seconds,
+                                     longest_grace_seconds));
     return std::chrono::milliseconds(static_cast<long>(seconds * 1000));
 }
 

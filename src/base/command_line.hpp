@@ -13,15 +13,25 @@ class App;
 
 namespace dtrain {
 
-/// Parses the words behind a program's name up to the first that is no option (`prefix_command`).
+/// Parses the words behind a program's name; what `app` allows as extras is left in its remaining().
 /// @return what --help or --version has to print; then the options hold nothing
 /// @throws UsageError naming what is wrong and the program's --help
+std::optional<std::string> parse_words(CLI::App& app, std::vector<std::string> words);
+
+/// How many of the words, counted from the first, are options that `app` has and their values. What follows
+/// begins with a word that is no option, or one of somebody else.
+std::size_t count_leading_options(const CLI::App& app, const std::vector<std::string>& words);
+
+/// The option of `app` that somebody who typed `word` most likely meant: "--gpus", or nothing.
+std::optional<std::string> nearest_option(const CLI::App& app, const std::string& word);
+
+/// parse_words() up to the first word that is no option (`prefix_command`).
 std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std::string> words);
 
 /// Adds --grace: seconds between asking a program to stop and killing it.
 void add_grace_option(CLI::App& app, double& seconds, const std::string& group);
 
-/// @throws UsageError for a number that is none (nan), which no range refuses
+/// @throws UsageError for what cannot be: the range of --grace does not hold for DTRAIN_GRACE and for nan
 std::chrono::milliseconds grace_of(double seconds);
 
 inline constexpr double default_grace_seconds = 10;

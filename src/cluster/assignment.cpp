@@ -33,8 +33,16 @@ std::vector<int> parse_list(const std::string& name, const std::string& text) {
 
 int parse_count(const std::string& name, const std::string& text) {
     const auto number = parse_int(text);
-    if (!number || *number < 0) throw UsageError(fmt::format("{}: \"{}\" is no number", name, text));
+    if (!number || *number < 1) throw UsageError(fmt::format("{}: \"{}\" is no number above 0", name, text));
     return *number;
+}
+
+CpuSet parse_cpus(const std::string& text) {
+    try {
+        return CpuSet::parse(text);
+    } catch (const UsageError& error) {
+        throw UsageError(fmt::format("DTRAIN_CPUS: {}", error.what()));
+    }
 }
 
 }  // namespace
@@ -57,7 +65,7 @@ std::optional<std::vector<RankAssignment>> read_assignments(const Environment& e
     const auto cpus = environment.get("DTRAIN_CPUS");
     if (!cpus) return std::nullopt;
     std::vector<RankAssignment> ranks;
-    for (const auto& mask : split(*cpus, between_ranks)) ranks.push_back({.cpus = CpuSet::parse(mask)});
+    for (const auto& mask : split(*cpus, between_ranks)) ranks.push_back({.cpus = parse_cpus(mask)});
     const auto take = [&](const std::string& name,
                           const std::function<void(RankAssignment&, const std::string&)>& set) {
         const auto text = environment.get(name);

@@ -11,13 +11,15 @@
 
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "cluster/host_name.hpp"
 
 namespace dtrain::cluster {
 namespace {
 
 constexpr std::size_t checksum_digits = 8;
-constexpr std::size_t longest_text =
-    500;  // JSON may write a byte as six; the line must stay below PIPE_BUF (4096)
+// JSON may write a byte of the text as six; host and processors are plain ASCII. The line must stay below
+// PIPE_BUF (4096).
+constexpr std::size_t longest_text = 500;
 
 constexpr std::array<std::string_view, 6> kind_names{"started", "exited",  "stopped",
                                                      "done",    "trouble", "port_taken"};
@@ -32,6 +34,15 @@ std::uint32_t crc32(std::string_view bytes) {
     return ~crc;
 }
 
+/// nlohmann::json would make an int of any number: 1 of 1.5, and something of what no int can hold.
+template <class Integer>
+bool get_integer(const nlohmann::json& fields, const char* name, Integer& out) {
+    const auto& field = fields.at(name);
+    const auto value = field.is_number_integer() ? parse_int<Integer>(field.dump()) : std::nullopt;
+    out = value.value_or(0);
+    return value.has_value();
+}
+
 }  // namespace
 
 std::int64_t now_us() {
@@ -44,7 +55,7 @@ std::string encode(const Event& event) {
     const nlohmann::json fields{
         {"kind", kind_names[static_cast<std::size_t>(event.kind)]},
         {"rank", event.rank},
-        {"host", event.host},
+        {"host", event.host.substr(0, longest_host_name)},
         {"pid", event.pid},
         {"code", event.code},
         {"signal", event.signal},
@@ -68,12 +79,11 @@ std::optional<Event> decode(std::string_view line) {
         const auto name = std::find(kind_names.begin(), kind_names.end(), kind);
         if (name == kind_names.end()) return std::nullopt;
         event.kind = static_cast<Event::Kind>(name - kind_names.begin());
-        fields.at("rank").get_to(event.rank);
+        if (!get_integer(fields, "rank", event.rank) || !get_integer(fields, "pid", event.pid) ||
+            !get_integer(fields, "code", event.code) || !get_integer(fields, "signal", event.signal) ||
+            !get_integer(fields, "time_us", event.time_us))
+            return std::nullopt;
         fields.at("host").get_to(event.host);
-        fields.at("pid").get_to(event.pid);
-        fields.at("code").get_to(event.code);
-        fields.at("signal").get_to(event.signal);
-        fields.at("time_us").get_to(event.time_us);
         fields.at("cpus").get_to(event.cpus);
         fields.at("text").get_to(event.text);
         return event;

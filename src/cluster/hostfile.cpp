@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <cctype>
 #include <map>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "cluster/host_name.hpp"
 
 namespace dtrain::cluster {
 namespace {
@@ -26,7 +26,7 @@ std::vector<std::string> words_of(std::string_view line) {
     bool glue = false;
     bool in_word = false;
     for (const char c : line) {
-        if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+        if (c == ' ' || c == '\t' || c == '\r') {
             in_word = false;
             continue;
         }
@@ -38,11 +38,6 @@ std::vector<std::string> words_of(std::string_view line) {
     return words;
 }
 
-bool is_host_character(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("._-:@[]%").find(c) != std::string::npos;
-}
-
 int slots_of(std::size_t number, std::string_view line, std::string_view text) {
     const auto slots = parse_int(text);
     if (!slots || *slots < 1 || *slots > most_slots)
@@ -52,16 +47,9 @@ int slots_of(std::size_t number, std::string_view line, std::string_view text) {
 
 HostSlots parse_line(std::size_t number, std::string_view line) {
     const auto words = words_of(line);
-    HostSlots out{words.front(), 1};
-    const auto colon = out.host.rfind(':');
-    // Several colons without brackets are an IPv6 address, not a count.
-    if (colon != std::string::npos && colon != 0 &&
-        (out.host.find(':') == colon || out.host[colon - 1] == ']')) {
-        out.slots = slots_of(number, line, std::string_view(out.host).substr(colon + 1));
-        out.host.resize(colon);
-    }
-    for (const char c : out.host)
-        if (!is_host_character(c)) fail(number, line, fmt::format("'{}' is no host name", out.host));
+    const auto [host, count] = split_host_and_number(words.front());
+    HostSlots out{std::string(host), count ? slots_of(number, line, *count) : 1};
+    if (!is_host_name(host)) fail(number, line, fmt::format("'{}' is no host name", host));
     for (std::size_t i = 1; i < words.size(); ++i) {
         const auto equals = words[i].find('=');
         const auto key = words[i].substr(0, equals);

@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "cluster/contracts.hpp"
+#include "cluster/host_name.hpp"
 
 namespace dtrain::cluster {
 namespace {
@@ -31,23 +32,12 @@ Identity read_first_contract(const Environment& environment, const ProcessIds& p
 std::vector<HostSlots> parse_dtrain_hosts(const std::string& text) {
     std::vector<HostSlots> out;
     for (const auto& part : split(text, ',')) {
-        HostSlots host{std::string(trimmed(part)), 0};
-        const auto colon = host.host.rfind(':');
-        // An IPv6 address without brackets has several colons and no count.
-        const bool counted = colon != std::string::npos && colon != 0 &&
-                             (host.host.find(':') == colon || host.host[colon - 1] == ']');
-        if (counted) {
-            const auto slots = parse_int(std::string_view(host.host).substr(colon + 1));
-            if (!slots || *slots < 1)
-                throw UsageError(fmt::format(
-                    "DTRAIN_HOSTS={}: '{}' must be HOST or HOST:RANKS; correct or unset it", text, part));
-            host.host.resize(colon);
-            host.slots = *slots;
-        }
-        if (host.host.empty())
-            throw UsageError(
-                fmt::format("DTRAIN_HOSTS={} has an empty host name; correct or unset it", text));
-        out.push_back(std::move(host));
+        const auto [host, count] = split_host_and_number(trimmed(part));
+        const auto slots = count ? parse_int(*count) : 0;
+        if (!is_host_name(host) || !slots || (count && *slots < 1))
+            throw UsageError(fmt::format(
+                "DTRAIN_HOSTS={}: '{}' must be HOST or HOST:RANKS; correct or unset it", text, part));
+        out.push_back({std::string(host), *slots});
     }
     return out;
 }

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -8,12 +10,12 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "cluster/host_name.hpp"
 
 namespace dtrain::cluster {
 namespace {
 
 constexpr std::size_t most_hosts = 1'000'000;
-constexpr std::size_t longest_name = 255;
 constexpr std::size_t most_digits = 9;
 
 class Expander {
@@ -68,10 +70,9 @@ class Expander {
             item.remove_prefix(close + 1);
         }
         check_count(hosts_.size() + names.size());
-        for (auto& name : names) {
-            if (name.find_first_of(" \t\r\n") != std::string::npos) fail("has a blank inside a name");
-            hosts_.push_back(std::move(name));
-        }
+        // They differ in digits only.
+        if (!is_host_name(names.front())) fail(fmt::format("has '{}', which is no host name", names.front()));
+        std::move(names.begin(), names.end(), std::back_inserter(hosts_));
     }
 
     void append_to_each(std::vector<std::string>& names, const std::vector<std::string>& tails) const {
@@ -80,7 +81,8 @@ class Expander {
         out.reserve(names.size() * tails.size());
         for (const auto& name : names)
             for (const auto& tail : tails) {
-                if (name.size() + tail.size() > longest_name) fail("has a name of over 255 characters");
+                if (name.size() + tail.size() > longest_host_name)
+                    fail(fmt::format("has a name of over {} characters", longest_host_name));
                 out.push_back(name + tail);
             }
         names = std::move(out);

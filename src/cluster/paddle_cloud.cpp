@@ -7,8 +7,18 @@
 
 #include "base/text.hpp"
 #include "cluster/contracts.hpp"
+#include "cluster/host_name.hpp"
 
 namespace dtrain::cluster {
+namespace {
+
+bool is_endpoint(std::string_view text) {
+    const auto [host, number] = split_host_and_number(text);
+    const int port = parse_int(number.value_or("")).value_or(0);
+    return is_host_name(host) && port >= 1 && port <= 65535;
+}
+
+}  // namespace
 
 std::optional<PaddleCloud> paddle_cloud(const Environment& environment) {
     for (const char* name : {"PADDLE_TRAINERS", "POD_IP", "PADDLE_TRAINER_ID", "TRAINER_PORTS_NUM"})
@@ -19,9 +29,9 @@ std::optional<PaddleCloud> paddle_cloud(const Environment& environment) {
     const auto nodes = environment.get_or("PADDLE_TRAINERS", "");
     for (const auto& node : split(nodes, ',')) {
         out.nodes.emplace_back(trimmed(node));
-        if (out.nodes.back().empty())
+        if (!is_host_name(out.nodes.back()))
             throw UsageError(
-                fmt::format("PADDLE_TRAINERS={} has an empty address; correct or unset it", nodes));
+                fmt::format("PADDLE_TRAINERS={}: '{}' is no address; correct or unset it", nodes, node));
     }
     out.pod_ip = environment.get_or("POD_IP", "");
     out.node_rank = contract_int(environment, "PADDLE_TRAINER_ID", "PADDLE_TRAINERS");
@@ -36,6 +46,11 @@ std::optional<PaddleCloud> paddle_cloud(const Environment& environment) {
     if (const auto endpoints = environment.get("DISTRIBUTED_TRAINER_ENDPOINTS");
         endpoints && !endpoints->empty()) {
         out.endpoints = split(*endpoints, ',');
+        for (const auto& each : out.endpoints)
+            if (!is_endpoint(each))
+                throw UsageError(fmt::format(
+                    "DISTRIBUTED_TRAINER_ENDPOINTS={}: '{}' must be HOST:PORT; correct or unset it",
+                    *endpoints, each));
         if (out.endpoints.size() != out.nodes.size() * static_cast<std::size_t>(out.ports_per_node))
             throw UsageError(
                 fmt::format("DISTRIBUTED_TRAINER_ENDPOINTS has {} endpoints, not TRAINER_PORTS_NUM={} for "

@@ -25,7 +25,7 @@ constexpr const char* footer = R"(Ways to use it:
 
 ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment) {
     const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-    std::vector<std::string> own(arguments.begin(), dashes);
+    const std::vector<std::string> before(arguments.begin(), dashes);
 
     ParsedOptions parsed;
     auto& options = parsed.options;
@@ -50,11 +50,12 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
         ->check(CLI::IsMember({"server", "worker", "heter_worker"}));
     app.add_flag("--info{text}", info, "Print this machine as dtrain sees it (--info=json: for programs)")
         ->check(CLI::IsMember({"text", "json"}));
-    parsed.text = parse_leading_options(app, own);
+    const auto own_end = before.begin() + static_cast<std::ptrdiff_t>(count_leading_options(app, before));
+    parsed.text = parse_words(app, {before.begin(), own_end});
     if (parsed.text) return parsed;
     options.grace = grace_of(grace_s);
     options.bind = bind == "auto";
-    options.command = app.remaining();
+    options.command.assign(own_end, before.end());
     if (!info.empty()) {
         options.task = Options::Task::info;
         options.command = {info == "json" ? "--info=json" : "--info"};

@@ -247,7 +247,7 @@ TEST(Identity, ContradictionsNameTheVariable) {
         {"open_mpi_4", "OMPI_COMM_WORLD_LOCAL_RANK", "2", "OMPI_COMM_WORLD_LOCAL_RANK=2 is not below"},
         {"open_mpi_5", "PMIX_NAMESPACE", nullptr, "PMIX_NAMESPACE is not set"},
         {"open_mpi_5", "DTRAIN_HOSTS", "a,b", "DTRAIN_HOSTS=a,b does not fit rank 1 of 2"},
-        {"open_mpi_5", "DTRAIN_HOSTS", "a,,b", "DTRAIN_HOSTS=a,,b has an empty host name"},
+        {"open_mpi_5", "DTRAIN_HOSTS", "a,,b", "DTRAIN_HOSTS=a,,b: '' must be HOST or HOST:RANKS"},
         {"open_mpi_5", "DTRAIN_HOSTS", "a:0", "'a:0' must be HOST or HOST:RANKS"},
         {"hydra_4", "PMI_SIZE", "1", "PMI_RANK=1 is not below PMI_SIZE=1"},
         {"hydra_4", "MPI_LOCALNRANKS", nullptr, "MPI_LOCALNRANKS is not set"},

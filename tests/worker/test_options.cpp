@@ -50,6 +50,8 @@ TEST(WorkerOptions, WhatTheNativeJobGets) {
                            {{"--bind", "none", "job.toml", "--bind=auto"}, {"job.toml", "--bind=auto"}},
                            {{"--epochs=3", "--lr=0.1"}, {"--epochs=3", "--lr=0.1"}},
                            {{"--epochs", "3", "--log_dir", "x"}, {"--epochs", "3", "--log_dir", "x"}},
+                           {{"--epochs=3", "--log_dir", "x"}, {"--epochs=3", "--log_dir", "x"}},
+                           {{"--resume", "--bind=none", "--info"}, {"--resume", "--bind=none", "--info"}},
                            {{"--resume"}, {"--resume"}}}) {
         const auto options = parsed(each.words);
         EXPECT_EQ(options.task, Task::native_job);

@@ -47,6 +47,8 @@ class Section {
         if (node == nullptr) return otherwise;
         const auto value = node->value_exact<std::string>();
         if (!value || value->empty()) refuse(key, *node, "a text in quotes that is not empty");
+        if (one_line(*value, value->size() * 4) != *value)
+            refuse(key, *node, "a text without control characters");
         return *value;
     }
 

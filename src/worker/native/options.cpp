@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/options.hpp"
 
-#include <algorithm>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 #include <dtrain/version.hpp>
 
+#include "base/command_line.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::native {
@@ -27,6 +26,14 @@ constexpr const char* examples =
     "\n"
     "Exit status: 0 trained, 1 failed while training, 2 something in the command, the job file or the data "
     "is wrong.";
+
+[[noreturn]] void refuse(const CLI::App& app, const std::string& unknown, const std::string& job) {
+    if (!unknown.starts_with('-'))
+        throw UsageError(fmt::format("one job file at a time: '{}' is left over after '{}'", unknown, job));
+    const auto near = nearest_option(app, unknown);
+    throw UsageError(fmt::format("unknown option {}; {}", unknown,
+                                 near ? "did you mean " + *near + "?" : "--help shows all options"));
+}
 
 }  // namespace
 
@@ -49,27 +56,10 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     auto* dir_option = app.add_option("--checkpoint-dir", checkpoint_dir, "Folder for checkpoints");
     dir_option->option_text("DIR");
 
-    try {
-        std::reverse(arguments.begin(), arguments.end());
-        app.parse(std::move(arguments));
-    } catch (const CLI::CallForHelp&) {
-        options.print_and_exit = app.help();
-        return options;
-    } catch (const CLI::CallForVersion& asked) {
-        options.print_and_exit = std::string(asked.what()) + "\n";
-        return options;
-    } catch (const CLI::ExtrasError&) {
-        const auto unknown = app.remaining().front();
-        const auto near = nearest(
-            unknown,
-            std::vector<std::string>{"--resume", "--epochs", "--checkpoint-dir", "--help", "--version"});
-        if (unknown.starts_with('-'))
-            throw UsageError(fmt::format("unknown option {}; {}", unknown,
-                                         near ? "did you mean " + *near + "?" : "--help shows all options"));
-        throw UsageError(fmt::format("one job file at a time: '{}' is left over after '{}'", unknown, job));
-    } catch (const CLI::ParseError& error) {
-        throw UsageError(std::string(error.what()) + " (--help shows all options)");
-    }
+    app.allow_extras();
+    options.print_and_exit = parse_words(app, std::move(arguments));
+    if (options.print_and_exit) return options;
+    if (const auto extras = app.remaining(); !extras.empty()) refuse(app, extras.front(), job);
 
     options.resume = resume_option->count() > 0;
     // "--resume my.toml" can only mean the job file.

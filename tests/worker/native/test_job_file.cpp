@@ -154,6 +154,8 @@ const Refused refused[] = {
      "jobs/my.toml:2: [data] scale = 0: it must be a number from 1e-30 to below 1e30"},
     {"[data]\ntrain = { file = \"\" }",
      "jobs/my.toml:2: [data.train] file = \"\": it must be a text in quotes that is not empty"},
+    {"SMALLEST[checkpoint]\ndir = \"a\\u0000b\"",
+     "jobs/my.toml:4: [checkpoint] dir = \"a\\u0000b\": it must be a text without control characters"},
     {"title = 3\nSMALLEST", "jobs/my.toml:1: title = 3: it must be a text in quotes that is not empty"},
     {"SMALLEST[checkpoint]\nkeep = 0",
      "jobs/my.toml:4: [checkpoint] keep = 0: it must be a whole number in 1..1000000"},
