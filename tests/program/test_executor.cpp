@@ -16,7 +16,9 @@
 #include <dtrain/passes.hpp>
 
 #include "classifier.hpp"
+#include "copy_of.hpp"
 #include "kernels/matrix_product.hpp"
+#include "support/message_of.hpp"
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define DTRAIN_COUNTS_ALLOCATIONS
@@ -40,10 +42,7 @@ namespace dtrain {
 namespace {
 
 using testing::HasSubstr;
-
-std::vector<float> copy_of(std::span<const float> values) {
-    return {values.begin(), values.end()};
-}
+using tests::message_of;
 
 TEST(Executor, ComputesTheForwardPass) {
     Program program;
@@ -176,28 +175,20 @@ TEST(Executor, FeedsAndFetchesStayWhereTheyAre) {
     EXPECT_NE(copy_of(moved.fetch("fc_2.weight")), first) << "parameters can be fetched, too";
 }
 
-template <class Function>
-std::string program_error(Function function) {
-    try {
-        function();
-    } catch (const ProgramError& error) {
-        return error.what();
-    }
-    return "nothing was thrown";
-}
-
 TEST(Executor, SaysWhatCannotBeFedOrFetched) {
     auto made = make_classifier(8);
     Executor executor(made.program, State(made.program, 1));
-    EXPECT_EQ(program_error([&] { executor.feed<float>("label"); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { executor.feed<float>("label"); }),
               "feed: 'label' is int64 [8], it was asked for float32 elements");
-    EXPECT_EQ(program_error([&] { executor.feed<float>("fc_0.weight"); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { executor.feed<float>("fc_0.weight"); }),
               "feed: 'fc_0.weight' is a parameter, expected data");
-    EXPECT_THAT(program_error([&] { executor.feed<float>("lable"); }), HasSubstr("did you mean 'label'?"));
-    EXPECT_EQ(program_error([&] { executor.fetch("label"); }), "fetch: 'label' is int64, expected float32");
-    EXPECT_EQ(program_error([&] { executor.fetch_scalar("fc_2.out"); }),
+    EXPECT_THAT(message_of<ProgramError>([&] { executor.feed<float>("lable"); }),
+                HasSubstr("did you mean 'label'?"));
+    EXPECT_EQ(message_of<ProgramError>([&] { executor.fetch("label"); }),
+              "fetch: 'label' is int64, expected float32");
+    EXPECT_EQ(message_of<ProgramError>([&] { executor.fetch_scalar("fc_2.out"); }),
               "fetch_scalar: 'fc_2.out' is [8, 10], expected one element");
-    EXPECT_THAT(program_error([&] { executor.fetch("fc_0.out"); }), HasSubstr("not kept"));
+    EXPECT_THAT(message_of<ProgramError>([&] { executor.fetch("fc_0.out"); }), HasSubstr("not kept"));
     Executor unfused(made.program, State(made.program, 1), {}, {.fuse = false});
     EXPECT_EQ(unfused.fetch("fc_0.out").size(), 8U * 128U);
 }
@@ -206,14 +197,14 @@ TEST(Executor, RefusesAStateOrWorldThatDoesNotFit) {
     auto made = make_classifier(8);
     minimize(made.program, made.cross_entropy.loss, Momentum{});
     const State without_optimizer(make_classifier(8).program, 1);
-    EXPECT_EQ(program_error([&] { Executor(made.program, without_optimizer); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { Executor(made.program, without_optimizer); }),
               "the state has no optimizer_state 'fc_2.weight.velocity'");
     Program narrow;
     layers::fc(narrow, layers::data(narrow, "x", {8, 3}), 128);
-    EXPECT_EQ(program_error([&] { Executor(made.program, State(narrow, 1)); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { Executor(made.program, State(narrow, 1)); }),
               "parameter 'fc_0.weight' is float32 [3, 128] in the state, expected float32 [64, 128]");
     const auto for_two = data_parallel(made.program, {.ranks = 2});
-    EXPECT_EQ(program_error([&] { Executor(for_two, State(for_two, 1)); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { Executor(for_two, State(for_two, 1)); }),
               "the program was made data parallel for 2 ranks and the communicator has 1");
 }
 

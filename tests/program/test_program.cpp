@@ -11,24 +11,17 @@
 #include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
 
+#include "copy_of.hpp"
 #include "kernels/kernel.hpp"
 #include "program/operators.hpp"
+#include "support/message_of.hpp"
 
 namespace dtrain {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Function>
-std::string program_error(Function function) {
-    try {
-        function();
-    } catch (const ProgramError& error) {
-        return error.what();
-    }
-    return "nothing was thrown";
-}
+using tests::message_of;
 
 Program small_classifier() {
     Program program;
@@ -84,14 +77,14 @@ TEST(Program, NamesWhatItMakes) {
 TEST(ProgramErrors, NameOperatorVariableExpectedAndGivenShape) {
     auto program = small_classifier();
     program.add({.name = "wide", .shape = {7, 2}, .role = Role::parameter});
-    EXPECT_EQ(program_error([&] {
+    EXPECT_EQ(message_of<ProgramError>([&] {
                   program.append_with_outputs(
                       {"fc", {{"x", "x"}, {"weight", "wide"}, {"bias", "hidden.bias"}}, {{"out", "y"}}, {}});
               }),
               "operator fc: weight 'wide' is float32 [7, 2], expected float32 [3, any]");
-    EXPECT_EQ(program_error([&] { layers::accuracy(program, "logits.out", "x"); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { layers::accuracy(program, "logits.out", "x"); }),
               "operator accuracy: label 'x' is float32 [4, 3], expected int64 [4]");
-    EXPECT_EQ(program_error([&] {
+    EXPECT_EQ(message_of<ProgramError>([&] {
                   program.append({"relu", {{"x", "x"}}, {{"out", "hidden.out"}}, {}});
               }),
               "operator relu: out 'hidden.out' is float32 [4, 2], expected float32 [4, 3]");
@@ -107,19 +100,19 @@ TEST(ProgramErrors, NameOperatorVariableExpectedAndGivenShape) {
 
 TEST(ProgramErrors, SayWhatWasMeant) {
     auto program = small_classifier();
-    EXPECT_EQ(program_error([&] { layers::relu(program, "hiden.out"); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { layers::relu(program, "hiden.out"); }),
               "operator relu: input x: there is no variable 'hiden.out' in the program; did you mean "
               "'hidden.out'?");
-    EXPECT_EQ(program_error([&] {
+    EXPECT_EQ(message_of<ProgramError>([&] {
                   program.append({"rleu", {{"x", "x"}}, {{"out", "x"}}, {}});
               }),
               "there is no operator 'rleu'; did you mean 'relu'?");
-    EXPECT_EQ(program_error([&] {
+    EXPECT_EQ(message_of<ProgramError>([&] {
                   program.append({"loss_gradient", {}, {{"out", "cross_entropy_0.loss"}}, {{"valeu", 1.0}}});
               }),
               "operator loss_gradient: there is no attribute valeu; did you mean 'value'?");
     EXPECT_EQ(
-        program_error([&] {
+        message_of<ProgramError>([&] {
             program.append({"loss_gradient", {}, {{"out", "cross_entropy_0.loss"}}, {{"value", "one"}}});
         }),
         "operator loss_gradient: attribute value is \"one\", expected something like 1");
@@ -127,15 +120,15 @@ TEST(ProgramErrors, SayWhatWasMeant) {
 
 TEST(ProgramErrors, OfSlots) {
     auto program = small_classifier();
-    EXPECT_EQ(program_error([&] {
+    EXPECT_EQ(message_of<ProgramError>([&] {
                   program.append({"relu", {}, {{"out", "x"}}, {}});
               }),
               "operator relu: input x is given 0 times, expected once");
-    EXPECT_EQ(program_error([&] {
+    EXPECT_EQ(message_of<ProgramError>([&] {
                   program.append({"sum", {}, {{"out", "x"}}, {}});
               }),
               "operator sum: input x is given 0 times, expected at least once");
-    EXPECT_EQ(program_error([&] {
+    EXPECT_EQ(message_of<ProgramError>([&] {
                   program.append({"relu", {{"x", "x"}, {"y", "x"}}, {{"out", "x"}}, {}});
               }),
               "operator relu: there is no input y; did you mean 'x'?");
@@ -143,18 +136,18 @@ TEST(ProgramErrors, OfSlots) {
 
 TEST(ProgramErrors, OfVariablesAndLayers) {
     auto program = small_classifier();
-    EXPECT_EQ(program_error([&] { layers::data(program, "x", {1}); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { layers::data(program, "x", {1}); }),
               "there is a variable 'x' in the program already");
-    EXPECT_EQ(program_error([&] {
+    EXPECT_EQ(message_of<ProgramError>([&] {
                   layers::data(program, "z", {4, 0});
               }),
               "variable 'z' has shape [4, 0], expected extents of at least 1");
-    EXPECT_EQ(program_error([&] { layers::fc(program, "x", 3, {.activation = "tahn"}); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { layers::fc(program, "x", 3, {.activation = "tahn"}); }),
               "layer fc: activation 'tahn' is unknown, expected relu, tanh, sigmoid or none");
-    EXPECT_EQ(program_error([&] { layers::fc(program, "label", 3); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { layers::fc(program, "label", 3); }),
               "layer fc: x 'label' is int64 [4], expected float32 [batch, n]");
-    EXPECT_EQ(program_error([&] { layers::fc(program, "x", 0); }), "layer fc: size 0 is below 1");
-    EXPECT_EQ(program_error([&] {
+    EXPECT_EQ(message_of<ProgramError>([&] { layers::fc(program, "x", 0); }), "layer fc: size 0 is below 1");
+    EXPECT_EQ(message_of<ProgramError>([&] {
                   program.append_with_outputs({"relu", {{"x", "x"}}, {{"out", "x"}}, {}});
               }),
               "operator relu: out 'x' is in the program already");
@@ -172,11 +165,11 @@ TEST(Optimizers, RefuseSettingsThatCannotTrain) {
         auto program = small_classifier();
         minimize(program, "cross_entropy_0.loss", optimizer);
     };
-    EXPECT_THAT(program_error([&] { minimized(Sgd{.learning_rate = -1}); }),
+    EXPECT_THAT(message_of<ProgramError>([&] { minimized(Sgd{.learning_rate = -1}); }),
                 HasSubstr("learning_rate is -1"));
-    EXPECT_THAT(program_error([&] { minimized(Momentum{.mu = 1}); }), HasSubstr("mu is 1"));
-    EXPECT_THAT(program_error([&] { minimized(Adam{.beta2 = 1.5}); }), HasSubstr("beta2 is 1.5"));
-    EXPECT_THAT(program_error([&] { minimized(Adam{.learning_rate = std::nan("")}); }),
+    EXPECT_THAT(message_of<ProgramError>([&] { minimized(Momentum{.mu = 1}); }), HasSubstr("mu is 1"));
+    EXPECT_THAT(message_of<ProgramError>([&] { minimized(Adam{.beta2 = 1.5}); }), HasSubstr("beta2 is 1.5"));
+    EXPECT_THAT(message_of<ProgramError>([&] { minimized(Adam{.learning_rate = std::nan("")}); }),
                 HasSubstr("learning_rate is nan"));
 }
 
@@ -220,9 +213,7 @@ TEST(State, DependsOnSeedAndNameAlone) {
     layers::fc(two, x, 20, {.name = "b"});
     layers::fc(two, x, 20, {.name = "a"});
     const auto values = [](const Program& program, std::uint64_t seed, const std::string& name) {
-        const State state(program, seed);
-        const auto view = state.find(name)->view.as<float>();
-        return std::vector<float>(view.begin(), view.end());
+        return copy_of(State(program, seed).find(name)->view.as<float>());
     };
     EXPECT_EQ(values(one, 7, "a.weight"), values(two, 7, "a.weight"));
     EXPECT_NE(values(one, 7, "a.weight"), values(one, 8, "a.weight"));

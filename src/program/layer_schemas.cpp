@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "program/schemas.hpp"
+
+namespace dtrain::program {
+namespace {
+
+Schema activation(std::string_view type, std::string_view gradient_type) {
+    return {.type = type,
+            .inputs = {{"x"}},
+            .outputs = {{"out"}},
+            .infer = same_as_x,
+            .make_gradient = [gradient_type](GradientMaker& maker) {
+                maker.append({std::string(gradient_type),
+                              {{"out", maker.op().output("out")}, {"out@grad", maker.of_output("out")}},
+                              {{"x@grad", maker.of_input("x")}},
+                              {}});
+            }};
+}
+
+Schema activation_gradient(std::string_view type) {
+    return {.type = type,
+            .inputs = {{"out"}, {"out@grad"}},
+            .outputs = {{"x@grad"}},
+            .infer = [](const Checked& op) -> Types {
+                op.expect("out", {op.shape("out"), DataType::float32});
+                op.expect("out@grad", {op.shape("out"), DataType::float32});
+                return {{op.shape("out"), DataType::float32}};
+            }};
+}
+
+Types infer_fc(const Checked& op) {
+    op.expect("x", {{any, any}, DataType::float32});
+    op.expect("weight", {{op.shape("x")[1], any}, DataType::float32});
+    const auto size = op.shape("weight")[1];
+    op.expect("bias", {{size}, DataType::float32});
+    return {{{op.shape("x")[0], size}, DataType::float32}};
+}
+
+void make_fc_gradient(GradientMaker& maker) {
+    const auto& op = maker.op();
+    if (const auto& done = std::get<std::string>(op.attributes.at("activation")); !done.empty())
+        throw ProgramError(
+            fmt::format("operator fc: an activation that is fused ('{}') has no gradient operator; "
+                        "append_backward() comes before fuse_activations()",
+                        done),
+            op.type, op.output("out"));
+    const auto dout = maker.of_output("out");
+    // Parameters first: their all-reduce can start while the input's gradient is computed.
+    const bool wants_weight = !maker.of_input("weight").empty();
+    const bool wants_bias = !maker.of_input("bias").empty();
+    if (wants_weight || wants_bias)
+        maker.append({"fc_grad_weight",
+                      {{"x", op.input("x")}, {"out@grad", dout}},
+                      {{"weight@grad", maker.of_input_or_unused("weight")},
+                       {"bias@grad", maker.of_input_or_unused("bias")}},
+                      {}});
+    if (const auto dx = maker.of_input("x"); !dx.empty())
+        maker.append(
+            {"fc_grad_input", {{"out@grad", dout}, {"weight", op.input("weight")}}, {{"x@grad", dx}}, {}});
+}
+
+}  // namespace
+
+std::vector<Schema> layer_schemas() {
+    std::vector<Schema> schemas;
+    schemas.push_back(activation("relu", "relu_grad"));
+    schemas.push_back(activation("tanh", "tanh_grad"));
+    schemas.push_back(activation("sigmoid", "sigmoid_grad"));
+    schemas.push_back(activation_gradient("relu_grad"));
+    schemas.push_back(activation_gradient("tanh_grad"));
+    schemas.push_back(activation_gradient("sigmoid_grad"));
+
+    schemas.push_back({.type = "fc",
+                       .inputs = {{"x"}, {"weight"}, {"bias"}},
+                       .outputs = {{"out"}},
+                       .attributes = {{"activation", ""}},
+                       .infer = infer_fc,
+                       .make_gradient = make_fc_gradient});
+    schemas.push_back(
+        {.type = "fc_grad_weight",
+         .inputs = {{"x"}, {"out@grad"}},
+         .outputs = {{"weight@grad"}, {"bias@grad"}},
+         .infer = [](const Checked& op) -> Types {
+             op.expect("x", {{any, any}, DataType::float32});
+             op.expect("out@grad", {{op.shape("x")[0], any}, DataType::float32});
+             const auto size = op.shape("out@grad")[1];
+             return {{{op.shape("x")[1], size}, DataType::float32}, {{size}, DataType::float32}};
+         }});
+    schemas.push_back({.type = "fc_grad_input",
+                       .inputs = {{"out@grad"}, {"weight"}},
+                       .outputs = {{"x@grad"}},
+                       .infer = [](const Checked& op) -> Types {
+                           op.expect("weight", {{any, any}, DataType::float32});
+                           op.expect("out@grad", {{any, op.shape("weight")[1]}, DataType::float32});
+                           return {{{op.shape("out@grad")[0], op.shape("weight")[0]}, DataType::float32}};
+                       }});
+    return schemas;
+}
+
+}  // namespace dtrain::program
