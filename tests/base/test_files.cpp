@@ -4,32 +4,27 @@
 #include <csignal>
 #include <filesystem>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace dtrain {
 namespace {
 
 TEST(Files, ReplaceLeavesNothingBehind) {
-    const auto folder =
-        std::filesystem::temp_directory_path() / ("dtrain_files." + std::to_string(::getpid()));
-    std::filesystem::create_directory(folder);
+    const tests::TemporaryFolder folder;
     replace_file(folder / "f", "one");
     replace_file(folder / "f", "two");
     EXPECT_EQ(read_file(folder / "f"), "two");
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
-    EXPECT_THROW(replace_file(folder / "no" / "f", "x"), std::system_error);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+    EXPECT_THROW(replace_file(folder / "no/f", "x"), std::system_error);
     EXPECT_EQ(read_file(folder / "missing"), std::nullopt);
-    std::filesystem::remove_all(folder);
 }
 
 TEST(Files, ReplaceFileGivesTheModeThatIsAsked) {
-    const auto folder =
-        std::filesystem::temp_directory_path() / ("dtrain_files_mode." + std::to_string(::getpid()));
-    std::filesystem::create_directory(folder);
+    const tests::TemporaryFolder folder;
     const auto umask_before = ::umask(0077);
     for (const mode_t mode : {0600, 0644, 0640}) {
         replace_file(folder / "f", "x", mode);
@@ -38,7 +33,6 @@ TEST(Files, ReplaceFileGivesTheModeThatIsAsked) {
     replace_file(folder / "g", "x");
     EXPECT_EQ(static_cast<mode_t>(std::filesystem::status(folder / "g").permissions()), 0600U);
     ::umask(umask_before);
-    std::filesystem::remove_all(folder);
 }
 
 TEST(Files, WriteToAClosedPipeIsFalse) {

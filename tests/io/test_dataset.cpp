@@ -14,7 +14,8 @@
 #include <dtrain/error.hpp>
 
 #include "io/hdf5_file.hpp"
-#include "temporary_folder.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace dtrain {
 namespace {

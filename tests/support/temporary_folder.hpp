@@ -43,15 +43,4 @@ inline void write_bytes(const std::filesystem::path& path, const std::string& by
     out << bytes;
 }
 
-/// What a call of `action` throws as Exception, or "" when it throws nothing.
-template <class Exception, class Action>
-std::string message_of(const Action& action) {
-    try {
-        action();
-    } catch (const Exception& error) {
-        return error.what();
-    }
-    return "";
-}
-
 }  // namespace dtrain::tests

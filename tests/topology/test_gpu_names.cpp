@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: the layout of NVIDIA's /proc/driver/nvidia (driver README, "The NVIDIA /proc/driver/nvidia
 // Interface") made in a temporary folder, and a library with NVML's functions and fixed answers.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sys/wait.h>
@@ -11,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/temporary_folder.hpp"
 #include "topology/gpu_names.hpp"
 #include "topology/nvml.hpp"
 
@@ -25,12 +25,7 @@ constexpr const char* no_library = "libdtrain-test-no-such-library.so.1";
 
 class DriverFolder : public ::testing::Test {
   protected:
-    DriverFolder() {
-        std::string name = (fs::temp_directory_path() / "dtrain-driver-XXXXXX").string();
-        root_ = ::mkdtemp(name.data());
-        fs::permissions(root_, fs::perms{0755});
-    }
-    ~DriverFolder() override { fs::remove_all(root_); }
+    DriverFolder() { fs::permissions(root_, fs::perms{0755}); }
 
     void write(const fs::path& below_root, const std::string& text) const {
         fs::create_directories((root_ / below_root).parent_path());
@@ -49,7 +44,8 @@ class DriverFolder : public ::testing::Test {
         return named_by_driver(gpus, root_, library);
     }
 
-    fs::path root_;
+    const tests::TemporaryFolder folder_;
+    const fs::path root_ = folder_.path();
 };
 
 std::vector<Gpu> three_gpus() {

@@ -7,6 +7,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "support/message_of.hpp"
 #include "topology/fixture.hpp"
 
 namespace dtrain::topology {
@@ -195,12 +196,7 @@ TEST(PlaceGpus, CpuRanksBesideGpuRanksTakeWhatIsLeft) {
 TEST(PlaceGpus, AnIndexThatIsNotThere) {
     MachineFixture fixture("pack:1 [numa] core:2 pu:1");
     const auto refusal = [](const Machine& machine, int index) {
-        try {
-            place(machine, Ranks{{index}});
-        } catch (const UsageError& error) {
-            return std::string(error.what());
-        }
-        return std::string("accepted");
+        return tests::message_of([&] { place(machine, Ranks{{index}}); });
     };
     EXPECT_THAT(refusal(fixture.machine(), 0), HasSubstr("no GPU"));
     fixture.add("Machine", 0, gpu(10)).add("Machine", 0, gpu(11));

@@ -64,18 +64,6 @@ int in_child(const std::function<int()>& body) {
     return ExitStatus::of_wait(status).shell_status();
 }
 
-Folder::Folder() {
-    auto pattern = (std::filesystem::temp_directory_path() / "dtrain-test.XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-        throw std::system_error(errno, std::generic_category(), "cannot make a folder like " + pattern);
-    path_ = pattern;
-}
-
-Folder::~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-}
-
 FileDescriptor open_log(const std::filesystem::path& path) {
     return FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
 }

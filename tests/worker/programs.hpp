@@ -34,19 +34,6 @@ bool is_gone(pid_t pid);
 /// (128 + signal when it was killed).
 int in_child(const std::function<int()>& body);
 
-/// A folder of one test's own.
-class Folder {
-  public:
-    Folder();
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder();
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
-  private:
-    std::filesystem::path path_;
-};
-
 /// Opens for appending, as workers open logs.
 FileDescriptor open_log(const std::filesystem::path& path);
 

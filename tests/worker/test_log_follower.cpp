@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "programs.hpp"
+#include "support/temporary_folder.hpp"
 #include "worker/log_follower.hpp"
 
 namespace dtrain::worker {
@@ -49,7 +50,7 @@ class LogFollowerTest : public testing::Test {
         return pieces;
     }
 
-    const Folder folder_;
+    const tests::TemporaryFolder folder_;
     FileDescriptor log_ = open_log(folder_ / "workerlog.0");
     Pipe console_ = Pipe::open();
 };

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: a machine made by hand and the whole text an operator should see for it; the version texts are
 // those that the MPI libraries and mpirun programs of the named releases print.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -10,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "support/temporary_folder.hpp"
 #include "worker/machine_report.hpp"
 
 namespace dtrain::worker {
@@ -185,22 +185,16 @@ TEST(MpirunVersionOf, ReadsWhatTheProgramsPrint) {
 
 class Programs : public ::testing::Test {
   protected:
-    Programs() {
-        std::string name = (fs::temp_directory_path() / "dtrain-report-XXXXXX").string();
-        folder_ = ::mkdtemp(name.data());
-    }
-    ~Programs() override { fs::remove_all(folder_); }
-
     void add_mpirun(const std::string& script) const {
         std::ofstream(folder_ / "mpirun") << "#!/bin/sh\n" << script << "\n";
         fs::permissions(folder_ / "mpirun", fs::perms::owner_all);
     }
     MachineReport report(Environment environment) const {
-        environment.set("PATH", folder_.string());
+        environment.set("PATH", folder_.path().string());
         return machine_report(two_packages(), CpuSet::range(0, 3), environment);
     }
 
-    fs::path folder_;
+    const tests::TemporaryFolder folder_;
 };
 
 TEST_F(Programs, WithoutMpirun) {

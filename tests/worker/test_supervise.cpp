@@ -14,6 +14,7 @@
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
 #include "programs.hpp"
+#include "support/temporary_folder.hpp"
 #include "worker/supervise.hpp"
 
 namespace dtrain::worker {
@@ -119,7 +120,7 @@ class Supervise : public testing::Test {
     std::string later_events() const { return read_to_end(events_.get()); }
 
   private:
-    const Folder folder_;
+    const tests::TemporaryFolder folder_;
     pid_t pid_ = -1;
     FileDescriptor events_;
     FileDescriptor console_;

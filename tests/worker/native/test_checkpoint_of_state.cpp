@@ -8,6 +8,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "support/message_of.hpp"
 #include "worker/native/model.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
@@ -31,13 +32,9 @@ Checkpoint checkpoint_of(const State& state) {
 
 std::string refusal(const Checkpoint& checkpoint, const State& state) {
     const auto before = parameters_checksum(state);
-    try {
-        restore("old.h5", checkpoint, job, state);
-    } catch (const UsageError& error) {
-        EXPECT_EQ(parameters_checksum(state), before);
-        return error.what();
-    }
-    return "accepted";
+    const auto message = tests::message_of([&] { restore("old.h5", checkpoint, job, state); });
+    EXPECT_EQ(parameters_checksum(state), before);
+    return message;
 }
 
 TEST(CheckpointOfState, RestoresEveryBit) {

@@ -7,6 +7,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "support/message_of.hpp"
 #include "worker/native/job_file.hpp"
 
 namespace dtrain::native {
@@ -15,12 +16,7 @@ namespace {
 constexpr const char* smallest = "[data]\ntrain = { file = \"d.h5\" }\n";
 
 std::string refusal(const std::string& text) {
-    try {
-        parse_job(text, "jobs/my.toml");
-    } catch (const UsageError& error) {
-        return error.what();
-    }
-    return "accepted";
+    return tests::message_of([&] { parse_job(text, "jobs/my.toml"); });
 }
 
 TEST(JobFile, SmallestJobHasTheDefaults) {
@@ -177,14 +173,7 @@ TEST(JobFile, SyntaxErrorsNameTheLine) {
 }
 
 TEST(JobFile, UnreadableFiles) {
-    const auto message = [](const char* file) {
-        try {
-            read_job(file);
-        } catch (const UsageError& error) {
-            return std::string(error.what());
-        }
-        return std::string();
-    };
+    const auto message = [](const char* file) { return tests::message_of([&] { read_job(file); }); };
     EXPECT_EQ(message("/nowhere/job.toml"),
               "cannot read the job file /nowhere/job.toml: No such file or directory");
     EXPECT_EQ(message("/"), "cannot read the job file /: it is a folder");

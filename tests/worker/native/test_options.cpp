@@ -8,6 +8,7 @@
 #include <dtrain/error.hpp>
 #include <dtrain/version.hpp>
 
+#include "support/message_of.hpp"
 #include "worker/native/options.hpp"
 
 namespace dtrain::native {
@@ -18,12 +19,7 @@ Options parse(const std::vector<std::string>& arguments) {
 }
 
 std::string refusal(const std::vector<std::string>& arguments) {
-    try {
-        parse(arguments);
-    } catch (const UsageError& error) {
-        return error.what();
-    }
-    return "accepted";
+    return tests::message_of([&] { parse(arguments); });
 }
 
 TEST(Options, NothingIsTheBuiltInJob) {
