@@ -9,6 +9,7 @@
 #include <dtrain/error.hpp>
 
 #include "launch/log_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -37,13 +38,8 @@ TEST(LogFolder, OtherPercentSignsStay) {
 
 class Folder : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (std::filesystem::temp_directory_path() / "dtrain-test.XXXXXX").string();
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        path_ = pattern;
-    }
-    void TearDown() override { std::filesystem::remove_all(path_); }
-    std::string path_;
+    const tests::TemporaryFolder folder_;
+    const std::string path_ = folder_.path().string();
 };
 
 TEST_F(Folder, IsMadeWithItsParents) {
