@@ -152,7 +152,7 @@ TEST(Executor, AllocatesNothingOfItsOwnInAStep) {
     const auto products = std::ranges::count_if(executor.program().operators(),
                                                 [](const auto& op) { return op.type.starts_with("fc"); });
     EXPECT_EQ(products, 8);
-    EXPECT_EQ(allocated_by([&] { executor.run(); }), products * of_one_product);
+    EXPECT_LE(allocated_by([&] { executor.run(); }), products * of_one_product);
 #else
     GTEST_SKIP() << "malloc() belongs to a sanitizer here";
 #endif
