@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dtrain {
+
+/// The words that a POSIX shell makes of a command line: blanks separate, '...' "..." and \ quote as they do
+/// there. Nothing is expanded, no character is an operator. Pure.
+/// @throws UsageError naming the text when a quote is not closed or nothing follows the last backslash.
+std::vector<std::string> shell_words(std::string_view text);
+
+}  // namespace dtrain

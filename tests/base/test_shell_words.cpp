@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: rules of POSIX (Shell Command Language, 2.2 Quoting), and the shell itself, which prints what it
+// made of texts that hold none of the characters that only we take literally.
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "base/shell_words.hpp"
+#include "base/subprocess.hpp"
+
+namespace dtrain {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::ThrowsMessage;
+
+TEST(ShellWords, BlanksSeparate) {
+    EXPECT_THAT(shell_words(""), IsEmpty());
+    EXPECT_THAT(shell_words(" \t\n"), IsEmpty());
+    EXPECT_THAT(shell_words("  perf   record\t-g \n"), ElementsAre("perf", "record", "-g"));
+}
+
+TEST(ShellWords, QuotesKeepTogether) {
+    EXPECT_THAT(shell_words(R"(gdb -ex 'run -x' --args)"), ElementsAre("gdb", "-ex", "run -x", "--args"));
+    EXPECT_THAT(shell_words(R"(a"b c"'d e'f '' "")"), ElementsAre("ab cd ef", "", ""));
+    EXPECT_THAT(shell_words(R"('a\b"c' "d'e")"), ElementsAre(R"(a\b"c)", "d'e"));
+}
+
+TEST(ShellWords, BackslashesQuoteOneCharacter) {
+    EXPECT_THAT(shell_words(R"(a\ b \'c \\ \n)"), ElementsAre("a b", "'c", "\\", "n"));
+    EXPECT_THAT(shell_words(R"("\$\"\\\`\a")"), ElementsAre(R"($"\`\a)"));
+    EXPECT_THAT(shell_words("one\\\nword \"and\\\nanother\""), ElementsAre("oneword", "andanother"));
+}
+
+TEST(ShellWords, NothingIsExpanded) {
+    EXPECT_THAT(shell_words("$HOME ~ * a;b | #c"), ElementsAre("$HOME", "~", "*", "a;b", "|", "#c"));
+}
+
+TEST(ShellWords, WhatIsNotClosedIsRefused) {
+    for (const auto* text : {"'a", "a \"b", "'a\"", "\"a\\\"", "a\\"})
+        EXPECT_THAT([&] { shell_words(text); },
+                    ThrowsMessage<UsageError>(AllOf(HasSubstr(text), Not(HasSubstr("\n")))))
+            << text;
+}
+
+TEST(ShellWords, TheShellAgrees) {
+    constexpr std::string_view letters = "ab \t'\"\\%-";
+    std::mt19937 random(42);
+    int compared = 0;
+    std::string script;
+    std::string expected;
+    for (int round = 0; round < 20'000; ++round) {
+        std::string text;
+        for (auto length = random() % 12; length > 0; --length) text += letters[random() % letters.size()];
+        std::vector<std::string> words;
+        try {
+            words = shell_words(text);
+        } catch (const UsageError&) {
+            continue;
+        }
+        ++compared;
+        script += "set -- " + text + "\nprintf '<%s>' \"$@\"; echo\n";
+        for (const auto& word : words) expected += "<" + word + ">";
+        expected += words.empty() ? "<>\n" : "\n";
+    }
+    EXPECT_GT(compared, 5'000);
+    auto name = (std::filesystem::temp_directory_path() / "dtrain-test.XXXXXX").string();
+    const FileDescriptor file(::mkstemp(name.data()));
+    ASSERT_TRUE(write_all(file.get(), script));
+    const auto shell = run_and_capture({.argv = {"sh", name}}, 60s);
+    std::filesystem::remove(name);
+    EXPECT_EQ(shell.err, "");
+    EXPECT_EQ(shell.out, expected);
+}
+
+}  // namespace
+}  // namespace dtrain
