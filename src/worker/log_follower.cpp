@@ -2,23 +2,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/log_follower.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fcntl.h>
 #include <poll.h>
-#include <string_view>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <climits>
+#include <fmt/format.h>
+
+#include "worker/prefixed_lines.hpp"
 
 namespace dtrain::worker {
+namespace {
 
-LogFollower::LogFollower(const std::filesystem::path& log, int console)
-    : log_(::open(log.c_str(), O_RDONLY | O_CLOEXEC)),
-      watch_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
-      console_(console) {
-    shown_ = ::lseek(log_.get(), 0, SEEK_END);
-    ::inotify_add_watch(watch_.get(), log.c_str(), IN_MODIFY);
+constexpr std::size_t files_on_disk = 2;  // the log and its predecessor
+
+off_t size_of(const FileDescriptor& file) {
+    struct stat info {};
+    return ::fstat(file.get(), &info) == 0 ? info.st_size : 0;
+}
+
+FileDescriptor open_for_reading(const std::filesystem::path& path) {
+    return FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+}  // namespace
+
+LogFollower::LogFollower(std::filesystem::path log, int console, std::string prefix)
+    : log_(std::move(log)),
+      console_(console),
+      prefix_(std::move(prefix)),
+      watch_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+    files_.push_back(open_for_reading(log_));
+    shown_ = size_of(files_.front());
+    watch_log();
+}
+
+void LogFollower::watch_log() {
+    ::inotify_add_watch(watch_.get(), log_.c_str(), IN_MODIFY);
 }
 
 void LogFollower::note_growth() {
@@ -28,24 +53,69 @@ void LogFollower::note_growth() {
     pending_ = !reader_gone_;
 }
 
+void LogFollower::note_rotation() {
+    files_.push_back(open_for_reading(log_));
+    watch_log();
+    skip_what_is_deleted();
+    pending_ = !reader_gone_;
+}
+
+/// A deleted file that stays open goes on filling the disk that the log is to leave free.
+void LogFollower::skip_what_is_deleted() {
+    while (files_.size() > files_on_disk) {
+        skipped_ += std::max<off_t>(0, size_of(files_.front()) - shown_);
+        begin_next_file();
+    }
+}
+
+/// Bytes that were shown beyond a file's end are those of an unfinished line, which moved on to the next
+/// file.
+void LogFollower::begin_next_file() {
+    shown_ = std::max<off_t>(0, shown_ - size_of(files_.front()));
+    files_.pop_front();
+}
+
 void LogFollower::write_piece() {
-    // A pipe that polls writable takes PIPE_BUF bytes at once.
-    std::array<char, PIPE_BUF> piece;
-    const auto got = ::pread(log_.get(), piece.data(), piece.size(), shown_);
-    if (got <= 0) {
-        pending_ = false;
+    if (const auto skipped = std::exchange(skipped_, 0); skipped > 0) {
+        show(fmt::format("\n{}[dtrain-worker: {} bytes are not shown, the console is too slow]\n", prefix_,
+                         skipped));
         return;
     }
-    if (write_all(console_, {piece.data(), static_cast<std::size_t>(got)})) {
-        shown_ += got;
-    } else {
-        reader_gone_ = true;
+    // A pipe that polls writable takes PIPE_BUF bytes at once.
+    std::array<char, PIPE_BUF> piece;
+    const auto got = ::pread(files_.front().get(), piece.data(), piece.size(), shown_);
+    if (got > 0)
+        show_lines({piece.data(), static_cast<std::size_t>(got)});
+    else if (files_.size() > 1)
+        begin_next_file();
+    else
         pending_ = false;
+}
+
+void LogFollower::show_lines(std::string_view bytes) {
+    if (prefix_.empty()) {
+        if (show(bytes)) shown_ += static_cast<off_t>(bytes.size());
+        return;
     }
+    const bool to_the_end = shown_ + static_cast<off_t>(bytes.size()) >= size_of(files_.front());
+    const bool complete = to_the_end && (draining_ || files_.size() > 1);
+    const auto lines = prefixed_lines(bytes, prefix_, PIPE_BUF, complete);
+    if (lines.taken == 0)
+        pending_ = false;  // the rest of the line is not there yet
+    else if (show(lines.text))
+        shown_ += static_cast<off_t>(lines.taken);
+}
+
+bool LogFollower::show(std::string_view text) {
+    if (write_all(console_, text)) return true;
+    reader_gone_ = true;
+    pending_ = false;
+    return false;
 }
 
 void LogFollower::drain() {
     pending_ = !reader_gone_;
+    draining_ = true;
     while (pending_) write_piece();
 }
 

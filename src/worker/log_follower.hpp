@@ -2,19 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <sys/types.h>
 
 #include "base/files.hpp"
 
 namespace dtrain::worker {
 
-/// Shows on `console` what a program appends to its log, byte for byte and as it comes. The file is the
-/// buffer: a slow reader costs no memory and loses nothing.
+/// Shows on `console` what a program appends to its log, as it comes. The file is the buffer: a slow reader
+/// costs no memory and loses nothing, unless the log is bounded and has moved on by more than it keeps.
 class LogFollower {
   public:
     /// Begins at the present end of the file.
-    LogFollower(const std::filesystem::path& log, int console);
+    /// @param prefix stands before each line; empty: the log is shown byte for byte
+    LogFollower(std::filesystem::path log, int console, std::string prefix = "");
 
     /// Becomes readable when the file may have grown.
     int growth_fd() const { return watch_.get(); }
@@ -29,12 +33,25 @@ class LogFollower {
     /// Writes all that is there; blocks while the reader is slow, gives up when it is gone.
     void drain();
 
+    /// Call when the log has become its predecessor and a new file is in its place, see RotatingLog.
+    void note_rotation();
+
   private:
-    FileDescriptor log_;
-    FileDescriptor watch_;
+    void watch_log();
+    void skip_what_is_deleted();
+    void begin_next_file();
+    void show_lines(std::string_view bytes);
+    bool show(std::string_view text);
+
+    std::filesystem::path log_;
     int console_;
-    off_t shown_ = 0;
+    std::string prefix_;
+    FileDescriptor watch_;
+    std::deque<FileDescriptor> files_;  // the one that is being shown, then its successors
+    off_t shown_ = 0;                   // of the first
+    off_t skipped_ = 0;
     bool pending_ = false;
+    bool draining_ = false;
     bool reader_gone_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include "programs.hpp"
 #include "support/temporary_folder.hpp"
 #include "worker/log_follower.hpp"
+#include "worker/rotating_log.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -147,6 +148,63 @@ TEST_F(LogFollowerTest, AReaderThatLeavesInTheMiddleOfADrainIsGivenUp) {
     follower.drain();
     reader.join();
     EXPECT_FALSE(follower.wants_to_write());
+}
+
+TEST_F(LogFollowerTest, APrefixStandsBeforeEachLine) {
+    LogFollower follower(folder_ / "workerlog.0", console_.write_end.get(), "[3] ");
+    append("one\ntwo\nthr");
+    ASSERT_TRUE(wait_readable(follower.growth_fd()));
+    work(follower);
+    append("ee\n" + std::string(5000, 'x') + "\nno end");
+    work(follower);
+    EXPECT_FALSE(follower.wants_to_write());
+    follower.drain();
+    console_.write_end.reset();
+    const std::string first(4096 - 5, 'x'), rest(5000 - first.size(), 'x');
+    EXPECT_EQ(read_to_end(console_.read_end.get()),
+              "[3] one\n[3] two\n[3] three\n[3] " + first + "\n[3] " + rest + "\n[3] no end\n");
+}
+
+/// A log that changes its file every few lines, and what a follower with this prefix shows of it.
+std::string shown_of_rotating(const std::filesystem::path& path, const std::string& prefix,
+                              const std::vector<std::string>& pieces, bool look_each_time) {
+    auto console = Pipe::open();
+    RotatingLog log(path, {.max_size = 100});
+    LogFollower follower(path, console.write_end.get(), prefix);
+    log.on_rotation([&] { follower.note_rotation(); });
+    for (const auto& piece : pieces) {
+        log.append(piece);
+        if (polls(follower.growth_fd(), POLLIN)) follower.note_growth();
+        while (look_each_time && follower.wants_to_write()) follower.write_piece();
+    }
+    follower.drain();
+    console.write_end.reset();
+    return read_to_end(console.read_end.get());
+}
+
+TEST_F(LogFollowerTest, FollowsALogThatChangesItsFile) {
+    std::vector<std::string> pieces;
+    std::string all, prefixed;
+    std::mt19937 random(5);
+    for (int line = 0; line < 300; ++line) {
+        const auto text = std::string(random() % 60, static_cast<char>('a' + line % 26));
+        all += text + "\n";
+        prefixed += "[12] " + text + "\n";
+    }
+    for (std::size_t at = 0; at < all.size();) {
+        pieces.push_back(all.substr(at, 1 + random() % 40));  // lines come in parts
+        at += pieces.back().size();
+    }
+    EXPECT_EQ(shown_of_rotating(folder_ / "bytes", "", pieces, true), all);
+    EXPECT_EQ(shown_of_rotating(folder_ / "lines", "[12] ", pieces, true), prefixed);
+}
+
+TEST_F(LogFollowerTest, WhatABoundedLogNoLongerHasIsNotShown) {
+    const std::vector<std::string> pieces{std::string(80, 'a') + "\n", std::string(80, 'b') + "\n",
+                                          std::string(80, 'c') + "\n", std::string(80, 'd') + "\n"};
+    EXPECT_EQ(
+        shown_of_rotating(folder_ / "bytes", "", pieces, false),
+        "\n[dtrain-worker: 162 bytes are not shown, the console is too slow]\n" + pieces[2] + pieces[3]);
 }
 
 }  // namespace
