@@ -3,6 +3,7 @@
 #include "base/command_line.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -67,6 +68,12 @@ std::chrono::milliseconds grace_of(double seconds) {
     if (!(seconds >= 0 && seconds <= longest_grace_seconds))
         throw UsageError(fmt::format("a grace of {} seconds (--grace, DTRAIN_GRACE) is not in 0..{}", seconds,
                                      longest_grace_seconds));
+    return duration_of("--grace", seconds);
+}
+
+std::chrono::milliseconds duration_of(const std::string& option, double seconds) {
+    if (std::isnan(seconds))
+        throw UsageError(fmt::format("{} nan is no number of seconds; write it like 10 or 0.5", option));
     return std::chrono::milliseconds(static_cast<long>(seconds * 1000));
 }
 

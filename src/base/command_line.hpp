@@ -33,6 +33,8 @@ void add_grace_option(CLI::App& app, double& seconds, const std::string& group);
 
 /// @throws UsageError for what cannot be: the range of --grace does not hold for DTRAIN_GRACE and for nan
 std::chrono::milliseconds grace_of(double seconds);
+/// The same for another option that takes seconds.
+std::chrono::milliseconds duration_of(const std::string& option, double seconds);
 
 inline constexpr double default_grace_seconds = 10;
 

@@ -21,21 +21,27 @@ std::vector<pid_t> all_processes() {
     return out;
 }
 
-/// Parent of a process, or 0 when it is gone. The name in /proc/PID/stat may hold blanks and brackets: the
-/// fields begin after the last ')'.
-pid_t parent_of(pid_t pid) {
-    const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
-    const auto name_end = stat.rfind(')');
-    if (name_end == std::string::npos) return 0;
-    const auto fields = split(trimmed(std::string_view(stat).substr(name_end + 1)), ' ');
-    return fields.size() > 1 ? parse_int(fields[1]).value_or(0) : 0;
-}
-
 }  // namespace
+
+std::optional<ProcessStat> stat_of(pid_t pid) {
+    const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
+    // The name may hold blanks and brackets: the fields begin after the last ')', with the third of proc(5).
+    const auto name_end = stat.rfind(')');
+    if (name_end == std::string::npos) return std::nullopt;
+    const auto fields = split(trimmed(std::string_view(stat).substr(name_end + 1)), ' ');
+    constexpr std::size_t parent = 4 - 3, user_time = 14 - 3, times = 4;
+    if (fields.size() < user_time + times) return std::nullopt;
+    long ticks = 0;  // of itself in user and kernel mode, then of its children
+    for (std::size_t field = user_time; field < user_time + times; ++field)
+        ticks += parse_int<long>(fields[field]).value_or(0);
+    return ProcessStat{.parent = parse_int(fields[parent]).value_or(0),
+                       .cpu_time = std::chrono::milliseconds(ticks * 1000 / ::sysconf(_SC_CLK_TCK))};
+}
 
 std::vector<pid_t> descendants_of(pid_t root) {
     std::multimap<pid_t, pid_t> children;
-    for (const auto pid : all_processes()) children.emplace(parent_of(pid), pid);
+    for (const auto pid : all_processes())
+        if (const auto stat = stat_of(pid)) children.emplace(stat->parent, pid);
     std::vector<pid_t> out{root};
     for (std::size_t next = 0; next < out.size(); ++next) {
         const auto [first, last] = children.equal_range(out[next]);

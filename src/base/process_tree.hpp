@@ -2,11 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 namespace dtrain {
+
+/// What /proc/PID/stat says of a process.
+struct ProcessStat {
+    pid_t parent = 0;
+    std::chrono::milliseconds cpu_time{0};  ///< its own, and that of the children that it has waited for
+};
+
+/// Nothing when there is no such process.
+std::optional<ProcessStat> stat_of(pid_t pid);
 
 /// Every process below `root`, children before grandchildren, from /proc.
 std::vector<pid_t> descendants_of(pid_t root);

@@ -21,8 +21,8 @@ constexpr std::size_t checksum_digits = 8;
 // PIPE_BUF (4096).
 constexpr std::size_t longest_text = 500;
 
-constexpr std::array<std::string_view, 6> kind_names{"started", "exited",  "stopped",
-                                                     "done",    "trouble", "port_taken"};
+constexpr std::array<std::string_view, 9> kind_names{"started",    "exited",  "stopped", "done",  "trouble",
+                                                     "port_taken", "warning", "idle",    "active"};
 
 /// CRC-32 as in IEEE 802.3, bit by bit: events are few and short.
 std::uint32_t crc32(std::string_view bytes) {
@@ -60,6 +60,7 @@ std::string encode(const Event& event) {
         {"code", event.code},
         {"signal", event.signal},
         {"time_us", event.time_us},
+        {"idle_ms", event.idle_ms},
         {"cpus", event.cpus.substr(0, longest_text)},
         {"text", event.text.substr(0, longest_text)},
     };
@@ -81,7 +82,7 @@ std::optional<Event> decode(std::string_view line) {
         event.kind = static_cast<Event::Kind>(name - kind_names.begin());
         if (!get_integer(fields, "rank", event.rank) || !get_integer(fields, "pid", event.pid) ||
             !get_integer(fields, "code", event.code) || !get_integer(fields, "signal", event.signal) ||
-            !get_integer(fields, "time_us", event.time_us))
+            !get_integer(fields, "time_us", event.time_us) || !get_integer(fields, "idle_ms", event.idle_ms))
             return std::nullopt;
         fields.at("host").get_to(event.host);
         fields.at("cpus").get_to(event.cpus);
@@ -107,7 +108,13 @@ std::string to_sentence(const Event& event) {
             return fmt::format("{}: done", who);
         case Event::Kind::trouble:
         case Event::Kind::port_taken:
+        case Event::Kind::warning:
             return fmt::format("{}: {}", who, event.text);
+        case Event::Kind::idle:
+            return fmt::format("{}: no output and no processor time for {:.0f} s, in {}", who,
+                               static_cast<double>(event.idle_ms) / 1000, event.text);
+        case Event::Kind::active:
+            return fmt::format("{}: active again", who);
     }
     return who;
 }

@@ -19,6 +19,9 @@ struct Event {
         done,        ///< the program ended with 0 and nothing of it is left
         trouble,     ///< the worker could not start the program; `text`
         port_taken,  ///< as trouble, because a port of the plan is taken; `text`
+        warning,     ///< something that the program survives; `text`
+        idle,        ///< the program does nothing any more, since `idle_ms`; `text`: where it is
+        active,      ///< it was idle and no longer is
     };
 
     Kind kind = Kind::started;
@@ -28,7 +31,8 @@ struct Event {
     int code = 0;
     int signal = 0;
     std::int64_t time_us = 0;  ///< when it happened, microseconds since 1970
-    std::string cpus;          ///< the mask the program really has, "0-3"
+    std::int64_t idle_ms = 0;
+    std::string cpus;  ///< the mask the program really has, "0-3"
     std::string text;
 
     friend bool operator==(const Event&, const Event&) = default;

@@ -45,6 +45,8 @@ class Guard {
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
+    pid_t pid() const { return pid_; }
+
     /// Readable when there is news or the guard is gone.
     int fd() const { return socket_.get(); }
 

@@ -3,6 +3,7 @@
 #include "worker/options.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <dtrain/version.hpp>
 
 #include "base/command_line.hpp"
+#include "base/shell_words.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -20,6 +22,17 @@ constexpr const char* footer = R"(Ways to use it:
   mpirun -np 8 dtrain-worker job.toml            train a job file (dtrain-worker job.toml --help: its options)
   srun dtrain-worker -- python3 train.py         run a program on every rank, pinned and supervised
   dtrain-worker --info                           this machine as dtrain sees it)";
+
+constexpr std::uint64_t smallest_log = 4096;
+
+mode_t mode_of(const std::string& octal) {
+    unsigned mode = 0;
+    const auto [end, error] = std::from_chars(octal.data(), octal.data() + octal.size(), mode, 8);
+    if (error != std::errc() || end != octal.data() + octal.size() || mode > 0777 || (mode & 0600) != 0600)
+        throw UsageError(fmt::format(
+            "--log-mode {} is no mode of a log; write it like 0640, beginning with 06 or 07", octal));
+    return mode;
+}
 
 }  // namespace
 
@@ -31,7 +44,10 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     auto& options = parsed.options;
     double grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_seconds);
     options.log_dir = environment.get_or("DTRAIN_LOG_DIR", options.log_dir);
-    std::string bind = "auto", info;
+    double hang_timeout_s = 0;
+    std::optional<std::string> show;
+    std::uint64_t log_max_size = 0;
+    std::string bind = "auto", info, log_mode = "0600", wrap, wrap_ranks = "all";
 
     CLI::App app(
         "One rank of a job: pins itself, sets the variables, then supervises a program or trains a job file.",
@@ -40,6 +56,22 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     app.set_version_flag("--version", std::string("dtrain ") + version);
     app.add_option("--log_dir,--log-dir", options.log_dir, "Folder of workerlog.<rank>")
         ->capture_default_str();
+    app.add_option("--log-mode,--log_mode", log_mode, "Permissions of the logs")->capture_default_str();
+    app.add_flag("--log_overwrite,--log-overwrite", options.log.overwrite,
+                 "Begin the log anew instead of appending to it");
+    app.add_option("--log-max-size,--log_max_size", log_max_size,
+                   "Size at which a log becomes workerlog.<rank>.1 and begins again, such as 100M")
+        ->transform(CLI::AsSizeValue(false));
+    app.add_option("--show", show,
+                   "Ranks whose output is shown on the console: 0,2-3, all or none (default: 0)");
+    app.add_option(
+        "--wrap", wrap,
+        "Command to put before the program, such as \"perf record -o perf.%r\" (%r: rank, %h: host)");
+    app.add_option("--wrap-ranks,--wrap_ranks", wrap_ranks, "Ranks that --wrap is for")
+        ->capture_default_str();
+    app.add_option("--hang-timeout,--hang_timeout", hang_timeout_s,
+                   "Seconds without output and processor time after which a program counts as idle; 0: never")
+        ->check(CLI::Range(0.0, 86400.0));
     add_grace_option(app, grace_s, "Options");
     app.add_option("--start_port,--start-port", options.start_port, "First port of this node's ranks")
         ->check(CLI::Range(1, 65000));
@@ -55,6 +87,17 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     if (parsed.text) return parsed;
     options.grace = grace_of(grace_s);
     options.bind = bind == "auto";
+    options.log.mode = mode_of(log_mode);
+    if (log_max_size != 0) {
+        if (log_max_size < smallest_log)
+            throw UsageError(fmt::format("--log-max-size {} is too little; give at least {} bytes",
+                                         log_max_size, smallest_log));
+        options.log.max_size = log_max_size;
+    }
+    if (show) options.show = cluster::RankList::parse(*show);
+    options.wrap = shell_words(wrap);
+    options.wrap_ranks = cluster::RankList::parse(wrap_ranks);
+    options.hang_timeout = duration_of("--hang-timeout", hang_timeout_s);
     options.command.assign(own_end, before.end());
     if (!info.empty()) {
         options.task = Options::Task::info;

@@ -9,6 +9,9 @@
 
 #include <dtrain/environment.hpp>
 
+#include "cluster/rank_list.hpp"
+#include "worker/log_policy.hpp"
+
 namespace dtrain::worker {
 
 /// What one dtrain-worker was asked to do.
@@ -17,6 +20,12 @@ struct Options {
     Task task = Task::native_job;
     std::vector<std::string> command;  ///< the program and its arguments, or those of the native job
     std::string log_dir = "log";
+    LogPolicy log;
+    /// Whose output is on the console too; not given: that of the rank that speaks for the job.
+    std::optional<cluster::RankList> show;
+    std::vector<std::string> wrap;  ///< words that stand before the command
+    cluster::RankList wrap_ranks = cluster::RankList::all();
+    std::chrono::milliseconds hang_timeout{0};  ///< 0: a program may be idle
     std::chrono::milliseconds grace{0};
     std::optional<int> start_port;
     std::string role;  ///< "server", "worker", "heter_worker"; "": told by the rank, or a trainer

@@ -25,9 +25,12 @@
 #include "cluster/assignment.hpp"
 #include "cluster/event.hpp"
 #include "worker/binding.hpp"
+#include "worker/hang_watch.hpp"
 #include "worker/options.hpp"
 #include "worker/rank_setup.hpp"
+#include "worker/rotating_log.hpp"
 #include "worker/supervise.hpp"
+#include "worker/wrapper_word.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -67,14 +70,19 @@ class Rank {
     }
 
     int supervise_program() {
-        GuardedProgram program{.argv = options_.command, .grace = options_.grace};
+        GuardedProgram program{.argv = wrapped_command(), .grace = options_.grace};
         // An open claim on the ports until the program is about to start.
         HeldPorts held;
         std::filesystem::path log;
+        std::optional<RotatingLog> bounded_log;
         try {
-            program.executable = find_program();
+            program.executable = find_program(program.argv.front());
             servers_ = planned_server_job(inherited_, identity_, options_.role);
-            log = open_log(program);
+            log = log_path();
+            if (options_.log.max_size)
+                bounded_log.emplace(log, options_.log);
+            else
+                program.output = open_log(log, options_.log);
             const auto planned = planned_endpoints(inherited_);
             endpoints_ = planned ? *planned : unplanned_endpoints(identity_, options_.start_port);
             held = HeldPorts::exactly(ports_of_rank(identity_, endpoints_, servers_));
@@ -85,13 +93,19 @@ class Rank {
         }
         program.environment = program_environment(log.parent_path());
         held = {};
+        std::optional<HangWatch> hang_watch;
+        if (options_.hang_timeout.count() > 0)
+            hang_watch.emplace(options_.hang_timeout, log.string() + ".stacks", options_.log.mode,
+                               inherited_);
         return supervise({.program = std::move(program),
                           .log = log,
+                          .bounded_log = std::move(bounded_log),
                           .rank = identity_.rank,
                           .host = host_name(),
                           .cpus = mask_.to_string(),
-                          .show_on_console = speaks_for_the_job(),
+                          .console_prefix = console_prefix(),
                           .under_launcher = under_launcher_,
+                          .hang_watch = std::move(hang_watch),
                           .report = [&](const Event& event) { tell(event, log); }});
     }
 
@@ -127,12 +141,22 @@ class Rank {
         return binds_ranks ? CpuSet::of_process(::getppid()) : CpuSet::of_this_thread();
     }
 
-    std::string find_program() const {
-        const auto& name = options_.command.front();
+    bool wrapped() const { return !options_.wrap.empty() && options_.wrap_ranks.contains(identity_.rank); }
+
+    std::vector<std::string> wrapped_command() const {
+        std::vector<std::string> argv;
+        if (wrapped())
+            for (const auto& word : options_.wrap)
+                argv.push_back(wrapper_word(word, identity_.rank, host_name()));
+        argv.insert(argv.end(), options_.command.begin(), options_.command.end());
+        return argv;
+    }
+
+    std::string find_program(const std::string& name) const {
         if (auto found = find_in_path(name, inherited_)) return *found;
         const bool exists = name.find('/') != std::string::npos && ::access(name.c_str(), F_OK) == 0;
         throw UsageError(fmt::format(
-            "cannot execute \"{}\": {}", name,
+            "cannot execute {}\"{}\": {}", wrapped() ? "the --wrap command " : "", name,
             exists ? "it is not executable (chmod +x, or name its interpreter)" : "no such program"));
     }
 
@@ -142,21 +166,24 @@ class Rank {
         return cluster::log_name(member.role, member.index);
     }
 
+    std::filesystem::path log_path() const {
+        std::error_code ignored;  // open_log tells
+        const auto folder = std::filesystem::absolute(options_.log_dir);
+        std::filesystem::create_directories(folder, ignored);
+        return folder / log_name();
+    }
+
     /// Rank 0, or in a parameter-server job worker 0.
     bool speaks_for_the_job() const {
         return servers_ ? identity_.rank == static_cast<int>(servers_->servers.size()) : identity_.rank == 0;
     }
 
-    std::filesystem::path open_log(GuardedProgram& program) const {
-        std::error_code error;
-        const auto folder = std::filesystem::absolute(options_.log_dir);
-        std::filesystem::create_directories(folder, error);
-        const auto log = folder / log_name();
-        program.output = FileDescriptor(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-        if (!program.output.valid())
-            throw UsageError(fmt::format("cannot write {}: {}; choose another --log_dir", log.string(),
-                                         std::strerror(errno)));
-        return log;
+    /// Several ranks on one console need names.
+    std::optional<std::string> console_prefix() const {
+        const bool shown = options_.show ? options_.show->contains(identity_.rank) : speaks_for_the_job();
+        if (!shown) return std::nullopt;
+        const bool with_others = options_.show && options_.show->count_in(identity_.size) > 1;
+        return with_others ? fmt::format("[{}] ", identity_.rank) : "";
     }
 
     Environment program_environment(const std::filesystem::path& log_dir) const {
@@ -191,8 +218,9 @@ class Rank {
         if (under_launcher_) {
             write_all(STDERR_FILENO, cluster::encode(event) + "\n");
         } else if (event.kind != Event::Kind::started && event.kind != Event::Kind::done) {
-            write_all(STDERR_FILENO,
-                      fmt::format("dtrain-worker: {}; log: {}\n", cluster::to_sentence(event), log.string()));
+            const auto* where = event.kind == Event::Kind::idle ? "stacks: {}.stacks" : "log: {}";
+            write_all(STDERR_FILENO, fmt::format("dtrain-worker: {}; {}\n", cluster::to_sentence(event),
+                                                 fmt::format(fmt::runtime(where), log.string())));
         }
     }
 

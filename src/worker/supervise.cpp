@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/supervise.hpp"
 
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "base/oom_watch.hpp"
 #include "worker/end_facts.hpp"
 #include "worker/log_follower.hpp"
+#include "worker/piped_log.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -42,7 +44,8 @@ class Supervisor {
         hold_signals();
         const auto watched = watched_signals();
         signals_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-        if (job_.show_on_console) follower_.emplace(job_.log, STDOUT_FILENO);
+        if (job_.console_prefix) follower_.emplace(job_.log, STDOUT_FILENO, *job_.console_prefix);
+        if (job_.bounded_log) take_output_through_a_pipe();
         grace_ = job_.program.grace;
         guard_.emplace(std::move(job_.program));
     }
@@ -50,7 +53,12 @@ class Supervisor {
     int run() {
         while (!guard_gone_) wait_for_something();
         const bool guard_ended_well = guard_->reap();
+        job_.hang_watch.reset();
         if (!guard_ended_well) end_descendants(grace_);
+        if (output_) {
+            output_->take_rest();
+            tell_loss_once();
+        }
         if (follower_) follower_->drain();
         const Event outcome = outcome_of(guard_ended_well);
         job_.report(outcome);
@@ -61,18 +69,61 @@ class Supervisor {
     }
 
   private:
+    void take_output_through_a_pipe() {
+        output_.emplace(std::move(*job_.bounded_log));
+        job_.program.output = output_->take_write_end();
+        if (follower_) output_->log().on_rotation([this] { follower_->note_rotation(); });
+    }
+
     void wait_for_something() {
-        pollfd sources[4] = {
+        const bool watching = job_.hang_watch && program_ && !ended_ && !stop_signal_;
+        std::array<pollfd, 6> sources{{
             {guard_->fd(), POLLIN, 0},
             {signals_.get(), POLLIN, 0},
             {follower_ ? follower_->growth_fd() : -1, POLLIN, 0},
             {follower_ && follower_->wants_to_write() ? follower_->console_fd() : -1, POLLOUT, 0},
-        };
-        ::poll(sources, 4, -1);
+            {output_ ? output_->fd() : -1, POLLIN, 0},
+            {watching ? job_.hang_watch->stacks_fd() : -1, POLLIN, 0},
+        }};
+        ::poll(sources.data(), sources.size(), watching ? job_.hang_watch->ms_to_next_look() : -1);
         if (sources[1].revents != 0) take_signals();
         if (sources[2].revents != 0) follower_->note_growth();
         if (sources[3].revents != 0) follower_->write_piece();
+        if (sources[4].revents != 0) {
+            output_->take_piece();
+            tell_loss_once();
+        }
+        if (watching) look_for_a_hang();
         if (sources[0].revents != 0) take_news();
+    }
+
+    void tell_loss_once() {
+        const int error = output_->log().first_error();
+        if (error == 0 || loss_told_) return;
+        loss_told_ = true;
+        auto event = new_event(Event::Kind::warning);
+        event.text =
+            fmt::format("output is lost, cannot write {}: {}", job_.log.string(), std::strerror(error));
+        job_.report(event);
+    }
+
+    void look_for_a_hang() {
+        const auto found = job_.hang_watch->look(guard_->pid(), *program_, output_so_far());
+        if (!found) return;
+        const bool repeated = std::exchange(told_idle_, found->idle) == found->idle;
+        if (repeated && !job_.under_launcher) return;
+        auto event = new_event(found->idle ? Event::Kind::idle : Event::Kind::active);
+        event.pid = *program_;
+        event.idle_ms = found->idle_time.count();
+        event.text = found->where;
+        job_.report(event);
+    }
+
+    std::uintmax_t output_so_far() {
+        if (output_) return output_->log().bytes_taken();
+        std::error_code error;
+        const auto size = std::filesystem::file_size(job_.log, error);
+        return error ? 0 : size;
     }
 
     void take_news() {
@@ -83,6 +134,7 @@ class Supervisor {
         }
         switch (news->kind) {
             case GuardNews::Kind::started: {
+                program_ = news->pid;
                 auto event = new_event(Event::Kind::started);
                 event.pid = news->pid;
                 event.cpus = job_.cpus;
@@ -161,9 +213,13 @@ class Supervisor {
     OomWatch oom_watch_;
     FileDescriptor signals_;
     std::optional<LogFollower> follower_;
+    std::optional<PipedLog> output_;
     std::optional<Guard> guard_;
+    std::optional<pid_t> program_;
     std::chrono::milliseconds grace_{0};
     bool guard_gone_ = false;
+    bool loss_told_ = false;
+    bool told_idle_ = false;
     bool launcher_waits_ = true;
     bool stop_heard_ = false;
     bool told_to_leave_ = false;

@@ -5,21 +5,27 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cluster/event.hpp"
 #include "worker/guard.hpp"
+#include "worker/hang_watch.hpp"
+#include "worker/rotating_log.hpp"
 
 namespace dtrain::worker {
 
 struct Supervision {
-    GuardedProgram program;
-    std::filesystem::path log;  ///< where the program writes; its path for messages
+    GuardedProgram program;                  ///< without output where there is a bounded_log
+    std::filesystem::path log;               ///< where the program's output is
+    std::optional<RotatingLog> bounded_log;  ///< gets it through a pipe
     int rank = 0;
     std::string host;
-    std::string cpus;              ///< the mask the program has
-    bool show_on_console = false;  ///< rank 0
-    bool under_launcher = false;   ///< dtrain-launch listens to events and decides when workers leave
+    std::string cpus;  ///< the mask the program has
+    /// The output is shown on the console, behind this prefix line by line; an empty one: byte for byte.
+    std::optional<std::string> console_prefix;
+    bool under_launcher = false;  ///< dtrain-launch listens to events and decides when workers leave
+    std::optional<HangWatch> hang_watch;
     std::function<void(const cluster::Event&)> report;
 };
 

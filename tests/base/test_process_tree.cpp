@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: the process numbers that the started programs print of themselves.
+// Oracle: the process numbers that the started programs print of themselves; getrusage.
 #include <algorithm>
 #include <csignal>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 namespace dtrain {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -73,6 +75,28 @@ TEST_F(ProcessTree, ASubreaperKeepsWhatLostItsParent) {
     EXPECT_EQ(::waitpid(orphan, &status, 0), orphan);
     EXPECT_EQ(ExitStatus::of_wait(status).signal, SIGTERM);
     EXPECT_THAT(descendants_of(::getpid()), IsEmpty());
+}
+
+std::chrono::microseconds used_by(int who) {
+    rusage usage{};
+    ::getrusage(who, &usage);
+    return std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+TEST_F(ProcessTree, ProcessorTimeIsThatOfTheProcessAndItsEndedChildren) {
+    const auto used = [] { return used_by(RUSAGE_SELF) + used_by(RUSAGE_CHILDREN); };
+    Subprocess busy({.argv = {"sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done"}});
+    busy.wait();
+    const auto before = used();
+    const auto stat = stat_of(::getpid());
+    const auto after = used();
+    ASSERT_TRUE(stat);
+    EXPECT_GT(used_by(RUSAGE_CHILDREN), 50ms);
+    EXPECT_GT(stat->cpu_time, before - 45ms) << "four sums, each cut to whole ticks of 10 ms";
+    EXPECT_LE(stat->cpu_time, after);
+    EXPECT_EQ(stat->parent, ::getppid());
+    EXPECT_FALSE(stat_of(busy.pid()));
 }
 
 TEST_F(ProcessTree, SignalReachesEveryDescendant) {

@@ -30,7 +30,7 @@ class Supervise : public testing::Test {
   protected:
     struct How {
         std::string executable = "/bin/sh";
-        bool show_on_console = false;
+        std::optional<std::string> console_prefix;
         bool under_launcher = false;
         std::chrono::milliseconds grace = long_grace;
     };
@@ -52,7 +52,7 @@ class Supervise : public testing::Test {
                                .rank = 3,
                                .host = "n1",
                                .cpus = "0-1",
-                               .show_on_console = how.show_on_console,
+                               .console_prefix = how.console_prefix,
                                .under_launcher = how.under_launcher,
                                .report = [&](const Event& event) {
                                    write_all(events.write_end.get(), cluster::encode(event) + "\n");
@@ -153,7 +153,7 @@ TEST_F(Supervise, ASignalIs128AndItsNumber) {
 
 TEST_F(Supervise, TheLogIsShownByteForByte) {
     ASSERT_TRUE(write_all(open_log(log()).get(), "from an earlier job\n"));
-    start("printf 'one\\ntwo\\000\\377'; head -c 200000 /dev/zero; echo end", {.show_on_console = true});
+    start("printf 'one\\ntwo\\000\\377'; head -c 200000 /dev/zero; echo end", {.console_prefix = ""});
     EXPECT_EQ(console(), std::string("one\ntwo\0\xff", 9) + std::string(200'000, '\0') + "end\n");
     EXPECT_EQ(exit_status(), 0);
 }

@@ -44,23 +44,24 @@ std::string line_with(std::string_view json) {
 TEST(Event, LinesAreThoseThatAnotherLibraryWrites) {
     EXPECT_EQ(encode(sample()),
               "\x1e"
-              "2d20e1f1 "
-              R"({"code":0,"cpus":"0-3","host":"node7","kind":"started","pid":4711,"rank":1,"signal":0,)"
-              R"("text":"","time_us":1700000000123456})");
+              "a1491528 "
+              R"({"code":0,"cpus":"0-3","host":"node7","idle_ms":0,"kind":"started","pid":4711,"rank":1,)"
+              R"("signal":0,"text":"","time_us":1700000000123456})");
     EXPECT_EQ(encode({.kind = Event::Kind::port_taken,
                       .host = "node7",
                       .code = 2,
                       .time_us = 5,
                       .text = "Größe \"x\"\n\x01"}),
               "\x1e"
-              "5d40598e "
-              R"({"code":2,"cpus":"","host":"node7","kind":"port_taken","pid":0,"rank":0,"signal":0,)"
-              R"("text":"Gr\u00f6\u00dfe \"x\"\n\u0001","time_us":5})");
+              "1a51f98b "
+              R"({"code":2,"cpus":"","host":"node7","idle_ms":0,"kind":"port_taken","pid":0,"rank":0,)"
+              R"("signal":0,"text":"Gr\u00f6\u00dfe \"x\"\n\u0001","time_us":5})");
 }
 
 TEST(Event, RoundTripOfEveryKind) {
     for (const auto kind : {Event::Kind::started, Event::Kind::exited, Event::Kind::stopped,
-                            Event::Kind::done, Event::Kind::trouble, Event::Kind::port_taken}) {
+                            Event::Kind::done, Event::Kind::trouble, Event::Kind::port_taken,
+                            Event::Kind::warning, Event::Kind::idle, Event::Kind::active}) {
         const Event event{.kind = kind,
                           .rank = 9999,
                           .host = "n01-ib.cluster.example",
@@ -68,6 +69,7 @@ TEST(Event, RoundTripOfEveryKind) {
                           .code = 255,
                           .signal = 64,
                           .time_us = INT64_MAX,
+                          .idle_ms = INT64_MAX,
                           .cpus = "0-3,32-35",
                           .text = "why"};
         EXPECT_EQ(decode(encode(event)), event);
@@ -104,7 +106,7 @@ TEST(Event, LinesStayBelowWhatAPipeTakesAtOnce) {
                                       std::string("\xff"), std::string("🚀"), std::string("\"")}) {
         auto event = sample();
         event.pid = event.code = event.signal = INT_MIN;
-        event.time_us = INT64_MIN;
+        event.time_us = event.idle_ms = INT64_MIN;
         event.host = std::string(253, 'h');
         for (int i = 0; i < 10000; ++i) {
             event.text += letter;
@@ -175,7 +177,7 @@ TEST(Event, GarbageIsNoEvent) {
 TEST(Event, AWholeLineOfSomethingElseIsNoEvent) {
     ASSERT_EQ(crc32("123456789"), 0xCBF43926U);  // the check value of CRC-32/ISO-HDLC
     const std::string good =
-        R"({"code":0,"cpus":"","host":"n","kind":"done","pid":0,"rank":0,"signal":0,"text":"","time_us":5})";
+        R"({"code":0,"cpus":"","host":"n","idle_ms":0,"kind":"done","pid":0,"rank":0,"signal":0,"text":"","time_us":5})";
     ASSERT_TRUE(decode(line_with(good)));
     for (const std::string json :
          {"", "{}", "[]", "null", "5", "\"started\"", "{\"kind\":\"done\"}", "{\"kind\":", "\xff\xfe"})
@@ -191,6 +193,7 @@ TEST(Event, AWholeLineOfSomethingElseIsNoEvent) {
     EXPECT_EQ(decode(with("\"kind\":\"done\"", "\"kind\":4")), std::nullopt);
     EXPECT_EQ(decode(with("\"kind\":\"done\"", "\"kind\":\"finished\"")), std::nullopt);
     EXPECT_EQ(decode(with("\"pid\":0,", "")), std::nullopt);
+    EXPECT_EQ(decode(with("\"idle_ms\":0,", "")), std::nullopt);
 }
 
 TEST(Event, Sentences) {
@@ -210,10 +213,16 @@ TEST(Event, Sentences) {
     event.kind = Event::Kind::done;
     EXPECT_EQ(to_sentence(event), "rank 1 on node7: done");
     event.text = "TCP port 6170 cannot be used";
-    for (const auto kind : {Event::Kind::trouble, Event::Kind::port_taken}) {
+    for (const auto kind : {Event::Kind::trouble, Event::Kind::port_taken, Event::Kind::warning}) {
         event.kind = kind;
         EXPECT_EQ(to_sentence(event), "rank 1 on node7: TCP port 6170 cannot be used");
     }
+    event.kind = Event::Kind::idle;
+    event.idle_ms = 30'400;
+    event.text = "recv ()";
+    EXPECT_EQ(to_sentence(event), "rank 1 on node7: no output and no processor time for 30 s, in recv ()");
+    event.kind = Event::Kind::active;
+    EXPECT_EQ(to_sentence(event), "rank 1 on node7: active again");
 }
 
 TEST(Event, NowIsTheClockOnTheWall) {

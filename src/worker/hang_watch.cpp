@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/hang_watch.hpp"
+
+#include <algorithm>
+#include <poll.h>
+#include <utility>
+#include <vector>
+
+#include "base/process_tree.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using std::chrono::milliseconds;
+
+milliseconds cpu_time_below(pid_t guard) {
+    milliseconds total{0};
+    auto processes = descendants_of(guard);
+    processes.push_back(guard);  // has waited for those that ended without a parent
+    for (const auto pid : processes)
+        if (const auto stat = stat_of(pid)) total += stat->cpu_time;
+    return total;
+}
+
+/// The whole tree, that process first which the program is about: behind the shells and wrappers, each with a
+/// single child, that only wait for it.
+std::vector<pid_t> most_telling_first(pid_t guard, pid_t program) {
+    auto processes = descendants_of(guard);
+    auto telling = program;
+    for (;;) {
+        std::vector<pid_t> children;
+        for (const auto pid : processes)
+            if (const auto stat = stat_of(pid); stat && stat->parent == telling) children.push_back(pid);
+        if (children.size() != 1) break;
+        telling = children.front();
+    }
+    std::stable_partition(processes.begin(), processes.end(), [&](pid_t pid) { return pid == telling; });
+    return processes;
+}
+
+}  // namespace
+
+HangWatch::HangWatch(milliseconds timeout, std::filesystem::path stacks_file, mode_t mode,
+                     Environment environment)
+    : stacks_file_(std::move(stacks_file)),
+      mode_(mode),
+      environment_(std::move(environment)),
+      idleness_(timeout),
+      next_look_(Idleness::Clock::now()) {}
+
+std::optional<HangWatch::Finding> HangWatch::look(pid_t guard, pid_t program, std::uintmax_t output) {
+    const bool looked = look_due(guard, output);
+    if (!idleness_.idle()) {
+        collection_.reset();
+        where_.reset();
+        return looked && told_idle_ ? std::optional(Finding{}) : std::nullopt;
+    }
+    if (!where_ && !collection_)
+        collection_ = std::make_unique<StackCollection>(most_telling_first(guard, program), stacks_file_,
+                                                        mode_, environment_);
+    const bool collected = collection_done();
+    if (!where_ || !(looked || collected)) return std::nullopt;
+    told_idle_ = true;
+    return Finding{.idle = true, .idle_time = idleness_.idle_time(), .where = *where_};
+}
+
+bool HangWatch::look_due(pid_t guard, std::uintmax_t output) {
+    const auto now = Idleness::Clock::now();
+    if (now < next_look_) return false;
+    next_look_ = now + idleness_.interval();
+    // What a process used that its parent never waited for vanishes with it from the sum.
+    const auto shown = cpu_time_below(guard);
+    cpu_time_ += std::max(milliseconds{0}, shown - cpu_time_shown_);
+    cpu_time_shown_ = shown;
+    idleness_.look({.cpu_time = cpu_time_, .output = output}, now);
+    return true;
+}
+
+bool HangWatch::collection_done() {
+    if (!collection_) return false;
+    pollfd answer{collection_->fd(), POLLIN, 0};
+    if (::poll(&answer, 1, 0) != 1) return false;
+    where_ = collection_->finish();
+    collection_.reset();
+    return true;
+}
+
+int HangWatch::ms_to_next_look() const {
+    const auto left = std::chrono::ceil<milliseconds>(next_look_ - Idleness::Clock::now()).count();
+    return static_cast<int>(std::max<long>(0, left));
+}
+
+}  // namespace dtrain::worker

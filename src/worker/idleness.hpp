@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+
+namespace dtrain::worker {
+
+/// What a rank's processes have done so far.
+struct Activity {
+    std::chrono::milliseconds cpu_time{0};
+    std::uintmax_t output = 0;  ///< bytes
+};
+
+/// Decides from looks at a rank whether it still does anything: it does not when for the whole of `timeout`
+/// nothing was printed and less than 1% of one core was used. Knows no clock of its own.
+class Idleness {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit Idleness(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+
+    /// How often to look.
+    std::chrono::milliseconds interval() const;
+
+    /// Takes a look in. One that comes much later than interval() says nothing about the time before it: the
+    /// whole job may have been suspended.
+    void look(Activity activity, Clock::time_point now);
+
+    bool idle() const { return idle_; }
+    /// How long nothing had been done at the last look, when idle.
+    std::chrono::milliseconds idle_time() const;
+
+  private:
+    struct Look {
+        Clock::time_point at;
+        Activity activity;
+    };
+
+    bool nothing_done() const;
+
+    std::chrono::milliseconds timeout_;
+    std::deque<Look> looks_;  // those of the last timeout_, and the one before them
+    bool idle_ = false;
+    Clock::time_point idle_since_;
+};
+
+}  // namespace dtrain::worker

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/stacks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "worker/log_policy.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_processes = 32;
+constexpr std::size_t most_threads = 64;
+constexpr std::size_t longest_of_process = 256 * 1024;
+constexpr milliseconds tool_limit{10'000};
+constexpr milliseconds all_tools_limit{30'000};  // afterwards only the kernel is asked, which answers at once
+
+std::string proc(pid_t pid, std::string_view name) {
+    return fmt::format("/proc/{}/{}", pid, name);
+}
+
+std::string one_line(std::string_view text) {
+    return std::string(trimmed(text));
+}
+
+std::string value_of(std::string_view status, std::string_view field) {
+    for (const auto& line : split(status, '\n'))
+        if (line.starts_with(field)) return std::string(trimmed(std::string_view(line).substr(field.size())));
+    return "";
+}
+
+bool is_python(pid_t pid) {
+    std::error_code error;
+    return fs::read_symlink(proc(pid, "exe"), error).filename().string().find("python") != std::string::npos;
+}
+
+std::optional<Stacks> ask(std::vector<std::string> argv, std::string (*top_of)(std::string_view),
+                          const Environment& environment, milliseconds limit) {
+    if (limit <= milliseconds{0} || !find_in_path(argv.front(), environment)) return std::nullopt;
+    auto answer = run_and_capture(
+        {.argv = std::move(argv), .environment = environment, .parent_death_signal = SIGKILL}, limit);
+    auto top = top_of(answer.out);
+    if (top.empty()) return std::nullopt;
+    return Stacks{.text = std::move(answer.out), .top = std::move(top)};
+}
+
+/// What the kernel tells without stopping anything.
+Stacks of_kernel(pid_t pid) {
+    Stacks stacks;
+    std::error_code error;
+    std::size_t threads = 0;
+    for (const auto& thread : fs::directory_iterator(proc(pid, "task"), error)) {
+        if (++threads > most_threads) break;
+        const auto content = [&](const char* name) {
+            return one_line(read_file(thread.path() / name).value_or(""));
+        };
+        const auto status = read_file(thread.path() / "status").value_or("");
+        const auto where = content("wchan");
+        stacks.text +=
+            fmt::format("thread {} ({}): {}; waits in {}; system call {}\n",
+                        thread.path().filename().string(), content("comm"), value_of(status, "State:"),
+                        where.empty() || where == "0" ? "nothing" : where, content("syscall"));
+        if (const auto stack = content("stack"); !stack.empty()) stacks.text += stack + "\n";
+        if (thread.path().filename() == std::to_string(pid))
+            stacks.top =
+                fmt::format("{} of the kernel, {}", where.empty() || where == "0" ? "nothing" : where,
+                            value_of(status, "State:"));
+    }
+    return stacks;
+}
+
+/// Without the arguments: they may hold what is nobody's business.
+std::string headline(pid_t pid) {
+    std::error_code error;
+    return fmt::format("==== pid {}: {} ({})\n", pid, one_line(read_file(proc(pid, "comm")).value_or("")),
+                       fs::read_symlink(proc(pid, "exe"), error).string());
+}
+
+/// The child's whole life.
+std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
+                    const Environment& environment) {
+    const auto out = try_open_log(file, {.mode = mode, .overwrite = true});
+    const auto tools_until = Clock::now() + all_tools_limit;
+    std::string top;
+    for (std::size_t each = 0; each < std::min(processes.size(), most_processes); ++each) {
+        const auto left = std::chrono::duration_cast<milliseconds>(tools_until - Clock::now());
+        const auto stacks = stacks_of(processes[each], environment, std::min(left, tool_limit));
+        write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, longest_of_process) + "\n");
+        if (each == 0) top = stacks.top;
+    }
+    if (processes.size() > most_processes)
+        write_all(out.get(), fmt::format("==== and {} more processes\n", processes.size() - most_processes));
+    return top;
+}
+
+}  // namespace
+
+std::string top_of_py_spy(std::string_view output) {
+    // Thread 0x7F93 (idle): "MainThread"
+    //     wait (threading.py:320)
+    bool in_main_thread = false;
+    for (const auto& line : split(output, '\n')) {
+        if (in_main_thread) return std::string(trimmed(line));
+        in_main_thread = line.starts_with("Thread ") && line.ends_with("\"MainThread\"");
+    }
+    return "";
+}
+
+std::string top_of_gdb(std::string_view output) {
+    // The main thread comes last:
+    // Thread 1 (Thread 0x7f7c (LWP 77) "python3"):
+    // #0  0x00007f7c1d2cd3d5 in clock_nanosleep () from /lib/libc.so.6
+    bool in_main_thread = false;
+    for (const auto& line : split(output, '\n')) {
+        if (line.starts_with("Thread 1 ")) in_main_thread = true;
+        if (!in_main_thread || !line.starts_with("#0")) continue;
+        const auto call = trimmed(std::string_view(line).substr(2));
+        const auto address_end = call.find(" in ");
+        return std::string(call.starts_with("0x") && address_end != std::string_view::npos
+                               ? call.substr(address_end + 4)
+                               : call);
+    }
+    return "";
+}
+
+Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit) {
+    const auto number = std::to_string(pid);
+    if (is_python(pid))
+        if (auto stacks = ask({"py-spy", "dump", "--pid", number}, top_of_py_spy, environment, limit))
+            return *stacks;
+    // Neither somebody's settings nor a network decide how long it takes, and no string that is passed is
+    // shown.
+    std::vector<std::string> gdb{"gdb", "-nx", "-batch"};
+    for (const auto* setting : {"debuginfod enabled off", "auto-load gdb-scripts off",
+                                "auto-load python-scripts off", "print frame-arguments none", "width 0"})
+        gdb.insert(gdb.end(), {"-iex", fmt::format("set {}", setting)});
+    gdb.insert(gdb.end(), {"-ex", "thread apply all bt 64", "-p", number});
+    if (auto stacks = ask(std::move(gdb), top_of_gdb, environment, limit)) return *stacks;
+    return of_kernel(pid);
+}
+
+StackCollection::StackCollection(std::vector<pid_t> processes, fs::path file, mode_t mode,
+                                 Environment environment) {
+    auto answer = Pipe::open();
+    const pid_t parent = ::getpid();
+    child_ = ::fork();
+    if (child_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (child_ == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != parent) ::_exit(1);
+        ::prctl(PR_SET_NAME, "dtrain-stacks");
+        answer.read_end.reset();
+        try {
+            write_all(answer.write_end.get(), collect(processes, file, mode, environment));
+        } catch (const std::exception&) {
+            ::_exit(1);
+        }
+        ::_exit(0);
+    }
+    top_ = std::move(answer.read_end);
+}
+
+StackCollection::~StackCollection() {
+    if (child_ < 0) return;
+    ::kill(child_, SIGKILL);
+    finish();
+}
+
+std::string StackCollection::finish() {
+    std::string top;
+    std::array<char, 1024> piece;
+    for (ssize_t got = 0; (got = ::read(top_.get(), piece.data(), piece.size())) != 0;) {
+        if (got < 0 && errno != EINTR) break;
+        if (got > 0) top.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    while (child_ > 0 && ::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    child_ = -1;
+    return top;
+}
+
+}  // namespace dtrain::worker

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: the definition of the header, on clocks and activities that the test makes up.
+#include <gtest/gtest.h>
+
+#include "worker/idleness.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+/// Looks once a second at a rank with a limit of 8 s.
+class IdlenessTest : public testing::Test {
+  protected:
+    bool look(Activity activity, milliseconds later = 1s) {
+        now_ += later;
+        idleness_.look(activity, now_);
+        return idleness_.idle();
+    }
+    /// The number of the look, from 1, at which the rank first counts as idle; 0: not within a minute.
+    int first_idle(Activity activity, Activity more_each_time) {
+        for (int look_number = 1; look_number <= 60; ++look_number) {
+            if (look(activity)) return look_number;
+            activity.cpu_time += more_each_time.cpu_time;
+            activity.output += more_each_time.output;
+        }
+        return 0;
+    }
+
+    Idleness idleness_{8s};
+    Idleness::Clock::time_point now_{1000s};
+};
+
+TEST_F(IdlenessTest, NothingForTheWholeTimeIsIdle) {
+    EXPECT_EQ(idleness_.interval(), 1s);
+    EXPECT_EQ(first_idle({}, {}), 9) << "at the first look 8 s after the first of all";
+    EXPECT_EQ(idleness_.idle_time(), 8s);
+    look({});
+    EXPECT_EQ(idleness_.idle_time(), 9s);
+}
+
+TEST_F(IdlenessTest, OutputIsActivity) {
+    EXPECT_EQ(first_idle({}, {.output = 1}), 0);
+}
+
+TEST_F(IdlenessTest, OnePercentOfACoreIsActivity) {
+    EXPECT_EQ(first_idle({}, {.cpu_time = 10ms}), 0);
+}
+
+TEST_F(IdlenessTest, LessIsNot) {
+    EXPECT_EQ(first_idle({.cpu_time = 1h}, {.cpu_time = 9ms}), 9);
+}
+
+TEST_F(IdlenessTest, RareTicksOfTheKernelsClockAreNot) {
+    // 10 ms every other second are half a percent.
+    int look_number = 0;
+    bool idle = false;
+    for (milliseconds used{0}; look_number < 9; ++look_number)
+        idle = look({.cpu_time = used += 10ms * (look_number % 2)});
+    EXPECT_TRUE(idle);
+}
+
+TEST_F(IdlenessTest, OneLineStartsTheTimeAnew) {
+    for (int times = 0; times < 5; ++times) EXPECT_FALSE(look({}));
+    for (int times = 0; times < 8; ++times) EXPECT_FALSE(look({.output = 7})) << times;
+    EXPECT_TRUE(look({.output = 7}));
+}
+
+TEST_F(IdlenessTest, WhoIsIdleBecomesActiveAgain) {
+    ASSERT_EQ(first_idle({}, {}), 9);
+    EXPECT_FALSE(look({.output = 1}));
+    for (int times = 0; times < 7; ++times) EXPECT_FALSE(look({.output = 1}));
+    EXPECT_TRUE(look({.output = 1}));
+    EXPECT_EQ(idleness_.idle_time(), 8s);
+    EXPECT_FALSE(look({.cpu_time = 80ms, .output = 1}));
+}
+
+TEST_F(IdlenessTest, ASuspendedJobIsNotIdle) {
+    for (int times = 0; times < 8; ++times) EXPECT_FALSE(look({}));
+    EXPECT_FALSE(look({}, 1h));
+    for (int times = 0; times < 7; ++times) EXPECT_FALSE(look({}));
+    EXPECT_TRUE(look({}));
+}
+
+TEST(IdlenessInterval, IsBounded) {
+    EXPECT_EQ(Idleness(1ms).interval(), 20ms);
+    EXPECT_EQ(Idleness(24h).interval(), 10s);
+}
+
+}  // namespace
+}  // namespace dtrain::worker

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: outputs in the formats of py-spy 0.3 and gdb 13; programs that were started to wait in a known
+// place.
+#include <csignal>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/subprocess.hpp"
+#include "programs.hpp"
+#include "worker/stacks.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AnyOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Stacks, TopOfPySpy) {
+    constexpr auto output = R"text(Process 77: python3 train.py
+Python v3.11.2 (/usr/bin/python3.11)
+
+Thread 78 (active): "Thread-1 (work)"
+    work (train.py:3)
+Thread 77 (idle): "MainThread"
+    wait (threading.py:320)
+    <module> (train.py:9)
+)text";
+    EXPECT_EQ(top_of_py_spy(output), "wait (threading.py:320)");
+    EXPECT_EQ(top_of_py_spy("Error: Failed to find python version"), "");
+    EXPECT_EQ(top_of_py_spy("Thread 77 (idle): \"MainThread\""), "");
+}
+
+TEST(Stacks, TopOfGdb) {
+    constexpr auto output = R"([Thread debugging using libthread_db enabled]
+Thread 2 (Thread 0x7f11 (LWP 78) "worker"):
+#0  0x00007f35c4915ada in futex_wait (...) at futex.c:57
+#1  start_thread () from /lib/libc.so.6
+
+Thread 1 (Thread 0x7f10 (LWP 77) "python3"):
+#0  0x00007f7c1d2cd3d5 in clock_nanosleep () from /lib/libc.so.6
+#1  0x00000000004c5ada in time_sleep ()
+)";
+    EXPECT_EQ(top_of_gdb(output), "clock_nanosleep () from /lib/libc.so.6");
+    EXPECT_EQ(top_of_gdb("Thread 1 (LWP 7):\n#0  main (...) at a.c:3\n"), "main (...) at a.c:3");
+    EXPECT_EQ(top_of_gdb("ptrace: Operation not permitted.\n"), "");
+}
+
+class StacksOf : public testing::Test {
+  protected:
+    StacksOf() {
+        std::string line;
+        for (char letter = 0; ::read(shell_.stdout_fd(), &letter, 1) == 1 && letter != '\n';) line += letter;
+    }
+
+    Subprocess shell_{{.argv = {"sh", "-c", "echo up; kill -STOP $$ # secret-argument"}}};
+    Environment without_tools_{{"PATH", "/nowhere"}};
+};
+
+TEST_F(StacksOf, TheKernelIsAskedWhereThereIsNoTool) {
+    const auto stacks = stacks_of(shell_.pid(), without_tools_, 10s);
+    EXPECT_THAT(stacks.text, ContainsRegex("thread [0-9]+ \\(sh\\): [RST]"));
+    EXPECT_THAT(stacks.top, ContainsRegex("of the kernel, [RST]"));
+}
+
+TEST_F(StacksOf, AToolThatHangsIsNotWaitedForLong) {
+    const Folder folder;
+    const auto gdb = folder / "gdb";
+    ASSERT_TRUE(write_all(open_log(gdb).get(), "#!/bin/sh\nexec /bin/sleep 1000\n"));
+    ::chmod(gdb.c_str(), 0700);
+    const auto stacks = stacks_of(shell_.pid(), {{"PATH", gdb.parent_path().string()}}, 100ms);
+    EXPECT_THAT(stacks.text, HasSubstr("thread "));
+}
+
+TEST_F(StacksOf, AToolThatFindsThemIsBelieved) {
+    const Folder folder;
+    const auto gdb = folder / "gdb";
+    ASSERT_TRUE(write_all(open_log(gdb).get(),
+                          "#!/bin/sh\necho 'Thread 1 (LWP 1):'; echo '#0  here ()'; echo \"$@\"\n"));
+    ::chmod(gdb.c_str(), 0700);
+    const auto stacks = stacks_of(shell_.pid(), {{"PATH", gdb.parent_path().string()}}, 10s);
+    EXPECT_EQ(stacks.top, "here ()");
+    EXPECT_THAT(stacks.text, HasSubstr("-p " + std::to_string(shell_.pid()) + "\n"));
+}
+
+TEST_F(StacksOf, ACollectionIsAPrivateFileOfAllProcesses) {
+    const Folder folder;
+    StackCollection collection({shell_.pid(), ::getpid()}, folder / "log.stacks", 0600, without_tools_);
+    ASSERT_TRUE(wait_readable(collection.fd()));
+    EXPECT_THAT(collection.finish(), HasSubstr("of the kernel"));
+    const auto text = read_file(folder / "log.stacks").value_or("");
+    EXPECT_THAT(text, HasSubstr("==== pid " + std::to_string(shell_.pid()) + ": sh ("));
+    EXPECT_THAT(text, HasSubstr("==== pid " + std::to_string(::getpid()) + ": test_worker ("));
+    EXPECT_THAT(text, Not(HasSubstr("secret-argument")));
+    struct stat info {};
+    ASSERT_EQ(::stat((folder / "log.stacks").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, 0600U);
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0) << "the shell is the only child";
+}
+
+TEST_F(StacksOf, ACollectionThatNobodyWaitsForIsEnded) {
+    const Folder folder;
+    const auto gdb = folder / "gdb";
+    ASSERT_TRUE(write_all(open_log(gdb).get(), "#!/bin/sh\n/bin/echo up >" + (folder / "up").string() +
+                                                   "\nexec /bin/sleep 1000\n"));
+    ::chmod(gdb.c_str(), 0700);
+    {
+        StackCollection collection({shell_.pid()}, folder / "log.stacks", 0600,
+                                   {{"PATH", gdb.parent_path().string()}});
+        for (int tries = 0; tries < 3000 && read_file(folder / "up") != "up\n"; ++tries) ::usleep(10'000);
+    }
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0);
+}
+
+}  // namespace
+}  // namespace dtrain::worker
