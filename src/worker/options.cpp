@@ -24,6 +24,7 @@ constexpr const char* footer = R"(Ways to use it:
   dtrain-worker --info                           this machine as dtrain sees it)";
 
 constexpr std::uint64_t smallest_log = 4096;
+constexpr std::uint64_t largest_log = std::uint64_t{1} << 50;
 
 mode_t mode_of(const std::string& octal) {
     unsigned mode = 0;
@@ -46,7 +47,7 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     options.log_dir = environment.get_or("DTRAIN_LOG_DIR", options.log_dir);
     double hang_timeout_s = 0;
     std::optional<std::string> show;
-    std::uint64_t log_max_size = 0;
+    std::optional<std::uint64_t> log_max_size;
     std::string bind = "auto", info, log_mode = "0600", wrap, wrap_ranks = "all";
 
     CLI::App app(
@@ -88,10 +89,10 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     options.grace = grace_of(grace_s);
     options.bind = bind == "auto";
     options.log.mode = mode_of(log_mode);
-    if (log_max_size != 0) {
-        if (log_max_size < smallest_log)
-            throw UsageError(fmt::format("--log-max-size {} is too little; give at least {} bytes",
-                                         log_max_size, smallest_log));
+    if (log_max_size) {
+        if (*log_max_size < smallest_log || *log_max_size > largest_log)
+            throw UsageError(
+                fmt::format("--log-max-size {} is no size of a log; give 4K to 1024T", *log_max_size));
         options.log.max_size = log_max_size;
     }
     if (show) options.show = cluster::RankList::parse(*show);

@@ -87,6 +87,40 @@ TEST(WorkerOptions, EverySpelling) {
     }
 }
 
+TEST(WorkerOptions, Output) {
+    const auto nothing = parsed({"--", "true"});
+    EXPECT_EQ(nothing.log.mode, 0600U);
+    EXPECT_FALSE(nothing.log.overwrite);
+    EXPECT_EQ(nothing.log.max_size, std::nullopt);
+    EXPECT_EQ(nothing.show, std::nullopt);
+    for (const auto& words :
+         {Words{"--log-mode", "0640", "--log-max-size", "100M", "--log_overwrite", "--show", "0,2-3", "--",
+                "true"},
+          Words{"--log_mode=640", "--log_max_size=100M", "--log-overwrite", "--show=0,2-3", "--", "true"}}) {
+        const auto options = parsed(words);
+        EXPECT_EQ(options.log.mode, 0640U);
+        EXPECT_TRUE(options.log.overwrite);
+        EXPECT_EQ(options.log.max_size, 100U * 1024 * 1024);
+        EXPECT_EQ(options.show, cluster::RankList::parse("0,2-3"));
+    }
+    EXPECT_EQ(parsed({"--log-max-size", "4096", "--", "true"}).log.max_size, 4096U);
+    EXPECT_EQ(parsed({"--log-max-size", "16k", "--", "true"}).log.max_size, 16'384U);
+    EXPECT_EQ(parsed({"--log-max-size", "2G", "--", "true"}).log.max_size, 2ULL << 30);
+}
+
+TEST(WorkerOptions, WrapperAndHang) {
+    const auto nothing = parsed({"--", "true"});
+    EXPECT_THAT(nothing.wrap, IsEmpty());
+    EXPECT_EQ(nothing.wrap_ranks.to_string(), "all");
+    EXPECT_EQ(nothing.hang_timeout, 0s);
+    const auto options = parsed(
+        {"--wrap", "gdb -ex 'run -x' --args", "--wrap-ranks", "1", "--hang-timeout", "2.5", "--", "true"});
+    EXPECT_THAT(options.wrap, ElementsAre("gdb", "-ex", "run -x", "--args"));
+    EXPECT_EQ(options.wrap_ranks.to_string(), "1");
+    EXPECT_EQ(options.hang_timeout, 2500ms);
+    EXPECT_THAT(options.command, ElementsAre("true"));
+}
+
 TEST(WorkerOptions, TheEnvironmentGivesDefaults) {
     const Environment environment{{"DTRAIN_LOG_DIR", "/scratch/log"}, {"DTRAIN_GRACE", "3"}};
     EXPECT_EQ(parsed({"--", "true"}, environment).log_dir, "/scratch/log");
@@ -115,21 +149,34 @@ TEST(WorkerOptions, WhatCannotBeIsRefused) {
         Words words;
         const char* named;
     };
-    for (const auto& wrong : std::vector<Case>{{{"python3", "train.py"}, "write: dtrain-worker -- python3"},
-                                               {{"train"}, "\"train\" is no job file"},
-                                               {{"--"}, "no program after --"},
-                                               {{"--log_dir", "l", "--"}, "no program after --"},
-                                               {{"--log_dri", "l", "--", "true"}, "\"--log_dri\" before --"},
-                                               {{"job.toml", "--", "true"}, "\"job.toml\" before --"},
-                                               {{"--start_port", "0", "--", "true"}, "--start_port"},
-                                               {{"--start_port", "65001", "--", "true"}, "--start_port"},
-                                               {{"--start_port", "x", "--", "true"}, "--start_port"},
-                                               {{"--grace", "-1", "--", "true"}, "--grace"},
-                                               {{"--grace", "nan", "--", "true"}, "--grace"},
-                                               {{"--grace", "inf", "--", "true"}, "--grace"},
-                                               {{"--bind", "cores", "--", "true"}, "--bind"},
-                                               {{"--info=xml"}, "--info"},
-                                               {{"--log_dir"}, "--log_dir"}})
+    for (const auto& wrong :
+         std::vector<Case>{{{"python3", "train.py"}, "write: dtrain-worker -- python3"},
+                           {{"train"}, "\"train\" is no job file"},
+                           {{"--"}, "no program after --"},
+                           {{"--log_dir", "l", "--"}, "no program after --"},
+                           {{"--log_dri", "l", "--", "true"}, "\"--log_dri\" before --"},
+                           {{"job.toml", "--", "true"}, "\"job.toml\" before --"},
+                           {{"--start_port", "0", "--", "true"}, "--start_port"},
+                           {{"--start_port", "65001", "--", "true"}, "--start_port"},
+                           {{"--start_port", "x", "--", "true"}, "--start_port"},
+                           {{"--grace", "-1", "--", "true"}, "--grace"},
+                           {{"--grace", "nan", "--", "true"}, "--grace"},
+                           {{"--grace", "inf", "--", "true"}, "--grace"},
+                           {{"--bind", "cores", "--", "true"}, "--bind"},
+                           {{"--info=xml"}, "--info"},
+                           {{"--log-mode", "rw", "--", "true"}, "--log-mode rw"},
+                           {{"--log-mode", "0888", "--", "true"}, "--log-mode 0888"},
+                           {{"--log-mode", "0400", "--", "true"}, "--log-mode 0400"},
+                           {{"--log-mode", "01600", "--", "true"}, "--log-mode 01600"},
+                           {{"--log-max-size", "much", "--", "true"}, "--log-max-size"},
+                           {{"--log-max-size", "-5", "--", "true"}, "--log-max-size"},
+                           {{"--log-max-size", "4095", "--", "true"}, "--log-max-size 4095"},
+                           {{"--show", "most", "--", "true"}, "\"most\""},
+                           {{"--wrap-ranks", "x", "--", "true"}, "\"x\""},
+                           {{"--wrap", "a 'b", "--", "true"}, "a 'b"},
+                           {{"--hang-timeout", "-1", "--", "true"}, "--hang-timeout"},
+                           {{"--hang-timeout", "nan", "--", "true"}, "--hang-timeout"},
+                           {{"--log_dir"}, "--log_dir"}})
         EXPECT_THAT([&] { parsed(wrong.words); },
                     ThrowsMessage<UsageError>(AllOf(HasSubstr(wrong.named), Not(HasSubstr("\n")))))
             << testing::PrintToString(wrong.words);

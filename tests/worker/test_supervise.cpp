@@ -5,9 +5,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,6 +36,8 @@ class Supervise : public testing::Test {
         std::optional<std::string> console_prefix;
         bool under_launcher = false;
         std::chrono::milliseconds grace = long_grace;
+        std::optional<std::uintmax_t> max_log_size;
+        std::chrono::milliseconds hang_timeout{0};
     };
 
     void start(const std::string& script) { start(script, How{}); }
@@ -40,7 +45,14 @@ class Supervise : public testing::Test {
     void start(const std::string& script, const How& how) {
         auto events = Pipe::open();
         auto console = Pipe::open();
-        auto program = shell(script, open_log(log()), how.grace);
+        const LogPolicy policy{.max_size = how.max_log_size};
+        std::optional<RotatingLog> bounded_log;
+        if (how.max_log_size) bounded_log.emplace(log(), policy);
+        auto program = shell(script, how.max_log_size ? FileDescriptor() : open_log(log()), how.grace);
+        std::optional<HangWatch> hang_watch;
+        if (how.hang_timeout > 0s)
+            hang_watch.emplace(how.hang_timeout, log().string() + ".stacks", 0600,
+                               Environment{{"PATH", "/nowhere"}});
         program.executable = how.executable;
         std::fflush(nullptr);
         pid_ = ::fork();
@@ -49,11 +61,13 @@ class Supervise : public testing::Test {
             ::dup2(console.write_end.get(), STDOUT_FILENO);
             ::_exit(supervise({.program = std::move(program),
                                .log = log(),
+                               .bounded_log = std::move(bounded_log),
                                .rank = 3,
                                .host = "n1",
                                .cpus = "0-1",
                                .console_prefix = how.console_prefix,
                                .under_launcher = how.under_launcher,
+                               .hang_watch = std::move(hang_watch),
                                .report = [&](const Event& event) {
                                    write_all(events.write_end.get(), cluster::encode(event) + "\n");
                                }}));
@@ -116,6 +130,17 @@ class Supervise : public testing::Test {
         }
     }
 
+    /// A named pipe that a program can wait at.
+    std::string fifo() const {
+        const auto path = folder_ / "fifo";
+        ::mkfifo(path.c_str(), 0600);
+        return path.string();
+    }
+    void write_to_fifo(const std::string& text) const {
+        const FileDescriptor end(::open((folder_ / "fifo").c_str(), O_WRONLY | O_CLOEXEC));
+        EXPECT_TRUE(write_all(end.get(), text));
+    }
+
     std::string console() const { return read_to_end(console_.get()); }
     std::string later_events() const { return read_to_end(events_.get()); }
 
@@ -155,6 +180,79 @@ TEST_F(Supervise, TheLogIsShownByteForByte) {
     ASSERT_TRUE(write_all(open_log(log()).get(), "from an earlier job\n"));
     start("printf 'one\\ntwo\\000\\377'; head -c 200000 /dev/zero; echo end", {.console_prefix = ""});
     EXPECT_EQ(console(), std::string("one\ntwo\0\xff", 9) + std::string(200'000, '\0') + "end\n");
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, SeveralRanksOnOneConsoleHaveNames) {
+    start("echo one; echo two; printf end", {.console_prefix = "[3] "});
+    EXPECT_EQ(console(), "[3] one\n[3] two\n[3] end\n");
+    EXPECT_EQ(exit_status(), 0);
+    EXPECT_EQ(read_file(log()), "one\ntwo\nend");
+}
+
+TEST_F(Supervise, ABoundedLogKeepsTheLastLinesAndTheConsoleShowsAll) {
+    start("i=10000; while [ $i -lt 12000 ]; do echo line $i; i=$((i + 1)); done; printf end",
+          {.console_prefix = "", .max_log_size = 16'000});
+    std::string all;
+    for (int line = 10'000; line < 12'000; ++line) all += fmt::format("line {}\n", line);
+    all += "end";
+    EXPECT_EQ(console(), all);
+    expect_started();
+    expect_end(Kind::done, {});
+    EXPECT_EQ(exit_status(), 0);
+    const auto kept = read_file(log().string() + ".1").value_or("") + read_file(log()).value_or("");
+    EXPECT_EQ(all.substr(all.size() - kept.size()), kept);
+    EXPECT_GT(kept.size(), 16'000U);
+    EXPECT_LE(kept.size(), 32'000U);
+}
+
+TEST_F(Supervise, WhatEscapesTheProgramCannotKeepTheLogOpen) {
+    start("setsid sh -c 'trap \"\" TERM; echo from below; exec sleep 1000' & sleep 0.2; echo end",
+          {.grace = 100ms, .max_log_size = 4096});
+    expect_started();
+    expect_end(Kind::done, {});
+    EXPECT_EQ(exit_status(), 0);
+    EXPECT_EQ(read_file(log()), "from below\nend\n");
+}
+
+TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
+    start("echo ready; read line <" + fifo() + "; echo awake; exec sleep 1000",
+          {.under_launcher = true, .hang_timeout = 400ms});
+    expect_started();
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        const auto event = next_event();
+        ASSERT_EQ(event.kind, Kind::idle) << cluster::to_sentence(event);
+        EXPECT_GE(event.idle_ms, 400);
+        EXPECT_THAT(event.text, testing::HasSubstr("of the kernel"));
+        EXPECT_EQ(event.rank, 3);
+    }
+    EXPECT_THAT(read_file(log().string() + ".stacks").value_or(""), testing::HasSubstr("(sh)"));
+    EXPECT_EQ(read_file(log()), "ready\n");
+    write_to_fifo("go\n");
+    auto event = next_event();
+    while (event.kind == Kind::idle) event = next_event();
+    EXPECT_EQ(event.kind, Kind::active);
+    while (event.kind == Kind::active) event = next_event();
+    EXPECT_EQ(event.kind, Kind::idle) << "again";
+    send(SIGALRM);
+    while (event.kind == Kind::idle) event = next_event();
+    EXPECT_EQ(event.kind, Kind::stopped);
+    send(SIGALRM);
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, PeopleAreToldOfAHangOnce) {
+    start("exec sleep 2", {.hang_timeout = 200ms});
+    expect_started();
+    EXPECT_EQ(next_event().kind, Kind::idle);
+    expect_end(Kind::done, {});
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, ABusyProgramIsNotIdle) {
+    start("end=$(($(date +%s) + 2)); while [ $(date +%s) -lt $end ]; do :; done", {.hang_timeout = 300ms});
+    expect_started();
+    expect_end(Kind::done, {});
     EXPECT_EQ(exit_status(), 0);
 }
 
