@@ -11,11 +11,27 @@ using cluster::Event;
 void JobState::take(const Event& event) {
     if (event.rank < 0 || event.rank >= size()) return;
     auto& rank = ranks_[static_cast<std::size_t>(event.rank)];
-    if (event.kind == Event::Kind::started) {
-        if (!rank.started) rank.started = event;
-    } else if (!rank.ended) {
-        rank.ended = event;
-        rank.stopped_by_us = stop_asked_ && event.kind == Event::Kind::stopped;
+    switch (event.kind) {
+        case Event::Kind::started:
+            if (!rank.started) rank.started = event;
+            break;
+        case Event::Kind::warning:
+            break;
+        case Event::Kind::idle:
+            rank.idle = event;
+            break;
+        case Event::Kind::active:
+            rank.idle.reset();
+            break;
+        case Event::Kind::exited:
+        case Event::Kind::stopped:
+        case Event::Kind::done:
+        case Event::Kind::trouble:
+        case Event::Kind::port_taken:
+            if (rank.ended) break;
+            rank.ended = event;
+            rank.stopped_by_us = stop_asked_ && event.kind == Event::Kind::stopped;
+            break;
     }
 }
 
@@ -38,6 +54,27 @@ bool JobState::work_done() const {
 
 bool JobState::all_ended() const {
     return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.ended.has_value(); });
+}
+
+int JobState::up() const {
+    return static_cast<int>(std::count_if(ranks_.begin(), ranks_.end(),
+                                          [](const Rank& rank) { return rank.started && !rank.ended; }));
+}
+
+int JobState::done() const {
+    return static_cast<int>(std::count_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
+        return rank.ended && rank.ended->kind == Event::Kind::done;
+    }));
+}
+
+std::vector<Event> JobState::hung() const {
+    std::vector<Event> out;
+    for (const auto& rank : ranks_) {
+        if (rank.ended) continue;
+        if (!rank.idle) return {};
+        out.push_back(*rank.idle);
+    }
+    return out;
 }
 
 std::vector<Event> JobState::failures() const {

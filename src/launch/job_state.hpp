@@ -37,6 +37,12 @@ class JobState {
     /// Every rank has reported how it ended.
     bool all_ended() const;
     bool any_failed() const { return !failures().empty(); }
+    /// Ranks whose program runs, and ranks that have ended well.
+    int up() const;
+    int done() const;
+
+    /// The last word of every rank that has not ended, when all of these are idle; else nothing.
+    std::vector<cluster::Event> hung() const;
 
     /// Failures in the order of time: the first is the cause. A rank that was stopped by somebody else than
     /// us counts.
@@ -55,6 +61,7 @@ class JobState {
     struct Rank {
         std::optional<cluster::Event> started;
         std::optional<cluster::Event> ended;
+        std::optional<cluster::Event> idle;
         bool stopped_by_us = false;
     };
     std::vector<Rank> ranks_;

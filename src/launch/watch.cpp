@@ -11,10 +11,13 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <utility>
 
 #include <climits>
+#include <spdlog/spdlog.h>
 
 #include "base/process_tree.hpp"
+#include "launch/status_line.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -25,6 +28,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds between_signals{50};   // two equal signals closer together may arrive as one
 constexpr milliseconds answer_margin{3000};   // for what must answer at once but runs on a busy machine
 constexpr milliseconds mpirun_cleanup{3000};  // what mpirun 4.1 needs to kill ranks that ignore SIGTERM
+constexpr milliseconds between_redraws{1000};
 constexpr std::size_t longest_mpirun_text = 16 * 1024;
 
 constexpr std::array<int, 4> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
@@ -50,9 +54,13 @@ class PassThrough {
     }
 
     void write_piece() {
+        if (!piece_.empty()) in_a_line_ = piece_.back() != '\n';
         if (!write_all(to_, piece_)) reader_gone_ = true;
         piece_.clear();
     }
+
+    /// The last line that was passed on is not complete yet.
+    bool in_a_line() const { return in_a_line_; }
 
     /// What has arrived already, when nothing more will.
     void finish() {
@@ -70,6 +78,7 @@ class PassThrough {
     int to_;
     std::string piece_;
     bool reader_gone_ = false;
+    bool in_a_line_ = false;
 };
 
 class Watch {
@@ -82,15 +91,18 @@ class Watch {
                    .parent_death_signal = SIGTERM,
                    .new_process_group = true}),
           console_(mpirun_.stdout_fd(), STDOUT_FILENO),
+          status_(options.status_line ? STDERR_FILENO : -1),
           result_{.job = JobState(options.size, options.companions)} {
         make_nonblocking(mpirun_.stderr_fd());
     }
 
     Watched run() {
         while (!mpirun_.poll()) {
+            show_status();
             wait_for_something();
             decide();
         }
+        status_.clear();
         read_events();
         console_.finish();
         result_.mpirun = *mpirun_.poll();
@@ -118,10 +130,33 @@ class Watch {
         if (sources[0].revents != 0) take_signals();
         if (sources[1].revents != 0) read_events();
         if (sources[2].revents != 0) console_.read_piece();
-        if (sources[3].revents != 0) console_.write_piece();
+        if (sources[3].revents != 0) {
+            status_.clear();
+            console_.write_piece();
+        }
+    }
+
+    void show_status() {
+        // The rest of an unfinished line of the console would overwrite it, or it that line.
+        if (!status_.on_terminal() || (console_.in_a_line() && ::isatty(STDOUT_FILENO))) return;
+        status_.show(
+            status_text({.size = result_.job.size(),
+                         .up = result_.job.up(),
+                         .done = result_.job.done(),
+                         .elapsed = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin_),
+                         .log_dir = options_.log_dir},
+                        status_.width()));
     }
 
     int time_left_ms() const {
+        const int to_deadline = ms_to_deadline();
+        if (!status_.on_terminal()) return to_deadline;
+        const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - begin_);
+        const auto to_redraw = static_cast<int>((between_redraws - since % between_redraws).count());
+        return to_deadline < 0 ? to_redraw : std::min(to_deadline, to_redraw);
+    }
+
+    int ms_to_deadline() const {
         if (!deadline_) return -1;
         const bool only_spacing = step_ == Step::stopping && result_.job.all_ended();
         const auto next = only_spacing ? leave_from_ : *deadline_;
@@ -161,11 +196,17 @@ class Watch {
         if (!line.empty() && line.back() == '\r') line.pop_back();
         const auto marker = line.find(cluster::event_marker);
         if (marker != std::string::npos) {
-            if (const auto event = cluster::decode(std::string_view(line).substr(marker)))
-                result_.job.take(*event);
+            if (const auto event = cluster::decode(std::string_view(line).substr(marker))) take_event(*event);
             return;
         }
         if (result_.mpirun_text.size() < longest_mpirun_text) result_.mpirun_text += line + "\n";
+    }
+
+    void take_event(const cluster::Event& event) {
+        result_.job.take(event);
+        if (event.kind != cluster::Event::Kind::warning) return;
+        status_.clear();
+        spdlog::warn("{}", cluster::to_sentence(event));
     }
 
     /// Every step has a deadline, after which the next and rougher one follows.
@@ -184,6 +225,8 @@ class Watch {
                     stop_programs();
                 else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
                     go_on(Step::leaving, options_.grace + mpirun_cleanup);
+                else if (auto hung = result_.job.hung(); !hung.empty())
+                    stop_hung(std::move(hung));
                 break;
             case Step::stopping:
                 if ((result_.job.all_ended() || late()) && Clock::now() >= leave_from_) let_leave();
@@ -206,6 +249,11 @@ class Watch {
         const auto failures = result_.job.failures();
         return std::any_of(failures.begin(), failures.end(),
                            [](const auto& event) { return event.kind != cluster::Event::Kind::stopped; });
+    }
+
+    void stop_hung(std::vector<cluster::Event> hung) {
+        result_.hung = std::move(hung);
+        stop_programs();
     }
 
     void stop_programs() {
@@ -252,6 +300,8 @@ class Watch {
     FileDescriptor signals_;
     Subprocess mpirun_;
     PassThrough console_;
+    StatusLine status_;
+    const Clock::time_point begin_ = Clock::now();
     Watched result_;
     std::string unfinished_line_;
     bool mpirun_text_open_ = true;

@@ -21,6 +21,8 @@ struct WatchOptions {
     std::set<int> companions;  ///< servers and the like: stopped when all others are done
     std::chrono::milliseconds grace{0};
     std::string job_token;
+    std::string log_dir;       ///< for the status line
+    bool status_line = false;  ///< on stderr, when that is a terminal
 };
 
 struct Watched {
@@ -28,12 +30,15 @@ struct Watched {
     ExitStatus mpirun;
     int asked_to_stop_by = 0;  ///< signal that this process got; 0: none
     std::string mpirun_text;   ///< what mpirun itself said
+    /// The last words of the ranks that were left, when all of them were idle and the job was stopped
+    /// therefore.
+    std::vector<cluster::Event> hung;
 };
 
-/// Runs a job to its end: passes the console of rank 0 through, collects events, and ends the job in two
-/// phases when a rank fails or a signal asks for it: first every program is stopped, then, when all ranks
-/// have told that nothing is left, the workers leave. Every wait for mpirun has an end, and nothing of the
-/// job is alive when this returns.
+/// Runs a job to its end: passes the ranks' console through, collects events, and ends the job in two
+/// phases when a rank fails, all ranks hang or a signal asks for it: first every program is stopped, then,
+/// when all ranks have told that nothing is left, the workers leave. Every wait for mpirun has an end, and
+/// nothing of the job is alive when this returns.
 Watched watch(const WatchOptions& options);
 
 }  // namespace dtrain::launch

@@ -54,6 +54,64 @@ TEST(JobState, AllGoesWell) {
     EXPECT_FALSE(job.any_failed());
 }
 
+TEST(JobState, CountsForTheStatusLine) {
+    JobState job(3);
+    const auto expect = [&](int up, int done) {
+        EXPECT_EQ(job.up(), up);
+        EXPECT_EQ(job.done(), done);
+    };
+    expect(0, 0);
+    for (const int rank : {0, 1, 2}) job.take(event(Kind::started, rank, 10));
+    expect(3, 0);
+    job.take(event(Kind::done, 1, 20));
+    expect(2, 1);
+    job.take(event(Kind::exited, 0, 20, 7));
+    expect(1, 1);
+}
+
+TEST(JobState, AWarningIsNoEnd) {
+    JobState job(1);
+    job.take(event(Kind::started, 0, 10));
+    job.take(event(Kind::warning, 0, 11));
+    EXPECT_FALSE(job.all_ended());
+    EXPECT_FALSE(job.any_failed());
+    EXPECT_EQ(job.up(), 1);
+}
+
+std::vector<int> hung(const JobState& job) {
+    std::vector<int> ranks;
+    for (const auto& idle : job.hung()) ranks.push_back(idle.rank);
+    return ranks;
+}
+
+TEST(JobState, AJobHangsWhenAllThatIsLeftIsIdle) {
+    JobState job(3);
+    EXPECT_THAT(hung(job), IsEmpty());
+    for (const int rank : {0, 1, 2}) job.take(event(Kind::started, rank, 10));
+    job.take(event(Kind::idle, 0, 20));
+    job.take(event(Kind::idle, 1, 21));
+    EXPECT_THAT(hung(job), IsEmpty()) << "rank 2 computes";
+    job.take(event(Kind::idle, 2, 22));
+    EXPECT_THAT(hung(job), ElementsAre(0, 1, 2));
+    EXPECT_EQ(job.hung()[1], event(Kind::idle, 1, 21));
+    job.take(event(Kind::active, 1, 23));
+    EXPECT_THAT(hung(job), IsEmpty());
+    job.take(event(Kind::done, 1, 24));
+    EXPECT_THAT(hung(job), ElementsAre(0, 2)) << "the others have ended";
+    job.take(event(Kind::idle, 2, 30));
+    EXPECT_EQ(job.hung()[1].time_us, 30) << "the last word counts";
+    EXPECT_FALSE(job.any_failed());
+}
+
+TEST(JobState, AJobThatHasEndedDoesNotHang) {
+    JobState job(1);
+    job.take(event(Kind::idle, 0, 20));
+    job.take(event(Kind::done, 0, 30));
+    EXPECT_THAT(hung(job), IsEmpty());
+    job.take(event(Kind::idle, 0, 40));
+    EXPECT_THAT(hung(job), IsEmpty());
+}
+
 TEST(JobState, RepeatedAndLateEventsChangeNothing) {
     JobState job(2);
     job.take(event(Kind::started, 0, 10));
