@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/hang_report.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+namespace dtrain::launch {
+namespace {
+
+using cluster::Event;
+
+struct Place {
+    std::string where;
+    std::vector<int> ranks;
+    std::int64_t since_us = 0;  ///< of the first of them
+};
+
+std::int64_t since_us(const Event& event) {
+    return event.time_us - 1000 * event.idle_ms;
+}
+
+std::vector<Place> places_of(std::vector<Event> hung) {
+    std::stable_sort(hung.begin(), hung.end(),
+                     [](const Event& a, const Event& b) { return since_us(a) < since_us(b); });
+    std::vector<Place> places;
+    for (const auto& event : hung) {
+        auto place = std::find_if(places.begin(), places.end(),
+                                  [&](const Place& known) { return known.where == event.text; });
+        if (place == places.end())
+            place = places.insert(place, {.where = event.text, .since_us = since_us(event)});
+        place->ranks.push_back(event.rank);
+    }
+    for (auto& place : places) std::sort(place.ranks.begin(), place.ranks.end());
+    return places;
+}
+
+std::string clock_time(std::int64_t time_us) {
+    return fmt::format("{:%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(time_us / 1'000'000)));
+}
+
+}  // namespace
+
+std::string hang_report(const std::vector<Event>& hung, const std::function<std::string(int)>& log_of) {
+    const auto shortest = std::min_element(
+        hung.begin(), hung.end(), [](const Event& a, const Event& b) { return a.idle_ms < b.idle_ms; });
+    auto text = fmt::format(
+        "the job hung: for {:.1f} s no rank that was left printed anything or used the processor\n",
+        static_cast<double>(shortest->idle_ms) / 1000);
+    for (const auto& place : places_of(hung))
+        text +=
+            fmt::format("{} [{}]: since {} in {}; stacks: {}.stacks{}\n",
+                        place.ranks.size() == 1 ? "rank" : "ranks", fmt::join(place.ranks, ","),
+                        clock_time(place.since_us), place.where.empty() ? "an unknown place" : place.where,
+                        log_of(place.ranks.front()), place.ranks.size() == 1 ? "" : " and so on");
+    return text;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: what a person would want to read, written out by hand, in a time zone of the test's choice.
+#include <cstdlib>
+#include <ctime>
+
+#include <gtest/gtest.h>
+
+#include "launch/hang_report.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using cluster::Event;
+
+class HangReport : public testing::Test {
+  protected:
+    void SetUp() override {
+        ::setenv("TZ", "UTC0", 1);
+        ::tzset();
+    }
+    void TearDown() override {
+        ::unsetenv("TZ");
+        ::tzset();
+    }
+
+    static constexpr std::int64_t noon_us = 1'700'049'600'000'000;  // 2023-11-15 12:00:00 UTC
+
+    static Event idle(int rank, std::int64_t since_s, std::int64_t told_s, const std::string& where) {
+        return {.kind = Event::Kind::idle,
+                .rank = rank,
+                .time_us = noon_us + told_s * 1'000'000,
+                .idle_ms = 1000 * (told_s - since_s),
+                .text = where};
+    }
+    static std::string log_of(int rank) { return "/log/workerlog." + std::to_string(rank); }
+};
+
+TEST_F(HangReport, OneRank) {
+    EXPECT_EQ(hang_report({idle(3, 5, 35, "recv ()")}, log_of),
+              "the job hung: for 30.0 s no rank that was left printed anything or used the processor\n"
+              "rank [3]: since 12:00:05 in recv (); stacks: /log/workerlog.3.stacks\n");
+}
+
+TEST_F(HangReport, TheOneThatIsElsewhereStandsOut) {
+    EXPECT_EQ(hang_report({idle(0, 9, 40, "allreduce ()"), idle(1, 7, 41, "allreduce ()"),
+                           idle(2, 4, 42, "load (data.py:31)"), idle(3, 8, 39, "allreduce ()")},
+                          log_of),
+              "the job hung: for 31.0 s no rank that was left printed anything or used the processor\n"
+              "rank [2]: since 12:00:04 in load (data.py:31); stacks: /log/workerlog.2.stacks\n"
+              "ranks [0,1,3]: since 12:00:07 in allreduce (); stacks: /log/workerlog.0.stacks and so on\n");
+}
+
+TEST_F(HangReport, WithoutStacks) {
+    EXPECT_EQ(hang_report({idle(0, 0, 2, "")}, log_of),
+              "the job hung: for 2.0 s no rank that was left printed anything or used the processor\n"
+              "rank [0]: since 12:00:00 in an unknown place; stacks: /log/workerlog.0.stacks\n");
+}
+
+}  // namespace
+}  // namespace dtrain::launch
