@@ -19,6 +19,8 @@
 namespace dtrain::worker {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t files_on_disk = 2;  // the log and its predecessor
 
 off_t size_of(const FileDescriptor& file) {
@@ -50,14 +52,23 @@ void LogFollower::note_growth() {
     std::array<char, 4096> events;
     while (::read(watch_.get(), events.data(), events.size()) > 0) {
     }
+    want_to_write();
+}
+
+void LogFollower::want_to_write() {
+    if (!pending_) standing_since_ = Clock::now();
     pending_ = !reader_gone_;
+}
+
+bool LogFollower::needs_time() const {
+    return pending_ && files_.size() == files_on_disk && Clock::now() - standing_since_ < patience;
 }
 
 void LogFollower::note_rotation() {
     files_.push_back(open_for_reading(log_));
     watch_log();
     skip_what_is_deleted();
-    pending_ = !reader_gone_;
+    want_to_write();
 }
 
 /// A deleted file that stays open goes on filling the disk that the log is to leave free.
@@ -107,7 +118,11 @@ void LogFollower::show_lines(std::string_view bytes) {
 }
 
 bool LogFollower::show(std::string_view text) {
-    if (write_all(console_, text)) return true;
+    if (write_all(console_, text)) {
+        standing_since_ = Clock::now();
+        bytes_shown_ += text.size();
+        return true;
+    }
     reader_gone_ = true;
     pending_ = false;
     return false;

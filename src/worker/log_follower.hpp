@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <string>
@@ -33,6 +35,13 @@ class LogFollower {
     /// Writes all that is there; blocks while the reader is slow, gives up when it is gone.
     void drain();
 
+    /// The next change of files would delete what is not shown yet, and the console does take it: it has not
+    /// stood still for patience.
+    bool needs_time() const;
+    static constexpr std::chrono::milliseconds patience{1000};
+
+    std::uintmax_t bytes_shown() const { return bytes_shown_; }
+
     /// Call when the log has become its predecessor and a new file is in its place, see RotatingLog.
     void note_rotation();
 
@@ -40,6 +49,7 @@ class LogFollower {
     void watch_log();
     void skip_what_is_deleted();
     void begin_next_file();
+    void want_to_write();
     void show_lines(std::string_view bytes);
     bool show(std::string_view text);
 
@@ -50,6 +60,8 @@ class LogFollower {
     std::deque<FileDescriptor> files_;  // the one that is being shown, then its successors
     off_t shown_ = 0;                   // of the first
     off_t skipped_ = 0;
+    std::uintmax_t bytes_shown_ = 0;
+    std::chrono::steady_clock::time_point standing_since_;  // of the console, while pending_
     bool pending_ = false;
     bool draining_ = false;
     bool reader_gone_ = false;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/supervise.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -25,6 +26,11 @@ namespace {
 using cluster::Event;
 
 constexpr timespec repeat_after{.tv_sec = 1, .tv_nsec = 0};  // an unanswered report is given again
+
+/// Of two limits for poll(), where -1 is none.
+int earlier(int a, int b) {
+    return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
+}
 
 sigset_t watched_signals() {
     sigset_t watched;
@@ -77,15 +83,18 @@ class Supervisor {
 
     void wait_for_something() {
         const bool watching = job_.hang_watch && program_ && !ended_ && !stop_signal_;
+        const bool console_needs_time = output_ && follower_ && follower_->needs_time();
         std::array<pollfd, 6> sources{{
             {guard_->fd(), POLLIN, 0},
             {signals_.get(), POLLIN, 0},
             {follower_ ? follower_->growth_fd() : -1, POLLIN, 0},
             {follower_ && follower_->wants_to_write() ? follower_->console_fd() : -1, POLLOUT, 0},
-            {output_ ? output_->fd() : -1, POLLIN, 0},
+            {output_ && !console_needs_time ? output_->fd() : -1, POLLIN, 0},
             {watching ? job_.hang_watch->stacks_fd() : -1, POLLIN, 0},
         }};
-        ::poll(sources.data(), sources.size(), watching ? job_.hang_watch->ms_to_next_look() : -1);
+        ::poll(sources.data(), sources.size(),
+               earlier(console_needs_time ? static_cast<int>(LogFollower::patience.count()) : -1,
+                       watching ? job_.hang_watch->ms_to_next_look() : -1));
         if (sources[1].revents != 0) take_signals();
         if (sources[2].revents != 0) follower_->note_growth();
         if (sources[3].revents != 0) follower_->write_piece();
@@ -119,8 +128,9 @@ class Supervisor {
         job_.report(event);
     }
 
+    /// A program that waits for the console is not idle.
     std::uintmax_t output_so_far() {
-        if (output_) return output_->log().bytes_taken();
+        if (output_) return output_->log().bytes_taken() + (follower_ ? follower_->bytes_shown() : 0);
         std::error_code error;
         const auto size = std::filesystem::file_size(job_.log, error);
         return error ? 0 : size;

@@ -207,5 +207,24 @@ TEST_F(LogFollowerTest, WhatABoundedLogNoLongerHasIsNotShown) {
         "\n[dtrain-worker: 162 bytes are not shown, the console is too slow]\n" + pieces[2] + pieces[3]);
 }
 
+TEST_F(LogFollowerTest, AsksForTimeBeforeABoundedLogDeletesWhatIsNotShown) {
+    RotatingLog log(folder_ / "bounded", {.max_size = 10});
+    LogFollower follower(folder_ / "bounded", console_.write_end.get());
+    log.on_rotation([&] { follower.note_rotation(); });
+    EXPECT_FALSE(follower.needs_time());
+    log.append("01234567\n");
+    EXPECT_FALSE(follower.needs_time()) << "two files can hold more";
+    log.append("abcdefgh\n");
+    EXPECT_TRUE(follower.needs_time());
+    follower.write_piece();
+    follower.write_piece();
+    EXPECT_FALSE(follower.needs_time());
+    EXPECT_EQ(follower.bytes_shown(), 9U);
+    log.append("ABCDEFGH\n");
+    EXPECT_TRUE(follower.needs_time());
+    std::this_thread::sleep_for(LogFollower::patience);
+    EXPECT_FALSE(follower.needs_time()) << "nobody waits for ever for a console that stands still";
+}
+
 }  // namespace
 }  // namespace dtrain::worker
