@@ -44,19 +44,24 @@ std::string clock_time(std::int64_t time_us) {
 
 }  // namespace
 
-std::string hang_report(const std::vector<Event>& hung, const std::function<std::string(int)>& log_of) {
+std::string hang_reason(const std::vector<Event>& hung) {
     const auto shortest = std::min_element(
         hung.begin(), hung.end(), [](const Event& a, const Event& b) { return a.idle_ms < b.idle_ms; });
-    auto text = fmt::format(
-        "the job hung: for {:.1f} s no rank that was left printed anything or used the processor\n",
-        static_cast<double>(shortest->idle_ms) / 1000);
-    for (const auto& place : places_of(hung))
-        text +=
-            fmt::format("{} [{}]: since {} in {}; stacks: {}.stacks{}\n",
-                        place.ranks.size() == 1 ? "rank" : "ranks", fmt::join(place.ranks, ","),
-                        clock_time(place.since_us), place.where.empty() ? "an unknown place" : place.where,
-                        log_of(place.ranks.front()), place.ranks.size() == 1 ? "" : " and so on");
-    return text;
+    return fmt::format("it hung: no rank that was left printed anything or used the processor for {:.1f} s",
+                       static_cast<double>(shortest->idle_ms) / 1000);
+}
+
+std::vector<std::string> hang_places(const std::vector<Event>& hung,
+                                     const std::function<std::string(int)>& log_of) {
+    std::vector<std::string> lines;
+    for (const auto& place : places_of(hung)) {
+        const bool one = place.ranks.size() == 1;
+        lines.push_back(fmt::format("{} [{}]: since {} in {}; stacks: {}.stacks{}", one ? "rank" : "ranks",
+                                    fmt::join(place.ranks, ","), clock_time(place.since_us),
+                                    place.where.empty() ? "an unknown place" : place.where,
+                                    log_of(place.ranks.front()), one ? "" : " and so on"));
+    }
+    return lines;
 }
 
 }  // namespace dtrain::launch

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "cluster/server_environment.hpp"
+#include "launch/worker_options.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -23,10 +24,6 @@ std::vector<Part> parts_of(const Plan& plan) {
         ++parts.back().ranks;
     }
     return parts;
-}
-
-std::string seconds(std::chrono::milliseconds time) {
-    return fmt::format("{}", static_cast<double>(time.count()) / 1000);
 }
 
 }  // namespace
@@ -56,12 +53,13 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
                                         const std::string& worker, const Options& options) {
     std::vector<std::string> argv{"mpirun",   "--hostfile",        hostfile, "--bind-to", "none",
                                   "--map-by", "slot:OVERSUBSCRIBE"};
+    const auto for_worker = worker_options(plan.log_dir, options);
     std::string separator;
     for (const auto& part : parts_of(plan)) {
         if (!separator.empty()) argv.push_back(separator);
         separator = ":";
-        argv.insert(argv.end(), {"-np", std::to_string(part.ranks), worker, "--log_dir", plan.log_dir,
-                                 "--grace", seconds(options.grace)});
+        argv.insert(argv.end(), {"-np", std::to_string(part.ranks), worker});
+        argv.insert(argv.end(), for_worker.begin(), for_worker.end());
         if (plan.servers) argv.insert(argv.end(), {"--role", cluster::to_string(part.role)});
         argv.emplace_back("--");
         argv.insert(argv.end(), plan.program.begin(), plan.program.end());

@@ -55,6 +55,7 @@ class Examination {
         report_.stopped_after_failure = job_.stopped_after_failure();
         report_.restarts = ending_.restarts;
         report_.stop_reason = ending_.stop_reason;
+        report_.stop_details = ending_.stop_details;
         report_.mpirun = ending_.mpirun;
         report_.mpirun_text = ending_.mpirun_text;
         const bool done = ending_.asked_to_stop_by == 0 && job_.all_done();
@@ -162,6 +163,8 @@ class Examination {
             report_.status = 128 + ending_.asked_to_stop_by;
         } else if (const auto* cause = report_.cause()) {
             report_.status = (cause->how == How::vanished ? ending_.mpirun : cause->status).shell_status();
+        } else if (!ending_.stop_reason.empty()) {
+            report_.status = ending_.stop_status;
         }
         if (report_.status == 0) report_.status = 1;
     }
@@ -191,7 +194,8 @@ FailureReport examine(const JobState& job, const Ending& ending, const std::vect
 FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
     for (auto* text : {&report.stop_reason, &report.last_lines, &report.mpirun_text})
         *text = secrets.hidden_in(*text);
-    for (auto& hint : report.hints) hint = secrets.hidden_in(hint);
+    for (auto* lines : {&report.hints, &report.stop_details})
+        for (auto& line : *lines) line = secrets.hidden_in(line);
     for (auto* ends : {&report.failed, &report.stopped, &report.silent})
         for (auto& end : *ends) {
             end.detail = secrets.hidden_in(end.detail);

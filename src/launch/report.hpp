@@ -31,12 +31,14 @@ struct RankFacts {
 /// What is known when nothing of the job runs any more, beside the ranks' events.
 struct Ending {
     ExitStatus mpirun;
-    int asked_to_stop_by = 0;   ///< the signal that dtrain-launch itself got; 0: none
-    std::string mpirun_text;    ///< what mpirun had to say
-    int restarts = 0;           ///< how often the job had been started again after failures
-    std::string stop_reason;    ///< why dtrain-launch stopped a job in which no rank failed: "it hangs"
-    std::string machine;        ///< where dtrain-launch runs
-    std::string machine_facts;  ///< what it says about ranks there that could not tell themselves
+    int asked_to_stop_by = 0;  ///< the signal that dtrain-launch itself got; 0: none
+    std::string mpirun_text;   ///< what mpirun had to say
+    int restarts = 0;          ///< how often the job had been started again after failures
+    std::string stop_reason;   ///< why dtrain-launch stopped a job in which no rank failed: "it hangs"
+    std::vector<std::string> stop_details;  ///< more about that, line by line
+    int stop_status = 1;                    ///< the exit status then
+    std::string machine;                    ///< where dtrain-launch runs
+    std::string machine_facts;              ///< what it says about ranks there that could not tell themselves
 };
 
 /// How one rank ended.
@@ -77,6 +79,7 @@ struct FailureReport {
     int asked_to_stop_by = 0;
     bool stopped_after_failure = false;  ///< ranks were stopped because of `failed`, not because of a signal
     std::string stop_reason;
+    std::vector<std::string> stop_details;
     std::vector<RankEnd> failed;     ///< the cause first, then by time, consequences last
     std::vector<RankEnd> stopped;    ///< ranks that are no failures
     std::vector<RankEnd> silent;     ///< ranks that never told their end after another one had failed

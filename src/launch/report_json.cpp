@@ -100,6 +100,7 @@ std::string report_json(const FailureReport& report) {
              {"restarts", report.restarts},
              {"stopped_by", signal_json(report.asked_to_stop_by)},
              {"stop_reason", report.stop_reason.empty() ? Json() : Json(report.stop_reason)},
+             {"stop_details", report.stop_details},
              {"cause", cause_json(report)},
              {"failed", ranks_json(report.failed)},
              {"stopped", ranks_json(report.stopped)},

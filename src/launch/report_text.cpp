@@ -191,8 +191,9 @@ std::string headline(const FailureReport& report) {
         return fmt::format("stopped by {}; the programs of all {} ranks have ended\n",
                            signal_name(report.asked_to_stop_by), size);
     if (report.failed.empty())
-        return fmt::format("dtrain-launch stopped the job{}{}\n", report.stop_reason.empty() ? "" : ": ",
-                           report.stop_reason);
+        return fmt::format("dtrain-launch stopped the job{}{}\n{}{}", report.stop_reason.empty() ? "" : ": ",
+                           report.stop_reason, fmt::join(report.stop_details, "\n"),
+                           report.stop_details.empty() ? "" : "\n");
     return "";
 }
 

@@ -3,6 +3,7 @@
 #include "launch/run_launch.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <fcntl.h>
 #include <filesystem>
 #include <random>
@@ -23,6 +24,7 @@
 #include "base/oom_watch.hpp"
 #include "base/ports.hpp"
 #include "launch/banner.hpp"
+#include "launch/hang_report.hpp"
 #include "launch/log_files.hpp"
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
@@ -32,6 +34,7 @@
 #include "launch/report_file.hpp"
 #include "launch/settings.hpp"
 #include "launch/watch.hpp"
+#include "launch/worker_options.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -161,11 +164,13 @@ class Launch {
             if (!usable.empty()) machine_ = topology::restricted(machine_, usable);
         }
         version_ = probe_.version();
+        refuse_missing_wrapper(options_, environment_);
     }
 
     int run() {
         if (!options_.dry_run.empty()) return show_plan();
         if (options_.report) check_report_file(*options_.report);
+        ::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more does not end the job
         std::optional<LogFolderClaim> claim;
         for (int restart = 0;; ++restart) {
             const auto outcome = run_once(restart, claim);
@@ -188,6 +193,7 @@ class Launch {
         for (int attempt = 1;; ++attempt) {
             const auto plan = plan_now();
             refuse_several_nodes(plan);
+            const auto argv = command(plan);  // bad words for the workers are found before anything is there
             make_log_folder(plan.log_dir);
             if (!claim) claim_log_folder(claim, plan);
             if (attempt == 1 && restart == 0) announce(plan);
@@ -195,7 +201,7 @@ class Launch {
             for (int rank = 0; rank < plan.size(); ++rank)
                 log_begins.push_back(options_.log_overwrite ? 0 : size_or_zero(log_of(plan, rank)));
             const OomWatch oom_watch;
-            const auto ended = start(plan, restart);
+            const auto ended = start(plan, argv, restart);
             const auto failures = ended.job.failures();
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
@@ -272,17 +278,19 @@ class Launch {
         spdlog::info("{}", where_logs_are(plan, options_.log_dir));
     }
 
-    Watched start(const Plan& plan, int restart) const {
+    Watched start(const Plan& plan, const std::vector<std::string>& argv, int restart) const {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", cluster::format_hostfile(mpirun_hosts(plan)));
         const auto token = random_token();
         const TemporaryFolder gloo_folder;
-        WatchOptions options{.command = command(plan),
+        WatchOptions options{.command = argv,
                              .environment = environment_,
                              .size = plan.size(),
                              .companions = companions_of(plan),
                              .grace = options_.grace,
-                             .job_token = token};
+                             .job_token = token,
+                             .log_dir = options_.log_dir,
+                             .status_line = !options_.quiet};
         for (const auto& [name, value] : worker_environment(plan, options_, token, ::geteuid() == 0))
             options.environment.set(name, value);
         options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder.path());
@@ -295,12 +303,17 @@ class Launch {
     int report(const Plan& plan, const Watched& ended, const std::vector<std::uintmax_t>& log_begins,
                const OomWatch& oom_watch, int restarts) const {
         const auto kills = oom_watch.kills_since();
-        const Ending ending{.mpirun = ended.mpirun,
-                            .asked_to_stop_by = ended.asked_to_stop_by,
-                            .mpirun_text = ended.mpirun_text,
-                            .restarts = restarts,
-                            .machine = host_name(),
-                            .machine_facts = kills && kills->count > 0 ? kills->to_sentence() : ""};
+        Ending ending{.mpirun = ended.mpirun,
+                      .asked_to_stop_by = ended.asked_to_stop_by,
+                      .mpirun_text = ended.mpirun_text,
+                      .restarts = restarts,
+                      .machine = host_name(),
+                      .machine_facts = kills && kills->count > 0 ? kills->to_sentence() : ""};
+        if (!ended.hung.empty()) {
+            ending.stop_reason = hang_reason(ended.hung);
+            ending.stop_details = hang_places(ended.hung, [&](int rank) { return log_of(plan, rank); });
+            ending.stop_status = status_hung;
+        }
         const auto log_tail = [&](int rank) {
             return tail_of(log_of(plan, rank), log_begins[static_cast<std::size_t>(rank)]);
         };

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "launch/hang_report.hpp"
@@ -12,6 +13,7 @@ namespace dtrain::launch {
 namespace {
 
 using cluster::Event;
+using testing::ElementsAre;
 
 class HangReport : public testing::Test {
   protected:
@@ -37,24 +39,27 @@ class HangReport : public testing::Test {
 };
 
 TEST_F(HangReport, OneRank) {
-    EXPECT_EQ(hang_report({idle(3, 5, 35, "recv ()")}, log_of),
-              "the job hung: for 30.0 s no rank that was left printed anything or used the processor\n"
-              "rank [3]: since 12:00:05 in recv (); stacks: /log/workerlog.3.stacks\n");
+    const std::vector<Event> hung{idle(3, 5, 35, "recv ()")};
+    EXPECT_EQ(hang_reason(hung),
+              "it hung: no rank that was left printed anything or used the processor for 30.0 s");
+    EXPECT_THAT(hang_places(hung, log_of),
+                ElementsAre("rank [3]: since 12:00:05 in recv (); stacks: /log/workerlog.3.stacks"));
 }
 
 TEST_F(HangReport, TheOneThatIsElsewhereStandsOut) {
-    EXPECT_EQ(hang_report({idle(0, 9, 40, "allreduce ()"), idle(1, 7, 41, "allreduce ()"),
-                           idle(2, 4, 42, "load (data.py:31)"), idle(3, 8, 39, "allreduce ()")},
-                          log_of),
-              "the job hung: for 31.0 s no rank that was left printed anything or used the processor\n"
-              "rank [2]: since 12:00:04 in load (data.py:31); stacks: /log/workerlog.2.stacks\n"
-              "ranks [0,1,3]: since 12:00:07 in allreduce (); stacks: /log/workerlog.0.stacks and so on\n");
+    const std::vector<Event> hung{idle(0, 9, 40, "allreduce ()"), idle(1, 7, 41, "allreduce ()"),
+                                  idle(2, 4, 42, "load (data.py:31)"), idle(3, 8, 39, "allreduce ()")};
+    EXPECT_EQ(hang_reason(hung),
+              "it hung: no rank that was left printed anything or used the processor for 31.0 s");
+    EXPECT_THAT(hang_places(hung, log_of),
+                ElementsAre("rank [2]: since 12:00:04 in load (data.py:31); stacks: /log/workerlog.2.stacks",
+                            "ranks [0,1,3]: since 12:00:07 in allreduce (); stacks: /log/workerlog.0.stacks "
+                            "and so on"));
 }
 
 TEST_F(HangReport, WithoutStacks) {
-    EXPECT_EQ(hang_report({idle(0, 0, 2, "")}, log_of),
-              "the job hung: for 2.0 s no rank that was left printed anything or used the processor\n"
-              "rank [0]: since 12:00:00 in an unknown place; stacks: /log/workerlog.0.stacks\n");
+    EXPECT_THAT(hang_places({idle(0, 0, 2, "")}, log_of),
+                ElementsAre("rank [0]: since 12:00:00 in an unknown place; stacks: /log/workerlog.0.stacks"));
 }
 
 }  // namespace

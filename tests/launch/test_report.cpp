@@ -416,8 +416,13 @@ TEST(Report, AllStoppedByUsAndNobodyFailed) {
     EXPECT_EQ(report_text(unexplained),
               "dtrain-launch stopped the job\nthen stopped by dtrain-launch: rank [1]\n");
     EXPECT_EQ(last_words(unexplained, unexplained.stopped[0]), std::nullopt);
-    const auto hung = examined(job, {.stop_reason = "no output for 60 s"});
-    EXPECT_THAT(report_text(hung), StartsWith("dtrain-launch stopped the job: no output for 60 s\n"));
+    const auto hung = examined(job, {.stop_reason = "no output for 60 s",
+                                     .stop_details = {"rank 1 in recv ()", "rank 0 is done"},
+                                     .stop_status = 124});
+    EXPECT_EQ(hung.status, 124);
+    EXPECT_EQ(report_text(hung),
+              "dtrain-launch stopped the job: no output for 60 s\nrank 1 in recv ()\nrank 0 is done\n"
+              "then stopped by dtrain-launch: rank [1]\n");
     EXPECT_EQ(last_words(hung, hung.stopped[0]), "dtrain: stopped by SIGTERM: no output for 60 s");
 }
 
@@ -507,7 +512,9 @@ TEST(Redacted, NoSecretIsLeftAnywhere) {
         "api_key=abc\n  File \"a.py\", line 1\n    f()\nValueError: hf_xyz123 is no key\n";
     const KnownSecrets secrets(Environment{{"HF_TOKEN", "hf_xyz123"}}, {});
     const auto report = redacted(
-        examined(job, {.mpirun_text = "hf_xyz123\n", .stop_reason = "hf_xyz123"}, {{0, log}, {1, log}}),
+        examined(job,
+                 {.mpirun_text = "hf_xyz123\n", .stop_reason = "hf_xyz123", .stop_details = {"hf_xyz123"}},
+                 {{0, log}, {1, log}}),
         secrets);
     for (const auto& shown : {report_text(report), report_json(report)})
         EXPECT_THAT(shown, AllOf(Not(HasSubstr("hf_xyz123")), Not(HasSubstr("abc")),
@@ -547,6 +554,7 @@ TEST(Json, SaysTheSameForPrograms) {
         {"restarts", 2},
         {"stopped_by", nullptr},
         {"stop_reason", nullptr},
+        {"stop_details", nlohmann::json::array()},
         {"cause", cause},
         {"failed", nlohmann::json::array({failed})},
         {"stopped", nlohmann::json::array({stopped})},

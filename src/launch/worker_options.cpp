@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/worker_options.hpp"
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/shell_words.hpp"
+#include "base/subprocess.hpp"
+#include "cluster/rank_list.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+std::string seconds(std::chrono::milliseconds time) {
+    return fmt::format("{}", static_cast<double>(time.count()) / 1000);
+}
+
+/// Runs `read` for what it throws; the message then names the option.
+template <class Read>
+const std::string& checked(const std::string& value, const char* option, const Read& read) {
+    try {
+        read(value);
+    } catch (const UsageError& error) {
+        throw UsageError(fmt::format("{}: {}", option, error.what()));
+    }
+    return value;
+}
+
+}  // namespace
+
+std::vector<std::string> worker_options(const std::string& log_dir, const Options& options) {
+    std::vector<std::string> argv{"--log_dir", log_dir, "--grace", seconds(options.grace)};
+    const auto add = [&](const char* name, const std::string& value) {
+        argv.insert(argv.end(), {name, value});
+    };
+    if (options.log_mode != Options().log_mode) add("--log-mode", fmt::format("{:04o}", options.log_mode));
+    if (options.log_overwrite) argv.emplace_back("--log_overwrite");
+    if (options.log_max_size) add("--log-max-size", std::to_string(*options.log_max_size));
+    if (options.tee) checked(*options.tee, "--tee", cluster::RankList::parse);
+    if (options.quiet)
+        add("--show", "none");
+    else if (options.tee)
+        add("--show", *options.tee);
+    if (options.wrap) add("--wrap", checked(*options.wrap, "--wrap", shell_words));
+    if (options.wrap_ranks)
+        add("--wrap-ranks", checked(*options.wrap_ranks, "--wrap-ranks", cluster::RankList::parse));
+    if (options.hang_timeout.count() > 0) add("--hang-timeout", seconds(options.hang_timeout));
+    return argv;
+}
+
+void refuse_missing_wrapper(const Options& options, const Environment& environment) {
+    if (!options.wrap) return;
+    const auto words = shell_words(*options.wrap);
+    // A name that is another one on each rank or host is the workers' to find.
+    if (words.empty() || words.front().find('%') != std::string::npos) return;
+    if (!find_in_path(words.front(), environment))
+        throw UsageError(fmt::format("--wrap: cannot execute \"{}\": no such program", words.front()));
+}
+
+}  // namespace dtrain::launch
