@@ -67,11 +67,15 @@ int JobState::done() const {
     }));
 }
 
-std::vector<Event> JobState::hung() const {
+std::vector<Event> JobState::hung(std::chrono::milliseconds patience) const {
+    std::int64_t last_end_us = 0;
+    for (const auto& rank : ranks_)
+        if (rank.ended) last_end_us = std::max(last_end_us, rank.ended->time_us);
+    const auto decisive_from_us = last_end_us + std::chrono::microseconds(patience).count();
     std::vector<Event> out;
     for (const auto& rank : ranks_) {
         if (rank.ended) continue;
-        if (!rank.idle) return {};
+        if (!rank.idle || rank.idle->time_us < decisive_from_us) return {};
         out.push_back(*rank.idle);
     }
     return out;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <utility>
@@ -41,8 +42,9 @@ class JobState {
     int up() const;
     int done() const;
 
-    /// The last word of every rank that has not ended, when all of these are idle; else nothing.
-    std::vector<cluster::Event> hung() const;
+    /// The last word of every rank that has not ended, when all of these are idle and have had `patience`
+    /// since another one ended, which they may have waited for; else nothing.
+    std::vector<cluster::Event> hung(std::chrono::milliseconds patience) const;
 
     /// Failures in the order of time: the first is the cause. A rank that was stopped by somebody else than
     /// us counts.

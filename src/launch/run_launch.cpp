@@ -288,6 +288,7 @@ class Launch {
                              .size = plan.size(),
                              .companions = companions_of(plan),
                              .grace = options_.grace,
+                             .hang_timeout = options_.hang_timeout,
                              .job_token = token,
                              .log_dir = options_.log_dir,
                              .status_line = !options_.quiet};

@@ -225,7 +225,7 @@ class Watch {
                     stop_programs();
                 else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
                     go_on(Step::leaving, options_.grace + mpirun_cleanup);
-                else if (auto hung = result_.job.hung(); !hung.empty())
+                else if (auto hung = result_.job.hung(options_.hang_timeout); !hung.empty())
                     stop_hung(std::move(hung));
                 break;
             case Step::stopping:

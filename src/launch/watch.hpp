@@ -20,6 +20,7 @@ struct WatchOptions {
     int size = 0;              ///< ranks of the job
     std::set<int> companions;  ///< servers and the like: stopped when all others are done
     std::chrono::milliseconds grace{0};
+    std::chrono::milliseconds hang_timeout{0};  ///< after which workers say that a rank is idle; 0: never
     std::string job_token;
     std::string log_dir;       ///< for the status line
     bool status_line = false;  ///< on stderr, when that is a terminal

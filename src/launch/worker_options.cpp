@@ -52,7 +52,7 @@ std::vector<std::string> worker_options(const std::string& log_dir, const Option
 
 void refuse_missing_wrapper(const Options& options, const Environment& environment) {
     if (!options.wrap) return;
-    const auto words = shell_words(*options.wrap);
+    const auto words = shell_words(checked(*options.wrap, "--wrap", shell_words));
     // A name that is another one on each rank or host is the workers' to find.
     if (words.empty() || words.front().find('%') != std::string::npos) return;
     if (!find_in_path(words.front(), environment))

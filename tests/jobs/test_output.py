@@ -5,15 +5,16 @@
 Oracles: the bytes that the programs were told to print; permissions and free space as the kernel gives them.
 """
 import collections
+import hashlib
 import os
-import re
+import pty
 import signal
 import stat
 import subprocess
 
 import pytest
 
-from conftest import PYTHON, WORKER, processes_with
+from conftest import LAUNCH, PYTHON, WORKER
 
 MEBI = 1 << 20
 
@@ -174,3 +175,208 @@ def test_a_wrapper_that_is_not_there_is_bad_input(job):
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert "--wrap" in done.stderr and "nothere" in done.stderr
     assert not (job.folder / "started").exists()
+
+
+# --- under dtrain-launch --------------------------------------------------------------------------------------
+
+def test_the_launcher_shows_rank_0_unless_told_otherwise(job):
+    job.script("a.py", NUMBERED_LINES)
+    ranks = ["--nproc_per_node", 2]
+    one = "".join(line + "\n" for line in numbered(0, 20, 60))
+    assert job.launch(*ranks, "a.py", 20, 60).stdout.endswith("\n" + one)
+    assert job.launch(*ranks, "--tee", "1", "a.py", 20, 60).stdout.endswith("\n" + one.replace("0 ", "1 ", 1).replace(
+        "\n0 ", "\n1 "))
+    both = job.launch(*ranks, "--tee", "all", "a.py", 20, 60)
+    lines = [line for line in both.stdout.splitlines() if line.startswith("[")]
+    for rank in (0, 1):
+        assert [line[4:] for line in lines if line.startswith(f"[{rank}] ")] == numbered(rank, 20, 60)
+    quiet = job.launch(*ranks, "--quiet", "a.py", 20, 60)
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    assert job.log(1).splitlines() == 4 * numbered(1, 20, 60)
+
+
+def test_the_launchers_logs_follow_its_options(job):
+    job.script("a.py", NUMBERED_LINES)
+    for _ in range(2):
+        done = job.launch("--log_overwrite", "--log-mode", "0640", "--log-max-size", "16K", "a.py", 300, 100)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith("\n" + "".join(line + "\n" for line in numbered(0, 300, 100)))
+        log = job.folder / "log/workerlog.0"
+        parts = [log.with_name(log.name + ".1").read_text(), log.read_text()]
+        assert mode_of(log) == "0o640" and all(len(part) <= 16 * 1024 for part in parts)
+        kept = "".join(parts).splitlines()
+        assert len(kept) > 160 and kept == numbered(0, 300, 100)[-len(kept):]
+
+
+def test_a_loss_of_output_is_told_by_the_launcher(job, small_disk):
+    job.script("fill.py", FILL)
+    done = job.launch("--nproc_per_node", 2, "--quiet", "--log-max-size", "10M", "fill.py")
+    assert done.returncode == 0, done.stderr
+    for rank in (0, 1):
+        assert done.stderr.count(f"rank {rank} on ") == 1 and f"workerlog.{rank}: No space left" in done.stderr
+    assert job.left_behind() == []
+
+
+def test_a_full_disk_keeps_the_verdict(job, small_disk):
+    job.script("fill.py", FILL)
+    done = job.launch("--nproc_per_node", 2, "fill.py")
+    assert done.returncode == 9, done.stderr
+    assert "exit code 9" in done.stderr and "ABORT!!!" in done.stderr
+    assert (job.folder / "seen").read_text() == "No space left on device"
+    assert job.left_behind() == []
+
+
+def test_wrappers_of_a_launched_job(job):
+    done = job.launch("--nproc_per_node", 2, "--wrap", "env 'WRAPPED=rank %r'", "--wrap-ranks", "1", "sh", "-c",
+                      "echo \"<$WRAPPED>\"")
+    assert done.returncode == 0, done.stderr
+    assert [job.log(rank) for rank in (0, 1)] == ["<>\n", "<rank 1>\n"]
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--wrap", "nothere -x"], ["--wrap", "nothere"]),
+    (["--wrap", "a 'b"], ["--wrap", "a 'b"]),
+    (["--wrap-ranks", "x"], ["--wrap-ranks", "x"]),
+    (["--tee", "2-1"], ["--tee", "2-1"]),
+])
+def test_bad_input(job, arguments, words):
+    done = job.launch(*arguments, "touch", "started")
+    assert done.returncode == 2 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and all(word in done.stderr for word in words), done.stderr
+    assert list(job.folder.iterdir()) == []
+
+
+def peak_memory_kb(pid):
+    for line in open(f"/proc/{pid}/status"):
+        if line.startswith("VmHWM"):
+            return int(line.split()[1])
+    raise AssertionError("no VmHWM")
+
+
+FLOOD = """
+import os, sys
+block = b"".join(b"%015d\\n" % number for number in range(1 << 16))  # 1 MiB
+for _ in range(int(sys.argv[1])): os.write(1, block)
+open("flooded", "w").close()
+while not os.path.exists("measured"): pass
+"""
+
+
+def test_much_output_is_neither_lost_nor_held_in_memory(job):
+    """A rank that is shown prints a lot; with DTRAIN_STRESS=1 1 GiB."""
+    mebibytes = 1024 if os.environ.get("DTRAIN_STRESS") else 50
+    job.script("a.py", FLOOD)
+    child = job.start(LAUNCH, "a.py", str(mebibytes), text=False)
+    hashes = {"console": hashlib.sha256(), "log": hashlib.sha256(), "expected": hashlib.sha256()}
+    block = b"".join(b"%015d\n" % number for number in range(1 << 16))
+    for _ in range(mebibytes):
+        hashes["expected"].update(block)
+    head = b""
+    while not head.endswith(b"%015d\n" % 0):
+        head += child.stdout.read(1)
+    hashes["console"].update(b"%015d\n" % 0)
+    peak_before = peak_memory_kb(child.pid)
+    left = mebibytes * MEBI - 16
+    while left > 0:
+        piece = child.stdout.read(min(left, MEBI))
+        assert piece, "the console ended early"
+        hashes["console"].update(piece)
+        left -= len(piece)
+    job.wait_until(lambda: (job.folder / "flooded").exists())
+    peak_after = peak_memory_kb(child.pid)
+    (job.folder / "measured").touch()
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (0, b""), err
+    with open(job.folder / "log/workerlog.0", "rb") as log:
+        while piece := log.read(MEBI):
+            hashes["log"].update(piece)
+    assert len({each.hexdigest() for each in hashes.values()}) == 1
+    assert peak_after - peak_before < 2048, "kB more than before the flood"
+
+
+# --- a reader that leaves -------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("ending, status", [("", 0), ("sys.exit(7)", 7)])
+def test_a_console_that_is_closed_changes_nothing(job, ending, status):
+    """As `dtrain-launch ... | head -1`: the first line is read, then nobody reads any more."""
+    job.script("a.py", f"import sys\nfor i in range(200000): print('line', i)\nopen('finished', 'w').close()\n{ending}")
+    child = job.start(LAUNCH, "--nproc_per_node", 2, "a.py")
+    assert child.stdout.readline() == "-----------  Configuration Arguments -----------\n"
+    child.stdout.close()
+    err = child.stderr.read()
+    assert child.wait(timeout=60) == status, err
+    assert (job.folder / "finished").exists()
+    assert job.log(1).endswith("line 199999\n")
+    assert job.left_behind() == []
+
+
+def test_a_console_that_was_never_there(job):
+    job.script("a.py", "print('line')")
+    child = job.start("sh", "-c", f"exec {LAUNCH} a.py 2>err >&-")
+    child.communicate(timeout=60)
+    assert child.returncode == 0, (job.folder / "err").read_text()
+    assert job.log(0) == "line\n"
+
+
+# --- a terminal -----------------------------------------------------------------------------------------------
+
+def run_on_a_terminal(job, *arguments, stdout_too, until=None):
+    """Runs dtrain-launch with stderr, or stdout too, on a terminal; returns its status and what that received."""
+    outer, inner = pty.openpty()
+    child = subprocess.Popen([str(a) for a in (LAUNCH, *arguments)], cwd=job.folder, env=job.environment(),
+                             stdin=subprocess.DEVNULL, stdout=inner if stdout_too else subprocess.DEVNULL, stderr=inner)
+    os.close(inner)
+    received = b""
+    while True:
+        try:
+            piece = os.read(outer, 4096)
+        except OSError:  # the last writer is gone
+            break
+        if not piece:
+            break
+        received += piece
+        if until and until[0] in received:
+            (job.folder / until[1]).touch()
+    os.close(outer)
+    return child.wait(timeout=60), received.decode().replace("\r\n", "\n")
+
+
+def screen(received):
+    """What stays on a terminal that is wide enough: a carriage return goes back to the line's begin."""
+    lines = []
+    for line in received.split("\n"):
+        columns = []
+        for part in line.split("\r"):
+            columns[:len(part)] = part
+        lines.append("".join(columns).rstrip())
+    return "\n".join(lines)
+
+
+WAIT_FOR_RELEASE = """
+import os, time
+print("first line", flush=True)
+while not os.path.exists("release"): time.sleep(0.05)
+print("last line")
+"""
+
+
+def test_a_status_line_comes_and_goes_on_a_terminal(job):
+    job.script("a.py", WAIT_FOR_RELEASE)
+    status, received = run_on_a_terminal(job, "--nproc_per_node", 2, "a.py", stdout_too=True,
+                                         until=(b"2 of 2 ranks up, 2 s, logs in log", "release"))
+    assert status == 0
+    assert "\r2 of 2 ranks up, 1 s, logs in log" in received
+    left = screen(received)
+    assert "ranks up" not in left
+    assert "\nfirst line\n" in left and "\nlast line\n" in left
+
+
+def test_no_status_line_where_it_would_disturb(job):
+    job.script("a.py", "import time\nprint('no end', end='', flush=True)\ntime.sleep(2.5)\nprint()")
+    status, received = run_on_a_terminal(job, "a.py", stdout_too=True)
+    assert status == 0
+    assert "ranks up" not in received.partition("no end")[2].partition("\n")[0] and "\nno end\n" in screen(received)
+    job.script("b.py", "import time\ntime.sleep(1.5)")
+    assert "ranks up" in run_on_a_terminal(job, "b.py", stdout_too=False)[1]
+    assert run_on_a_terminal(job, "--quiet", "b.py", stdout_too=True) == (0, "")
+    assert "ranks up" not in job.launch("b.py").stderr

@@ -12,6 +12,7 @@
 namespace dtrain::launch {
 namespace {
 
+using namespace std::chrono_literals;
 using cluster::Event;
 using Kind = Event::Kind;
 using testing::ElementsAre;
@@ -78,9 +79,9 @@ TEST(JobState, AWarningIsNoEnd) {
     EXPECT_EQ(job.up(), 1);
 }
 
-std::vector<int> hung(const JobState& job) {
+std::vector<int> hung(const JobState& job, std::chrono::milliseconds patience = 0ms) {
     std::vector<int> ranks;
-    for (const auto& idle : job.hung()) ranks.push_back(idle.rank);
+    for (const auto& idle : job.hung(patience)) ranks.push_back(idle.rank);
     return ranks;
 }
 
@@ -93,14 +94,27 @@ TEST(JobState, AJobHangsWhenAllThatIsLeftIsIdle) {
     EXPECT_THAT(hung(job), IsEmpty()) << "rank 2 computes";
     job.take(event(Kind::idle, 2, 22));
     EXPECT_THAT(hung(job), ElementsAre(0, 1, 2));
-    EXPECT_EQ(job.hung()[1], event(Kind::idle, 1, 21));
+    EXPECT_EQ(job.hung(0ms)[1], event(Kind::idle, 1, 21));
     job.take(event(Kind::active, 1, 23));
     EXPECT_THAT(hung(job), IsEmpty());
-    job.take(event(Kind::done, 1, 24));
-    EXPECT_THAT(hung(job), ElementsAre(0, 2)) << "the others have ended";
+    job.take(event(Kind::idle, 1, 24));
+    EXPECT_THAT(hung(job), ElementsAre(0, 1, 2));
     job.take(event(Kind::idle, 2, 30));
-    EXPECT_EQ(job.hung()[1].time_us, 30) << "the last word counts";
+    EXPECT_EQ(job.hung(0ms)[2].time_us, 30) << "the last word counts";
     EXPECT_FALSE(job.any_failed());
+}
+
+TEST(JobState, WhoWaitedForARankThatHasEndedGetsTime) {
+    JobState job(3);
+    for (const int rank : {0, 1}) job.take(event(Kind::idle, rank, 50'000));
+    job.take(event(Kind::done, 2, 60'000));
+    EXPECT_THAT(hung(job, 5ms), IsEmpty());
+    job.take(event(Kind::idle, 0, 65'000));
+    EXPECT_THAT(hung(job, 5ms), IsEmpty()) << "rank 1 has not been heard since";
+    job.take(event(Kind::idle, 1, 64'999));
+    EXPECT_THAT(hung(job, 5ms), IsEmpty());
+    job.take(event(Kind::idle, 1, 66'000));
+    EXPECT_THAT(hung(job, 5ms), ElementsAre(0, 1));
 }
 
 TEST(JobState, AJobThatHasEndedDoesNotHang) {
