@@ -3,6 +3,7 @@
 #include "base/run_main.hpp"
 
 #include <exception>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <dtrain/error.hpp>
@@ -10,11 +11,21 @@
 #include "base/files.hpp"
 
 namespace dtrain {
+namespace {
+
+/// Where a caller closed one of them, the next file to be opened would become that stream.
+void open_standard_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(stream, F_GETFD) < 0) FileDescriptor(::open("/dev/null", O_RDWR)).release();
+}
+
+}  // namespace
 
 int run_main(const std::string& program, const std::function<int()>& body) {
     const auto complain = [&](const std::exception& error) {
         write_all(STDERR_FILENO, program + ": " + error.what() + "\n");
     };
+    open_standard_streams();
     try {
         return body();
     } catch (const UsageError& error) {

@@ -8,6 +8,7 @@ import collections
 import hashlib
 import os
 import pty
+import re
 import signal
 import stat
 import subprocess
@@ -310,12 +311,16 @@ def test_a_console_that_is_closed_changes_nothing(job, ending, status):
     assert job.left_behind() == []
 
 
-def test_a_console_that_was_never_there(job):
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_standard_streams_that_were_never_there(job, closed):
+    """No file that is opened gets the number of a closed stream, and what is meant for that stream."""
     job.script("a.py", "print('line')")
-    child = job.start("sh", "-c", f"exec {LAUNCH} a.py 2>err >&-")
-    child.communicate(timeout=60)
-    assert child.returncode == 0, (job.folder / "err").read_text()
+    done = job.run("sh", "-c", f"exec {LAUNCH} a.py {closed}")
+    assert done.returncode == 0, done.stderr
     assert job.log(0) == "line\n"
+    endpoints = (job.folder / "log/endpoints.log").read_text()
+    assert re.fullmatch(r"PADDLE_TRAINER_ENDPOINTS:\n127\.0\.0\.1:\d+\n", endpoints), endpoints
+    assert (job.folder / "log/hostfile").read_text() == "localhost slots=1\n"
 
 
 # --- a terminal -----------------------------------------------------------------------------------------------
