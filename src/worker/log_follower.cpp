@@ -45,7 +45,7 @@ LogFollower::LogFollower(std::filesystem::path log, int console, std::string pre
 }
 
 void LogFollower::watch_log() {
-    ::inotify_add_watch(watch_.get(), log_.c_str(), IN_MODIFY);
+    if (::inotify_add_watch(watch_.get(), log_.c_str(), IN_MODIFY) < 0) watch_.reset();
 }
 
 void LogFollower::note_growth() {

@@ -22,7 +22,8 @@ class LogFollower {
     /// @param prefix stands before each line; empty: the log is shown byte for byte
     LogFollower(std::filesystem::path log, int console, std::string prefix = "");
 
-    /// Becomes readable when the file may have grown.
+    /// Becomes readable when the file may have grown; -1 where the kernel has no watch left to give, as when
+    /// very many ranks of a node are shown: then call note_growth() from time to time.
     int growth_fd() const { return watch_.get(); }
     /// Where to wait for POLLOUT while wants_to_write().
     int console_fd() const { return console_; }

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/supervise.hpp"
 
-#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -26,10 +26,14 @@ namespace {
 using cluster::Event;
 
 constexpr timespec repeat_after{.tv_sec = 1, .tv_nsec = 0};  // an unanswered report is given again
+constexpr int look_at_log_ms = 100;                          // where nobody tells that it has grown
 
-/// Of two limits for poll(), where -1 is none.
-int earlier(int a, int b) {
-    return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
+/// Of limits for poll(), where -1 is none.
+int earliest(std::initializer_list<int> limits) {
+    int out = -1;
+    for (const int limit : limits)
+        if (limit >= 0 && (out < 0 || limit < out)) out = limit;
+    return out;
 }
 
 sigset_t watched_signals() {
@@ -93,10 +97,11 @@ class Supervisor {
             {watching ? job_.hang_watch->stacks_fd() : -1, POLLIN, 0},
         }};
         ::poll(sources.data(), sources.size(),
-               earlier(console_needs_time ? static_cast<int>(LogFollower::patience.count()) : -1,
-                       watching ? job_.hang_watch->ms_to_next_look() : -1));
+               earliest({console_needs_time ? static_cast<int>(LogFollower::patience.count()) : -1,
+                         watching ? job_.hang_watch->ms_to_next_look() : -1,
+                         unwatched_console() ? look_at_log_ms : -1}));
         if (sources[1].revents != 0) take_signals();
-        if (sources[2].revents != 0) follower_->note_growth();
+        if (sources[2].revents != 0 || unwatched_console()) follower_->note_growth();
         if (sources[3].revents != 0) follower_->write_piece();
         if (sources[4].revents != 0) {
             output_->take_piece();
@@ -105,6 +110,8 @@ class Supervisor {
         if (watching) look_for_a_hang();
         if (sources[0].revents != 0) take_news();
     }
+
+    bool unwatched_console() const { return follower_ && follower_->growth_fd() < 0; }
 
     void tell_loss_once() {
         const int error = output_->log().first_error();

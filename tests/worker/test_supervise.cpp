@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +39,7 @@ class Supervise : public testing::Test {
         bool under_launcher = false;
         std::chrono::milliseconds grace = long_grace;
         std::optional<std::uintmax_t> max_log_size;
+        bool without_inotify = false;
         std::chrono::milliseconds hang_timeout{0};
     };
 
@@ -59,6 +62,7 @@ class Supervise : public testing::Test {
         ASSERT_GE(pid_, 0);
         if (pid_ == 0) {
             ::dup2(console.write_end.get(), STDOUT_FILENO);
+            if (how.without_inotify) forbid_inotify();
             ::_exit(supervise({.program = std::move(program),
                                .log = log(),
                                .bounded_log = std::move(bounded_log),
@@ -74,6 +78,13 @@ class Supervise : public testing::Test {
         }
         events_ = std::move(events.read_end);
         console_ = std::move(console.read_end);
+    }
+
+    /// A user namespace has limits of its own.
+    static bool forbid_inotify() {
+        if (::unshare(CLONE_NEWUSER) != 0) return false;
+        const FileDescriptor limit(::open("/proc/sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC));
+        return limit.valid() && write_all(limit.get(), "0");
     }
 
     std::filesystem::path log() const { return folder_ / "workerlog.3"; }
@@ -141,6 +152,7 @@ class Supervise : public testing::Test {
         EXPECT_TRUE(write_all(end.get(), text));
     }
 
+    std::string console_line() const { return read_line(console_.get()); }
     std::string console() const { return read_to_end(console_.get()); }
     std::string later_events() const { return read_to_end(events_.get()); }
 
@@ -188,6 +200,16 @@ TEST_F(Supervise, SeveralRanksOnOneConsoleHaveNames) {
     EXPECT_EQ(console(), "[3] one\n[3] two\n[3] end\n");
     EXPECT_EQ(exit_status(), 0);
     EXPECT_EQ(read_file(log()), "one\ntwo\nend");
+}
+
+TEST_F(Supervise, WithoutInotifyTheConsoleIsShownAllTheSame) {
+    const auto no_inotify = [] { return forbid_inotify() && ::inotify_init1(IN_CLOEXEC) < 0 ? 0 : 1; };
+    if (in_child(no_inotify) != 0) GTEST_SKIP() << "no user namespace with limits of its own here";
+    start("echo one; read line <" + fifo() + "; echo two", {.console_prefix = "", .without_inotify = true});
+    EXPECT_EQ(console_line(), "one") << "while the program runs";
+    write_to_fifo("go\n");
+    EXPECT_EQ(console(), "two\n");
+    EXPECT_EQ(exit_status(), 0);
 }
 
 TEST_F(Supervise, ABoundedLogKeepsTheLastLinesAndTheConsoleShowsAll) {
