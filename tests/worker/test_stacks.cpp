@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/subprocess.hpp"
+#include "base/text.hpp"
 #include "programs.hpp"
 #include "worker/stacks.hpp"
 
@@ -22,6 +23,12 @@ using testing::AnyOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
+
+/// Also a process that nobody has waited for yet has ended.
+bool runs(pid_t pid) {
+    const auto status = read_file("/proc/" + std::to_string(pid) + "/status").value_or("");
+    return !status.empty() && status.find("State:\tZ") == std::string::npos;
+}
 
 TEST(Stacks, TopOfPySpy) {
     constexpr auto output = R"text(Process 77: python3 train.py
@@ -105,18 +112,24 @@ TEST_F(StacksOf, ACollectionIsAPrivateFileOfAllProcesses) {
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0) << "the shell is the only child";
 }
 
-TEST_F(StacksOf, ACollectionThatNobodyWaitsForIsEnded) {
+TEST_F(StacksOf, ACollectionThatNobodyWaitsForIsEndedWithItsTool) {
     const Folder folder;
     const auto gdb = folder / "gdb";
-    ASSERT_TRUE(write_all(open_log(gdb).get(), "#!/bin/sh\n/bin/echo up >" + (folder / "up").string() +
-                                                   "\nexec /bin/sleep 1000\n"));
+    const auto up = folder / "up";
+    ASSERT_TRUE(
+        write_all(open_log(gdb).get(), "#!/bin/sh\necho $$ >" + up.string() + "\nexec /bin/sleep 1000\n"));
     ::chmod(gdb.c_str(), 0700);
     {
         StackCollection collection({shell_.pid()}, folder / "log.stacks", 0600,
                                    {{"PATH", gdb.parent_path().string()}});
-        for (int tries = 0; tries < 3000 && read_file(folder / "up") != "up\n"; ++tries) ::usleep(10'000);
+        for (int tries = 0; tries < 3000 && !read_file(up).value_or("").ends_with('\n'); ++tries)
+            ::usleep(10'000);
     }
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0);
+    const auto tool = parse_int(trimmed(read_file(up).value_or(""))).value_or(0);
+    ASSERT_GT(tool, 0);
+    for (int tries = 0; tries < 1000 && runs(tool); ++tries) ::usleep(10'000);
+    EXPECT_FALSE(runs(tool));
 }
 
 }  // namespace
