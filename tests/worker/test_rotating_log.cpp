@@ -12,6 +12,7 @@
 #include <dtrain/error.hpp>
 
 #include "programs.hpp"
+#include "support/temporary_folder.hpp"
 #include "worker/rotating_log.hpp"
 
 namespace dtrain::worker {
@@ -30,7 +31,7 @@ class RotatingLogTest : public testing::Test {
     std::string content() const { return read_file(log_).value_or("(none)"); }
     std::string predecessor() const { return read_file(log_.string() + ".1").value_or("(none)"); }
 
-    const Folder folder_;
+    const tests::TemporaryFolder folder_;
     const std::filesystem::path log_ = folder_ / "workerlog.0";
 };
 

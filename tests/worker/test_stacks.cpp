@@ -13,6 +13,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "programs.hpp"
+#include "support/temporary_folder.hpp"
 #include "worker/stacks.hpp"
 
 namespace dtrain::worker {
@@ -78,7 +79,7 @@ TEST_F(StacksOf, TheKernelIsAskedWhereThereIsNoTool) {
 }
 
 TEST_F(StacksOf, AToolThatHangsIsNotWaitedForLong) {
-    const Folder folder;
+    const tests::TemporaryFolder folder;
     const auto gdb = folder / "gdb";
     ASSERT_TRUE(write_all(open_log(gdb).get(), "#!/bin/sh\nexec /bin/sleep 1000\n"));
     ::chmod(gdb.c_str(), 0700);
@@ -87,7 +88,7 @@ TEST_F(StacksOf, AToolThatHangsIsNotWaitedForLong) {
 }
 
 TEST_F(StacksOf, AToolThatFindsThemIsBelieved) {
-    const Folder folder;
+    const tests::TemporaryFolder folder;
     const auto gdb = folder / "gdb";
     ASSERT_TRUE(write_all(open_log(gdb).get(),
                           "#!/bin/sh\necho 'Thread 1 (LWP 1):'; echo '#0  here ()'; echo \"$@\"\n"));
@@ -98,7 +99,7 @@ TEST_F(StacksOf, AToolThatFindsThemIsBelieved) {
 }
 
 TEST_F(StacksOf, ACollectionIsAPrivateFileOfAllProcesses) {
-    const Folder folder;
+    const tests::TemporaryFolder folder;
     StackCollection collection({shell_.pid(), ::getpid()}, folder / "log.stacks", 0600, without_tools_);
     ASSERT_TRUE(wait_readable(collection.fd()));
     EXPECT_THAT(collection.finish(), HasSubstr("of the kernel"));
@@ -113,7 +114,7 @@ TEST_F(StacksOf, ACollectionIsAPrivateFileOfAllProcesses) {
 }
 
 TEST_F(StacksOf, ACollectionThatNobodyWaitsForIsEndedWithItsTool) {
-    const Folder folder;
+    const tests::TemporaryFolder folder;
     const auto gdb = folder / "gdb";
     const auto up = folder / "up";
     ASSERT_TRUE(
