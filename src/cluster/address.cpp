@@ -56,6 +56,14 @@ Address parse_address(std::string_view text) {
     return out;
 }
 
+Address parse_address_of(std::string_view option, std::string_view list, std::string_view part) {
+    try {
+        return parse_address(part);
+    } catch (const UsageError& error) {
+        throw UsageError(fmt::format("{} {}: {}", option, list.empty() ? "\"\"" : list, error.what()));
+    }
+}
+
 std::string format_address(const std::string& host, int port) {
     if (port < 1 || port > highest_port)
         throw UsageError(fmt::format("port {} on {} is not in 1..{}; choose a lower first port", port, host,

@@ -18,6 +18,9 @@ struct Address {
 /// @throws UsageError quoting the text when there is no host, or the port is not in 1..65535.
 Address parse_address(std::string_view text);
 
+/// The same for a part of a list; the message names the option and the whole list besides.
+Address parse_address_of(std::string_view option, std::string_view list, std::string_view part);
+
 /// "host:port", with an IPv6 address in brackets.
 /// @throws UsageError when the port is not in 1..65535.
 std::string format_address(const std::string& host, int port);

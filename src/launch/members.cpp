@@ -3,6 +3,7 @@
 #include "launch/members.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -24,7 +25,7 @@ std::vector<MemberPlace> listed(const std::string& list, const char* option) {
     for (const auto& part : split(list, ',')) {
         if (trimmed(part).empty())
             throw UsageError(fmt::format("{} {}: an address is missing between the commas", option, list));
-        const auto address = cluster::parse_address(part);
+        const auto address = cluster::parse_address_of(option, list, part);
         out.push_back({.host = address.host, .port = address.port, .own_choice = address.port.has_value()});
     }
     return out;
@@ -101,12 +102,42 @@ std::vector<MemberPlace*> everybody(ServerJobPlaces& job) {
     return out;
 }
 
-void give_ports(const std::vector<MemberPlace*>& all, int first_port) {
+/// Addresses that the user wrote, each with the option that has it.
+class WrittenAddresses {
+  public:
+    void add(std::string_view option, const std::string& host, std::optional<int> port) {
+        if (!port) return;
+        const auto [known, added] = option_of_.emplace(std::pair(host, *port), option);
+        if (added) return;
+        const auto address = cluster::format_address(host, *port);
+        throw UsageError(
+            known->second == option
+                ? fmt::format("{}: {} is there twice; give each member a port of its own", option, address)
+                : fmt::format("{} is twice in the job, in {} and {}; give each member a port of its own",
+                              address, known->second, option));
+    }
+
+  private:
+    std::map<std::pair<std::string, int>, std::string_view> option_of_;
+};
+
+void refuse_repeated(const ServerJobPlaces& job, std::optional<int> http_port) {
+    WrittenAddresses written;
+    for (const auto& member : job.servers) written.add("--servers", member.host, member.port);
+    for (const auto& member : job.workers) written.add("--workers", member.host, member.port);
+    for (const auto& stage : job.stages)
+        for (const auto& member : stage.members) written.add("--heter_workers", member.host, member.port);
+    if (!http_port || job.servers.empty()) return;
+    const auto option = fmt::format("--http_port {}", *http_port);
+    written.add(option, job.servers.front().host, http_port);
+}
+
+/// @param http_port taken on the first server's host
+void give_ports(const std::vector<MemberPlace*>& all, int first_port, std::optional<int> http_port) {
     std::set<std::pair<std::string, int>> taken;
     for (const auto* member : all)
-        if (member->port && !taken.emplace(member->host, *member->port).second)
-            throw UsageError(fmt::format("{} is in the job twice; give each member a port of its own",
-                                         cluster::format_address(member->host, *member->port)));
+        if (member->port) taken.emplace(member->host, *member->port);
+    if (http_port && !all.empty()) taken.emplace(all.front()->host, *http_port);
     int port = first_port;
     for (auto* member : all) {
         const int mine = port++;
@@ -125,8 +156,9 @@ ServerJobPlaces server_job_places(const Options& options, int first_port) {
         .workers = members(options.worker_num, options.workers, "--worker_num", "--workers"),
         .stages = stages_of(options),
         .one_machine = options.servers.empty() && options.workers.empty() && options.heter_workers.empty()};
+    refuse_repeated(job, options.http_port);
     // Free ports of the one machine are better than computed ones.
-    if (!job.one_machine || options.start_port) give_ports(everybody(job), first_port);
+    if (!job.one_machine || options.start_port) give_ports(everybody(job), first_port, options.http_port);
     return job;
 }
 

@@ -34,7 +34,7 @@ struct ServerJobPlaces {
 
 /// Lists may leave ports out: such a member gets `first_port` + its place in the whole job (servers, workers,
 /// stages), which every node computes alike without talking; ports that somebody else on the host has are
-/// skipped.
+/// skipped, and so is --http_port on the first server's host.
 /// @throws UsageError for an address that is none or twice in the job, counts that do not fit their lists,
 /// and stages that do not fit --heter_devices.
 ServerJobPlaces server_job_places(const Options& options, int first_port);

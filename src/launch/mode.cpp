@@ -3,6 +3,7 @@
 #include "launch/mode.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,41 +13,64 @@
 namespace dtrain::launch {
 namespace {
 
+/// An option that stands for a mode.
 struct Given {
-    const char* name;
-    bool given;
+    std::string words;  ///< "--server_num 2"
     bool heterogeneous = false;
 };
 
 std::vector<Given> server_options(const Options& options) {
-    return {{"--server_num", options.server_num.has_value()},
-            {"--servers", !options.servers.empty()},
-            {"--worker_num", options.worker_num.has_value()},
-            {"--workers", !options.workers.empty()},
-            {"--heter_worker_num", !options.heter_worker_num.empty(), true},
-            {"--heter_workers", !options.heter_workers.empty(), true},
-            {"--heter_devices", !options.heter_devices.empty(), true},
-            {"--http_port", options.http_port.has_value()}};
+    std::vector<Given> given;
+    const auto add = [&](const char* name, const std::string& value, bool heterogeneous = false) {
+        if (!value.empty()) given.push_back({fmt::format("{} {}", name, value), heterogeneous});
+    };
+    const auto text = [](std::optional<int> number) {
+        return number ? std::to_string(*number) : std::string();
+    };
+    add("--server_num", text(options.server_num));
+    add("--servers", options.servers);
+    add("--worker_num", text(options.worker_num));
+    add("--workers", options.workers);
+    add("--heter_worker_num", options.heter_worker_num, true);
+    add("--heter_workers", options.heter_workers, true);
+    add("--heter_devices", options.heter_devices, true);
+    add("--http_port", text(options.http_port));
+    return given;
 }
 
-void refuse_foreign(const Options& options, RunMode mode) {
-    for (const auto& option : server_options(options)) {
-        if (!option.given || (has_servers(mode) && (!option.heterogeneous || mode == RunMode::heterogeneous)))
-            continue;
-        throw UsageError(fmt::format("{} belongs to --run_mode {}, not to {}; remove one of them",
-                                     option.name, option.heterogeneous ? "ps-heter" : "ps", to_string(mode)));
-    }
-    if (has_servers(mode) && options.nproc_per_node)
-        throw UsageError(fmt::format(
-            "--nproc_per_node {} belongs to collective jobs; a parameter-server job counts --worker_num",
-            *options.nproc_per_node));
+void refuse_server_options(const Options& options, RunMode mode) {
+    for (const auto& option : server_options(options))
+        if (!has_servers(mode) || (option.heterogeneous && mode != RunMode::heterogeneous))
+            throw UsageError(fmt::format("{} belongs to --run_mode {}, not to {}; remove one of them",
+                                         option.words, option.heterogeneous ? "ps-heter" : "ps",
+                                         to_string(mode)));
+}
+
+void refuse_collective_options(const Options& options) {
+    constexpr const char* members = "a parameter-server job names its nodes in --servers and --workers";
+    const Options defaults;
+    const auto refuse = [](const std::string& words, const char* instead) {
+        throw UsageError(fmt::format("{} belongs to collective jobs; {}", words, instead));
+    };
+    if (options.nproc_per_node)
+        refuse(fmt::format("--nproc_per_node {}", *options.nproc_per_node),
+               "a parameter-server job counts --worker_num");
+    if (options.ips != defaults.ips) refuse("--ips " + options.ips, members);
+    if (options.hostfile) refuse("--hostfile " + *options.hostfile, members);
+    if (options.nnodes != defaults.nnodes) refuse("--nnodes " + options.nnodes, members);
+    if (options.backend != defaults.backend)
+        refuse("--backend " + options.backend, "remove it, or the options of servers and workers");
 }
 
 void require_members(const Options& options, RunMode mode) {
     const auto need = [&](bool given, const char* what, const char* number, const char* list) {
-        if (!given)
-            throw UsageError(fmt::format("--run_mode {} needs {}: {} N on this machine, or {} ip:port,...",
-                                         to_string(mode), what, number, list));
+        if (given) return;
+        const auto told = options.run_mode.empty() ? server_options(options).front().words
+                                                   : "--run_mode " + to_string(mode);
+        throw UsageError(
+            fmt::format("{} makes this a parameter-server job, which needs {}: {} N on this "
+                        "machine, or {} ip:port,...",
+                        told, what, number, list));
     };
     need(options.server_num || !options.servers.empty(), "servers", "--server_num", "--servers");
     need(options.worker_num || !options.workers.empty(), "workers", "--worker_num", "--workers");
@@ -61,12 +85,10 @@ RunMode mode_told(const Options& options) {
     if (options.run_mode == "ps-heter") return RunMode::heterogeneous;
     if (options.run_mode == "rpc") return RunMode::rpc;
     const auto given = server_options(options);
-    const auto any = [&](auto&& matters) {
-        return std::any_of(given.begin(), given.end(),
-                           [&](const Given& option) { return option.given && matters(option); });
-    };
-    if (any([](const Given& option) { return option.heterogeneous; })) return RunMode::heterogeneous;
-    return any([](const Given&) { return true; }) ? RunMode::parameter_server : RunMode::collective;
+    if (given.empty()) return RunMode::collective;
+    return std::any_of(given.begin(), given.end(), [](const Given& option) { return option.heterogeneous; })
+               ? RunMode::heterogeneous
+               : RunMode::parameter_server;
 }
 
 }  // namespace
@@ -91,8 +113,11 @@ bool has_servers(RunMode mode) {
 
 RunMode decide_mode(const Options& options) {
     const auto mode = mode_told(options);
-    refuse_foreign(options, mode);
-    if (has_servers(mode)) require_members(options, mode);
+    refuse_server_options(options, mode);
+    if (has_servers(mode)) {
+        refuse_collective_options(options);
+        require_members(options, mode);
+    }
     return mode;
 }
 

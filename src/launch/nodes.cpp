@@ -30,7 +30,7 @@ std::array<int, 4> ipv4_number(const std::string& host) {
 std::vector<std::string> hosts_of_ips(const std::string& ips) {
     std::vector<std::string> hosts;
     for (const auto& part : split(ips, ',')) {
-        const auto address = cluster::parse_address(part);
+        const auto address = cluster::parse_address_of("--ips", ips, part);
         if (address.port)
             throw UsageError(
                 fmt::format("--ips {}: {} has a port; --start_port gives ports", ips, trimmed(part)));
@@ -69,6 +69,10 @@ std::optional<int> own_position(const Options& options, const std::vector<std::s
         if (found == hosts.end()) return std::nullopt;
         return static_cast<int>(found - hosts.begin());
     };
+    if (options.rank && *options.rank >= static_cast<int>(hosts.size()))
+        throw UsageError(fmt::format("--rank {}, but there {} {} node{}, counted from 0", *options.rank,
+                                     hosts.size() == 1 ? "is" : "are", hosts.size(),
+                                     hosts.size() == 1 ? "" : "s"));
     if (hosts.size() == 1 && is_loopback(hosts.front())) return 0;
     if (options.host) {
         const auto own = position([&](const std::string& host) { return host == *options.host; });
@@ -77,12 +81,7 @@ std::optional<int> own_position(const Options& options, const std::vector<std::s
                 fmt::format("--host {} is none of the nodes {}", *options.host, join(hosts, ",")));
         return own;
     }
-    if (options.rank && *options.rank >= 0) {
-        if (*options.rank >= static_cast<int>(hosts.size()))
-            throw UsageError(fmt::format("--rank {}, but there are {} nodes, counted from 0", *options.rank,
-                                         hosts.size()));
-        return *options.rank;
-    }
+    if (options.rank && *options.rank >= 0) return *options.rank;
     return position([&](const std::string& host) { return own_addresses.contains(host); });
 }
 

@@ -92,11 +92,10 @@ std::vector<std::string> with_own_names(const std::vector<std::string>& words) {
                     name, near ? fmt::format(" (did you mean {}?)", *near) : ""));
 }
 
-void refuse_unanswered(const OptionRow& row) {
+void refuse_unanswered(const OptionRow& row, const std::string& value) {
     if (row.answer == Answer::later || row.answer == Answer::refused)
-        throw UsageError(fmt::format(
-            "{} is {}: {}", typed(row),
-            row.answer == Answer::later ? "not there yet" : "no option of dtrain-launch", row.note));
+        throw UsageError(fmt::format("{} {} is {}: {}", typed(row), value.empty() ? "\"\"" : value,
+                                     row.answer == Answer::later ? "not there yet" : "refused", row.note));
 }
 
 std::string help_text(const OptionRow& row) {
@@ -180,7 +179,7 @@ class Layers {
     void command_line(const Typed& typed_options) {
         for (const auto& row : option_table()) {
             if (!typed_options.has(row)) continue;
-            refuse_unanswered(row);
+            refuse_unanswered(row, typed_options.value(row));
             if (row.answer == Answer::no_effect)
                 out_.notices.push_back(fmt::format("{} has no effect: {}", typed(row), row.note));
             put(row, typed_options.value(row), typed(row), "command line");
