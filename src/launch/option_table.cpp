@@ -42,7 +42,7 @@ const std::vector<OptionRow>& rows() {
     {.name = "log_overwrite", .group = base, .help = "Empty the logs of earlier runs instead of appending", .field = &O::log_overwrite,
      .paddle = "2.5", .overridden_by = "PADDLE_LOG_OVERWRITE", .in_settings = true},
     {.name = "backend", .group = base, .value = "NAME", .help = "auto, nccl or gloo: what PADDLE_DISTRI_BACKEND says (auto: nccl with GPUs)", .field = &O::backend,
-     .choices = {"auto", "nccl", "gloo"}, .paddle = "2.2", .note = "backends of other devices are refused"},
+     .choices = {"auto", "nccl", "gloo"}, .paddle = "2.2", .note = "gloo is Paddle's CPU mode: no GPUs unless --gpus asks for them; backends of other devices are refused"},
     {.name = "legacy", .group = base, .value = "BOOL", .paddle = "2.3", .answer = Answer::no_effect, .note = "both generations' variables are always set"},
     {.name = "enable_gpu_log", .group = base, .value = "BOOL", .paddle = "2.5", .answer = Answer::no_effect, .note = "no <job_id>.gpu.log is written"},
     {.name = "xpus", .aliases = {"selected_xpus"}, .group = base, .value = "LIST", .paddle = "2.1", .answer = Answer::refused, .note = no_other_devices},

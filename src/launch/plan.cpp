@@ -109,7 +109,8 @@ class Planner {
 
     /// --gpus of the handbook's first spelling is a count.
     Devices selected() const {
-        if (!options_.gpus) return visible_;
+        // Paddle's CPU-only mode, unless GPUs are asked for: torch trains on them over gloo, too.
+        if (!options_.gpus) return options_.backend == "gloo" ? Devices{} : visible_;
         if (input_.environment.has("PADDLE_NUM_TRAINERS")) return first_gpus(*options_.gpus, visible_);
         return select_gpus(*options_.gpus, visible_, input_.machine);
     }
