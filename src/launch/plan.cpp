@@ -188,7 +188,7 @@ class Planner {
     MeetingPorts ports_of_server_job(ServerJobPlaces& places) {
         std::vector<MemberPlace*> open;
         std::vector<int> fixed;
-        int highest = 0;
+        int highest = options_.http_port.value_or(0);
         const auto look_at = [&](std::vector<MemberPlace>& members) {
             for (auto& member : members) {
                 if (!member.port) {
@@ -213,8 +213,10 @@ class Planner {
             input_.ports.exactly(fixed);
             return out;
         }
+        if (options_.http_port) fixed.push_back(*options_.http_port);
+        input_.ports.exactly(fixed);
         const auto ports = input_.ports.any(static_cast<int>(open.size()) + 3);
-        plan_.free_ports = !options_.http_port;
+        plan_.free_ports = true;
         auto next = ports.begin();
         for (auto* member : open) member->port = *next++;
         MeetingPorts out{.gloo = next[0], .master = next[1], .torch = next[2]};

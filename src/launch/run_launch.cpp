@@ -222,21 +222,23 @@ class Launch {
     }
 
     Plan plan_now() {
-        HeldPorts held;
-        return make_plan(
-            {.options = options_,
-             .environment = environment_,
-             .machine = machine_,
-             .program = program_,
-             .log_dir = absolute_log_dir(options_.log_dir),
-             .hostfile = hostfile_,
-             .own_addresses = own_addresses(),
-             .ports = {.any =
-                           [&](int count) {
-                               held = HeldPorts::any(count);
-                               return held.numbers();
-                           },
-                       .exactly = [&](const std::vector<int>& ports) { held = HeldPorts::exactly(ports); }}});
+        std::vector<HeldPorts> held;  // until the plan is made: no port is given out twice
+        return make_plan({.options = options_,
+                          .environment = environment_,
+                          .machine = machine_,
+                          .program = program_,
+                          .log_dir = absolute_log_dir(options_.log_dir),
+                          .hostfile = hostfile_,
+                          .own_addresses = own_addresses(),
+                          .ports = {.any =
+                                        [&](int count) {
+                                            held.push_back(HeldPorts::any(count));
+                                            return held.back().numbers();
+                                        },
+                                    .exactly =
+                                        [&](const std::vector<int>& ports) {
+                                            held.push_back(HeldPorts::exactly(ports));
+                                        }}});
     }
 
     std::vector<std::string> command(const Plan& plan) const {
