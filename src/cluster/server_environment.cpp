@@ -43,9 +43,15 @@ std::string paddle_role(Role role) {
     }
 }
 
+/// What is not set here must not come from a job around this one: Paddle tells its modes by these.
 void set_stages(Environment& out, const ServerJob& job, const Member& member) {
+    for (const char* name : {"PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST", "STAGE_ID", "STAGE_NUM",
+                             "PADDLE_STAGE_TRAINERS_NUM", "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST",
+                             "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST", "HETER_DEVICE_TYPE"})
+        out.unset(name);
     const auto all = all_of_stages(job, ",");
     out.set("PADDLE_HETER_TRAINER_IP_PORT_LIST", all);
+    if (job.stages.empty()) return;
     out.set("PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST", all);
     if (member.role == Role::server) return;
     const bool later_stage = member.stage >= 2;
@@ -134,7 +140,7 @@ void set_server_job(Environment& out, const ProgramContext& context) {
     else
         out.unset("PADDLE_TRAINER_ID");
     out.set("PADDLE_GLOO_HTTP_ENDPOINT", job.gloo_endpoint);
-    if (!job.stages.empty()) set_stages(out, job, member);
+    set_stages(out, job, member);
     set_devices(out, context);
 }
 
