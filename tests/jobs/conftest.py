@@ -19,7 +19,8 @@ PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
 
 def clean_environment(**extra):
     """The caller's environment without anything of an outer job, as a fresh login has it."""
-    prefixes = ("PADDLE_", "DTRAIN_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "FLAGS_", "CUDA_VISIBLE", "HWLOC_", "OMP_")
+    prefixes = ("PADDLE_", "DTRAIN_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "FLAGS_", "CUDA_VISIBLE", "HWLOC_", "OMP_",
+                "POD_IP", "TRAINER_PORTS", "DISTRIBUTED_TRAINER_ENDPOINTS")
     env = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     # mpirun refuses root and more ranks than cores unless told otherwise.
     env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
