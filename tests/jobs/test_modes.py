@@ -328,19 +328,19 @@ def test_workers_are_waited_for_one_and_all(job):
 def test_a_failing_worker_ends_the_job_with_its_status(job):
     done = run_lives(job, PSERVER="for_ever()", TRAINER="for_ever() if index == 0 else sys.exit(9)")
     assert done.returncode == 9, done.stderr
-    assert "exit code 9" in done.stderr
+    assert "exit code 9" in done.stderr and f"{job.folder}/log/workerlog.1" in done.stderr
 
 
 def test_a_failing_server_ends_the_job_with_its_status(job):
     done = run_lives(job, PSERVER="for_ever() if index == 1 else sys.exit(6)", TRAINER="for_ever(ignoring=True)")
     assert done.returncode == 6, done.stderr
-    assert "exit code 6" in done.stderr
+    assert "exit code 6" in done.stderr and f"{job.folder}/log/serverlog.0" in done.stderr
 
 
 def test_a_failing_heterogeneous_worker_ends_the_job_with_its_status(job):
     done = run_lives(job, "--heter_worker_num", 1, PSERVER="for_ever()", TRAINER="for_ever()", HETER_TRAINER="sys.exit(4)")
     assert done.returncode == 4, done.stderr
-    assert "exit code 4" in done.stderr
+    assert "exit code 4" in done.stderr and f"{job.folder}/log/heterlog.0" in done.stderr
 
 
 def test_a_server_that_is_done_early_ends_nothing(job):
