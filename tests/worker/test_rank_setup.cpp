@@ -9,6 +9,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "cluster/server_environment.hpp"
 #include "worker/rank_setup.hpp"
 
 namespace dtrain::worker {
@@ -211,6 +212,73 @@ TEST(PortsOfRank, AnAddressWithoutPortIsQuoted) {
             ports_of_rank({.rank = 1, .size = 2}, {.trainers = {"n1:6170", "n2"}}, std::nullopt);
         },
         ThrowsMessage<UsageError>(HasSubstr("\"n2\"")));
+}
+
+/// Two servers, a worker, a heterogeneous worker.
+cluster::ServerJob small_server_job() {
+    return {.servers = {"n1:6170", "n2:6171"},
+            .workers = {"n2:6172"},
+            .stages = {{.device = "gpu", .endpoints = {"n2:6173"}}},
+            .gloo_endpoint = "n1:6174"};
+}
+
+TEST(PortsOfRank, OfServersAndWorkers) {
+    const cluster::Endpoints endpoints{
+        .trainers = {"n2:6172"}, .paddle_master = "n1:6175", .master_addr = "n1", .master_port = 6176};
+    const auto job = small_server_job();
+    EXPECT_THAT(ports_of_rank({.rank = 0, .size = 4}, endpoints, job), ElementsAre(6170, 6174, 6175, 6176))
+        << "the first server has Gloo's and the masters'";
+    EXPECT_THAT(ports_of_rank({.rank = 1, .size = 4}, endpoints, job), ElementsAre(6171));
+    EXPECT_THAT(ports_of_rank({.rank = 2, .size = 4}, endpoints, job), ElementsAre(6172));
+    EXPECT_THAT(ports_of_rank({.rank = 3, .size = 4}, endpoints, job), ElementsAre(6173));
+}
+
+TEST(PlannedServerJob, IsThatOfTheLauncher) {
+    Environment environment;
+    EXPECT_EQ(planned_server_job(environment, {.rank = 0, .size = 4}, ""), std::nullopt);
+    cluster::write_server_job(environment, small_server_job());
+    EXPECT_EQ(planned_server_job(environment, {.rank = 3, .size = 4}, ""), small_server_job());
+    const std::vector<std::string> roles{"server", "server", "worker", "heter_worker"};
+    for (int rank = 0; rank < 4; ++rank)
+        EXPECT_EQ(
+            planned_server_job(environment, {.rank = rank, .size = 4}, roles[static_cast<std::size_t>(rank)]),
+            small_server_job());
+}
+
+TEST(PlannedServerJob, ARoleThatIsNotThePlansIsRefused) {
+    Environment environment;
+    EXPECT_THAT([&] { planned_server_job(environment, {.rank = 0, .size = 1}, "server"); },
+                ThrowsMessage<UsageError>(AllOf(HasSubstr("--role server"), HasSubstr("--server_num"))));
+    cluster::write_server_job(environment, small_server_job());
+    EXPECT_THAT([&] { planned_server_job(environment, {.rank = 2, .size = 4}, "server"); },
+                ThrowsMessage<UsageError>(AllOf(HasSubstr("--role server"), HasSubstr("rank 2 as worker"))));
+    EXPECT_THAT([&] { planned_server_job(environment, {.rank = 4, .size = 5}, ""); },
+                ThrowsMessage<UsageError>(HasSubstr("rank 4")));
+}
+
+TEST(PlannedEndpoints, OfAJobWithServersAreItsWorkers) {
+    Environment environment{{"DTRAIN_MASTER", "n1:6175"}, {"DTRAIN_TORCH_MASTER", "n1:6176"}};
+    cluster::write_server_job(environment, small_server_job());
+    EXPECT_EQ(
+        planned_endpoints(environment),
+        (cluster::Endpoints{
+            .trainers = {"n2:6172"}, .paddle_master = "n1:6175", .master_addr = "n1", .master_port = 6176}));
+}
+
+TEST(DeviceView, OfACollectiveRankIsTheWholeList) {
+    EXPECT_EQ(view_of("4,6", {1}, false), (DeviceView{.cuda_visible_devices = "4,6", .positions = {1}}));
+    EXPECT_EQ(view_of("4,6", {}, false), (DeviceView{.cuda_visible_devices = "4,6"}));
+    EXPECT_EQ(view_of("", {1}, false), (DeviceView{.positions = {1}})) << "CUDA_VISIBLE_DEVICES stays";
+}
+
+TEST(DeviceView, OfAServerJobsRankIsItsOwnDevices) {
+    EXPECT_EQ(view_of("4,6,GPU-8", {2}, true),
+              (DeviceView{.cuda_visible_devices = "GPU-8", .positions = {0}}));
+    EXPECT_EQ(view_of("4,6,GPU-8", {2, 0}, true),
+              (DeviceView{.cuda_visible_devices = "GPU-8,4", .positions = {0, 1}}));
+    EXPECT_EQ(view_of("4,6", {}, true), DeviceView{}) << "none";
+    EXPECT_EQ(view_of("", {1}, true), (DeviceView{.positions = {1}}))
+        << "--visible keep: positions as they are";
 }
 
 TEST(PodName, SixLettersThatAllRanksOfTheNodeAgreeOn) {
