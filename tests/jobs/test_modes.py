@@ -136,6 +136,58 @@ def test_collective_on_cards(job):
     check_addresses_of_collective(envs)
 
 
+def test_the_console_of_four_cards_is_that_of_the_documents(job):
+    """Byte for byte; the first process' output follows. The log lines are on stderr, as Paddle has them."""
+    job.script("train.py", "import os\nif os.environ['RANK'] == '0': print(os.environ['PADDLE_TRAINER_ENDPOINTS'])")
+    done = job.launch("train.py", env={"CUDA_VISIBLE_DEVICES": "0,1,2,3"})
+    assert done.returncode == 0, done.stderr
+    endpoints = done.stdout.splitlines()[-1]
+    assert done.stdout == f"""\
+-----------  Configuration Arguments -----------
+gpus: 0,1,2,3
+ips: 127.0.0.1
+log_dir: log
+server_num: None
+servers:
+training_script: train.py
+training_script_args: []
+worker_num: None
+workers:
+------------------------------------------------
+{"=" * 87}
+            Distributed Envs              Value
+{"-" * 87}
+PADDLE_CURRENT_ENDPOINT                   {endpoints.split(",")[0]}
+PADDLE_TRAINERS_NUM                       4
+FLAGS_selected_gpus                       0
+PADDLE_TRAINER_ENDPOINTS                  ... {endpoints[-41:]}
+PADDLE_TRAINER_ID                         0
+{"=" * 87}
+{endpoints}
+"""
+    said = [line for line in done.stderr.splitlines() if line.startswith("INFO ")]
+    greeting = "Local start 4 processes. First process distributed environment info (Only For Debug):"
+    assert re.fullmatch(r"INFO \d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} \S+\] " + re.escape(greeting), said[0])
+
+
+def test_the_console_greets_each_role(job):
+    job.script("place.py", TOGETHER)
+    done = job.launch("--server_num", 2, "--worker_num", 1, "--heter_worker_num", 1, "place.py")
+    assert done.returncode == 0, done.stderr
+    said = [line.partition("] ")[2] for line in done.stderr.splitlines() if line.startswith("INFO ")]
+    greeting = "Local {} start {} processes. First process distributed environment info (Only For Debug):"
+    assert said == [greeting.format("server", 2), greeting.format("worker", 1), greeting.format("heter_worker", 1),
+                    "Please check servers, workers and heter_worker logs in log/workerlog.*, log/serverlog.* and "
+                    "log/heterlog.*"]
+    tables = done.stdout.split("            Distributed Envs              Value\n")[1:]
+    for table, role, index in zip(tables, ["PSERVER", "TRAINER", "HETER_TRAINER"], [0, 0, 0]):
+        shown = dict(line.split(None, 1) for line in table.splitlines() if " " in line)
+        env = told(job, role, index)
+        for name in ("TRAINING_ROLE", "PADDLE_PORT", "POD_IP", "PADDLE_TRAINERS_NUM", "PADDLE_GLOO_HTTP_ENDPOINT",
+                     "PADDLE_TRAINER_ENDPOINTS"):
+            assert shown[name] == env[name], name
+
+
 def test_collective_with_several_cards_a_process(job):
     _, envs = run_collective(job, "--gpus", "7,5,6,4", "--nproc_per_node", 2, env={"CUDA_VISIBLE_DEVICES": "4,5,6,7"})
     for rank, env in enumerate(envs):
