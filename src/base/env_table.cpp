@@ -153,7 +153,7 @@ constexpr std::array paddle_rows{
     Row{"TRAINING_ROLE", written, "only with servers", "PSERVER, TRAINER or HETER_TRAINER."},
     Row{"PADDLE_ROLE", written, "only with servers", "The same under its later name."},
     Row{"PADDLE_GLOO_HTTP_ENDPOINT", written, "only with servers", "Where Gloo's ranks meet."},
-    Row{"PADDLE_HETER_TRAINER_IP_PORT_LIST", written, "only with stages", "host:port of every heterogeneous worker (Paddle 2.0, 2.1)."},
+    Row{"PADDLE_HETER_TRAINER_IP_PORT_LIST", written, "only with servers; empty without stages", "host:port of every heterogeneous worker (Paddle 2.0, 2.1)."},
     Row{"PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST", written, "only with stages", "The same under its later name."},
     Row{"PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST", written, "only with stages", "host:port of the stage before."},
     Row{"PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST", written, "only with stages", "host:port of the stage after."},
