@@ -10,7 +10,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "cluster/address.hpp"
+#include "launch/addresses.hpp"
 #include "launch/devices.hpp"
 #include "launch/members.hpp"
 #include "launch/nodes.hpp"
@@ -22,7 +22,6 @@ using cluster::Role;
 using topology::VisibleGpu;
 using Devices = std::vector<VisibleGpu>;
 
-constexpr int rendezvous_ports = 2;
 constexpr int paddles_first_port = 6170;  // where lists without ports begin, in Paddle too
 
 std::vector<std::string> warnings_about(const Devices& devices) {
@@ -68,7 +67,9 @@ class Planner {
         check_handbook_count(nodes.hosts.size());
         const auto dealt = deal_devices(selected_, options_.nproc_per_node);
         const auto per_node = static_cast<int>(dealt.size());
-        plan_.endpoints = collective_endpoints(nodes, cloud, per_node);
+        auto addresses = collective_addresses(input_, nodes, cloud, per_node);
+        plan_.endpoints = std::move(addresses.endpoints);
+        plan_.free_ports = addresses.free_ports;
 
         int rank = 0;
         for (const auto& host : nodes.hosts) {
@@ -88,14 +89,11 @@ class Planner {
     }
 
     Plan with_servers() {
-        auto places = server_job_places(options_, options_.start_port.value_or(paddles_first_port));
-        auto ports = ports_of_server_job(places);
-        plan_.servers = server_job(places, ports.gloo);
-        plan_.endpoints = {
-            .trainers = plan_.servers->workers,
-            .paddle_master = cluster::format_address(places.servers.front().host, ports.master),
-            .master_addr = places.servers.front().host,
-            .master_port = ports.torch};
+        const auto places = server_job_places(options_, options_.start_port.value_or(paddles_first_port));
+        auto addresses = server_job_addresses(input_, places);
+        plan_.servers = std::move(addresses.job);
+        plan_.endpoints = std::move(addresses.endpoints);
+        plan_.free_ports = addresses.free_ports;
         seat_server_job(places);
         plan_.own_node = own_node_of_server_job();
         warn_of_assumed_nodes();
@@ -121,128 +119,6 @@ class Planner {
             throw UsageError(fmt::format(
                 "PADDLE_NUM_TRAINERS={} nodes, but {} {} named; name them with --ips or correct the variable",
                 *wanted, nodes, nodes == 1 ? "is" : "are"));
-    }
-
-    cluster::Endpoints collective_endpoints(const Nodes& nodes,
-                                            const std::optional<cluster::PaddleCloud>& cloud, int per_node) {
-        const int count = per_node + rendezvous_ports;
-        cluster::Endpoints out;
-        if (cloud) {
-            out.trainers = cluster::cloud_endpoints(*cloud, per_node);
-            const auto last = cluster::port_of(out.trainers[static_cast<std::size_t>(per_node) - 1]);
-            out.paddle_master = cluster::format_address(nodes.hosts.front(), last + 1);
-            out.master_addr = nodes.hosts.front();
-            out.master_port = last + 2;
-        } else if (nodes.hosts.size() > 1 || options_.start_port) {
-            const std::vector<int> per_each(nodes.hosts.size(), per_node);
-            const int first = options_.start_port.value_or(0);
-            out = cluster::consecutive_endpoints(
-                nodes.hosts, per_each,
-                first != 0 ? first
-                           : cluster::base_port(options_.job_id + "@" + join(nodes.hosts, ","), count));
-        } else {
-            const auto ports = input_.ports.any(count);
-            plan_.free_ports = true;
-            const auto& host = nodes.hosts.front();
-            for (int rank = 0; rank < per_node; ++rank)
-                out.trainers.push_back(cluster::format_address(host, ports[static_cast<std::size_t>(rank)]));
-            out.paddle_master = cluster::format_address(host, ports[static_cast<std::size_t>(per_node)]);
-            out.master_addr = host;
-            out.master_port = ports[static_cast<std::size_t>(per_node) + 1];
-            use_given_master(out);
-            return out;
-        }
-        use_given_master(out);
-        prove(nodes, out, per_node);
-        return out;
-    }
-
-    void use_given_master(cluster::Endpoints& endpoints) const {
-        if (!options_.master) return;
-        if (options_.master->find("://") != std::string::npos)
-            throw UsageError(fmt::format("--master {}: this version meets at no etcd", *options_.master));
-        const auto address = cluster::parse_address(*options_.master);
-        if (!address.port)
-            throw UsageError(fmt::format("--master {} has no port; write ip:port", *options_.master));
-        endpoints.paddle_master = cluster::format_address(address.host, *address.port);
-    }
-
-    /// The ports that this machine's ranks will open, where they were not just found free.
-    void prove(const Nodes& nodes, const cluster::Endpoints& endpoints, int per_node) const {
-        if (!nodes.own) return;
-        std::vector<int> ports;
-        for (int local = 0; local < per_node; ++local)
-            ports.push_back(cluster::port_of(
-                endpoints.trainers[static_cast<std::size_t>(*nodes.own * per_node + local)]));
-        if (*nodes.own == 0) {
-            ports.push_back(cluster::port_of(endpoints.paddle_master));
-            ports.push_back(endpoints.master_port);
-        }
-        input_.ports.exactly(ports);
-    }
-
-    struct MeetingPorts {
-        int gloo, master, torch;
-    };
-
-    MeetingPorts ports_of_server_job(ServerJobPlaces& places) {
-        std::vector<MemberPlace*> open;
-        std::vector<int> fixed;
-        int highest = options_.http_port.value_or(0);
-        const auto look_at = [&](std::vector<MemberPlace>& members) {
-            for (auto& member : members) {
-                if (!member.port) {
-                    open.push_back(&member);
-                    continue;
-                }
-                highest = std::max(highest, *member.port);
-                if (is_own(member.host)) fixed.push_back(*member.port);
-            }
-        };
-        look_at(places.servers);
-        look_at(places.workers);
-        for (auto& stage : places.stages) look_at(stage.members);
-
-        if (open.empty()) {
-            // Known to every node without talking: behind the job's other ports.
-            const MeetingPorts out{.gloo = options_.http_port.value_or(highest + 1),
-                                   .master = highest + 2,
-                                   .torch = highest + 3};
-            if (is_own(places.servers.front().host))
-                fixed.insert(fixed.end(), {out.gloo, out.master, out.torch});
-            input_.ports.exactly(fixed);
-            return out;
-        }
-        if (options_.http_port) fixed.push_back(*options_.http_port);
-        input_.ports.exactly(fixed);
-        const auto ports = input_.ports.any(static_cast<int>(open.size()) + 3);
-        plan_.free_ports = true;
-        auto next = ports.begin();
-        for (auto* member : open) member->port = *next++;
-        MeetingPorts out{.gloo = next[0], .master = next[1], .torch = next[2]};
-        out.gloo = options_.http_port.value_or(out.gloo);
-        return out;
-    }
-
-    bool is_own(const std::string& host) const {
-        if (is_loopback(host)) return true;
-        return options_.host ? host == *options_.host : input_.own_addresses.contains(host);
-    }
-
-    static cluster::ServerJob server_job(const ServerJobPlaces& places, int gloo_port) {
-        const auto endpoints = [](const std::vector<MemberPlace>& members) {
-            std::vector<std::string> out;
-            for (const auto& member : members)
-                out.push_back(cluster::format_address(member.host, member.port.value()));
-            return out;
-        };
-        cluster::ServerJob out{
-            .servers = endpoints(places.servers),
-            .workers = endpoints(places.workers),
-            .gloo_endpoint = cluster::format_address(places.servers.front().host, gloo_port)};
-        for (const auto& stage : places.stages)
-            out.stages.push_back({.device = stage.device, .endpoints = endpoints(stage.members)});
-        return out;
     }
 
     /// Ranks stand in the order of their lists; each node seats those that its address is named for.
@@ -282,7 +158,7 @@ class Planner {
 
     std::optional<int> own_node_of_server_job() const {
         for (std::size_t node = 0; node < plan_.nodes.size(); ++node)
-            if (is_own(plan_.nodes[node].host)) return static_cast<int>(node);
+            if (is_own_host(input_, plan_.nodes[node].host)) return static_cast<int>(node);
         if (options_.host)
             throw UsageError(fmt::format("--host {} is in none of --servers and --workers", *options_.host));
         return std::nullopt;

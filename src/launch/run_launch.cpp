@@ -28,8 +28,10 @@
 #include "launch/log_files.hpp"
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
+#include "launch/mpirun_probe.hpp"
 #include "launch/plan.hpp"
 #include "launch/program.hpp"
+#include "launch/rank_facts.hpp"
 #include "launch/report.hpp"
 #include "launch/report_file.hpp"
 #include "launch/settings.hpp"
@@ -56,31 +58,6 @@ FileQuestions real_files(const Environment& environment) {
             .in_path = [&environment](const std::string& name) { return find_in_path(name, environment); }};
 }
 
-/// `mpirun --version`, asked while this process reads the topology.
-class MpirunProbe {
-  public:
-    explicit MpirunProbe(const Environment& environment) {
-        if (!find_in_path("mpirun", environment))
-            throw UsageError(
-                "mpirun is not in PATH; install Open MPI (Debian: openmpi-bin) or load its module");
-        process_.emplace(SpawnOptions{.argv = {"mpirun", "--version"}, .environment = environment});
-    }
-
-    MpirunVersion version() {
-        std::string output(4096, '\0');
-        const auto got = ::read(process_->stdout_fd(), output.data(), output.size());
-        output.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-        process_->wait();
-        if (const auto version = parse_mpirun_version(output)) return *version;
-        throw UsageError(
-            fmt::format("the mpirun in PATH is no Open MPI (it says \"{}\"); put Open MPI's first in PATH",
-                        output.substr(0, output.find('\n'))));
-    }
-
-  private:
-    std::optional<Subprocess> process_;
-};
-
 std::string absolute_log_dir(const std::string& log_dir) {
     return fs::absolute(log_dir).lexically_normal().string();
 }
@@ -90,20 +67,6 @@ std::string random_token() {
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-std::string log_of(const Plan& plan, int rank) {
-    const auto& planned = *plan.ranks()[static_cast<std::size_t>(rank)];
-    return fmt::format("{}/{}", plan.log_dir, cluster::log_name(planned.role, planned.index));
-}
-
-/// Servers and later stages work for the workers, and end with them.
-std::set<int> companions_of(const Plan& plan) {
-    std::set<int> out;
-    if (!plan.servers) return out;
-    for (const auto* rank : plan.ranks())
-        if (rank->role != cluster::Role::worker) out.insert(rank->rank);
-    return out;
-}
-
 std::vector<cluster::HostSlots> hostfile_of(const Options& options) {
     if (!options.hostfile) return {};
     const auto text = read_file(*options.hostfile);
@@ -111,22 +74,6 @@ std::vector<cluster::HostSlots> hostfile_of(const Options& options) {
         throw UsageError(fmt::format("--hostfile {} cannot be read: {}", *options.hostfile,
                                      std::generic_category().message(errno)));
     return cluster::parse_hostfile(*text);
-}
-
-std::vector<RankFacts> facts_of(const Plan& plan) {
-    std::vector<RankFacts> facts(static_cast<std::size_t>(plan.size()));
-    for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
-        const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
-        for (const auto& rank : plan.nodes[node].ranks)
-            facts[static_cast<std::size_t>(rank.rank)] = {
-                .role = to_string(rank.role),
-                .number = rank.index,
-                .host = is_here ? host_name() : plan.nodes[node].host,
-                .local_rank = rank.local_rank,
-                .gpus = rank.gpus,
-                .log = log_of(plan, rank.rank)};
-    }
-    return facts;
 }
 
 /// A folder of this job's own, gone with the object.
@@ -197,16 +144,17 @@ class Launch {
             make_log_folder(plan.log_dir);
             if (!claim) claim_log_folder(claim, plan);
             if (attempt == 1 && restart == 0) announce(plan);
+            const auto facts = facts_of(plan, host_name());
             std::vector<std::uintmax_t> log_begins;
-            for (int rank = 0; rank < plan.size(); ++rank)
-                log_begins.push_back(options_.log_overwrite ? 0 : size_or_zero(log_of(plan, rank)));
+            for (const auto& rank : facts)
+                log_begins.push_back(options_.log_overwrite ? 0 : size_or_zero(rank.log));
             const OomWatch oom_watch;
             const auto ended = start(plan, argv, restart);
             const auto failures = ended.job.failures();
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
             if (!port_taken || !plan.free_ports || attempt == port_tries)
-                return {.status = report(plan, ended, log_begins, oom_watch, restart),
+                return {.status = report(facts, ended, log_begins, oom_watch, restart),
                         .asked_to_stop = ended.asked_to_stop_by != 0};
             spdlog::warn("{}; planning again with other ports", failures.front().text);
         }
@@ -303,8 +251,8 @@ class Launch {
         return watch(options);
     }
 
-    int report(const Plan& plan, const Watched& ended, const std::vector<std::uintmax_t>& log_begins,
-               const OomWatch& oom_watch, int restarts) const {
+    int report(const std::vector<RankFacts>& facts, const Watched& ended,
+               const std::vector<std::uintmax_t>& log_begins, const OomWatch& oom_watch, int restarts) const {
         const auto kills = oom_watch.kills_since();
         Ending ending{.mpirun = ended.mpirun,
                       .asked_to_stop_by = ended.asked_to_stop_by,
@@ -314,13 +262,15 @@ class Launch {
                       .machine_facts = kills && kills->count > 0 ? kills->to_sentence() : ""};
         if (!ended.hung.empty()) {
             ending.stop_reason = hang_reason(ended.hung);
-            ending.stop_details = hang_places(ended.hung, [&](int rank) { return log_of(plan, rank); });
+            ending.stop_details =
+                hang_places(ended.hung, [&](int rank) { return facts[static_cast<std::size_t>(rank)].log; });
             ending.stop_status = status_hung;
         }
         const auto log_tail = [&](int rank) {
-            return tail_of(log_of(plan, rank), log_begins[static_cast<std::size_t>(rank)]);
+            const auto number = static_cast<std::size_t>(rank);
+            return tail_of(facts[number].log, log_begins[number]);
         };
-        const auto report = redacted(examine(ended.job, ending, facts_of(plan), log_tail),
+        const auto report = redacted(examine(ended.job, ending, facts, log_tail),
                                      KnownSecrets(environment_, options_.script_arguments));
         for (const auto& rank : report.stopped)
             if (const auto line = last_words(report, rank)) append_line(rank.facts.log, *line);

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/addresses.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+#include "cluster/address.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+constexpr int rendezvous_ports = 2;
+
+cluster::Endpoints endpoints_on_cloud(const Nodes& nodes, const cluster::PaddleCloud& cloud, int per_node) {
+    cluster::Endpoints out{.trainers = cluster::cloud_endpoints(cloud, per_node),
+                           .master_addr = nodes.hosts.front()};
+    const auto last = cluster::port_of(out.trainers[static_cast<std::size_t>(per_node) - 1]);
+    out.paddle_master = cluster::format_address(nodes.hosts.front(), last + 1);
+    out.master_port = last + 2;
+    return out;
+}
+
+cluster::Endpoints computed_endpoints(const Options& options, const Nodes& nodes, int per_node) {
+    const auto first = options.start_port ? *options.start_port
+                                          : cluster::base_port(options.job_id + "@" + join(nodes.hosts, ","),
+                                                               per_node + rendezvous_ports);
+    return cluster::consecutive_endpoints(nodes.hosts, std::vector<int>(nodes.hosts.size(), per_node), first);
+}
+
+cluster::Endpoints free_endpoints(const PortSource& source, const std::string& host, int per_node) {
+    const auto ports = source.any(per_node + rendezvous_ports);
+    cluster::Endpoints out{.master_addr = host};
+    for (int rank = 0; rank < per_node; ++rank)
+        out.trainers.push_back(cluster::format_address(host, ports[static_cast<std::size_t>(rank)]));
+    out.paddle_master = cluster::format_address(host, ports[static_cast<std::size_t>(per_node)]);
+    out.master_port = ports[static_cast<std::size_t>(per_node) + 1];
+    return out;
+}
+
+void use_given_master(const Options& options, cluster::Endpoints& endpoints) {
+    if (!options.master) return;
+    if (options.master->find("://") != std::string::npos)
+        throw UsageError(fmt::format("--master {}: this version meets at no etcd", *options.master));
+    const auto address = cluster::parse_address(*options.master);
+    if (!address.port)
+        throw UsageError(fmt::format("--master {} has no port; write ip:port", *options.master));
+    endpoints.paddle_master = cluster::format_address(address.host, *address.port);
+}
+
+/// The ports that this machine's ranks will open.
+std::vector<int> own_ports(const Nodes& nodes, const cluster::Endpoints& endpoints, int per_node) {
+    std::vector<int> ports;
+    if (!nodes.own) return ports;
+    for (int local = 0; local < per_node; ++local)
+        ports.push_back(
+            cluster::port_of(endpoints.trainers[static_cast<std::size_t>(*nodes.own * per_node + local)]));
+    if (*nodes.own == 0)
+        ports.insert(ports.end(), {cluster::port_of(endpoints.paddle_master), endpoints.master_port});
+    return ports;
+}
+
+std::vector<MemberPlace*> everybody(ServerJobPlaces& places) {
+    std::vector<MemberPlace*> out;
+    for (auto& member : places.servers) out.push_back(&member);
+    for (auto& member : places.workers) out.push_back(&member);
+    for (auto& stage : places.stages)
+        for (auto& member : stage.members) out.push_back(&member);
+    return out;
+}
+
+/// Where the ranks of a parameter-server job meet, on the first server's host.
+struct MeetingPorts {
+    int gloo = 0;
+    int master = 0;
+    int torch = 0;
+    bool free = false;
+};
+
+MeetingPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
+    const auto wanted_gloo = input.options.http_port;
+    std::vector<MemberPlace*> open;
+    std::vector<int> own;
+    int highest = wanted_gloo.value_or(0);
+    for (auto* member : everybody(places)) {
+        if (!member->port) {
+            open.push_back(member);
+            continue;
+        }
+        highest = std::max(highest, *member->port);
+        if (is_own_host(input, member->host)) own.push_back(*member->port);
+    }
+    if (open.empty()) {
+        // Known to every node without talking.
+        const MeetingPorts out{
+            .gloo = wanted_gloo.value_or(highest + 1), .master = highest + 2, .torch = highest + 3};
+        if (is_own_host(input, places.servers.front().host))
+            own.insert(own.end(), {out.gloo, out.master, out.torch});
+        input.ports.exactly(own);
+        return out;
+    }
+    if (wanted_gloo) own.push_back(*wanted_gloo);
+    input.ports.exactly(own);
+    constexpr int meeting_ports = 3;
+    const auto ports = input.ports.any(static_cast<int>(open.size()) + meeting_ports);
+    auto next = ports.begin();
+    for (auto* member : open) member->port = *next++;
+    return {.gloo = wanted_gloo.value_or(next[0]), .master = next[1], .torch = next[2], .free = true};
+}
+
+std::vector<std::string> endpoints_of(const std::vector<MemberPlace>& members) {
+    std::vector<std::string> out;
+    for (const auto& member : members)
+        out.push_back(cluster::format_address(member.host, member.port.value()));
+    return out;
+}
+
+}  // namespace
+
+bool is_own_host(const PlanInput& input, const std::string& host) {
+    if (is_loopback(host)) return true;
+    return input.options.host ? host == *input.options.host : input.own_addresses.contains(host);
+}
+
+CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& nodes,
+                                         const std::optional<cluster::PaddleCloud>& cloud, int per_node) {
+    const bool free = !cloud && nodes.hosts.size() == 1 && !input.options.start_port;
+    CollectiveAddresses out{.endpoints = cloud  ? endpoints_on_cloud(nodes, *cloud, per_node)
+                                         : free ? free_endpoints(input.ports, nodes.hosts.front(), per_node)
+                                                : computed_endpoints(input.options, nodes, per_node),
+                            .free_ports = free};
+    use_given_master(input.options, out.endpoints);
+    if (!free) input.ports.exactly(own_ports(nodes, out.endpoints, per_node));
+    return out;
+}
+
+ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobPlaces places) {
+    const auto ports = give_ports(input, places);
+    const auto& first_host = places.servers.front().host;
+    ServerJobAddresses out{.job = {.servers = endpoints_of(places.servers),
+                                   .workers = endpoints_of(places.workers),
+                                   .gloo_endpoint = cluster::format_address(first_host, ports.gloo)},
+                           .free_ports = ports.free};
+    for (const auto& stage : places.stages)
+        out.job.stages.push_back({.device = stage.device, .endpoints = endpoints_of(stage.members)});
+    out.endpoints = {.trainers = out.job.workers,
+                     .paddle_master = cluster::format_address(first_host, ports.master),
+                     .master_addr = first_host,
+                     .master_port = ports.torch};
+    return out;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/rank_facts.hpp"
+
+#include <fmt/format.h>
+
+namespace dtrain::launch {
+
+std::set<int> companions_of(const Plan& plan) {
+    std::set<int> out;
+    if (!plan.servers) return out;
+    for (const auto* rank : plan.ranks())
+        if (rank->role != cluster::Role::worker) out.insert(rank->rank);
+    return out;
+}
+
+std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name) {
+    std::vector<RankFacts> facts(static_cast<std::size_t>(plan.size()));
+    for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+        const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
+        for (const auto& rank : plan.nodes[node].ranks)
+            facts[static_cast<std::size_t>(rank.rank)] = {
+                .role = to_string(rank.role),
+                .number = rank.index,
+                .host = is_here ? own_name : plan.nodes[node].host,
+                .local_rank = rank.local_rank,
+                .gpus = rank.gpus,
+                .log = fmt::format("{}/{}", plan.log_dir, cluster::log_name(rank.role, rank.index))};
+    }
+    return facts;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launch/plan.hpp"
+#include "launch/report.hpp"
+
+/// What watching and reporting need to know of a plan's ranks.
+namespace dtrain::launch {
+
+/// Servers and later stages work for the workers, and end with them.
+std::set<int> companions_of(const Plan& plan);
+
+/// @param own_name what this machine calls itself
+std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name);
+
+}  // namespace dtrain::launch
