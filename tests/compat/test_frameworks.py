@@ -66,7 +66,7 @@ def test_torch_scripts_train_as_one_process_would(torch, job, ranks):
 
 
 def test_torchrun_leaves_the_same_numbers(torch, job):
-    done = torch.run(torch.python, "-m", "torch.distributed.run", "--nproc_per_node", 2, "--master_port", 0,
+    done = torch.run(torch.python, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", 2,
                      SCRIPTS / "torch_data_parallel.py", "--lr", "0.1")
     assert done.returncode == 0, done.stdout + done.stderr
     check_what_ranks_saw(job, 2, ["--lr", "0.1"])

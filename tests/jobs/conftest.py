@@ -69,7 +69,8 @@ class Job:
         try:
             out, err = child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            child.kill()
+            for pid in processes_with(self.mark):  # whatever still holds the pipes
+                os.kill(pid, 9)
             out, err = child.communicate()
             raise AssertionError(f"no end after {timeout} s: {argv}\n{out}\n{err}")
         return subprocess.CompletedProcess(argv, child.returncode, out, err)

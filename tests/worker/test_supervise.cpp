@@ -267,7 +267,10 @@ TEST_F(Supervise, PeopleAreToldOfAHangOnce) {
     start("exec sleep 2", {.hang_timeout = 200ms});
     expect_started();
     EXPECT_EQ(next_event().kind, Kind::idle);
-    expect_end(Kind::done, {});
+    auto last = next_event();
+    // On a busy machine the program's own end takes more than 1% of a core.
+    if (last.kind == Kind::active) last = next_event();
+    EXPECT_EQ(last.kind, Kind::done) << cluster::to_sentence(last);
     EXPECT_EQ(exit_status(), 0);
 }
 
