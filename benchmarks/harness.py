@@ -82,11 +82,11 @@ def mpi_environment():
     return {**os.environ, **own}
 
 
-def wall_time(command, environment=None, directory=None):
-    """Seconds from the start of the command to its end, which has to be a good one."""
+def wall_time(command, environment=None, directory=None, limit=120):
+    """Seconds from the start of the command to its end, which has to be a good one and to come within the limit."""
     begin = time.monotonic()
     done = subprocess.run(command, env=environment, cwd=directory, stdin=subprocess.DEVNULL, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=limit)
     seconds = time.monotonic() - begin
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout[-2000:]}")
