@@ -4,6 +4,7 @@
 
 Oracles: the way each program is made to end; Paddle's ABORT line; the kernel's own counters for the OOM killer.
 """
+import time
 import json
 import os
 import pathlib
@@ -238,6 +239,7 @@ os._exit(3)
         pid = (job.folder / f"up.{rank}").read_text()
         job.script(f"go.{rank}", "")
         job.wait_until(lambda: not os.path.exists(f"/proc/{pid}"))
+    time.sleep(1)  # a program that is gone is not yet one whose worker has told
     child.send_signal(signal.SIGCONT)
     _, err = child.communicate(timeout=30)
     assert child.returncode == 3, err
