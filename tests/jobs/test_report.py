@@ -4,13 +4,13 @@
 
 Oracles: the way each program is made to end; Paddle's ABORT line; the kernel's own counters for the OOM killer.
 """
-import time
 import json
 import os
 import pathlib
 import re
 import signal
 import stat
+import time
 import uuid
 
 import pytest
