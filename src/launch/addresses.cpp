@@ -64,15 +64,6 @@ std::vector<int> own_ports(const Nodes& nodes, const cluster::Endpoints& endpoin
     return ports;
 }
 
-std::vector<MemberPlace*> everybody(ServerJobPlaces& places) {
-    std::vector<MemberPlace*> out;
-    for (auto& member : places.servers) out.push_back(&member);
-    for (auto& member : places.workers) out.push_back(&member);
-    for (auto& stage : places.stages)
-        for (auto& member : stage.members) out.push_back(&member);
-    return out;
-}
-
 /// Where the ranks of a parameter-server job meet, on the first server's host.
 struct MeetingPorts {
     int gloo = 0;
@@ -86,7 +77,7 @@ MeetingPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
     std::vector<MemberPlace*> open;
     std::vector<int> own;
     int highest = wanted_gloo.value_or(0);
-    for (auto* member : everybody(places)) {
+    for (auto* member : in_rank_order(places)) {
         if (!member->port) {
             open.push_back(member);
             continue;

@@ -103,8 +103,8 @@ std::vector<Greeting> greetings(const Plan& plan) {
         const auto own = plan.nodes[static_cast<std::size_t>(plan.own_node.value_or(0))].ranks.size();
         return {{.line = fmt::format("Local start {}{}", own, after), .rows = rows_of_trainer(plan)}};
     }
+    const auto ranks = plan.ranks();
     for (const auto role : {cluster::Role::server, cluster::Role::worker, cluster::Role::heter_worker}) {
-        const auto ranks = plan.ranks();
         const auto count = std::count_if(ranks.begin(), ranks.end(),
                                          [role](const RankPlan* rank) { return rank->role == role; });
         const auto first = std::find_if(ranks.begin(), ranks.end(),

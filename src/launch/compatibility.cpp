@@ -80,8 +80,7 @@ constexpr std::array features{
 // clang-format on
 
 std::string row_of(const OptionRow& row) {
-    std::string names = fmt::format("`--{}`", row.name);
-    for (const auto& alias : row.aliases) names += fmt::format(", `--{}`", alias);
+    const auto names = fmt::format("`--{}`", fmt::join(names_of(row), "`, `--"));
     std::string text(row.note);
     if (text.empty()) text = row.help;
     if (!row.overridden_by.empty() && row.answer == Answer::done)
@@ -92,8 +91,7 @@ std::string row_of(const OptionRow& row) {
 
 std::string option_tables() {
     std::string out;
-    for (const auto group : {OptionGroup::base, OptionGroup::collective, OptionGroup::parameter_server,
-                             OptionGroup::elastic, OptionGroup::dtrain}) {
+    for (const auto group : option_groups) {
         out += fmt::format("\n### {}\n\n| option | since | dtrain-launch | |\n|---|---|---|---|\n",
                            to_string(group));
         for (const auto& row : option_table())

@@ -93,15 +93,6 @@ std::vector<StagePlaces> stages_of(const Options& options) {
     return out;
 }
 
-std::vector<MemberPlace*> everybody(ServerJobPlaces& job) {
-    std::vector<MemberPlace*> out;
-    for (auto& member : job.servers) out.push_back(&member);
-    for (auto& member : job.workers) out.push_back(&member);
-    for (auto& stage : job.stages)
-        for (auto& member : stage.members) out.push_back(&member);
-    return out;
-}
-
 /// Addresses that the user wrote, each with the option that has it.
 class WrittenAddresses {
   public:
@@ -150,6 +141,15 @@ void give_ports(const std::vector<MemberPlace*>& all, int first_port, std::optio
 
 }  // namespace
 
+std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places) {
+    std::vector<MemberPlace*> out;
+    for (auto& member : places.servers) out.push_back(&member);
+    for (auto& member : places.workers) out.push_back(&member);
+    for (auto& stage : places.stages)
+        for (auto& member : stage.members) out.push_back(&member);
+    return out;
+}
+
 ServerJobPlaces server_job_places(const Options& options, int first_port) {
     ServerJobPlaces job{
         .servers = members(options.server_num, options.servers, "--server_num", "--servers"),
@@ -158,7 +158,7 @@ ServerJobPlaces server_job_places(const Options& options, int first_port) {
         .one_machine = options.servers.empty() && options.workers.empty() && options.heter_workers.empty()};
     refuse_repeated(job, options.http_port);
     // Free ports of the one machine are better than computed ones.
-    if (!job.one_machine || options.start_port) give_ports(everybody(job), first_port, options.http_port);
+    if (!job.one_machine || options.start_port) give_ports(in_rank_order(job), first_port, options.http_port);
     return job;
 }
 

@@ -39,4 +39,7 @@ struct ServerJobPlaces {
 /// and stages that do not fit --heter_devices.
 ServerJobPlaces server_job_places(const Options& options, int first_port);
 
+/// Servers, workers, then stage by stage: the order of MPI's ranks.
+std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places);
+
 }  // namespace dtrain::launch

@@ -8,6 +8,8 @@
 
 #include <dtrain/error.hpp>
 
+#include "launch/mpirun.hpp"
+
 namespace dtrain::launch {
 
 MpirunProbe::MpirunProbe(const Environment& environment) {
@@ -16,12 +18,12 @@ MpirunProbe::MpirunProbe(const Environment& environment) {
     process_.emplace(SpawnOptions{.argv = {"mpirun", "--version"}, .environment = environment});
 }
 
-MpirunVersion MpirunProbe::version() {
+void MpirunProbe::require_open_mpi() {
     std::string output(4096, '\0');
     const auto got = ::read(process_->stdout_fd(), output.data(), output.size());
     output.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     process_->wait();
-    if (const auto version = parse_mpirun_version(output)) return *version;
+    if (parse_mpirun_version(output)) return;
     throw UsageError(
         fmt::format("the mpirun in PATH is no Open MPI (it says \"{}\"); put Open MPI's first in PATH",
                     output.substr(0, output.find('\n'))));

@@ -7,7 +7,6 @@
 #include <dtrain/environment.hpp>
 
 #include "base/subprocess.hpp"
-#include "launch/mpirun.hpp"
 
 namespace dtrain::launch {
 
@@ -18,7 +17,7 @@ class MpirunProbe {
     explicit MpirunProbe(const Environment& environment);
 
     /// @throws UsageError when it is not Open MPI's
-    MpirunVersion version();
+    void require_open_mpi();
 
   private:
     std::optional<Subprocess> process_;

@@ -166,6 +166,12 @@ std::span<const OptionRow> option_table() {
     return rows();
 }
 
+std::vector<std::string_view> names_of(const OptionRow& row) {
+    std::vector<std::string_view> names{row.name};
+    names.insert(names.end(), row.aliases.begin(), row.aliases.end());
+    return names;
+}
+
 const OptionRow* find_option(std::string_view name) {
     const auto same = [name](std::string_view known) {
         return std::equal(name.begin(), name.end(), known.begin(), known.end(), [](char a, char b) {

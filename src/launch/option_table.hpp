@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -18,6 +19,11 @@
 namespace dtrain::launch {
 
 enum class OptionGroup { base, collective, parameter_server, elastic, dtrain };
+
+/// All of them, in the order of --help.
+inline constexpr std::array option_groups{OptionGroup::base, OptionGroup::collective,
+                                          OptionGroup::parameter_server, OptionGroup::elastic,
+                                          OptionGroup::dtrain};
 
 /// "Base Parameters", the heading in --help.
 std::string_view to_string(OptionGroup group);
@@ -57,6 +63,9 @@ struct OptionRow {
 };
 
 std::span<const OptionRow> option_table();
+
+/// The name, then the aliases.
+std::vector<std::string_view> names_of(const OptionRow& row);
 
 /// The row of a name or alias without its dashes, or null.
 const OptionRow* find_option(std::string_view name);

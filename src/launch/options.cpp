@@ -82,10 +82,8 @@ std::vector<std::string> with_own_names(const std::vector<std::string>& words) {
 [[noreturn]] void refuse_unknown(const std::string& word) {
     const auto name = word.substr(0, word.find('='));
     std::vector<std::string> known{"--help", "--version"};
-    for (const auto& row : option_table()) {
-        known.push_back(typed(row));
-        for (const auto& alias : row.aliases) known.push_back("--" + std::string(alias));
-    }
+    for (const auto& row : option_table())
+        for (const auto& each : names_of(row)) known.push_back("--" + std::string(each));
     const auto near = nearest(name, known);
     throw UsageError(
         fmt::format("unknown option \"{}\"{}; options of the script go behind it; see dtrain-launch --help",

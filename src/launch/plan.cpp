@@ -59,6 +59,9 @@ class Planner {
             throw UsageError("--backend nccl needs GPUs, and none is visible here; use gloo or auto");
     }
 
+    Plan plan() { return has_servers(plan_.mode) ? with_servers() : collective(); }
+
+  private:
     Plan collective() {
         const auto cloud = cluster::paddle_cloud(input_.environment);
         const auto nodes = nodes_of(options_, cloud, input_.hostfile, input_.own_addresses);
@@ -100,7 +103,6 @@ class Planner {
         return std::move(plan_);
     }
 
-  private:
     Devices visible() const {
         return topology::visible_gpus(input_.machine, input_.environment.get("CUDA_VISIBLE_DEVICES"));
     }
@@ -204,8 +206,7 @@ class Planner {
         if (plan_.nodes.size() > 1)
             plan_.warnings.emplace_back("the other nodes are taken to be like this one");
         if (!plan_.own_node)
-            plan_.warnings.push_back(
-                fmt::format("this machine is none of the nodes; --host ADDRESS tells which"));
+            plan_.warnings.emplace_back("this machine is none of the nodes; --host ADDRESS tells which");
     }
 
     const PlanInput& input_;
@@ -231,8 +232,7 @@ std::vector<const RankPlan*> Plan::ranks() const {
 }
 
 Plan make_plan(const PlanInput& input) {
-    Planner planner(input);
-    return has_servers(decide_mode(input.options)) ? planner.with_servers() : planner.collective();
+    return Planner(input).plan();
 }
 
 }  // namespace dtrain::launch

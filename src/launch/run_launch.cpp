@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/run_launch.hpp"
 
-#include <algorithm>
 #include <csignal>
-#include <fcntl.h>
 #include <filesystem>
 #include <random>
-#include <set>
 #include <system_error>
 #include <unistd.h>
 
@@ -100,7 +97,8 @@ class TemporaryFolder {
 class Launch {
   public:
     Launch(Options options, const Environment& environment)
-        : options_(std::move(options)), environment_(environment), probe_(environment) {
+        : options_(std::move(options)), environment_(environment) {
+        MpirunProbe probe(environment);
         options_.log_dir = expanded_log_dir(options_, environment, std::to_string(::getpid()));
         program_ = program_for(options_.script, options_.script_arguments,
                                installed("libexec/dtrain/dtrain-native"), real_files(environment));
@@ -110,7 +108,7 @@ class Launch {
             const auto usable = machine_.allowed & CpuSet::of_this_thread();
             if (!usable.empty()) machine_ = topology::restricted(machine_, usable);
         }
-        version_ = probe_.version();
+        probe.require_open_mpi();
         refuse_missing_wrapper(options_, environment_);
     }
 
@@ -283,11 +281,9 @@ class Launch {
 
     Options options_;
     const Environment& environment_;
-    MpirunProbe probe_;
     std::vector<std::string> program_;
     std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;
-    MpirunVersion version_;
 };
 
 }  // namespace

@@ -14,8 +14,7 @@ std::vector<std::string> usable_names() {
     std::vector<std::string> names{"--help", "--version"};
     for (const auto& row : option_table()) {
         if (row.answer != Answer::done) continue;
-        names.push_back(fmt::format("--{}", row.name));
-        for (const auto& alias : row.aliases) names.push_back(fmt::format("--{}", alias));
+        for (const auto& name : names_of(row)) names.push_back(fmt::format("--{}", name));
     }
     return names;
 }
@@ -85,9 +84,7 @@ std::string zsh_script() {
     std::string arguments;
     for (const auto& row : option_table()) {
         if (row.answer != Answer::done) continue;
-        std::vector<std::string_view> names{row.name};
-        names.insert(names.end(), row.aliases.begin(), row.aliases.end());
-        for (const auto& name : names) {
+        for (const auto& name : names_of(row)) {
             arguments +=
                 fmt::format("    '--{}{}[{}]", name, row.value.empty() ? "" : "=", zsh_text(row.help));
             if (!row.value.empty())
@@ -142,8 +139,7 @@ dtrain\-launch, fleetrun \- start a distributed training job through mpirun
 Plans ranks, GPUs, cores and ports, starts them through mpirun, watches, and reports. Options end at the first word
 that is none; everything behind it belongs to the script.
 )";
-    for (const auto group : {OptionGroup::base, OptionGroup::collective, OptionGroup::parameter_server,
-                             OptionGroup::elastic, OptionGroup::dtrain}) {
+    for (const auto group : option_groups) {
         out += fmt::format(".SH {}\n",
                            group == OptionGroup::dtrain ? "DTRAIN PARAMETERS" : roff(to_string(group)));
         for (const auto& row : option_table()) {

@@ -17,15 +17,14 @@ std::string seconds(std::chrono::milliseconds time) {
     return fmt::format("{}", static_cast<double>(time.count()) / 1000);
 }
 
-/// Runs `read` for what it throws; the message then names the option.
+/// What `read` makes of a value; what it throws names the option.
 template <class Read>
-const std::string& checked(const std::string& value, const char* option, const Read& read) {
+auto read_option(const char* option, const std::string& value, const Read& read) {
     try {
-        read(value);
+        return read(value);
     } catch (const UsageError& error) {
         throw UsageError(fmt::format("{}: {}", option, error.what()));
     }
-    return value;
 }
 
 }  // namespace
@@ -38,21 +37,22 @@ std::vector<std::string> worker_options(const std::string& log_dir, const Option
     if (options.log_mode != Options().log_mode) add("--log-mode", fmt::format("{:04o}", options.log_mode));
     if (options.log_overwrite) argv.emplace_back("--log_overwrite");
     if (options.log_max_size) add("--log-max-size", std::to_string(*options.log_max_size));
-    if (options.tee) checked(*options.tee, "--tee", cluster::RankList::parse);
+    if (options.tee) read_option("--tee", *options.tee, cluster::RankList::parse);
+    if (options.wrap) read_option("--wrap", *options.wrap, shell_words);
+    if (options.wrap_ranks) read_option("--wrap-ranks", *options.wrap_ranks, cluster::RankList::parse);
     if (options.quiet)
         add("--show", "none");
     else if (options.tee)
         add("--show", *options.tee);
-    if (options.wrap) add("--wrap", checked(*options.wrap, "--wrap", shell_words));
-    if (options.wrap_ranks)
-        add("--wrap-ranks", checked(*options.wrap_ranks, "--wrap-ranks", cluster::RankList::parse));
+    if (options.wrap) add("--wrap", *options.wrap);
+    if (options.wrap_ranks) add("--wrap-ranks", *options.wrap_ranks);
     if (options.hang_timeout.count() > 0) add("--hang-timeout", seconds(options.hang_timeout));
     return argv;
 }
 
 void refuse_missing_wrapper(const Options& options, const Environment& environment) {
     if (!options.wrap) return;
-    const auto words = shell_words(checked(*options.wrap, "--wrap", shell_words));
+    const auto words = read_option("--wrap", *options.wrap, shell_words);
     // A name that is another one on each rank or host is the workers' to find.
     if (words.empty() || words.front().find('%') != std::string::npos) return;
     if (!find_in_path(words.front(), environment))

@@ -36,12 +36,6 @@ std::vector<std::string> typed(const OptionRow& row, std::string_view name) {
     return {option, sample(row), "train.py"};
 }
 
-std::vector<std::string_view> names_of(const OptionRow& row) {
-    std::vector<std::string_view> names{row.name};
-    names.insert(names.end(), row.aliases.begin(), row.aliases.end());
-    return names;
-}
-
 TEST(Compatibility, OptionsThatAreDoneTakeTheirValues) {
     for (const auto& row : option_table()) {
         if (row.answer != Answer::done) continue;
