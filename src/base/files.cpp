@@ -66,6 +66,12 @@ std::optional<std::string> read_file(const std::filesystem::path& path) {
     return content.str();
 }
 
+std::uintmax_t size_or_zero(const std::filesystem::path& path) {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(path, error);
+    return error ? 0 : size;
+}
+
 void replace_file(const std::filesystem::path& path, std::string_view content, std::optional<mode_t> mode) {
     auto temporary = path;
     temporary += ".tmp." + std::to_string(::getpid());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -45,6 +46,9 @@ bool write_all(int fd, std::string_view bytes);
 
 /// The whole content, or nothing when the file cannot be read.
 std::optional<std::string> read_file(const std::filesystem::path& path);
+
+/// Bytes of a file, 0 when there is none.
+std::uintmax_t size_or_zero(const std::filesystem::path& path);
 
 /// Puts `content` at `path` so that a reader, or a machine that loses power, sees the old file or the new
 /// one, never a part: temporary file beside it, fsync, rename, fsync of the folder.

@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 
+#include "base/text.hpp"
+
 namespace dtrain {
 namespace {
 
@@ -56,16 +58,6 @@ bool is_lower(char c) {
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
-char lower(char c) {
-    return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lowered(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), lower);
-    return out;
-}
-
 bool one_of(std::string_view word, std::span<const std::string_view> list) {
     return std::find(list.begin(), list.end(), word) != list.end();
 }
@@ -84,7 +76,7 @@ Words words_of(std::string_view name) {
         const bool before_lower = i + 1 < name.size() && is_lower(name[i + 1]);
         if (inside && is_upper(c) && (after_lower || before_lower)) inside = false;
         if (!inside) words.emplace_back();
-        words.back() += lower(c);
+        words.back() += lower_case(c);
         inside = true;
     }
     return words;
@@ -101,7 +93,7 @@ bool is_common_word(const Words& words) {
 }
 
 bool is_switch_value(std::string_view value) {
-    return one_of(lowered(value), values_of_switches);
+    return one_of(lower_case(value), values_of_switches);
 }
 
 bool is_name_letter(char c) {
@@ -210,7 +202,7 @@ class Redaction {
         value.end =
             in_quotes ? std::min(text_.find_first_of("\"'\\\n", begin), text_.size()) : word_end(begin);
         for (const auto scheme : authorization_schemes)
-            if (lowered(text_.substr(begin, scheme.size() + 1)) == std::string(scheme) + " ") {
+            if (lower_case(text_.substr(begin, scheme.size() + 1)) == std::string(scheme) + " ") {
                 value.begin = skip(begin + scheme.size(), is_blank);
                 if (!in_quotes) value.end = word_end(value.begin);
             }

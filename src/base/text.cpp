@@ -61,10 +61,6 @@ std::string escaped(std::string_view bytes) {
     return out;
 }
 
-bool continues_character(char byte) {
-    return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
 std::string without_middle(const std::string& text, std::size_t most) {
     constexpr std::string_view gap = " ... ";
     std::size_t begin = (most - gap.size()) * 2 / 3;
@@ -100,6 +96,24 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
         out += parts[i];
     }
     return out;
+}
+
+char lower_case(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& letter : out) letter = lower_case(letter);
+    return out;
+}
+
+bool continues_character(char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+std::string seconds_text(std::chrono::milliseconds time) {
+    return fmt::format("{}", static_cast<double>(time.count()) / 1000);
 }
 
 std::string one_line(std::string_view text, std::size_t most) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,11 +24,21 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 /// are written like \n or \x1b; where that makes more than `most` bytes, the middle is left out.
 std::string one_line(std::string_view text, std::size_t most = 2000);
 
+/// ASCII letters in lower case, all else as it is.
+char lower_case(char letter);
+std::string lower_case(std::string_view text);
+
+/// Whether a byte goes on with a character of UTF-8 that began before it.
+bool continues_character(char byte);
+
+/// "2.5" for two and a half seconds, as options have it.
+std::string seconds_text(std::chrono::milliseconds time);
+
 /// The whole text as a number, or nothing.
 template <class Number = int>
-std::optional<Number> parse_int(std::string_view text) {
+std::optional<Number> parse_int(std::string_view text, int base = 10) {
     Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return value;
 }

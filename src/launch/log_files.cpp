@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 
 #include "base/files.hpp"
@@ -16,12 +15,6 @@ namespace {
 constexpr std::uintmax_t read_of_log = 64 * 1024;
 
 }  // namespace
-
-std::uintmax_t size_or_zero(const std::filesystem::path& file) {
-    std::error_code error;
-    const auto size = std::filesystem::file_size(file, error);
-    return error ? 0 : size;
-}
 
 std::string tail_of(const std::filesystem::path& log, std::uintmax_t begin) {
     const auto size = size_or_zero(log);

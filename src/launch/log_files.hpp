@@ -9,8 +9,6 @@
 /// Reading and ending the logs of ranks, which are appended to from job to job.
 namespace dtrain::launch {
 
-std::uintmax_t size_or_zero(const std::filesystem::path& file);
-
 /// The end of what was written behind byte `begin`, at most 64 KiB; "" when there is no such file here.
 std::string tail_of(const std::filesystem::path& log, std::uintmax_t begin);
 

@@ -26,9 +26,7 @@ constexpr const char* permissions = "log-mode";
 
 /// As Python's strtobool, which Paddle reads switches with.
 bool as_bool(const std::string& text, const std::string& source) {
-    std::string lower = text;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    const auto lower = lower_case(text);
     for (const char* yes : {"y", "yes", "t", "true", "on", "1"})
         if (lower == yes) return true;
     for (const char* no : {"n", "no", "f", "false", "off", "0"})
@@ -47,12 +45,10 @@ int as_int(const OptionRow& row, const std::string& text, const std::string& sou
 }
 
 int as_permissions(const std::string& text, const std::string& source) {
-    unsigned mode = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
-    if (error != std::errc() || end != text.data() + text.size() || mode > 0777)
-        refuse(source, text, "permissions in octal, such as 600 or 0640");
-    if ((mode & 0600) != 0600) refuse(source, text, "permissions that let the owner read and write");
-    return static_cast<int>(mode);
+    const auto mode = parse_int<unsigned>(text, 8);
+    if (!mode || *mode > 0777) refuse(source, text, "permissions in octal, such as 600 or 0640");
+    if ((*mode & 0600) != 0600) refuse(source, text, "permissions that let the owner read and write");
+    return static_cast<int>(*mode);
 }
 
 Milliseconds as_seconds(const OptionRow& row, const std::string& text, const std::string& source) {
@@ -88,10 +84,6 @@ std::string as_text(const OptionRow& row, const std::string& text, const std::st
     if (!row.choices.empty() && std::find(row.choices.begin(), row.choices.end(), text) == row.choices.end())
         refuse(source, text, fmt::format("one of {}", fmt::join(row.choices, ", ")));
     return text;
-}
-
-std::string seconds_text(Milliseconds time) {
-    return fmt::format("{}", static_cast<double>(time.count()) / 1000);
 }
 
 }  // namespace

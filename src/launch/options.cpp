@@ -40,9 +40,8 @@ bool stands_alone(const OptionRow& row) {
     return is_switch(row) || !row.alone.empty();
 }
 
-bool is_bool_word(std::string word) {
-    std::transform(word.begin(), word.end(), word.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+bool is_bool_word(const std::string& typed_word) {
+    const auto word = lower_case(typed_word);
     return word == "true" || word == "false" || word == "0" || word == "1";
 }
 

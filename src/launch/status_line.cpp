@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -22,10 +23,6 @@ std::string duration_text(std::chrono::seconds time) {
     return fmt::format("{} h {:02} min", seconds / 3600, seconds / 60 % 60);
 }
 
-bool inside_a_character(char byte) {
-    return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;  // of UTF-8
-}
-
 }  // namespace
 
 std::string status_text(const JobStatus& status, std::size_t width) {
@@ -33,7 +30,7 @@ std::string status_text(const JobStatus& status, std::size_t width) {
                             status.done > 0 ? fmt::format("{} done, ", status.done) : "",
                             duration_text(status.elapsed), status.log_dir);
     if (text.size() > width) {
-        while (width > 0 && inside_a_character(text[width])) --width;
+        while (width > 0 && continues_character(text[width])) --width;
         text.resize(width);
     }
     return text;

@@ -8,14 +8,11 @@
 
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
+#include "base/text.hpp"
 #include "cluster/rank_list.hpp"
 
 namespace dtrain::launch {
 namespace {
-
-std::string seconds(std::chrono::milliseconds time) {
-    return fmt::format("{}", static_cast<double>(time.count()) / 1000);
-}
 
 /// What `read` makes of a value; what it throws names the option.
 template <class Read>
@@ -30,7 +27,7 @@ auto read_option(const char* option, const std::string& value, const Read& read)
 }  // namespace
 
 std::vector<std::string> worker_options(const std::string& log_dir, const Options& options) {
-    std::vector<std::string> argv{"--log_dir", log_dir, "--grace", seconds(options.grace)};
+    std::vector<std::string> argv{"--log_dir", log_dir, "--grace", seconds_text(options.grace)};
     const auto add = [&](const char* name, const std::string& value) {
         argv.insert(argv.end(), {name, value});
     };
@@ -46,7 +43,7 @@ std::vector<std::string> worker_options(const std::string& log_dir, const Option
         add("--show", *options.tee);
     if (options.wrap) add("--wrap", *options.wrap);
     if (options.wrap_ranks) add("--wrap-ranks", *options.wrap_ranks);
-    if (options.hang_timeout.count() > 0) add("--hang-timeout", seconds(options.hang_timeout));
+    if (options.hang_timeout.count() > 0) add("--hang-timeout", seconds_text(options.hang_timeout));
     return argv;
 }
 

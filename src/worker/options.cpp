@@ -3,7 +3,6 @@
 #include "worker/options.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,6 +12,7 @@
 
 #include "base/command_line.hpp"
 #include "base/shell_words.hpp"
+#include "base/text.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -27,12 +27,11 @@ constexpr std::uint64_t smallest_log = 4096;
 constexpr std::uint64_t largest_log = std::uint64_t{1} << 50;
 
 mode_t mode_of(const std::string& octal) {
-    unsigned mode = 0;
-    const auto [end, error] = std::from_chars(octal.data(), octal.data() + octal.size(), mode, 8);
-    if (error != std::errc() || end != octal.data() + octal.size() || mode > 0777 || (mode & 0600) != 0600)
+    const auto mode = parse_int<unsigned>(octal, 8);
+    if (!mode || *mode > 0777 || (*mode & 0600) != 0600)
         throw UsageError(fmt::format(
             "--log-mode {} is no mode of a log; write it like 0640, beginning with 06 or 07", octal));
-    return mode;
+    return *mode;
 }
 
 }  // namespace

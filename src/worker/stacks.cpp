@@ -35,8 +35,9 @@ std::string proc(pid_t pid, std::string_view name) {
     return fmt::format("/proc/{}/{}", pid, name);
 }
 
-std::string one_line(std::string_view text) {
-    return std::string(trimmed(text));
+/// The content of a small file of /proc, or "".
+std::string content_of(const fs::path& file) {
+    return std::string(trimmed(read_file(file).value_or("")));
 }
 
 std::string value_of(std::string_view status, std::string_view field) {
@@ -67,9 +68,7 @@ Stacks of_kernel(pid_t pid) {
     std::size_t threads = 0;
     for (const auto& thread : fs::directory_iterator(proc(pid, "task"), error)) {
         if (++threads > most_threads) break;
-        const auto content = [&](const char* name) {
-            return one_line(read_file(thread.path() / name).value_or(""));
-        };
+        const auto content = [&](const char* name) { return content_of(thread.path() / name); };
         const auto status = read_file(thread.path() / "status").value_or("");
         const auto where = content("wchan");
         stacks.text +=
@@ -88,7 +87,7 @@ Stacks of_kernel(pid_t pid) {
 /// Without the arguments: they may hold what is nobody's business.
 std::string headline(pid_t pid) {
     std::error_code error;
-    return fmt::format("==== pid {}: {} ({})\n", pid, one_line(read_file(proc(pid, "comm")).value_or("")),
+    return fmt::format("==== pid {}: {} ({})\n", pid, content_of(proc(pid, "comm")),
                        fs::read_symlink(proc(pid, "exe"), error).string());
 }
 

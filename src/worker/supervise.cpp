@@ -138,9 +138,7 @@ class Supervisor {
     /// A program that waits for the console is not idle.
     std::uintmax_t output_so_far() {
         if (output_) return output_->log().bytes_taken() + (follower_ ? follower_->bytes_shown() : 0);
-        std::error_code error;
-        const auto size = std::filesystem::file_size(job_.log, error);
-        return error ? 0 : size;
+        return size_or_zero(job_.log);
     }
 
     void take_news() {

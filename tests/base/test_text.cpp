@@ -65,5 +65,22 @@ TEST(Text, ErrorsAreOneLine) {
     EXPECT_LE(std::string(Error(std::string(100'000, 'x')).what()).size(), 2000U);
 }
 
+TEST(ParseInt, InOtherBases) {
+    EXPECT_EQ(parse_int<unsigned>("0640", 8), 0640U);
+    EXPECT_EQ(parse_int<unsigned>("8", 8), std::nullopt);
+    EXPECT_EQ(parse_int("10"), 10);
+}
+
+TEST(LowerCase, OfAsciiLettersOnly) {
+    EXPECT_EQ(lower_case("TRUE-Ab1_Z[\xC3\x84"), "true-ab1_z[\xC3\x84");
+}
+
+TEST(SecondsText, HasNoMoreDigitsThanNeeded) {
+    using namespace std::chrono_literals;
+    EXPECT_EQ(seconds_text(2500ms), "2.5");
+    EXPECT_EQ(seconds_text(10s), "10");
+    EXPECT_EQ(seconds_text(0ms), "0");
+}
+
 }  // namespace
 }  // namespace dtrain
