@@ -1,0 +1,383 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Machines of a cluster on this one: each node has its own network, host name, processes, /tmp, /dev/shm and sshd, and
+on demand there are Slurm (two made-up GPUs a node) and etcd.
+
+Nothing of it can be seen outside: a holder process keeps the namespaces, and killing it ends everything in them. So
+several clusters can stand at the same time, all with nodes node1, node2, ... at 10.77.0.1, 10.77.0.2, ... The nodes
+share the file system below `shared` (as an NFS home is shared); /tmp and /dev/shm are each node's own.
+
+By hand: `virtual_cluster.py up N [--slurm] [--etcd]` and, elsewhere, the commands that it then prints.
+"""
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CONTROL = "ctl"
+CONTROL_ADDRESS = "10.77.0.254"
+NAMESPACES = ("--net", "--uts", "--mount", "--pid", "--ipc")
+
+SLURM_CONF = """\
+ClusterName=virtual
+SlurmctldHost=ctl(10.77.0.254)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/run/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/run/slurmctld.pid
+SlurmdPidFile={folder}/run/slurmd-%n.pid
+SlurmctldLogFile={folder}/log/slurmctld.log
+SlurmdLogFile={folder}/log/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/affinity
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerParameters=bf_interval=2
+ReturnToService=2
+KillWait=5
+MpiDefault=pmix
+GresTypes=gpu
+JobRequeue=1
+{nodes}
+PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
+"""
+
+SSH_CONFIG = """\
+Host node* ctl 10.77.0.*
+  IdentityFile {folder}/ssh/id
+  StrictHostKeyChecking no
+  UserKnownHostsFile /dev/null
+  LogLevel ERROR
+"""
+
+
+def why_not(slurm=False, etcd=False):
+    """Why this machine cannot carry a virtual cluster; None when it can."""
+    if os.geteuid() != 0:
+        return "virtual nodes need root"
+    needed = {"ip": "iproute2", "unshare": "util-linux", "nsenter": "util-linux", "ssh": "openssh-client",
+              "/usr/sbin/sshd": "openssh-server"}
+    if slurm:
+        needed |= {"slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client", "munged": "munge"}
+    if etcd:
+        needed |= {"etcd": "etcd-server"}
+    for program, package in needed.items():
+        if shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin") is None:
+            return f"{program} (Debian package {package}) is not installed"
+    probe = subprocess.run(["unshare", *NAMESPACES, "--fork", "--mount-proc", "ip", "link", "add", "veth-a", "type", "veth",
+                            "peer", "name", "veth-b"], capture_output=True, text=True)
+    return None if probe.returncode == 0 else f"this machine allows no namespaces: {probe.stderr.strip()}"
+
+
+def _child_of(parent):
+    """The pid of what unshare or nsenter forked into its namespaces; None when that has ended already."""
+    while parent.poll() is None:
+        children = pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.002)
+    return None
+
+
+class Node:
+    """One virtual machine."""
+
+    def __init__(self, cluster, name):
+        self.cluster, self.name = cluster, name
+        self._holder = subprocess.Popen(
+            ["unshare", *NAMESPACES, "--propagation", "private", "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c",
+             self._setup(), "sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.init = _child_of(self._holder)  # pid 1 of the node, as seen from outside
+        answer = self._holder.stdout.readline()
+        if answer != "up\n":
+            raise RuntimeError(f"{name} does not come up: {answer}{self._holder.stdout.read()}")
+
+    def _setup(self):
+        folder, own_tmp = self.cluster.folder, self.cluster.folder / f"tmp-{self.name}"
+        own_tmp.mkdir(mode=0o1777)
+        lines = ["set -e", f"hostname {self.name}", "ip link set lo up", f"mount --bind {folder}/hosts /etc/hosts",
+                 f"mount --bind {folder}/ssh/config /etc/ssh/ssh_config",
+                 "mount -t tmpfs -o mode=1777 tmpfs /dev/shm"]
+        if self.name != CONTROL:
+            kept = [path for path in self.cluster.visible if str(path).startswith("/tmp/")]
+            for number, path in enumerate(kept):
+                lines += [f"mkdir -p {own_tmp}/.kept{number}", f"mount --bind {path} {own_tmp}/.kept{number}"]
+            lines.append(f"mount --rbind {own_tmp} /tmp")
+            for number, path in enumerate(kept):
+                lines += [f"mkdir -p {path}", f"mount --bind /tmp/.kept{number} {path}"]
+        return "\n".join(lines + ["echo up", "exec cat >/dev/null"])  # until this script ends
+
+    def enter(self, *argv):
+        """The command line that runs `argv` on this node, in the current folder."""
+        return ["nsenter", "-t", str(self.init), *NAMESPACES, f"--wd={os.getcwd()}", "--", *map(str, argv)]
+
+    def start(self, *argv, env=None, cwd=None, **popen):
+        """A command on this node. `.inner` of the result is the pid of the command itself, as seen from outside."""
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **popen}
+        command = ["nsenter", "-t", str(self.init), *NAMESPACES, f"--wd={cwd or self.cluster.shared}", "--", *map(str, argv)]
+        child = subprocess.Popen(command, env=self.cluster.environment(**(env or {})), **options)
+        child.inner = _child_of(child)
+        return child
+
+    def run(self, *argv, env=None, cwd=None, timeout=60, **popen):
+        child = self.start(*argv, env=env, cwd=cwd, **popen)
+        try:
+            out, err = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            if child.inner:
+                os.kill(child.inner, signal.SIGKILL)
+            out, err = child.communicate()
+            raise AssertionError(f"{self.name}: no end after {timeout} s: {argv}\n{out}\n{err}")
+        return subprocess.CompletedProcess(argv, child.returncode, out, err)
+
+    def check(self, *argv, **options):
+        done = self.run(*argv, **options)
+        if done.returncode != 0:
+            raise RuntimeError(f"{self.name}: {argv} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def processes(self):
+        """{pid seen from outside: command line} of all that runs on this node but what makes it a node."""
+        own = os.readlink(f"/proc/{self.init}/ns/pid")
+        found = {}
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == self.init:
+                continue
+            try:
+                if os.readlink(entry / "ns/pid") == own:
+                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                    found[int(entry.name)] = " ".join(word.decode(errors="replace") for word in words if word)
+            except OSError:
+                pass
+        return found
+
+    def jobs_processes(self):
+        """Those of them that carry a job's token or are launchers, workers or daemons of MPI."""
+        names = ("dtrain", "mpirun", "orted", "prted", "prterun", "srun")
+        found = {}
+        for pid, command in self.processes().items():
+            try:
+                of_job = b"DTRAIN_JOB_TOKEN=" in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+            except OSError:
+                continue
+            if of_job or pathlib.Path(command.split(" ")[0]).name.startswith(names):
+                found[pid] = command
+        return found
+
+    def tmp(self, path):
+        """Where this node's /tmp/`path` is, seen from outside."""
+        return self.cluster.folder / f"tmp-{self.name}" / path
+
+    def cut(self):
+        """Pulls the network cable; heal() plugs it in again."""
+        self.cluster.control.check("ip", "link", "set", f"to-{self.name}", "down")
+
+    def heal(self):
+        self.cluster.control.check("ip", "link", "set", f"to-{self.name}", "up")
+
+    def end(self):
+        if self._holder.poll() is None:
+            self._holder.stdin.close()
+            try:
+                self._holder.wait(2)
+            except subprocess.TimeoutExpired:
+                self._holder.kill()
+                self._holder.wait()
+        self._holder.stdout.close()
+
+
+class VirtualCluster:
+    """`count` nodes and, beside them, the machine `ctl` for controllers. A context manager.
+
+    `visible`: folders that stay visible on the nodes although they are below /tmp."""
+
+    def __init__(self, count, slurm=False, etcd=False, visible=(), environment=None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dtrain-nodes.", dir="/var/tmp"))
+        self.visible = [pathlib.Path(path).resolve() for path in visible]
+        self.folder.chmod(0o755)
+        self._base_environment = environment or (lambda: dict(os.environ))
+        self._daemons = []
+        self.nodes, self.control, self.slurm = [], None, slurm
+        try:
+            for name in ("shared", "run", "log", "state", "ssh", "home"):
+                (self.folder / name).mkdir(mode=0o755)
+            self.shared = self.folder / "shared"
+            self._write_files(count)
+            self.control = Node(self, CONTROL)
+            self.nodes = [Node(self, f"node{number}") for number in range(1, count + 1)]
+            self._connect()
+            self._start_ssh()
+            if slurm:
+                self._start_slurm(count)
+            if etcd:
+                self.start_etcd()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __getitem__(self, number):
+        """node1 is 1."""
+        return self.nodes[number - 1]
+
+    def address(self, number):
+        return f"10.77.0.{number}"
+
+    def addresses(self, count=None):
+        return ",".join(self.address(number) for number in range(1, (count or len(self.nodes)) + 1))
+
+    def environment(self, **extra):
+        env = self._base_environment() | {"HOME": str(self.folder / "home")}
+        if self.slurm:
+            env["SLURM_CONF"] = str(self.folder / "slurm.conf")
+        return env | {name: str(value) for name, value in extra.items()}
+
+    def jobs_processes(self):
+        """{node: processes of jobs there}, nodes without any left out."""
+        found = {node.name: node.jobs_processes() for node in [self.control, *self.nodes]}
+        return {name: processes for name, processes in found.items() if processes}
+
+    def left_behind(self, patience=8.0):
+        """Processes of jobs on any node that still live after `patience` seconds."""
+        deadline = time.monotonic() + patience
+        while True:
+            left = self.jobs_processes()
+            if not left or time.monotonic() > deadline:
+                return left
+            time.sleep(0.1)
+
+    def clear(self):
+        """Ends whatever jobs left, so that the next test begins on empty nodes."""
+        if self.slurm:
+            self.control.run("scancel", "--user=root", "--full")
+        for processes in self.jobs_processes().values():
+            for pid in processes:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        for node in self.nodes:
+            node.heal()
+
+    def close(self):
+        for node in reversed([*([self.control] if self.control else []), *self.nodes]):
+            node.end()
+        for daemon in self._daemons:
+            daemon.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _write_files(self, count):
+        hosts = ["127.0.0.1 localhost", "::1 localhost ip6-localhost", f"{CONTROL_ADDRESS} {CONTROL}"]
+        hosts += [f"{self.address(number)} node{number}" for number in range(1, count + 1)]
+        (self.folder / "hosts").write_text("\n".join(hosts) + "\n")
+        for key in ("host", "id"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / "ssh" / key], check=True)
+        shutil.copy(self.folder / "ssh/id.pub", self.folder / "ssh/authorized")
+        (self.folder / "ssh/config").write_text(SSH_CONFIG.format(folder=self.folder))
+
+    def _connect(self):
+        self.control.check("sh", "-c", "ip link add switch type bridge && ip link set switch up && "
+                           f"ip addr add {CONTROL_ADDRESS}/24 dev switch")
+        for number, node in enumerate(self.nodes, 1):
+            self.control.check("ip", "link", "add", f"to-{node.name}", "type", "veth", "peer", "name", "far")
+            # The other end moves by the pid that the controller's namespaces do not know: from outside.
+            subprocess.run(["nsenter", "-t", str(self.control.init), "--net", "ip", "link", "set", "far", "netns",
+                            str(node.init)], check=True)
+            self.control.check("ip", "link", "set", f"to-{node.name}", "master", "switch", "up")
+            node.check("sh", "-c", f"ip link set far name eth0 && ip addr add {self.address(number)}/24 dev eth0 && "
+                       "ip link set eth0 up && ip route add default dev eth0")
+
+    def daemon(self, node, *argv, log, env=None):
+        """A program that runs until the cluster is closed."""
+        with open(self.folder / "log" / log, "ab") as output:
+            child = node.start(*argv, env=env, cwd="/", stdout=output, stderr=subprocess.STDOUT)
+        self._daemons.append(child)
+        return child
+
+    def _start_ssh(self):
+        os.makedirs("/run/sshd", exist_ok=True)
+        for node in self.nodes:
+            self.daemon(node, "/usr/sbin/sshd", "-D", "-h", self.folder / "ssh/host", "-o",
+                        f"AuthorizedKeysFile={self.folder}/ssh/authorized", "-o", "StrictModes=no", "-o",
+                        "PermitRootLogin=yes", "-o", "UsePAM=no", "-o", "PidFile=none", log=f"sshd-{node.name}.log")
+
+    def _start_slurm(self, count):
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o600)
+        nodes = [f"NodeName=node{n} NodeAddr={self.address(n)} CPUs=2 Gres=gpu:2 State=UNKNOWN" for n in range(1, count + 1)]
+        (self.folder / "slurm.conf").write_text(SLURM_CONF.format(folder=self.folder, nodes="\n".join(nodes)))
+        (self.folder / "gres.conf").write_text(f"NodeName=node[1-{count}] Name=gpu File=/dev/tty[1-2]\n")
+        (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        run = self.folder / "run"
+        self.daemon(self.control, "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={run}/munge.socket",
+                    f"--pid-file={run}/munged.pid", f"--log-file={self.folder}/log/munged.log",
+                    f"--seed-file={self.folder}/munge.seed", log="munged.out")
+        self.wait_until(lambda: (run / "munge.socket").exists(), "munged")
+        self.daemon(self.control, "slurmctld", "-D", "-f", self.folder / "slurm.conf", log="slurmctld.out")
+        for node in self.nodes:
+            self.start_slurmd(node)
+        self.wait_until(lambda: self.slurm_states() == {"idle"}, "Slurm's nodes")
+
+    def start_slurmd(self, node):
+        return self.daemon(node, "slurmd", "-D", "-N", node.name, "-f", self.folder / "slurm.conf",
+                           log=f"slurmd-{node.name}.out")
+
+    def slurm_states(self):
+        return set(self.control.run("sinfo", "-h", "-o", "%T").stdout.split())
+
+    def start_etcd(self):
+        """etcd on ctl, with the data of the one before; returns it, to be killed."""
+        own = f"http://{CONTROL_ADDRESS}:2379"
+        etcd = self.daemon(self.control, "etcd", "--data-dir", self.folder / "etcd", "--listen-client-urls", own,
+                           "--advertise-client-urls", own, "--listen-peer-urls", "http://127.0.0.1:2380", log="etcd.log")
+        url = f"http://{CONTROL_ADDRESS}:2379/health"
+        fetch = f"import urllib.request as u; u.urlopen('{url}', timeout=1)"
+        self.wait_until(lambda: self.control.run(sys.executable, "-c", fetch).returncode == 0, "etcd")
+        return etcd
+
+    @staticmethod
+    def wait_until(condition, what, patience=40.0):
+        deadline = time.monotonic() + patience
+        while not condition():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{what} not ready after {patience:.0f} s")
+            time.sleep(0.1)
+
+
+def main(words):
+    if len(words) < 2 or words[0] != "up" or not words[1].isdigit():
+        print(__doc__)
+        return 2
+    wanted = {"slurm": "--slurm" in words, "etcd": "--etcd" in words}
+    if (reason := why_not(**wanted)) is not None:
+        print(reason, file=sys.stderr)
+        return 1
+    here = pathlib.Path(__file__).resolve().parents[3]
+    with VirtualCluster(int(words[1]), visible=[here], **wanted) as cluster:
+        for node in [cluster.control, *cluster.nodes]:
+            conf = f"env SLURM_CONF={cluster.folder}/slurm.conf " if cluster.slurm else ""
+            print(f"on {node.name}: {conf}{shlex.join(node.enter())} CMD")
+        print(f"shared folder: {cluster.shared}\nup until this program is interrupted", flush=True)
+        try:
+            signal.pause()
+        except KeyboardInterrupt:
+            pass
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,35 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What all tests of whole jobs share: the programs of the build and an environment without anything of an outer job."""
+import os
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("DTRAIN_BUILD", ROOT / "build")).resolve()
+LAUNCH = BUILD / "src/bin/dtrain-launch"
+WORKER = BUILD / "src/bin/dtrain-worker"
+PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
+
+
+def clean_environment(**extra):
+    """The caller's environment without anything of an outer job, as a fresh login has it."""
+    prefixes = ("PADDLE_", "DTRAIN_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "FLAGS_", "CUDA_VISIBLE", "HWLOC_", "OMP_",
+                "POD_IP", "TRAINER_PORTS", "DISTRIBUTED_TRAINER_ENDPOINTS")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
+    # mpirun refuses root and more ranks than cores unless told otherwise.
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+    env.update({k: str(v) for k, v in extra.items()})
+    return env
+
+
+def processes_with(mark):
+    """pids whose environment holds the mark."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if mark.encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+    return found
