@@ -182,6 +182,12 @@ class Node:
 
     def heal(self):
         self.cluster.control.check("ip", "link", "set", f"to-{self.name}", "up")
+        # The kernel may take a second to notice that the cable is in again.
+        self.cluster.wait_until(self.connected, f"{self.name}'s network")
+
+    def connected(self):
+        probe = f"import socket; socket.create_connection(('{self.name}', 22), 0.2)"
+        return self.cluster.control.run(sys.executable, "-c", probe).returncode == 0
 
     def end(self):
         if self._holder.poll() is None:
@@ -270,7 +276,8 @@ class VirtualCluster:
                 except ProcessLookupError:
                     pass
         for node in self.nodes:
-            node.heal()
+            if not node.connected():
+                node.heal()
 
     def close(self):
         for node in reversed([*([self.control] if self.control else []), *self.nodes]):
