@@ -9,6 +9,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "cluster/node_fields.hpp"
 
 namespace dtrain::cluster {
 namespace {
@@ -47,11 +48,15 @@ CpuSet parse_cpus(const std::string& text) {
 
 }  // namespace
 
-void write_assignments(Environment& environment, const std::vector<RankAssignment>& ranks) {
+void write_assignments(Environment& environment, const std::vector<std::vector<RankAssignment>>& nodes) {
     const auto put = [&](const char* name, const std::function<std::string(const RankAssignment&)>& field) {
-        std::vector<std::string> fields;
-        for (const auto& rank : ranks) fields.push_back(field(rank));
-        environment.set(name, fmt::format("{}", fmt::join(fields, std::string(1, between_ranks))));
+        std::vector<std::string> of_nodes;
+        for (const auto& ranks : nodes) {
+            std::vector<std::string> fields;
+            for (const auto& rank : ranks) fields.push_back(field(rank));
+            of_nodes.push_back(fmt::format("{}", fmt::join(fields, std::string(1, between_ranks))));
+        }
+        environment.set(name, join_node_fields(of_nodes));
     };
     put("DTRAIN_CPUS", [](const RankAssignment& rank) { return rank.cpus.to_string(); });
     put("DTRAIN_NUMA", [](const RankAssignment& rank) { return list(rank.numa_nodes); });
@@ -61,14 +66,18 @@ void write_assignments(Environment& environment, const std::vector<RankAssignmen
     put("DTRAIN_ADAPTER", [](const RankAssignment& rank) { return rank.adapter; });
 }
 
-std::optional<std::vector<RankAssignment>> read_assignments(const Environment& environment) {
-    const auto cpus = environment.get("DTRAIN_CPUS");
+std::optional<std::vector<RankAssignment>> read_assignments(const Environment& environment, int node) {
+    const auto field = [&](const char* name) -> std::optional<std::string> {
+        const auto all = environment.get(name);
+        return all ? std::optional(node_field(name, *all, node)) : std::nullopt;
+    };
+    const auto cpus = field("DTRAIN_CPUS");
     if (!cpus) return std::nullopt;
     std::vector<RankAssignment> ranks;
     for (const auto& mask : split(*cpus, between_ranks)) ranks.push_back({.cpus = parse_cpus(mask)});
-    const auto take = [&](const std::string& name,
+    const auto take = [&](const char* name,
                           const std::function<void(RankAssignment&, const std::string&)>& set) {
-        const auto text = environment.get(name);
+        const auto text = field(name);
         if (!text) return;
         const auto fields = split(*text, between_ranks);
         if (fields.size() != ranks.size())

@@ -22,12 +22,13 @@ struct RankAssignment {
     friend bool operator==(const RankAssignment&, const RankAssignment&) = default;
 };
 
-/// Hands the assignments of a node's ranks, in local rank order, to its workers: DTRAIN_CPUS and its
-/// companions, one field per rank, separated by ';'. Workers then need not look at the machine again.
-void write_assignments(Environment& environment, const std::vector<RankAssignment>& ranks);
+/// Hands the assignments of all nodes' ranks, in local rank order, to the workers: DTRAIN_CPUS and its
+/// companions, one field per rank, separated by ';', joined by join_node_fields. Workers then need not look
+/// at the machine again.
+void write_assignments(Environment& environment, const std::vector<std::vector<RankAssignment>>& nodes);
 
-/// The reverse; nothing when no launcher assigned anything.
+/// What a node's ranks got; nothing when no launcher assigned anything.
 /// @throws UsageError naming the variable that does not fit the others.
-std::optional<std::vector<RankAssignment>> read_assignments(const Environment& environment);
+std::optional<std::vector<RankAssignment>> read_assignments(const Environment& environment, int node);
 
 }  // namespace dtrain::cluster

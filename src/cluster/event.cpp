@@ -20,9 +20,11 @@ constexpr std::size_t checksum_digits = 8;
 // JSON may write a byte of the text as six; host and processors are plain ASCII. The line must stay below
 // PIPE_BUF (4096).
 constexpr std::size_t longest_text = 500;
+constexpr std::size_t longest_line = 4000;
 
-constexpr std::array<std::string_view, 9> kind_names{"started",    "exited",  "stopped", "done",  "trouble",
-                                                     "port_taken", "warning", "idle",    "active"};
+constexpr std::array<std::string_view, 11> kind_names{"started", "exited",     "stopped", "done",
+                                                      "trouble", "port_taken", "warning", "idle",
+                                                      "active",  "output",     "alive"};
 
 /// CRC-32 as in IEEE 802.3, bit by bit: events are few and short.
 std::uint32_t crc32(std::string_view bytes) {
@@ -43,15 +45,7 @@ bool get_integer(const nlohmann::json& fields, const char* name, Integer& out) {
     return value.has_value();
 }
 
-}  // namespace
-
-std::int64_t now_us() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
-
-std::string encode(const Event& event) {
+std::string encode_with(const Event& event, const std::string& text) {
     const nlohmann::json fields{
         {"kind", kind_names[static_cast<std::size_t>(event.kind)]},
         {"rank", event.rank},
@@ -62,10 +56,33 @@ std::string encode(const Event& event) {
         {"time_us", event.time_us},
         {"idle_ms", event.idle_ms},
         {"cpus", event.cpus.substr(0, longest_text)},
-        {"text", event.text.substr(0, longest_text)},
+        {"text", text},
     };
     const auto json = fields.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     return fmt::format("{}{:08x} {}", event_marker, crc32(json), json);
+}
+
+/// The end of a long text says more than its beginning; how much of it fits shows when it is written.
+std::string encode_output(const Event& event) {
+    auto text = event.text.substr(event.text.size() - std::min(event.text.size(), longest_line));
+    for (;;) {
+        auto line = encode_with(event, text);
+        if (line.size() <= longest_line) return line;
+        text.erase(0, std::max<std::size_t>(1, (line.size() - longest_line) / 6));
+    }
+}
+
+}  // namespace
+
+std::int64_t now_us() {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+std::string encode(const Event& event) {
+    if (event.kind == Event::Kind::output) return encode_output(event);
+    return encode_with(event, event.text.substr(0, longest_text));
 }
 
 std::optional<Event> decode(std::string_view line) {
@@ -115,6 +132,10 @@ std::string to_sentence(const Event& event) {
                                static_cast<double>(event.idle_ms) / 1000, event.text);
         case Event::Kind::active:
             return fmt::format("{}: active again", who);
+        case Event::Kind::output:
+            return fmt::format("{}: the end of its log is: {}", who, event.text);
+        case Event::Kind::alive:
+            return fmt::format("{}: alive", who);
     }
     return who;
 }

@@ -22,6 +22,8 @@ struct Event {
         warning,     ///< something that the program survives; `text`
         idle,        ///< the program does nothing any more, since `idle_ms`; `text`: where it is
         active,      ///< it was idle and no longer is
+        output,      ///< `text`: the end of what a program that failed had written
+        alive,       ///< the worker of a node's first rank is there: sent every few seconds
     };
 
     Kind kind = Kind::started;

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cluster/contracts.hpp"
 #include "cluster/host_name.hpp"
+#include "cluster/node_fields.hpp"
 
 namespace dtrain::cluster {
 namespace {
@@ -43,6 +44,22 @@ std::vector<HostSlots> parse_dtrain_hosts(const std::string& text) {
 }
 
 /// This node by the name that the launcher has for it, where it tells one.
+/// Ranks that a plan numbered by their roles: nothing but the plan knows their nodes.
+Identity on_planned_node(Identity identity, const std::vector<HostSlots>& nodes, const std::string& plan) {
+    const auto field = node_field("DTRAIN_NODES_OF_RANKS", plan, identity.rank);
+    const auto node = parse_int(field);
+    if (!node || *node < 0 || *node >= static_cast<int>(nodes.size()))
+        throw UsageError(
+            fmt::format("DTRAIN_NODES_OF_RANKS={}: rank {} is on node {}, but DTRAIN_HOSTS names {}; "
+                        "start the job through dtrain-launch again or unset it",
+                        plan, identity.rank, field, nodes.size()));
+    identity.node_rank = *node;
+    identity.nodes = static_cast<int>(nodes.size());
+    identity.ranks_of_node.clear();
+    for (const auto& each : nodes) identity.hosts.push_back(each.host);
+    return identity;
+}
+
 std::string own_host(const Environment& environment) {
     for (const char* name : {"PMIX_HOSTNAME", "PMI_HOSTNAME", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME"})
         if (auto host = environment.get(name)) return *host;
@@ -130,6 +147,8 @@ Identity identify(const Environment& environment, const ProcessIds& processes) {
     if (const auto hosts = environment.get("DTRAIN_HOSTS"); hosts && !hosts->empty()) {
         const auto nodes = parse_dtrain_hosts(*hosts);
         identity.hosts.clear();
+        if (const auto plan = environment.get("DTRAIN_NODES_OF_RANKS"))
+            return on_planned_node(std::move(identity), nodes, *plan);
         identity = with_hosts(std::move(identity), nodes);
         if (identity.hosts.empty())
             throw UsageError(fmt::format(

@@ -16,6 +16,10 @@ void JobState::take(const Event& event) {
             if (!rank.started) rank.started = event;
             break;
         case Event::Kind::warning:
+        case Event::Kind::alive:
+            break;
+        case Event::Kind::output:
+            rank.output = event.text;
             break;
         case Event::Kind::idle:
             rank.idle = event;

@@ -58,12 +58,15 @@ class JobState {
     const std::optional<cluster::Event>& start_of(int rank) const;
     /// How a rank ended, if it told.
     const std::optional<cluster::Event>& end_of(int rank) const;
+    /// What a failed rank of another node sent of its log; "" when nothing came.
+    const std::string& output_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).output; }
 
   private:
     struct Rank {
         std::optional<cluster::Event> started;
         std::optional<cluster::Event> ended;
         std::optional<cluster::Event> idle;
+        std::string output;
         bool stopped_by_us = false;
     };
     std::vector<Rank> ranks_;

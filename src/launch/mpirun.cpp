@@ -2,28 +2,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/mpirun.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "cluster/address.hpp"
+#include "cluster/node_fields.hpp"
 #include "cluster/server_environment.hpp"
 #include "launch/worker_options.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-/// The ranks of one role, which follow each other: a part of an MPMD command line.
+void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+}
+
+/// Ranks that follow each other: a part of an MPMD command line.
 struct Part {
-    cluster::Role role;
-    int ranks;
+    cluster::Role role = cluster::Role::trainer;
+    std::string host;  ///< where mpirun must be told; "": it fills the nodes in their order
+    int ranks = 0;
 };
 
+/// The node of each rank.
+std::vector<int> nodes_of_ranks(const Plan& plan) {
+    std::vector<int> out(static_cast<std::size_t>(plan.size()));
+    for (std::size_t node = 0; node < plan.nodes.size(); ++node)
+        for (const auto& rank : plan.nodes[node].ranks)
+            out[static_cast<std::size_t>(rank.rank)] = static_cast<int>(node);
+    return out;
+}
+
+bool numbered_node_by_node(const Plan& plan) {
+    const auto nodes = nodes_of_ranks(plan);
+    return std::is_sorted(nodes.begin(), nodes.end());
+}
+
 std::vector<Part> parts_of(const Plan& plan) {
+    const auto nodes = nodes_of_ranks(plan);
+    const bool tell_hosts = !numbered_node_by_node(plan);
     std::vector<Part> parts;
     for (const auto* rank : plan.ranks()) {
-        if (parts.empty() || parts.back().role != rank->role) parts.push_back({rank->role, 0});
+        const auto host =
+            tell_hosts
+                ? plan.nodes[static_cast<std::size_t>(nodes[static_cast<std::size_t>(rank->rank)])].host
+                : std::string();
+        if (parts.empty() || parts.back().role != rank->role || parts.back().host != host)
+            parts.push_back({.role = rank->role, .host = host});
         ++parts.back().ranks;
     }
     return parts;
+}
+
+/// What a job on several nodes needs besides. The links between mpirun and its daemons are asked for a sign
+/// of life, so that a dead node is noticed in seconds; Open MPI's own limits are 300 s and 180 s.
+std::vector<std::string> links_between_nodes() {
+    return {"--leave-session-attached",
+            "--mca",
+            "oob_tcp_keepalive_time",
+            "5",
+            "--mca",
+            "oob_tcp_keepalive_intvl",
+            "2",
+            "--mca",
+            "oob_tcp_keepalive_probes",
+            "3"};
+}
+
+/// "a:8,b:8".
+std::string hosts_with_slots(const Plan& plan) {
+    std::vector<std::string> out;
+    for (const auto& node : plan.nodes)
+        out.push_back(plan.nodes.size() == 1
+                          ? node.host
+                          : cluster::format_address(node.host, static_cast<int>(node.ranks.size())));
+    return join(out, ",");
 }
 
 }  // namespace
@@ -50,19 +105,27 @@ std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan) {
 }
 
 std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hostfile,
-                                        const std::string& worker, const Options& options) {
+                                        const std::string& worker, const Options& options,
+                                        const std::vector<std::string>& carried) {
     std::vector<std::string> argv{"mpirun",   "--hostfile",        hostfile, "--bind-to", "none",
                                   "--map-by", "slot:OVERSUBSCRIBE"};
+    const bool several_nodes = plan.nodes.size() > 1;
+    if (several_nodes) append(argv, links_between_nodes());
     const auto for_worker = worker_options(plan.log_dir, options);
     std::string separator;
     for (const auto& part : parts_of(plan)) {
         if (!separator.empty()) argv.push_back(separator);
         separator = ":";
-        argv.insert(argv.end(), {"-np", std::to_string(part.ranks), worker});
-        argv.insert(argv.end(), for_worker.begin(), for_worker.end());
-        if (plan.servers) argv.insert(argv.end(), {"--role", cluster::to_string(part.role)});
+        if (!part.host.empty()) append(argv, {"--host", fmt::format("{}:{}", part.host, part.ranks)});
+        if (several_nodes) {
+            append(argv, {"--wdir", plan.working_dir});
+            for (const auto& name : carried) append(argv, {"-x", name});
+        }
+        append(argv, {"-np", std::to_string(part.ranks), worker});
+        append(argv, for_worker);
+        if (plan.servers) append(argv, {"--role", cluster::to_string(part.role)});
         argv.emplace_back("--");
-        argv.insert(argv.end(), plan.program.begin(), plan.program.end());
+        append(argv, plan.program);
     }
     return argv;
 }
@@ -70,8 +133,8 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
 Environment worker_environment(const Plan& plan, const Options& options, const std::string& token,
                                bool as_root) {
     Environment out;
-    const auto& node = plan.nodes.front();
     out.set("DTRAIN_EVENTS", "1");
+    if (plan.nodes.size() > 1) out.set("DTRAIN_TELL_OUTPUT", "1");
     out.set("DTRAIN_JOB_ID", plan.job_id + "." + token.substr(0, 8));
     out.set("DTRAIN_JOB_TOKEN", token);
     out.set("DTRAIN_BIND", plan.bind ? "apply" : "none");
@@ -85,13 +148,22 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
     out.set("DTRAIN_MASTER", plan.endpoints.paddle_master);
     out.set("DTRAIN_TORCH_MASTER",
             fmt::format("{}:{}", plan.endpoints.master_addr, plan.endpoints.master_port));
-    std::vector<std::string> hosts;
-    for (const auto& each : plan.nodes) hosts.push_back(each.host);
-    out.set("DTRAIN_HOSTS", join(hosts, ","));
-    if (plan.narrow && !node.cuda_visible_devices.empty())
-        out.set("DTRAIN_VISIBLE", node.cuda_visible_devices);
-    std::vector<cluster::RankAssignment> assignments;
-    for (const auto& rank : node.ranks) assignments.push_back(rank.assignment);
+    out.set("DTRAIN_HOSTS", hosts_with_slots(plan));
+    if (!numbered_node_by_node(plan)) {
+        std::vector<std::string> nodes;
+        for (const int node : nodes_of_ranks(plan)) nodes.push_back(std::to_string(node));
+        out.set("DTRAIN_NODES_OF_RANKS", cluster::join_node_fields(nodes));
+    }
+    std::vector<std::string> visible;
+    std::vector<std::vector<cluster::RankAssignment>> assignments;
+    for (const auto& node : plan.nodes) {
+        visible.push_back(node.cuda_visible_devices);
+        assignments.emplace_back();
+        for (const auto& rank : node.ranks) assignments.back().push_back(rank.assignment);
+    }
+    const bool any_visible =
+        std::any_of(visible.begin(), visible.end(), [](const auto& gpus) { return !gpus.empty(); });
+    if (plan.narrow && any_visible) out.set("DTRAIN_VISIBLE", cluster::join_node_fields(visible));
     cluster::write_assignments(out, assignments);
     if (as_root) {
         // Containers run as root; whoever starts dtrain-launch as root has made that choice.

@@ -21,10 +21,13 @@ struct MpirunVersion {
 /// Reads what `mpirun --version` printed; nothing when that is no Open MPI.
 std::optional<MpirunVersion> parse_mpirun_version(std::string_view output);
 
-/// argv of the mpirun that runs `worker -- program` on every rank of the plan; one part for each role (MPMD).
+/// argv of the mpirun that runs `worker -- program` on every rank of the plan; one part for each role, and
+/// where the ranks of a role are not in the order of the nodes one for each run of ranks on a node (MPMD).
 /// @param hostfile path of the written hostfile
+/// @param carried names of variables for the ranks of other nodes
 std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hostfile,
-                                        const std::string& worker, const Options& options);
+                                        const std::string& worker, const Options& options,
+                                        const std::vector<std::string>& carried);
 
 /// The lines of that hostfile.
 std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan);

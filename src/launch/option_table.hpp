@@ -42,7 +42,11 @@ std::string_view to_string(Answer answer);
 using OptionField =
     std::variant<std::monostate, std::string Options::*, std::optional<std::string> Options::*,
                  int Options::*, std::optional<int> Options::*, bool Options::*,
-                 std::chrono::milliseconds Options::*, std::optional<std::uintmax_t> Options::*>;
+                 std::chrono::milliseconds Options::*, std::optional<std::uintmax_t> Options::*,
+                 std::vector<std::string> Options::*>;
+
+/// Between the values of an option that may be given several times, where they are one text.
+inline constexpr char between_values = '\x1f';
 
 struct OptionRow {
     std::string_view name;                  ///< without the two dashes; '_' and '-' mean the same

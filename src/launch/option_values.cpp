@@ -9,6 +9,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "launch/option_table.hpp"
 
@@ -103,6 +104,8 @@ void assign(Options& options, const OptionRow& row, const std::string& text, con
                     place = as_seconds(row, text, source);
                 else if constexpr (std::is_same_v<Value, std::optional<std::uintmax_t>>)
                     place = as_bytes(text, source);
+                else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
+                    place = split(as_text(row, text, source), between_values);
                 else
                     place = as_text(row, text, source);
             }
@@ -126,6 +129,8 @@ std::string value_text(const Options& options, const OptionRow& row) {
                     return seconds_text(value);
                 else if constexpr (std::is_same_v<Value, std::string>)
                     return value;
+                else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
+                    return join(redacted_arguments(value), " ");
                 else
                     return value ? fmt::format("{}", *value) : "None";
             }

@@ -143,7 +143,11 @@ class Typed {
                 ? app_.add_flag(typed(row) + alone, value, help_text(row))
                 : app_.add_option(typed(row), value, help_text(row))->type_name(std::string(row.value));
         const bool usable = row.answer == Answer::done;
-        option->take_last()->group(usable ? std::string(to_string(row.group)) : std::string());
+        if (std::holds_alternative<std::vector<std::string> Options::*>(row.field))
+            option->join(between_values);
+        else
+            option->take_last();
+        option->group(usable ? std::string(to_string(row.group)) : std::string());
     }
 
     CLI::App app_{

@@ -52,6 +52,9 @@ struct Options {
     std::chrono::milliseconds hang_timeout{0};  ///< 0: never
     std::optional<std::string> tee;
     bool quiet = false;
+    std::vector<std::string> env;  ///< NAME or NAME=VALUE
+    std::optional<std::string> env_file;
+    std::optional<std::string> setup;  ///< shell commands before the program
     std::optional<std::string> wrap;
     std::optional<std::string> wrap_ranks;
     std::optional<std::uintmax_t> log_max_size;  ///< bytes

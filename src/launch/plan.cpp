@@ -52,6 +52,7 @@ class Planner {
         plan_.job_id = options_.job_id;
         plan_.program = input.program;
         plan_.log_dir = input.log_dir;
+        plan_.working_dir = input.working_dir;
         plan_.bind = options_.bind == "auto" && input.machine.is_this_system;
         plan_.narrow = options_.visible == "narrow";
         plan_.warnings = warnings_about(selected_);

@@ -45,6 +45,7 @@ struct Plan {
     std::optional<cluster::ServerJob> servers;
     std::vector<std::string> program;  ///< argv of each rank
     std::string log_dir;               ///< absolute
+    std::string working_dir;           ///< absolute
     bool bind = true;
     bool narrow = true;       ///< CUDA_VISIBLE_DEVICES is set to the selected GPUs
     bool free_ports = false;  ///< found by asking the kernel: when one is taken, others will do
@@ -68,6 +69,7 @@ struct PlanInput {
         machine;  ///< limited to the processors this job may use; other nodes are taken to be alike
     std::vector<std::string> program;
     std::string log_dir;
+    std::string working_dir;
     std::vector<cluster::HostSlots> hostfile;  ///< content of --hostfile
     std::set<std::string> own_addresses;
     PortSource ports;

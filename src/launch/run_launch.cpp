@@ -18,11 +18,12 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
+#include "base/log_files.hpp"
 #include "base/oom_watch.hpp"
 #include "base/ports.hpp"
 #include "launch/banner.hpp"
+#include "launch/carried.hpp"
 #include "launch/hang_report.hpp"
-#include "launch/log_files.hpp"
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/mpirun_probe.hpp"
@@ -97,11 +98,14 @@ class TemporaryFolder {
 class Launch {
   public:
     Launch(Options options, const Environment& environment)
-        : options_(std::move(options)), environment_(environment) {
-        MpirunProbe probe(environment);
-        options_.log_dir = expanded_log_dir(options_, environment, std::to_string(::getpid()));
+        : options_(std::move(options)),
+          given_(given_variables(options_, environment, read_file)),
+          environment_(environment) {
+        for (const auto& [name, value] : given_) environment_.set(name, value);
+        MpirunProbe probe(environment_);
+        options_.log_dir = expanded_log_dir(options_, environment_, std::to_string(::getpid()));
         program_ = program_for(options_.script, options_.script_arguments,
-                               installed("libexec/dtrain/dtrain-native"), real_files(environment));
+                               installed("libexec/dtrain/dtrain-native"), real_files(environment_));
         hostfile_ = hostfile_of(options_);
         machine_ = topology::discover();
         if (machine_.is_this_system) {
@@ -137,7 +141,7 @@ class Launch {
     Outcome run_once(int restart, std::optional<LogFolderClaim>& claim) {
         for (int attempt = 1;; ++attempt) {
             const auto plan = plan_now();
-            refuse_several_nodes(plan);
+            refuse_another_machine(plan);
             const auto argv = command(plan);  // bad words for the workers are found before anything is there
             make_log_folder(plan.log_dir);
             if (!claim) claim_log_folder(claim, plan);
@@ -174,6 +178,7 @@ class Launch {
                           .machine = machine_,
                           .program = program_,
                           .log_dir = absolute_log_dir(options_.log_dir),
+                          .working_dir = fs::current_path().string(),
                           .hostfile = hostfile_,
                           .own_addresses = own_addresses(),
                           .ports = {.any =
@@ -188,17 +193,14 @@ class Launch {
     }
 
     std::vector<std::string> command(const Plan& plan) const {
-        return mpirun_command(plan, plan.log_dir + "/hostfile", installed("bin/dtrain-worker"), options_);
+        auto job = environment_;
+        for (const auto& [name, value] : worker_environment(plan, options_, "", false)) job.set(name, value);
+        return mpirun_command(plan, plan.log_dir + "/hostfile", installed("bin/dtrain-worker"), options_,
+                              carried_names(job, given_));
     }
 
-    static void refuse_several_nodes(const Plan& plan) {
-        if (plan.nodes.size() > 1)
-            throw UsageError(
-                fmt::format("this plan has {} nodes; this version plans them (--dry-run) and starts jobs on "
-                            "one node: use "
-                            "srun, or mpirun with a hostfile and dtrain-worker, for several",
-                            plan.nodes.size()));
-        if (!plan.own_node)
+    static void refuse_another_machine(const Plan& plan) {
+        if (plan.nodes.size() == 1 && !plan.own_node)
             throw UsageError(
                 fmt::format("node {} is not this machine; start dtrain-launch there, or name "
                             "this machine's own address with --host",
@@ -230,7 +232,8 @@ class Launch {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", cluster::format_hostfile(mpirun_hosts(plan)));
         const auto token = random_token();
-        const TemporaryFolder gloo_folder;
+        std::optional<TemporaryFolder> gloo_folder;
+        if (plan.nodes.size() == 1) gloo_folder.emplace();  // the nodes share no /tmp
         WatchOptions options{.command = argv,
                              .environment = environment_,
                              .size = plan.size(),
@@ -242,7 +245,7 @@ class Launch {
                              .status_line = !options_.quiet};
         for (const auto& [name, value] : worker_environment(plan, options_, token, ::geteuid() == 0))
             options.environment.set(name, value);
-        options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder.path());
+        if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());
         if (options_.max_restart > 0)
             for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})
                 options.environment.set(name, std::to_string(restart));
@@ -266,7 +269,8 @@ class Launch {
         }
         const auto log_tail = [&](int rank) {
             const auto number = static_cast<std::size_t>(rank);
-            return tail_of(facts[number].log, log_begins[number]);
+            const auto& sent = ended.job.output_of(rank);  // by a rank of another node
+            return sent.empty() ? tail_of(facts[number].log, log_begins[number]) : sent;
         };
         const auto report = redacted(examine(ended.job, ending, facts, log_tail),
                                      KnownSecrets(environment_, options_.script_arguments));
@@ -280,7 +284,8 @@ class Launch {
     }
 
     Options options_;
-    const Environment& environment_;
+    Environment given_;  ///< by --env and --env-file
+    Environment environment_;
     std::vector<std::string> program_;
     std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;

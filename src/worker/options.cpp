@@ -69,6 +69,7 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
         "Command to put before the program, such as \"perf record -o perf.%r\" (%r: rank, %h: host)");
     app.add_option("--wrap-ranks,--wrap_ranks", wrap_ranks, "Ranks that --wrap is for")
         ->capture_default_str();
+    app.add_option("--setup", options.setup, "Shell commands before the program, such as 'module load cuda'");
     app.add_option("--hang-timeout,--hang_timeout", hang_timeout_s,
                    "Seconds without output and processor time after which a program counts as idle; 0: never")
         ->check(CLI::Range(0.0, 86400.0));

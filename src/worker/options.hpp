@@ -25,6 +25,7 @@ struct Options {
     std::optional<cluster::RankList> show;
     std::vector<std::string> wrap;  ///< words that stand before the command
     cluster::RankList wrap_ranks = cluster::RankList::all();
+    std::string setup;                          ///< shell commands before the program
     std::chrono::milliseconds hang_timeout{0};  ///< 0: a program may be idle
     std::chrono::milliseconds grace{0};
     std::optional<int> start_port;

@@ -19,16 +19,19 @@
 
 #include "base/exec_image.hpp"
 #include "base/host.hpp"
+#include "base/log_files.hpp"
 #include "base/ports.hpp"
 #include "base/run_main.hpp"
 #include "base/subprocess.hpp"
 #include "cluster/assignment.hpp"
 #include "cluster/event.hpp"
+#include "cluster/node_fields.hpp"
 #include "worker/binding.hpp"
 #include "worker/hang_watch.hpp"
 #include "worker/options.hpp"
 #include "worker/rank_setup.hpp"
 #include "worker/rotating_log.hpp"
+#include "worker/setup_command.hpp"
 #include "worker/supervise.hpp"
 #include "worker/wrapper_word.hpp"
 
@@ -79,6 +82,7 @@ class Rank {
             program.executable = find_program(program.argv.front());
             servers_ = planned_server_job(inherited_, identity_, options_.role);
             log = log_path();
+            log_begin_ = options_.log.overwrite ? 0 : size_or_zero(log);
             if (options_.log.max_size)
                 bounded_log.emplace(log, options_.log);
             else
@@ -111,7 +115,7 @@ class Rank {
 
   private:
     void assign() {
-        auto planned = cluster::read_assignments(inherited_);
+        auto planned = cluster::read_assignments(inherited_, identity_.node_rank);
         bool apply = options_.bind && inherited_.get_or("DTRAIN_BIND", "apply") == "apply";
         if (!planned) {
             const auto machine = topology::discover();
@@ -149,7 +153,7 @@ class Rank {
             for (const auto& word : options_.wrap)
                 argv.push_back(wrapper_word(word, identity_.rank, host_name()));
         argv.insert(argv.end(), options_.command.begin(), options_.command.end());
-        return argv;
+        return options_.setup.empty() ? argv : with_setup(options_.setup, argv);
     }
 
     std::string find_program(const std::string& name) const {
@@ -193,8 +197,7 @@ class Rank {
                                         .rpc = inherited_.get_or("DTRAIN_RUN_MODE", "") == "rpc",
                                         .backend = inherited_.get_or("DTRAIN_BACKEND", "")};
         for (const auto& rank : of_node_) context.devices_of_rank.push_back(rank.devices);
-        const auto view =
-            view_of(inherited_.get_or("DTRAIN_VISIBLE", ""), assignment_.devices, servers_.has_value());
+        const auto view = view_of(visible_of_node(), assignment_.devices, servers_.has_value());
         context.selected_devices = view.positions;
         context.cuda_visible_devices = view.cuda_visible_devices;
         context.threads = assignment_.threads;
@@ -208,6 +211,11 @@ class Rank {
         return variables;
     }
 
+    std::string visible_of_node() const {
+        const auto all = inherited_.get("DTRAIN_VISIBLE");
+        return all ? cluster::node_field("DTRAIN_VISIBLE", *all, identity_.node_rank) : "";
+    }
+
     /// An MPI rank that spins while it waits starves the others on its processors.
     void yield_when_shared(Environment& variables) const {
         if (assignment_.shared && !variables.has("OMPI_MCA_mpi_yield_when_idle"))
@@ -217,11 +225,19 @@ class Rank {
     void tell(const Event& event, const std::filesystem::path& log) const {
         if (under_launcher_) {
             write_all(STDERR_FILENO, cluster::encode(event) + "\n");
+            if (event.kind == Event::Kind::exited && inherited_.get_or("DTRAIN_TELL_OUTPUT", "0") == "1")
+                tell_output(event, log);
         } else if (event.kind != Event::Kind::started && event.kind != Event::Kind::done) {
             const auto* where = event.kind == Event::Kind::idle ? "stacks: {}.stacks" : "log: {}";
             write_all(STDERR_FILENO, fmt::format("dtrain-worker: {}; {}\n", cluster::to_sentence(event),
                                                  fmt::format(fmt::runtime(where), log.string())));
         }
+    }
+
+    void tell_output(Event event, const std::filesystem::path& log) const {
+        event.kind = Event::Kind::output;
+        event.text = tail_of(log, log_begin_);
+        write_all(STDERR_FILENO, cluster::encode(event) + "\n");
     }
 
     /// Nothing was started. Under dtrain-launch an event tells; else one rank of the node speaks for all.
@@ -252,6 +268,7 @@ class Rank {
     std::vector<cluster::RankAssignment> of_node_;
     cluster::RankAssignment assignment_;
     CpuSet mask_;
+    std::uintmax_t log_begin_ = 0;  ///< of this run
     bool under_launcher_ = false;
 };
 

@@ -53,7 +53,8 @@ TEST(Mpirun, WhatIsNoOpenMpi) {
 
 TEST(Mpirun, CommandForOpenMpi4And5) {
     EXPECT_THAT(
-        mpirun_command(two_ranks(), "/my logs/hostfile", "/opt/dtrain/bin/dtrain-worker", {.grace = 1500ms}),
+        mpirun_command(two_ranks(), "/my logs/hostfile", "/opt/dtrain/bin/dtrain-worker", {.grace = 1500ms},
+                       {}),
         ElementsAre("mpirun", "--hostfile", "/my logs/hostfile", "--bind-to", "none", "--map-by",
                     "slot:OVERSUBSCRIBE", "-np", "2", "/opt/dtrain/bin/dtrain-worker", "--log_dir",
                     "/my logs", "--grace", "1.5", "--", "python3", "-u", "my train.py", "--lr=$LR; rm *"));
@@ -68,7 +69,7 @@ TEST(Mpirun, APartForEachRoleOfAServerJob) {
     plan.nodes[0].ranks.push_back({.rank = 2, .role = cluster::Role::worker, .index = 1});
     plan.program = {"a"};
     EXPECT_THAT(
-        mpirun_command(plan, "h", "w", {.grace = 1s}),
+        mpirun_command(plan, "h", "w", {.grace = 1s}, {}),
         ElementsAre("mpirun", "--hostfile", "h", "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE", "-np",
                     "1", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "server", "--", "a", ":",
                     "-np", "2", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "worker", "--", "a"));
@@ -128,7 +129,7 @@ TEST(WorkerEnvironment, OfACpuJobByRootWithoutBinding) {
 
 TEST(WorkerEnvironment, GivesTheWorkersTheirPlanBack) {
     const auto plan = two_ranks();
-    const auto read = cluster::read_assignments(worker_environment(plan, {}, "0123456789abcdef", false));
+    const auto read = cluster::read_assignments(worker_environment(plan, {}, "0123456789abcdef", false), 0);
     ASSERT_TRUE(read);
     EXPECT_THAT(*read, ElementsAre(plan.nodes[0].ranks[0].assignment, plan.nodes[0].ranks[1].assignment));
 }

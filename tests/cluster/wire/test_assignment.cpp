@@ -31,7 +31,7 @@ std::vector<RankAssignment> two_gpu_ranks() {
 
 TEST(Assignment, IsWrittenAsOneFieldPerRank) {
     Environment environment;
-    write_assignments(environment, two_gpu_ranks());
+    write_assignments(environment, {two_gpu_ranks()});
     EXPECT_EQ(environment, (Environment{{"DTRAIN_CPUS", "0-3,32-35;16-19"},
                                         {"DTRAIN_NUMA", "0;1,2"},
                                         {"DTRAIN_GPUS", "0,1;2,3"},
@@ -46,18 +46,30 @@ TEST(Assignment, RoundTrip) {
         4, {.cpus = CpuSet::range(0, 300), .numa_nodes = {0, 1}, .threads = 75, .shared = true});
     for (const auto& ranks : {two_gpu_ranks(), one_cpu_rank, four_cpu_ranks}) {
         Environment environment;
-        write_assignments(environment, ranks);
-        EXPECT_EQ(read_assignments(environment), ranks);
+        write_assignments(environment, {ranks});
+        EXPECT_EQ(read_assignments(environment, 0), ranks);
     }
 }
 
+TEST(Assignment, EachNodeReadsItsOwn) {
+    const std::vector<RankAssignment> cpu_rank{{.cpus = CpuSet::range(0, 7)}};
+    const std::vector<std::vector<RankAssignment>> nodes{cpu_rank, two_gpu_ranks(), two_gpu_ranks()};
+    Environment environment;
+    write_assignments(environment, nodes);
+    EXPECT_EQ(environment.get("DTRAIN_CPUS"), "0-7|2*0-3,32-35;16-19");
+    for (int node = 0; node < 3; ++node)
+        EXPECT_EQ(read_assignments(environment, node), nodes[static_cast<std::size_t>(node)]);
+    EXPECT_THAT([&] { read_assignments(environment, 3); },
+                ThrowsMessage<UsageError>(AllOf(HasSubstr("DTRAIN_CPUS="), HasSubstr("3 nodes"))));
+}
+
 TEST(Assignment, NothingWithoutALauncher) {
-    EXPECT_EQ(read_assignments({}), std::nullopt);
-    EXPECT_EQ(read_assignments({{"DTRAIN_GPUS", "0;1"}}), std::nullopt);
+    EXPECT_EQ(read_assignments({}, 0), std::nullopt);
+    EXPECT_EQ(read_assignments({{"DTRAIN_GPUS", "0;1"}}, 0), std::nullopt);
 }
 
 TEST(Assignment, MasksAloneAreEnough) {
-    const auto ranks = read_assignments({{"DTRAIN_CPUS", "0;1"}});
+    const auto ranks = read_assignments({{"DTRAIN_CPUS", "0;1"}}, 0);
     EXPECT_EQ(ranks,
               (std::vector<RankAssignment>{{.cpus = CpuSet::range(0, 0)}, {.cpus = CpuSet::range(1, 1)}}));
 }
@@ -67,7 +79,7 @@ TEST(Assignment, FieldsThatDoNotFitAreNamed) {
          {"DTRAIN_NUMA", "DTRAIN_GPUS", "DTRAIN_THREADS", "DTRAIN_SHARED", "DTRAIN_ADAPTER"}) {
         EXPECT_THAT(
             [&] {
-                read_assignments({{"DTRAIN_CPUS", "0;1"}, {name, "1;1;1"}});
+                read_assignments({{"DTRAIN_CPUS", "0;1"}, {name, "1;1;1"}}, 0);
             },
             ThrowsMessage<UsageError>(AllOf(HasSubstr(std::string(name) + "=1;1;1 has 3 fields"),
                                             HasSubstr("DTRAIN_CPUS=0;1 has 2"))));
@@ -85,13 +97,13 @@ TEST(Assignment, TextThatIsNoNumberIsNamed) {
                               Case{"DTRAIN_THREADS", "4;-2", "\"-2\""}}) {
         EXPECT_THAT(
             [&] {
-                read_assignments({{"DTRAIN_CPUS", "0;1"}, {wrong.name, wrong.value}});
+                read_assignments({{"DTRAIN_CPUS", "0;1"}, {wrong.name, wrong.value}}, 0);
             },
             ThrowsMessage<UsageError>(AllOf(HasSubstr(wrong.name), HasSubstr(wrong.quoted))));
     }
     EXPECT_THAT(
         [] {
-            read_assignments({{"DTRAIN_CPUS", "0-;1"}});
+            read_assignments({{"DTRAIN_CPUS", "0-;1"}}, 0);
         },
         ThrowsMessage<UsageError>(HasSubstr("0-")));
 }

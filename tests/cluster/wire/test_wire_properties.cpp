@@ -149,17 +149,17 @@ TEST(AssignmentProperties, AnyVariablesAreRefusedByNameOrComeBackFromTheirWritte
     const Environment base{{"DTRAIN_CPUS", "0-3,32-35;16-19"}, {"DTRAIN_NUMA", "0;1,2"},
                            {"DTRAIN_GPUS", "0,1;2,3"},         {"DTRAIN_THREADS", "4;2"},
                            {"DTRAIN_SHARED", "0;1"},           {"DTRAIN_ADAPTER", "mlx5_0;"}};
-    const Corpus corpus{.examples = {"0-3;4-7", "0;1", "4;2", "0,1;2,3", "mlx5_0;"},
-                        .pieces = {"0", "1", "-", ",", ";", "mlx5_0", " ", "0-3"}};
+    const Corpus corpus{.examples = {"0-3;4-7", "0;1", "4;2", "0,1;2,3", "mlx5_0;", "2*0;1", "3*0|1"},
+                        .pieces = {"0", "1", "-", ",", ";", "mlx5_0", " ", "0-3", "|", "*"}};
     const auto vary = [&](Mutator& mutator) { return mutator.environment(base); };
     for_all(corpus, vary, [&](const Environment& environment) {
         try {
-            const auto ranks = read_assignments(environment);
+            const auto ranks = read_assignments(environment, 0);
             EXPECT_EQ(ranks.has_value(), environment.has("DTRAIN_CPUS"));
             if (!ranks) return;
             Environment written;
-            write_assignments(written, *ranks);
-            EXPECT_EQ(read_assignments(written), ranks);
+            write_assignments(written, {*ranks});
+            EXPECT_EQ(read_assignments(written, 0), ranks);
             for (const auto& rank : *ranks) EXPECT_GE(rank.threads, 1);
         } catch (const UsageError& error) {
             std::vector<std::string> named;

@@ -7,7 +7,7 @@
 #include <string>
 
 /// Reading and ending the logs of ranks, which are appended to from job to job.
-namespace dtrain::launch {
+namespace dtrain {
 
 /// The end of what was written behind byte `begin`, at most 64 KiB; "" when there is no such file here.
 std::string tail_of(const std::filesystem::path& log, std::uintmax_t begin);
@@ -16,4 +16,4 @@ std::string tail_of(const std::filesystem::path& log, std::uintmax_t begin);
 /// log that is not here, or cannot be written, stays as it is.
 void append_line(const std::filesystem::path& log, const std::string& line);
 
-}  // namespace dtrain::launch
+}  // namespace dtrain

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
-#include "launch/log_files.hpp"
+#include "base/log_files.hpp"
 
-namespace dtrain::launch {
+namespace dtrain {
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,4 +57,4 @@ TEST_F(LogFiles, ALogOfAnotherMachineIsNotMade) {
 }
 
 }  // namespace
-}  // namespace dtrain::launch
+}  // namespace dtrain

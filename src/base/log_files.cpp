@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/log_files.hpp"
+#include "base/log_files.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 #include "base/files.hpp"
 
-namespace dtrain::launch {
+namespace dtrain {
 namespace {
 
 constexpr std::uintmax_t read_of_log = 64 * 1024;
@@ -35,4 +35,4 @@ void append_line(const std::filesystem::path& log, const std::string& line) {
     write_all(file.get(), (last == '\n' ? "" : "\n") + line + "\n");
 }
 
-}  // namespace dtrain::launch
+}  // namespace dtrain
