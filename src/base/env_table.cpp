@@ -33,6 +33,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_HOSTS", both, "from the scheduler", "Host names in node order, comma-separated, each with :RANKS where nodes run unequally many."},
     Row{"DTRAIN_NODES_OF_RANKS", both, "ranks follow the nodes", "Node of each rank where ranks are not numbered node by node; each node and how often: 2*0 for ranks 0 and 1."},
     Row{"DTRAIN_TELL_OUTPUT", both, "0", "1: dtrain-worker sends the end of a failed program's log with its report, for a launcher on another node."},
+    Row{"DTRAIN_HEARTBEAT", both, "none", "Seconds after which the first worker of each node says again that it is there, for a launcher on another node."},
     Row{"DTRAIN_EVENTS", both, "0", "1: dtrain-worker reports events on stderr as lines for dtrain-launch instead of as sentences."},
     Row{"DTRAIN_CPUS", both, "placed by dtrain-worker", "CPUs of each local rank, as lists such as 0-3,8, separated by semicolons."},
     Row{"DTRAIN_NUMA", both, "placed by dtrain-worker", "NUMA nodes of each local rank's memory, separated by semicolons."},

@@ -8,6 +8,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/ports.hpp"
 #include "base/text.hpp"
 #include "cluster/address.hpp"
 
@@ -15,6 +16,7 @@ namespace dtrain::launch {
 namespace {
 
 constexpr int rendezvous_ports = 2;
+constexpr int computed_tries = 10;
 
 cluster::Endpoints endpoints_on_cloud(const Nodes& nodes, const cluster::PaddleCloud& cloud, int per_node) {
     cluster::Endpoints out{.trainers = cluster::cloud_endpoints(cloud, per_node),
@@ -25,10 +27,13 @@ cluster::Endpoints endpoints_on_cloud(const Nodes& nodes, const cluster::PaddleC
     return out;
 }
 
-cluster::Endpoints computed_endpoints(const Options& options, const Nodes& nodes, int per_node) {
-    const auto first = options.start_port ? *options.start_port
-                                          : cluster::base_port(options.job_id + "@" + join(nodes.hosts, ","),
-                                                               per_node + rendezvous_ports);
+/// The same on every node without talking.
+/// @param other 0, or which of the other ports, where some were taken
+cluster::Endpoints computed_endpoints(const Options& options, const Nodes& nodes, int per_node, int other) {
+    auto job = options.job_id + "@" + join(nodes.hosts, ",");
+    if (other > 0) job += fmt::format("#{}", other);
+    const auto first =
+        options.start_port ? *options.start_port : cluster::base_port(job, per_node + rendezvous_ports);
     return cluster::consecutive_endpoints(nodes.hosts, std::vector<int>(nodes.hosts.size(), per_node), first);
 }
 
@@ -119,14 +124,24 @@ bool is_own_host(const PlanInput& input, const std::string& host) {
 
 CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& nodes,
                                          const std::optional<cluster::PaddleCloud>& cloud, int per_node) {
-    const bool free = !cloud && nodes.hosts.size() == 1 && !input.options.start_port;
-    CollectiveAddresses out{.endpoints = cloud  ? endpoints_on_cloud(nodes, *cloud, per_node)
-                                         : free ? free_endpoints(input.ports, nodes.hosts.front(), per_node)
-                                                : computed_endpoints(input.options, nodes, per_node),
-                            .free_ports = free};
-    use_given_master(input.options, out.endpoints);
-    if (!free) input.ports.exactly(own_ports(nodes, out.endpoints, per_node));
-    return out;
+    const bool chosen = !cloud && !input.options.start_port;
+    const auto with_ports = [&](cluster::Endpoints endpoints) {
+        use_given_master(input.options, endpoints);
+        return CollectiveAddresses{.endpoints = std::move(endpoints), .free_ports = chosen};
+    };
+    if (chosen && nodes.hosts.size() == 1)
+        return with_ports(free_endpoints(input.ports, nodes.hosts.front(), per_node));
+    for (int tried = 0;; ++tried) {
+        auto out = with_ports(cloud ? endpoints_on_cloud(nodes, *cloud, per_node)
+                                    : computed_endpoints(input.options, nodes, per_node,
+                                                         (input.attempt - 1) * computed_tries + tried));
+        try {
+            input.ports.exactly(own_ports(nodes, out.endpoints, per_node));
+            return out;
+        } catch (const PortTaken&) {
+            if (!chosen || tried + 1 == computed_tries) throw;
+        }
+    }
 }
 
 ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobPlaces places) {

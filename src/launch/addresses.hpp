@@ -19,7 +19,7 @@ bool is_own_host(const PlanInput& input, const std::string& host);
 
 struct CollectiveAddresses {
     cluster::Endpoints endpoints;
-    bool free_ports = false;  ///< asked of the kernel
+    bool free_ports = false;  ///< chosen here: others will do as well
 };
 
 /// PaddleCloud's ports; consecutive ones from --start_port or, on several nodes, from a hash of job and nodes

@@ -3,6 +3,8 @@
 #include "launch/mpirun.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -59,16 +61,14 @@ std::vector<Part> parts_of(const Plan& plan) {
 /// What a job on several nodes needs besides. The links between mpirun and its daemons are asked for a sign
 /// of life, so that a dead node is noticed in seconds; Open MPI's own limits are 300 s and 180 s.
 std::vector<std::string> links_between_nodes() {
-    return {"--leave-session-attached",
-            "--mca",
-            "oob_tcp_keepalive_time",
-            "5",
-            "--mca",
-            "oob_tcp_keepalive_intvl",
-            "2",
-            "--mca",
-            "oob_tcp_keepalive_probes",
-            "3"};
+    constexpr std::array<std::pair<const char*, const char*>, 4> parameters{
+        {{"plm_rsh_args", "-o BatchMode=yes -o ConnectTimeout=10"},
+         {"oob_tcp_keepalive_time", "5"},
+         {"oob_tcp_keepalive_intvl", "2"},
+         {"oob_tcp_keepalive_probes", "3"}}};
+    std::vector<std::string> argv{"--leave-session-attached"};
+    for (const auto& [name, value] : parameters) append(argv, {"--mca", name, value});
+    return argv;
 }
 
 /// "a:8,b:8".
@@ -134,7 +134,10 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
                                bool as_root) {
     Environment out;
     out.set("DTRAIN_EVENTS", "1");
-    if (plan.nodes.size() > 1) out.set("DTRAIN_TELL_OUTPUT", "1");
+    if (plan.nodes.size() > 1) {
+        out.set("DTRAIN_TELL_OUTPUT", "1");
+        out.set("DTRAIN_HEARTBEAT", std::to_string(heartbeat.count()));
+    }
     out.set("DTRAIN_JOB_ID", plan.job_id + "." + token.substr(0, 8));
     out.set("DTRAIN_JOB_TOKEN", token);
     out.set("DTRAIN_BIND", plan.bind ? "apply" : "none");

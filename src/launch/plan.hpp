@@ -48,7 +48,7 @@ struct Plan {
     std::string working_dir;           ///< absolute
     bool bind = true;
     bool narrow = true;       ///< CUDA_VISIBLE_DEVICES is set to the selected GPUs
-    bool free_ports = false;  ///< found by asking the kernel: when one is taken, others will do
+    bool free_ports = false;  ///< chosen by dtrain: when one is taken, others will do
     std::vector<std::string> warnings;
 
     int size() const;
@@ -73,6 +73,7 @@ struct PlanInput {
     std::vector<cluster::HostSlots> hostfile;  ///< content of --hostfile
     std::set<std::string> own_addresses;
     PortSource ports;
+    int attempt = 1;  ///< counts plans for the same job: another one has other ports where dtrain chose them
 };
 
 /// Plans a job. Pure but for the ports it is given.

@@ -14,6 +14,13 @@ std::set<int> companions_of(const Plan& plan) {
     return out;
 }
 
+std::vector<int> first_ranks_of_nodes(const Plan& plan) {
+    std::vector<int> ranks;
+    if (plan.nodes.size() == 1) return ranks;
+    for (const auto& node : plan.nodes) ranks.push_back(node.ranks.front().rank);
+    return ranks;
+}
+
 std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name) {
     std::vector<RankFacts> facts(static_cast<std::size_t>(plan.size()));
     for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
@@ -22,7 +29,9 @@ std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name) {
             facts[static_cast<std::size_t>(rank.rank)] = {
                 .role = to_string(rank.role),
                 .number = rank.index,
+                .node = plan.nodes[node].host,
                 .host = is_here ? own_name : plan.nodes[node].host,
+                .is_here = is_here,
                 .local_rank = rank.local_rank,
                 .gpus = rank.gpus,
                 .log = fmt::format("{}/{}", plan.log_dir, cluster::log_name(rank.role, rank.index))};

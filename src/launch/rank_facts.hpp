@@ -15,6 +15,9 @@ namespace dtrain::launch {
 /// Servers and later stages work for the workers, and end with them.
 std::set<int> companions_of(const Plan& plan);
 
+/// The ranks that speak for their nodes; none in a job on one node.
+std::vector<int> first_ranks_of_nodes(const Plan& plan);
+
 /// @param own_name what this machine calls itself
 std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name);
 

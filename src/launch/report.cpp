@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "launch/log_text.hpp"
 #include "launch/meaning.hpp"
+#include "launch/mpirun_words.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -35,13 +36,6 @@ bool somebody_vanished(const JobState& job, const Ending& ending, const std::vec
            (failures.empty() || failures.front().kind == Event::Kind::stopped);
 }
 
-std::vector<int> vanished_ranks(const JobState& job, const Ending& ending) {
-    auto silent = job.silent();
-    const auto named = rank_named_by_mpirun(ending.mpirun_text);
-    if (named && std::find(silent.begin(), silent.end(), *named) != silent.end()) return {*named};
-    return silent;
-}
-
 /// Puts together what the parts of a launch know of each rank.
 class Examination {
   public:
@@ -58,6 +52,8 @@ class Examination {
         report_.stop_details = ending_.stop_details;
         report_.mpirun = ending_.mpirun;
         report_.mpirun_text = ending_.mpirun_text;
+        report_.lost_node = ending_.lost_node.empty() ? node_lost_by_mpirun(ending_.mpirun_text).value_or("")
+                                                      : ending_.lost_node;
         const bool done = ending_.asked_to_stop_by == 0 && job_.all_done();
         if (!done) sort_failures();
         for (const int rank : job_.stopped()) report_.stopped.push_back(end_of(rank));
@@ -97,13 +93,36 @@ class Examination {
         return out;
     }
 
+    bool nothing_was_started() const {
+        for (int rank = 0; rank < job_.size(); ++rank)
+            if (job_.start_of(rank) || job_.end_of(rank)) return false;
+        return true;
+    }
+
+    std::vector<int> vanished_ranks() {
+        const auto silent = job_.silent();
+        const auto named = rank_named_by_mpirun(ending_.mpirun_text);
+        if (named && std::find(silent.begin(), silent.end(), *named) != silent.end()) return {*named};
+        std::vector<int> on_lost_node;
+        for (const int rank : silent)
+            if (ranks_.at(static_cast<std::size_t>(rank)).node == report_.lost_node)
+                on_lost_node.push_back(rank);
+        if (!on_lost_node.empty()) return on_lost_node;
+        report_.lost_node.clear();
+        return silent;
+    }
+
     /// Whoever is stopped by others once somebody has failed is swept away with the job.
     void sort_failures() {
         const auto failures = job_.failures();
         const bool vanished = somebody_vanished(job_, ending_, failures);
         bool cause_is_known = vanished;
-        if (vanished)
-            for (const int rank : vanished_ranks(job_, ending_)) report_.failed.push_back(end_of(rank));
+        if (vanished) {
+            for (const int rank : vanished_ranks()) report_.failed.push_back(end_of(rank));
+            if (nothing_was_started())
+                report_.not_started =
+                    start_refused_by_shell(ending_.mpirun_text).value_or("mpirun could not start it");
+        }
         for (const auto& failure : failures) {
             const bool swept_away = failure.kind == Event::Kind::stopped && cause_is_known;
             (swept_away ? report_.stopped : report_.failed).push_back(end_of(failure.rank));
@@ -177,14 +196,6 @@ class Examination {
 };
 
 }  // namespace
-
-std::optional<int> rank_named_by_mpirun(const std::string& mpirun_text) {
-    constexpr std::string_view marker = "process rank ";
-    const auto at = mpirun_text.find(marker);
-    if (at == std::string::npos) return std::nullopt;
-    const auto begin = at + marker.size();
-    return parse_int(mpirun_text.substr(begin, mpirun_text.find(' ', begin) - begin));
-}
 
 FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,
                       const std::function<std::string(int rank)>& log_tail) {

@@ -21,7 +21,9 @@ inline constexpr std::size_t described_ranks = 8;  ///< of each kind, beside the
 struct RankFacts {
     std::string role = "trainer";  ///< in parameter-server jobs: server, worker, heter_worker
     int number = 0;                ///< among those of its role, as in its log's name; a trainer's is its rank
-    std::string host;
+    std::string node;              ///< its node as the plan calls it
+    std::string host;              ///< its node as that calls itself, where it has told
+    bool is_here = true;           ///< on the machine where dtrain-launch runs
     int local_rank = 0;
     std::vector<std::string> gpus;  ///< ids as users know them; empty: none
     std::string log;                ///< absolute path
@@ -37,6 +39,7 @@ struct Ending {
     std::string stop_reason;   ///< why dtrain-launch stopped a job in which no rank failed: "it hangs"
     std::vector<std::string> stop_details;  ///< more about that, line by line
     int stop_status = 1;                    ///< the exit status then
+    std::string lost_node;                  ///< the node of which nothing was heard any more
     std::string machine;                    ///< where dtrain-launch runs
     std::string machine_facts;              ///< what it says about ranks there that could not tell themselves
 };
@@ -83,6 +86,8 @@ struct FailureReport {
     std::vector<RankEnd> failed;     ///< the cause first, then by time, consequences last
     std::vector<RankEnd> stopped;    ///< ranks that are no failures
     std::vector<RankEnd> silent;     ///< ranks that never told their end after another one had failed
+    std::string lost_node;           ///< whose ranks `failed` begins with; "": no node was lost
+    std::string not_started;         ///< why no rank of the job was ever started; "" when some were
     std::vector<std::string> hints;  ///< what the cause's end usually means, and what is known of it
     std::string last_lines;          ///< of the cause's log
     ExitStatus mpirun;
@@ -91,13 +96,10 @@ struct FailureReport {
     const RankEnd* cause() const { return failed.empty() ? nullptr : &failed.front(); }
 };
 
-/// The rank that mpirun's own message names ("process rank 1 with PID 77 on node a exited on signal 9"), if
-/// any.
-std::optional<int> rank_named_by_mpirun(const std::string& mpirun_text);
-
 /// Finds out what happened. The first failure by time is the cause, with two exceptions: when a worker
-/// vanished without a word mpirun stops the others, so that it is the cause (the one that mpirun names, or
-/// all of them); and a rank whose log tells that it got SIGTERM comes after those that failed by themselves.
+/// vanished without a word mpirun stops the others, so that it is the cause (the one that mpirun names, those
+/// of a lost node, or all of them); and a rank whose log tells that it got SIGTERM comes after those that
+/// failed by themselves.
 /// @param ranks one for each rank of the job
 /// @param log_tail what a rank has written last
 FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,

@@ -101,6 +101,8 @@ std::string report_json(const FailureReport& report) {
              {"stopped_by", signal_json(report.asked_to_stop_by)},
              {"stop_reason", report.stop_reason.empty() ? Json() : Json(report.stop_reason)},
              {"stop_details", report.stop_details},
+             {"lost_node", report.lost_node.empty() ? Json() : Json(report.lost_node)},
+             {"not_started", report.not_started.empty() ? Json() : Json(report.not_started)},
              {"cause", cause_json(report)},
              {"failed", ranks_json(report.failed)},
              {"stopped", ranks_json(report.stopped)},

@@ -27,6 +27,11 @@ std::string name_of(const RankEnd& end) {
     return fmt::format("{} {} (rank {})", end.facts.role, end.facts.number, end.rank);
 }
 
+/// The file, and its node where that is another one.
+std::string where(const RankEnd& end) {
+    return end.facts.is_here ? end.facts.log : fmt::format("{} on {}", end.facts.log, end.facts.host);
+}
+
 std::string log_name(const RankEnd& end) {
     return std::filesystem::path(end.facts.log).filename().string();
 }
@@ -91,11 +96,18 @@ std::string facts_of(const RankEnd& end) {
 
 std::string block_of_vanished(const FailureReport& report) {
     const auto vanished = those(report.failed, How::vanished);
-    auto text = fmt::format(
-        "{} ended without a word: dtrain-worker was killed, its node was lost, or it could not start; mpirun "
-        "ended "
-        "with {}\n",
-        list_of(vanished), report.mpirun.to_string());
+    if (!report.not_started.empty())
+        return fmt::format("nothing was started: {}; mpirun ended with {}\n{}", report.not_started,
+                           report.mpirun.to_string(), report.mpirun_text);
+    auto text = report.lost_node.empty()
+                    ? fmt::format(
+                          "{} ended without a word: dtrain-worker was killed, its node was lost, or it "
+                          "could not start; mpirun ended with {}\n",
+                          list_of(vanished), report.mpirun.to_string())
+                    : fmt::format(
+                          "node {} was lost with {}: it is down, its MPI daemon was killed, or the "
+                          "network to it is cut; mpirun ended with {}\n",
+                          report.lost_node, list_of(vanished), report.mpirun.to_string());
     for (std::size_t i = 0; i < std::min(vanished.size(), described_ranks); ++i)
         text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].facts.host,
                             vanished[i].pid != 0 ? facts_of(vanished[i])
@@ -109,7 +121,7 @@ std::string block_of_cause(const FailureReport& report) {
                                            : sentence(cause) + "\n  " + facts_of(cause) + "\n";
     if (!cause.exception.empty()) text += fmt::format("  exception: {}\n", cause.exception);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
-    text += fmt::format("  log: {}\n", cause.facts.log);
+    if (report.not_started.empty()) text += fmt::format("  log: {}\n", where(cause));
     if (!report.last_lines.empty())
         text += fmt::format("---- last lines of {} ----\n{}----\n", log_name(cause), report.last_lines);
     return text;

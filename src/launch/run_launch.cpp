@@ -140,7 +140,7 @@ class Launch {
     /// One start of the job, or several where ports that were free got taken in between.
     Outcome run_once(int restart, std::optional<LogFolderClaim>& claim) {
         for (int attempt = 1;; ++attempt) {
-            const auto plan = plan_now();
+            const auto plan = plan_now(attempt);
             refuse_another_machine(plan);
             const auto argv = command(plan);  // bad words for the workers are found before anything is there
             make_log_folder(plan.log_dir);
@@ -171,25 +171,25 @@ class Launch {
                 plan.log_dir, *claim->other());
     }
 
-    Plan plan_now() {
+    Plan plan_now(int attempt = 1) {
         std::vector<HeldPorts> held;  // until the plan is made: no port is given out twice
-        return make_plan({.options = options_,
-                          .environment = environment_,
-                          .machine = machine_,
-                          .program = program_,
-                          .log_dir = absolute_log_dir(options_.log_dir),
-                          .working_dir = fs::current_path().string(),
-                          .hostfile = hostfile_,
-                          .own_addresses = own_addresses(),
-                          .ports = {.any =
-                                        [&](int count) {
-                                            held.push_back(HeldPorts::any(count));
-                                            return held.back().numbers();
-                                        },
-                                    .exactly =
-                                        [&](const std::vector<int>& ports) {
-                                            held.push_back(HeldPorts::exactly(ports));
-                                        }}});
+        return make_plan(
+            {.options = options_,
+             .environment = environment_,
+             .machine = machine_,
+             .program = program_,
+             .log_dir = absolute_log_dir(options_.log_dir),
+             .working_dir = fs::current_path().string(),
+             .hostfile = hostfile_,
+             .own_addresses = own_addresses(),
+             .ports = {.any =
+                           [&](int count) {
+                               held.push_back(HeldPorts::any(count));
+                               return held.back().numbers();
+                           },
+                       .exactly =
+                           [&](const std::vector<int>& ports) { held.push_back(HeldPorts::exactly(ports)); }},
+             .attempt = attempt});
     }
 
     std::vector<std::string> command(const Plan& plan) const {
@@ -240,6 +240,8 @@ class Launch {
                              .companions = companions_of(plan),
                              .grace = options_.grace,
                              .hang_timeout = options_.hang_timeout,
+                             .beating = first_ranks_of_nodes(plan),
+                             .longest_silence = 4 * heartbeat,
                              .job_token = token,
                              .log_dir = options_.log_dir,
                              .status_line = !options_.quiet};
@@ -267,6 +269,7 @@ class Launch {
                 hang_places(ended.hung, [&](int rank) { return facts[static_cast<std::size_t>(rank)].log; });
             ending.stop_status = status_hung;
         }
+        if (ended.lost) ending.lost_node = facts[static_cast<std::size_t>(*ended.lost)].node;
         const auto log_tail = [&](int rank) {
             const auto number = static_cast<std::size_t>(rank);
             const auto& sent = ended.job.output_of(rank);  // by a rank of another node

@@ -6,6 +6,7 @@
 #include <array>
 #include <csignal>
 #include <fcntl.h>
+#include <map>
 #include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -94,6 +95,7 @@ class Watch {
           status_(options.status_line ? STDERR_FILENO : -1),
           result_{.job = JobState(options.size, options.companions)} {
         make_nonblocking(mpirun_.stderr_fd());
+        for (const int rank : options.beating) last_heard_[rank] = begin_;
     }
 
     Watched run() {
@@ -149,7 +151,9 @@ class Watch {
     }
 
     int time_left_ms() const {
-        const int to_deadline = ms_to_deadline();
+        int to_deadline = ms_to_deadline();
+        if (!options_.beating.empty() && to_deadline < 0)
+            to_deadline = static_cast<int>(between_redraws.count());
         if (!status_.on_terminal()) return to_deadline;
         const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - begin_);
         const auto to_redraw = static_cast<int>((between_redraws - since % between_redraws).count());
@@ -204,6 +208,8 @@ class Watch {
 
     void take_event(const cluster::Event& event) {
         result_.job.take(event);
+        if (const auto beat = last_heard_.find(event.rank); beat != last_heard_.end())
+            beat->second = Clock::now();
         if (event.kind != cluster::Event::Kind::warning) return;
         status_.clear();
         spdlog::warn("{}", cluster::to_sentence(event));
@@ -225,6 +231,8 @@ class Watch {
                     stop_programs();
                 else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
                     go_on(Step::leaving, options_.grace + mpirun_cleanup);
+                else if ((result_.lost = rank_of_lost_node()))
+                    go_on(Step::leaving, milliseconds{0});
                 else if (auto hung = result_.job.hung(options_.hang_timeout); !hung.empty())
                     stop_hung(std::move(hung));
                 break;
@@ -249,6 +257,15 @@ class Watch {
         const auto failures = result_.job.failures();
         return std::any_of(failures.begin(), failures.end(),
                            [](const auto& event) { return event.kind != cluster::Event::Kind::stopped; });
+    }
+
+    /// A node counts from the first word of its rank on: until then it is starting.
+    std::optional<int> rank_of_lost_node() const {
+        for (const auto& [rank, heard] : last_heard_)
+            if (result_.job.start_of(rank) && !result_.job.end_of(rank) &&
+                Clock::now() - heard > options_.longest_silence)
+                return rank;
+        return std::nullopt;
     }
 
     void stop_hung(std::vector<cluster::Event> hung) {
@@ -303,6 +320,7 @@ class Watch {
     StatusLine status_;
     const Clock::time_point begin_ = Clock::now();
     Watched result_;
+    std::map<int, Clock::time_point> last_heard_;  ///< of the ranks that give signs of life
     std::string unfinished_line_;
     bool mpirun_text_open_ = true;
     bool kill_now_ = false;

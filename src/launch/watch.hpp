@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +22,10 @@ struct WatchOptions {
     std::set<int> companions;  ///< servers and the like: stopped when all others are done
     std::chrono::milliseconds grace{0};
     std::chrono::milliseconds hang_timeout{0};  ///< after which workers say that a rank is idle; 0: never
+    /// Ranks that give signs of life, the first one of each node of several, and the time without one after
+    /// which their node counts as lost.
+    std::vector<int> beating;
+    std::chrono::milliseconds longest_silence{0};
     std::string job_token;
     std::string log_dir;       ///< for the status line
     bool status_line = false;  ///< on stderr, when that is a terminal
@@ -34,6 +39,7 @@ struct Watched {
     /// The last words of the ranks that were left, when all of them were idle and the job was stopped
     /// therefore.
     std::vector<cluster::Event> hung;
+    std::optional<int> lost;  ///< the rank whose node was heard of no more, and the job was stopped therefore
 };
 
 /// Runs a job to its end: passes the ranks' console through, collects events, and ends the job in two

@@ -109,6 +109,7 @@ class Rank {
                           .cpus = mask_.to_string(),
                           .console_prefix = console_prefix(),
                           .under_launcher = under_launcher_,
+                          .heartbeat = heartbeat(),
                           .hang_watch = std::move(hang_watch),
                           .report = [&](const Event& event) { tell(event, log); }});
     }
@@ -214,6 +215,12 @@ class Rank {
     std::string visible_of_node() const {
         const auto all = inherited_.get("DTRAIN_VISIBLE");
         return all ? cluster::node_field("DTRAIN_VISIBLE", *all, identity_.node_rank) : "";
+    }
+
+    std::chrono::seconds heartbeat() const {
+        const bool speaks_for_the_node = under_launcher_ && identity_.local_rank == 0;
+        return std::chrono::seconds(speaks_for_the_node ? inherited_.get_int("DTRAIN_HEARTBEAT").value_or(0)
+                                                        : 0);
     }
 
     /// An MPI rank that spins while it waits starves the others on its processors.

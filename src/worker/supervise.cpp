@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/supervise.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -24,6 +25,7 @@ namespace dtrain::worker {
 namespace {
 
 using cluster::Event;
+using Clock = std::chrono::steady_clock;
 
 constexpr timespec repeat_after{.tv_sec = 1, .tv_nsec = 0};  // an unanswered report is given again
 constexpr int look_at_log_ms = 100;                          // where nobody tells that it has grown
@@ -98,7 +100,7 @@ class Supervisor {
         }};
         ::poll(sources.data(), sources.size(),
                earliest({console_needs_time ? static_cast<int>(LogFollower::patience.count()) : -1,
-                         watching ? job_.hang_watch->ms_to_next_look() : -1,
+                         watching ? job_.hang_watch->ms_to_next_look() : -1, ms_to_heartbeat(),
                          unwatched_console() ? look_at_log_ms : -1}));
         if (sources[1].revents != 0) take_signals();
         if (sources[2].revents != 0 || unwatched_console()) follower_->note_growth();
@@ -108,7 +110,18 @@ class Supervisor {
             tell_loss_once();
         }
         if (watching) look_for_a_hang();
+        if (ms_to_heartbeat() == 0) {
+            last_heartbeat_ = Clock::now();
+            job_.report(new_event(Event::Kind::alive));
+        }
         if (sources[0].revents != 0) take_news();
+    }
+
+    int ms_to_heartbeat() const {
+        if (job_.heartbeat.count() == 0) return -1;
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(last_heartbeat_ + job_.heartbeat - Clock::now());
+        return static_cast<int>(std::max<long>(left.count(), 0));
     }
 
     bool unwatched_console() const { return follower_ && follower_->growth_fd() < 0; }
@@ -238,6 +251,7 @@ class Supervisor {
     bool launcher_waits_ = true;
     bool stop_heard_ = false;
     bool told_to_leave_ = false;
+    Clock::time_point last_heartbeat_ = Clock::now();
     std::optional<int> cannot_execute_;
     std::optional<int> stop_signal_;
     std::optional<ExitStatus> ended_;

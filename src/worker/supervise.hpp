@@ -25,6 +25,7 @@ struct Supervision {
     /// The output is shown on the console, behind this prefix line by line; an empty one: byte for byte.
     std::optional<std::string> console_prefix;
     bool under_launcher = false;  ///< dtrain-launch listens to events and decides when workers leave
+    std::chrono::milliseconds heartbeat{0};  ///< between two signs of life; 0: none are given
     std::optional<HangWatch> hang_watch;
     std::function<void(const cluster::Event&)> report;
 };

@@ -128,14 +128,27 @@ def at(plan, path):
 
 
 def in_parts(command):
-    """mpirun's command in its parts, one for each role."""
-    parts, words = [], iter(command)
-    for word in words:
+    """mpirun's command in its parts: [(ranks, where they are told to run or None, the rest)]."""
+    parts, host = [], None
+    for number, word in enumerate(command):
+        if word == "--host":
+            host = command[number + 1].rpartition(":")[0]
         if word == "-np":
-            parts.append([])
+            parts.append((int(command[number + 1]), host, []))
+            host = None
         if parts:
-            parts[-1].append(word)
+            parts[-1][2].append(word)
     return parts
+
+
+def of_nodes(text, count):
+    """A variable with a field for each node, nodes alike in one: "a|2*b"."""
+    fields = []
+    for run in text.split("|"):
+        times, star, field = run.partition("*")
+        fields += [field] * int(times) if star else [run]
+    assert len(fields) == count
+    return fields
 
 
 def check_what_always_holds(plan):
@@ -166,23 +179,30 @@ def check_what_always_holds(plan):
     assert all(1 <= int(address.rpartition(":")[2]) <= 65535 for address in addresses)
     # The command starts these ranks, in this order, and nothing else.
     parts = in_parts(plan["command"])
-    by_role = [(role, len(list(members))) for role, members in itertools.groupby(rank["role"] for rank in ranks)]
-    assert [int(part[1]) for part in parts] == [count for _, count in by_role]
-    for part, (role, _) in zip(parts, by_role):
-        assert part[part.index("--") + 1:][:len(plan["program"])] == plan["program"]
-        assert role == "trainer" or part[part.index("--role") + 1] == role
+    node_of_rank = {rank["rank"]: node["host"] for node in plan["nodes"] for rank in node["ranks"]}
+    in_order = itertools.chain.from_iterable([node["host"]] * len(node["ranks"]) for node in plan["nodes"])
+    started = [(host or next(in_order), words) for count, host, words in parts for _ in range(count)]
+    assert [host for host, _ in started] == [node_of_rank[rank["rank"]] for rank in ranks]
+    for rank, (_, words) in zip(ranks, started):
+        assert words[words.index("--") + 1:][:len(plan["program"])] == plan["program"]
+        assert rank["role"] == "trainer" or words[words.index("--role") + 1] == rank["role"]
     # mpirun starts the ranks of one node itself, without a remote shell.
     hosts = ["localhost"] if len(plan["nodes"]) == 1 else [node["host"] for node in plan["nodes"]]
     slots = [f"{host} slots={len(node['ranks'])}" for host, node in zip(hosts, plan["nodes"])]
     assert plan["hostfile"].splitlines() == slots
-    # The workers of the first node get what is planned for them, and see what the plan says.
-    first = plan["nodes"][0]["ranks"]
+    # The workers of each node get what is planned for them, and see what the plan says.
     fields = {"DTRAIN_CPUS": "cpus", "DTRAIN_GPUS": "devices", "DTRAIN_NUMA": "numa_nodes", "DTRAIN_THREADS": "threads"}
     for variable, field in fields.items():
-        wanted = [",".join(map(str, rank[field])) if isinstance(rank[field], list) else str(rank[field]) for rank in first]
-        assert environment[variable].split(";") == wanted
+        for node, text in zip(plan["nodes"], of_nodes(environment[variable], len(plan["nodes"]))):
+            wanted = [",".join(map(str, rank[field])) if isinstance(rank[field], list) else str(rank[field])
+                      for rank in node["ranks"]]
+            assert text.split(";") == wanted
     if "DTRAIN_VISIBLE" in environment:
-        assert environment["DTRAIN_VISIBLE"] == plan["nodes"][0]["cuda_visible_devices"]
+        assert of_nodes(environment["DTRAIN_VISIBLE"], len(plan["nodes"])) == [
+            node["cuda_visible_devices"] for node in plan["nodes"]]
+    if "DTRAIN_NODES_OF_RANKS" in environment:
+        assert [plan["nodes"][int(node)]["host"] for node in of_nodes(environment["DTRAIN_NODES_OF_RANKS"], len(ranks))] \
+            == [node_of_rank[rank["rank"]] for rank in ranks]
 
 
 def check_row(plan, row, folder):
@@ -200,8 +220,8 @@ def check_row(plan, row, folder):
     assert len(plan["warnings"]) == len(warnings) and all(w in p for w, p in zip(warnings, plan["warnings"]))
     if "gloo" in row:
         assert plan["environment"]["DTRAIN_GLOO_ENDPOINT"] == row["gloo"]
-    for part in in_parts(plan["command"]):
-        assert " ".join(row.get("worker_options", [])) in " ".join(part)
+    for _, _, words in in_parts(plan["command"]):
+        assert " ".join(row.get("worker_options", [])) in " ".join(words)
 
 
 @pytest.mark.parametrize("row", PLANS)

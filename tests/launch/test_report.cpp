@@ -359,7 +359,7 @@ TEST(Report, MpirunCouldNotStartAnything) {
     const auto report =
         examined(JobState(2), {.mpirun = {.code = 1}, .mpirun_text = "There are not enough slots\n"});
     EXPECT_EQ(report.status, 1);
-    EXPECT_THAT(report_text(report), AllOf(HasSubstr("ranks [0,1] ended without a word"),
+    EXPECT_THAT(report_text(report), AllOf(HasSubstr("nothing was started: mpirun could not start it"),
                                            HasSubstr("mpirun ended with exit code 1\n"),
                                            HasSubstr("\nThere are not enough slots\n")));
 }
@@ -555,6 +555,8 @@ TEST(Json, SaysTheSameForPrograms) {
         {"stopped_by", nullptr},
         {"stop_reason", nullptr},
         {"stop_details", nlohmann::json::array()},
+        {"lost_node", nullptr},
+        {"not_started", nullptr},
         {"cause", cause},
         {"failed", nlohmann::json::array({failed})},
         {"stopped", nlohmann::json::array({stopped})},
@@ -576,17 +578,39 @@ TEST(Json, OfSuccessAndOfASignal) {
     EXPECT_EQ(stopped["status"], 130);
 }
 
-TEST(RankNamedByMpirun, OfOpenMpi4And5) {
-    EXPECT_EQ(rank_named_by_mpirun(rank_1_killed_4), 1);
-    EXPECT_EQ(rank_named_by_mpirun("prterun noticed that process rank 12 with PID 1234 on node n7 exited on\n"
-                                   "signal 9 (Killed).\n"),
-              12);
+TEST(Report, ALostNodeIsNamedWithItsRanks) {
+    auto ranks = trainers(4);
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        ranks[rank].node = rank < 2 ? "10.0.0.1" : "10.0.0.2";
+        ranks[rank].is_here = rank < 2;
+    }
+    const auto job = job_of(4, {started(0, 10, 5), started(1, 11, 5), started(2, 12, 5), started(3, 13, 5),
+                                ended(Kind::stopped, 0, 20, {.signal = SIGTERM})});
+    const std::string lost =
+        "ORTE has lost communication with a remote daemon.\n  Remote daemon: [[1,0],1] on node 10.0.0.2\n";
+    for (const auto& ending : {Ending{.mpirun = {.code = 205}, .mpirun_text = lost},
+                               Ending{.mpirun = {.code = 205}, .lost_node = "10.0.0.2"}}) {
+        const auto report = examine(job, ending, ranks, [](int) { return std::string(); });
+        EXPECT_EQ(report.status, 205);
+        EXPECT_THAT(ranks_of(report.failed), ElementsAre(2, 3));
+        EXPECT_THAT(ranks_of(report.silent), ElementsAre(1));
+        EXPECT_THAT(report_text(report), AllOf(StartsWith("node 10.0.0.2 was lost with ranks [2,3]: "),
+                                               HasSubstr("workerlog.2 on n1\n"),
+                                               HasSubstr("never told how they ended: rank [1]\n")));
+        EXPECT_EQ(nlohmann::json::parse(report_json(report))["lost_node"], "10.0.0.2");
+    }
 }
 
-TEST(RankNamedByMpirun, NobodyOtherwise) {
-    for (const char* text : {"", "process rank ", "process rank", "process rank x with", "process rank \n",
-                             "There are not enough slots available"})
-        EXPECT_EQ(rank_named_by_mpirun(text), std::nullopt) << text;
+TEST(Report, ANodeThatCannotBeReachedIsNoListOfDeadRanks) {
+    const auto report = examined(
+        JobState(2),
+        {.mpirun = {.code = 255}, .mpirun_text = "ssh: connect to host b port 22: No route to host\n"});
+    EXPECT_EQ(report.status, 255);
+    EXPECT_THAT(
+        report_text(report),
+        AllOf(StartsWith("nothing was started: ssh: connect to host b port 22: No route to host; mpirun "
+                         "ended with exit code 255\n"),
+              Not(HasSubstr("rank 0 on")), Not(HasSubstr("log:"))));
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+/// What can be read out of mpirun's own messages. Pure; Open MPI 4.1 and 5.0.
+namespace dtrain::launch {
+
+/// The rank that died by itself, if a message names one ("process rank 1 with PID 77 on node a exited on
+/// signal 9").
+std::optional<int> rank_named_by_mpirun(const std::string& mpirun_text);
+
+/// The node whose daemon mpirun can no longer reach, as the hostfile calls it.
+std::optional<std::string> node_lost_by_mpirun(const std::string& mpirun_text);
+
+/// Why a node could not be reached when the job should start: the remote shell's own sentence.
+std::optional<std::string> start_refused_by_shell(const std::string& mpirun_text);
+
+}  // namespace dtrain::launch

@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""dtrain-launch on one node, the others reached by mpirun over ssh. Each test says what a user types and what must
+come out. Oracle: the plan that the user's command line means, Paddle's variables, what the nodes themselves say."""
+import ast
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from whole_jobs import LAUNCH
+
+TELL = """
+import os, socket
+names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "GROUP_RANK", "PADDLE_TRAINER_ID", "PADDLE_CURRENT_ENDPOINT", "TRAINING_ROLE",
+         "MASTER_ADDR", "MINE", "PYTHONPATH", "HERE", "PADDLE_NNODES")
+print("TOLD", {"host": socket.gethostname(), "cwd": os.getcwd()} | {n: os.environ[n] for n in names if n in os.environ})
+"""
+WAIT = "import time\ntime.sleep(1000)\n"
+
+
+def told(text):
+    """What the ranks printed, by rank."""
+    ranks = [ast.literal_eval(line.partition("TOLD ")[2]) for line in text.splitlines() if "TOLD " in line]
+    return sorted(ranks, key=lambda rank: int(rank["RANK"]) if "RANK" in rank else 0)
+
+
+def waiting_job(job, nodes=2, *options):
+    """A job of two ranks on each node that runs until it is ended."""
+    job.script("wait.py", WAIT)
+    child = job.start_on(1, LAUNCH, "--ips", job.cluster.addresses(nodes), "--nproc_per_node", 2, "--log_dir", "/tmp/log",
+                         "--quiet", "--grace", 2, *options, "wait.py")
+
+    def programs():
+        commands = [command for node in job.cluster.jobs_processes().values() for command in node.values()]
+        return sum(command.endswith("wait.py") and "python3" in command.split(" ")[0] for command in commands)
+
+    job.cluster.wait_until(lambda: programs() == 2 * nodes or child.poll() is not None, "the programs", patience=20)
+    assert child.poll() is None, child.communicate()
+    return child
+
+
+def end_of(job, child, patience):
+    begin = time.monotonic()
+    out, err = child.communicate(timeout=patience)
+    assert job.cluster.left_behind() == {}
+    return child.returncode, err, time.monotonic() - begin
+
+
+def test_a_job_on_three_nodes(job):
+    job.script("tell.py", TELL)
+    done = job.launch_on(1, "--ips", job.cluster.addresses(3), "--nproc_per_node", 2, "--tee", "all", "--log_dir", "/tmp/log",
+                         "tell.py")
+    assert done.returncode == 0, done.stderr
+    ranks = told(done.stdout)
+    assert [(r["RANK"], r["LOCAL_RANK"], r["GROUP_RANK"], r["host"]) for r in ranks] == [
+        (str(n), str(n % 2), str(n // 2), f"node{n // 2 + 1}") for n in range(6)]
+    ports = {r["PADDLE_CURRENT_ENDPOINT"].partition(":")[2] for r in ranks}
+    assert [r["PADDLE_CURRENT_ENDPOINT"].partition(":")[0] for r in ranks] == [
+        job.cluster.address(n // 2 + 1) for n in range(6)] and len(ports) == 2, "the same two ports on every node"
+    assert {r["MASTER_ADDR"] for r in ranks} == {"10.77.0.1"} and {r["PADDLE_NNODES"] for r in ranks} == {"3"}
+    # Each node keeps the logs of its own ranks on its own disk.
+    for number in (1, 2, 3):
+        logs = {path.name for path in job.cluster[number].tmp("log").iterdir() if path.name.startswith("workerlog")}
+        assert {f"workerlog.{2 * number - 2}", f"workerlog.{2 * number - 1}"} <= logs
+    assert job.cluster.left_behind() == {}
+
+
+def test_what_programs_need_reaches_every_node(job):
+    job.script("tell.py", TELL)
+    job.script("job.env", "MINE=from the file\n")
+    done = job.launch_on(1, "--ips", job.cluster.addresses(2), "--env-file", "job.env", "--env", "HERE", "--tee", "all", "tell.py",
+                         env={"PYTHONPATH": "/opt/lib", "HERE": "a b;c"})
+    assert done.returncode == 0, done.stderr
+    assert [(r["MINE"], r["PYTHONPATH"], r["HERE"], r["cwd"]) for r in told(done.stdout)] == [
+        ("from the file", "/opt/lib", "a b;c", str(job.folder))] * 2
+
+
+def test_setup_runs_before_the_program_on_every_node(job):
+    job.script("tell.py", TELL)
+    done = job.launch_on(1, "--ips", job.cluster.addresses(2), "--setup", "export MINE=$(hostname)-ready", "--tee", "all", "tell.py")
+    assert done.returncode == 0, done.stderr
+    assert [r["MINE"] for r in told(done.stdout)] == ["node1-ready", "node2-ready"]
+
+
+def test_parameter_servers_whose_lists_interleave_the_nodes(job):
+    job.script("ps.py", TELL + "if os.environ['TRAINING_ROLE'] == 'PSERVER': __import__('time').sleep(1000)")
+    done = job.launch_on(1, "--servers", "10.77.0.1:7000,10.77.0.2:7000", "--workers",
+                         "10.77.0.1:8000,10.77.0.2:8000,10.77.0.1:8001,10.77.0.3:8000", "--tee", "all", "ps.py")
+    assert done.returncode == 0, done.stderr
+    ranks = told(done.stdout)
+    assert sorted(r["host"] for r in ranks if r["TRAINING_ROLE"] == "PSERVER") == ["node1", "node2"]
+    workers = sorted((r["PADDLE_TRAINER_ID"], r["host"]) for r in ranks if r["TRAINING_ROLE"] == "TRAINER")
+    assert workers == [("0", "node1"), ("1", "node2"), ("2", "node1"), ("3", "node3")]
+    assert job.cluster.left_behind() == {}
+
+
+def test_a_program_that_fails_on_another_node_is_reported_with_its_log(job):
+    job.script("bad.py", "import os, time\nif os.environ['RANK'] == '3': raise ValueError('three is bad')\ntime.sleep(1000)")
+    done = job.launch_on(1, "--ips", job.cluster.addresses(2), "--nproc_per_node", 2, "--log_dir", "/tmp/log", "--report",
+                         "report.json", "bad.py")
+    assert done.returncode == 1
+    assert "rank 3 on node2: the program ended with exit code 1" in done.stderr
+    assert "exception: ValueError: three is bad" in done.stderr
+    assert "log: /tmp/log/workerlog.3 on node2" in done.stderr
+    assert "rank=[3] was aborted" in done.stderr
+    report = json.loads((job.folder / "report.json").read_text())
+    assert report["cause"]["host"] == "node2" and report["cause"]["last_lines"][-1] == "ValueError: three is bad"
+    assert "stopped by SIGTERM after rank 3 failed on node2; see workerlog.3 there" in (
+        job.cluster[1].tmp("log/workerlog.0").read_text())
+    assert job.cluster.left_behind() == {}
+
+
+def test_a_pulled_cable_ends_the_job_and_names_the_node(job):
+    child = waiting_job(job, 3)
+    job.cluster[2].cut()
+    status, err, seconds = end_of(job, child, 60)
+    assert status != 0 and seconds < 30
+    assert "node 10.77.0.2 was lost with ranks [2,3]" in err
+
+
+def test_a_killed_daemon_is_a_lost_node(job):
+    child = waiting_job(job)
+    for pid, command in job.cluster[2].processes().items():
+        if "orted" in command.split(" ")[0]:
+            os.kill(pid, signal.SIGKILL)
+    status, err, _ = end_of(job, child, 30)
+    assert status != 0 and "node 10.77.0.2 was lost with ranks [2,3]" in err
+
+
+def test_a_killed_worker_on_another_node_is_named(job):
+    child = waiting_job(job)
+    worker = next(pid for pid, command in job.cluster[2].processes().items() if "dtrain-worker" in command.split(" ")[0])
+    os.kill(worker, signal.SIGKILL)
+    status, err, _ = end_of(job, child, 30)
+    assert status == 137 and "ended without a word" in err and " on node2: " in err
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_stops_all_nodes(job, name):
+    child = waiting_job(job)
+    os.kill(child.inner, getattr(signal, name))
+    status, err, seconds = end_of(job, child, 30)
+    assert status == 128 + getattr(signal, name) and f"stopped by {name}" in err and seconds < 10
+
+
+@pytest.mark.parametrize("victim", ["dtrain-launch", "mpirun"])
+def test_nothing_survives_the_death_of_the_head(job, victim):
+    child = waiting_job(job)
+    pid = child.inner if victim == "dtrain-launch" else next(
+        pid for pid, command in job.cluster[1].processes().items() if command.startswith("mpirun"))
+    os.kill(pid, signal.SIGKILL)
+    status, _, _ = end_of(job, child, 30)
+    assert status != 0
+
+
+def test_a_node_that_is_not_there_is_named_and_nothing_starts(job):
+    job.script("wait.py", WAIT)
+    done = job.launch_on(1, "--ips", "10.77.0.1,10.77.0.99", "--quiet", "wait.py")
+    assert done.returncode != 0
+    assert "nothing was started: ssh: connect to host 10.77.0.99 port 22:" in done.stderr
+    assert job.cluster.left_behind() == {}
+
+
+def test_a_port_that_is_taken_on_another_node_is_planned_around(job):
+    job.script("tell.py", TELL)
+    plan = json.loads(job.launch_on(1, "--ips", job.cluster.addresses(2), "--dry-run=json", "tell.py").stdout)
+    port = plan["nodes"][1]["ranks"][0]["endpoint"].partition(":")[2]
+    holder = job.start_on(2, "python3", "-c", "import socket, time\ns = socket.socket()\n"
+                          f"s.bind(('', {port}))\ns.listen()\nprint('up', flush=True)\ntime.sleep(1000)")
+    assert holder.stdout.readline() == "up\n"
+    try:
+        done = job.launch_on(1, "--ips", job.cluster.addresses(2), "--tee", "all", "tell.py")
+        assert done.returncode == 0, done.stderr
+        assert f"{port}" in done.stderr and "planning again" in done.stderr
+        assert len(told(done.stdout)) == 2
+        taken = job.launch_on(1, "--ips", job.cluster.addresses(2), "--start_port", port, "--quiet", "tell.py")
+        assert taken.returncode == 2 and f"port {port}" in taken.stderr
+    finally:
+        os.kill(holder.inner, signal.SIGKILL)
+        holder.communicate()
