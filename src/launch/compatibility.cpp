@@ -21,7 +21,7 @@ constexpr std::string_view no_elastic = "elastic jobs are not there yet";
 
 // clang-format off
 constexpr std::array variables{
-    V{"PADDLE_TRAINER_ID"}, V{"PADDLE_TRAINERS_NUM"}, V{"PADDLE_CURRENT_ENDPOINT"}, V{"PADDLE_TRAINER_ENDPOINTS", true, Answer::done, "left out from 120 KiB on, which no exec takes"},
+    V{"PADDLE_TRAINER_ID"}, V{"PADDLE_TRAINERS_NUM"}, V{"PADDLE_CURRENT_ENDPOINT"}, V{"PADDLE_TRAINER_ENDPOINTS", true, Answer::done, "left out from 120 KiB on, which no exec takes; given to the launcher itself, its hosts become --ips when they are several and POD_IP is one of them"},
     V{"PADDLE_RANK_IN_NODE"}, V{"PADDLE_LOCAL_DEVICE_IDS"}, V{"PADDLE_WORLD_DEVICE_IDS", true, Answer::done, "left out when other nodes' devices are not known"},
     V{"FLAGS_selected_gpus", true, Answer::done, "positions in CUDA_VISIBLE_DEVICES; absent on CPU"}, V{"FLAGS_selected_accelerators"},
     V{"PADDLE_WITH_GLOO"}, V{"PADDLE_GLOO_RENDEZVOUS"}, V{"PADDLE_GLOO_FS_PATH"}, V{"PADDLE_GLOO_HTTP_ENDPOINT", true, Answer::done, "in parameter-server jobs"},
@@ -43,7 +43,7 @@ constexpr std::array variables{
     V{"PADDLE_IPS", false}, V{"PADDLE_START_PORT", false}, V{"PADDLE_RANK", false}, V{"PADDLE_SORT_IP", false}, V{"PADDLE_SERVER_NUM", false}, V{"PADDLE_TRAINER_NUM", false},
     V{"PADDLE_SERVERS_ENDPOINTS", false}, V{"PADDLE_TRAINERS_ENDPOINTS", false}, V{"PADDLE_GLOO_PORT", false}, V{"PADDLE_MAX_RESTART", false},
     V{"FLAGS_START_PORT", false}, V{"PADDLE_NUM_TRAINERS", false, Answer::done, "the handbook's first spelling"},
-    V{"PADDLE_TRAINERS", false, Answer::done, "PaddleCloud"}, V{"TRAINER_PORTS_NUM", false, Answer::done, "PaddleCloud"}, V{"DISTRIBUTED_TRAINER_ENDPOINTS", false, Answer::done, "PaddleCloud; elsewhere it is not read"},
+    V{"PADDLE_TRAINERS", false, Answer::done, "PaddleCloud"}, V{"TRAINER_PORTS_NUM", false, Answer::done, "PaddleCloud"}, V{"DISTRIBUTED_TRAINER_ENDPOINTS", false, Answer::done, "PaddleCloud; elsewhere its hosts become --ips when they are several and POD_IP is one of them"},
     V{"PADDLE_ELASTIC_LEVEL", false, later, no_elastic}, V{"PADDLE_ELASTIC_TIMEOUT", false, later, no_elastic}, V{"PADDLE_ELASTIC_SERVER", false, later, no_elastic}, V{"PADDLE_ELASTIC_JOB_ID", false, later, no_elastic},
     V{"PADDLE_ELASTIC_NP", false, later, no_elastic}, V{"PADDLE_ELASTIC_TTL", false, later, no_elastic}, V{"PADDLE_ELASTIC_SCALE", false, later, no_elastic}, V{"PADDLE_ELASTIC_FORCE", false, later, no_elastic},
     V{"PORT_RANGE", false, no_effect, "free ports come from the kernel"}, V{"FLAGS_FIXED_PORT", false, no_effect, "--start_port"}, V{"PADDLE_ENV_LIMIT_LEN", false, no_effect, "the kernel's limit is what counts"},

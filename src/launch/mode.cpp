@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
 
 namespace dtrain::launch {
@@ -119,6 +120,10 @@ RunMode decide_mode(const Options& options) {
         require_members(options, mode);
     }
     return mode;
+}
+
+bool runs_once_on_cloud(const Options& options, const Environment& environment) {
+    return has_servers(mode_told(options)) && cluster::paddle_cloud(environment).has_value();
 }
 
 }  // namespace dtrain::launch

@@ -25,4 +25,8 @@ bool has_servers(RunMode mode);
 /// @throws UsageError for an option that does not belong to the mode, or one that the mode lacks.
 RunMode decide_mode(const Options& options);
 
+/// On PaddleCloud the platform gives each process of a parameter-server job its part: the script runs once,
+/// directly, with the platform's variables.
+bool runs_once_on_cloud(const Options& options, const Environment& environment);
+
 }  // namespace dtrain::launch

@@ -7,11 +7,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
 #include <dtrain/version.hpp>
 
 #include "base/command_line.hpp"
 #include "base/text.hpp"
+#include "cluster/address.hpp"
 #include "launch/option_table.hpp"
 #include "launch/shell_completion.hpp"
 
@@ -199,12 +201,34 @@ class Layers {
                 out_.notices.push_back(fmt::format("args {} will be overridden by env: {} value: {}",
                                                    row.name, row.overridden_by, *value));
         }
+        nodes_by_endpoints();
     }
 
   private:
     std::optional<std::string> variable(std::string_view name) const {
         const auto value = name.empty() ? std::nullopt : environment_.get(name);
         return value && !value->empty() ? value : std::nullopt;
+    }
+
+    /// What an operator of Kubernetes gives each pod: the addresses of all ranks name the nodes.
+    void nodes_by_endpoints() {
+        if (environment_.has("PADDLE_TRAINERS")) return;  // PaddleCloud, which names its nodes itself
+        for (const char* name : {"DISTRIBUTED_TRAINER_ENDPOINTS", "PADDLE_TRAINER_ENDPOINTS"}) {
+            const auto list = variable(name);
+            if (!list) continue;
+            std::vector<std::string> hosts;
+            for (const auto& part : split(*list, ',')) {
+                const auto host = cluster::parse_address_of(name, *list, part).host;
+                if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+            }
+            // Otherwise they are left over from another job.
+            if (hosts.size() == 1 || !out_.options.host ||
+                std::find(hosts.begin(), hosts.end(), *out_.options.host) == hosts.end())
+                return;
+            put(*find_option("ips"), join(hosts, ","), std::string(name) + "=", name);
+            out_.notices.push_back(fmt::format("args reset by env {}: --ips {}", name, join(hosts, ",")));
+            return;
+        }
     }
 
     void put(const OptionRow& row, const std::string& value, const std::string& source,

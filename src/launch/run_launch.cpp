@@ -15,12 +15,14 @@
 #include <dtrain/error.hpp>
 #include <dtrain/topology.hpp>
 
+#include "base/exec_image.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/log_files.hpp"
 #include "base/oom_watch.hpp"
 #include "base/ports.hpp"
+#include "base/redact.hpp"
 #include "launch/banner.hpp"
 #include "launch/carried.hpp"
 #include "launch/hang_report.hpp"
@@ -95,6 +97,28 @@ class TemporaryFolder {
     std::string path_;
 };
 
+/// What each rank executes.
+std::vector<std::string> program_of(const Options& options, const Environment& environment) {
+    return program_for(options.script, options.script_arguments, installed("libexec/dtrain/dtrain-native"),
+                       real_files(environment));
+}
+
+/// The platform watches and restarts its processes itself.
+int run_once_on_cloud(const Options& options, const Environment& environment) {
+    const auto program = program_of(options, environment);
+    if (!options.dry_run.empty()) {
+        write_all(STDOUT_FILENO, fmt::format("{}\n", fmt::join(redacted_arguments(program), " ")));
+        return 0;
+    }
+    spdlog::info(
+        "on PaddleCloud a process of a parameter-server job runs the script once, with the variables of "
+        "the platform");
+    const auto file = find_in_path(program.front(), environment);
+    const int error = file ? ExecImage(program, environment).become(file->c_str()) : ENOENT;
+    throw UsageError(
+        fmt::format("cannot execute {}: {}", program.front(), std::generic_category().message(error)));
+}
+
 class Launch {
   public:
     Launch(Options options, const Environment& environment)
@@ -104,8 +128,7 @@ class Launch {
         for (const auto& [name, value] : given_) environment_.set(name, value);
         MpirunProbe probe(environment_);
         options_.log_dir = expanded_log_dir(options_, environment_, std::to_string(::getpid()));
-        program_ = program_for(options_.script, options_.script_arguments,
-                               installed("libexec/dtrain/dtrain-native"), real_files(environment_));
+        program_ = program_of(options_, environment_);
         hostfile_ = hostfile_of(options_);
         machine_ = topology::discover();
         if (machine_.is_this_system) {
@@ -305,6 +328,8 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
     set_up_log("dtrain-launch");
     set_log_level(parsed.options.log_level);
     for (const auto& notice : parsed.notices) spdlog::warn("{}", notice);
+    if (runs_once_on_cloud(parsed.options, environment))
+        return run_once_on_cloud(parsed.options, environment);
     return Launch(std::move(parsed.options), environment).run();
 }
 

@@ -448,3 +448,15 @@ def test_a_port_that_is_taken_is_named_with_its_holder_before_anything_starts(jo
     assert done.stderr.startswith("dtrain-launch: ") and done.stderr.count("\n") == 1, done.stderr
     assert f"TCP port {taken} " in done.stderr and f"held by pid {os.getpid()} (" in done.stderr
     assert sorted(path.name for path in job.folder.iterdir()) == ["place.py"]
+
+
+def test_on_paddle_cloud_a_process_of_a_ps_job_runs_once_with_the_platforms_variables(job):
+    """Oracle: the reference's parameter-server mode on PaddleCloud."""
+    job.script("ps.py", "import os, sys\nprint(os.environ['TRAINING_ROLE'], os.environ.get('RANK'), sys.argv[1:])\nsys.exit(5)")
+    cloud = {"PADDLE_TRAINERS": "10.0.0.1,10.0.0.2", "POD_IP": "10.0.0.2", "PADDLE_TRAINER_ID": "1",
+             "TRAINER_PORTS_NUM": "1", "PADDLE_TRAINERS_NUM": "2", "TRAINING_ROLE": "PSERVER"}
+    done = job.launch("--server_num", 1, "--worker_num", 2, "ps.py", "--x", env=cloud)
+    assert done.returncode == 5 and done.stdout == "PSERVER None ['--x']\n"
+    assert not (job.folder / "log").exists(), "the platform keeps the output"
+    shown = job.launch("--run_mode", "ps", "--dry-run", "ps.py", env=cloud)
+    assert shown.returncode == 0 and shown.stdout == "python3 -u ps.py\n"
