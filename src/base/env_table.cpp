@@ -35,6 +35,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_TELL_OUTPUT", both, "0", "1: dtrain-worker sends the end of a failed program's log with its report, for a launcher on another node."},
     Row{"DTRAIN_HEARTBEAT", both, "none", "Seconds after which the first worker of each node says again that it is there, for a launcher on another node."},
     Row{"DTRAIN_EVENTS", both, "0", "1: dtrain-worker reports events on stderr as lines for dtrain-launch instead of as sentences."},
+    Row{"DTRAIN_CONTROL", both, "signals", "stdin: dtrain-launch speaks to dtrain-worker through lines on its stdin, which srun copies to all ranks, instead of signals."},
     Row{"DTRAIN_CPUS", both, "placed by dtrain-worker", "CPUs of each local rank, as lists such as 0-3,8, separated by semicolons."},
     Row{"DTRAIN_NUMA", both, "placed by dtrain-worker", "NUMA nodes of each local rank's memory, separated by semicolons."},
     Row{"DTRAIN_GPUS", both, "placed by dtrain-worker", "GPUs of each local rank as positions in the visible list, separated by semicolons."},

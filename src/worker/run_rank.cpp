@@ -29,6 +29,7 @@
 #include "worker/binding.hpp"
 #include "worker/hang_watch.hpp"
 #include "worker/options.hpp"
+#include "worker/orders.hpp"
 #include "worker/rank_setup.hpp"
 #include "worker/rotating_log.hpp"
 #include "worker/setup_command.hpp"
@@ -59,6 +60,8 @@ class Rank {
         : options_(std::move(options)), inherited_(environment), identity_(cluster::identify(environment)) {
         if (identity_.hosts.empty()) name_hosts_by_pbs();
         under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
+        if (environment.get_or("DTRAIN_CONTROL", "signals") == "stdin")
+            orders_from_ = Orders::Source::signals_and_stdin;
         // Another rank may fail, and the launcher say "stop", before this one is ready to hear it.
         if (under_launcher_) hold_signals();
         assign();
@@ -108,6 +111,7 @@ class Rank {
                           .host = host_name(),
                           .cpus = mask_.to_string(),
                           .console_prefix = console_prefix(),
+                          .orders_from = orders_from_,
                           .under_launcher = under_launcher_,
                           .heartbeat = heartbeat(),
                           .hang_watch = std::move(hang_watch),
@@ -258,7 +262,8 @@ class Rank {
         const auto report = [&](const Event& again) { tell(again, {}); };
         if (under_launcher_) {
             report(event);
-            return stay_until_told(event, report);
+            Orders orders(orders_from_);
+            return stay_until_told(event, report, orders);
         }
         if (identity_.local_rank == 0)
             write_all(STDERR_FILENO, "dtrain-worker: " + text + "\n");
@@ -277,6 +282,7 @@ class Rank {
     CpuSet mask_;
     std::uintmax_t log_begin_ = 0;  ///< of this run
     bool under_launcher_ = false;
+    Orders::Source orders_from_ = Orders::Source::signals;
 };
 
 }  // namespace

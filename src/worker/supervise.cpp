@@ -10,7 +10,6 @@
 #include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 #include <utility>
 
@@ -25,10 +24,11 @@ namespace dtrain::worker {
 namespace {
 
 using cluster::Event;
+using cluster::Order;
 using Clock = std::chrono::steady_clock;
 
-constexpr timespec repeat_after{.tv_sec = 1, .tv_nsec = 0};  // an unanswered report is given again
-constexpr int look_at_log_ms = 100;                          // where nobody tells that it has grown
+constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is given again
+constexpr int look_at_log_ms = 100;              // where nobody tells that it has grown
 
 /// Of limits for poll(), where -1 is none.
 int earliest(std::initializer_list<int> limits) {
@@ -38,24 +38,13 @@ int earliest(std::initializer_list<int> limits) {
     return out;
 }
 
-sigset_t watched_signals() {
-    sigset_t watched;
-    ::sigemptyset(&watched);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM})
-        ::sigaddset(&watched, signal);
-    return watched;
-}
-
 class Supervisor {
   public:
-    explicit Supervisor(Supervision supervision) : job_(std::move(supervision)) {
+    explicit Supervisor(Supervision supervision) : job_(std::move(supervision)), orders_(job_.orders_from) {
         // mpirun, orted or slurmstepd: when it dies nobody else will end this rank.
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
         ::signal(SIGPIPE, SIG_IGN);
-        hold_signals();
-        const auto watched = watched_signals();
-        signals_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
         if (job_.console_prefix) follower_.emplace(job_.log, STDOUT_FILENO, *job_.console_prefix);
         if (job_.bounded_log) take_output_through_a_pipe();
         grace_ = job_.program.grace;
@@ -76,7 +65,7 @@ class Supervisor {
         job_.report(outcome);
         if (outcome.kind == Event::Kind::done) return 0;
         if (told_to_leave_ && launcher_waits_) return 0;
-        if (job_.under_launcher && launcher_waits_) return stay_until_told(outcome, job_.report, stop_heard_);
+        if (job_.under_launcher && launcher_waits_) return stay_until_told(outcome, job_.report, orders_);
         return ExitStatus{.code = outcome.code, .signal = outcome.signal}.shell_status();
     }
 
@@ -90,22 +79,24 @@ class Supervisor {
     void wait_for_something() {
         const bool watching = job_.hang_watch && program_ && !ended_ && !stop_signal_;
         const bool console_needs_time = output_ && follower_ && follower_->needs_time();
-        std::array<pollfd, 6> sources{{
+        const auto orders = orders_.sources();
+        std::array<pollfd, 7> sources{{
             {guard_->fd(), POLLIN, 0},
-            {signals_.get(), POLLIN, 0},
             {follower_ ? follower_->growth_fd() : -1, POLLIN, 0},
             {follower_ && follower_->wants_to_write() ? follower_->console_fd() : -1, POLLOUT, 0},
             {output_ && !console_needs_time ? output_->fd() : -1, POLLIN, 0},
             {watching ? job_.hang_watch->stacks_fd() : -1, POLLIN, 0},
+            orders[0],
+            orders[1],
         }};
         ::poll(sources.data(), sources.size(),
                earliest({console_needs_time ? static_cast<int>(LogFollower::patience.count()) : -1,
                          watching ? job_.hang_watch->ms_to_next_look() : -1, ms_to_heartbeat(),
                          unwatched_console() ? look_at_log_ms : -1}));
-        if (sources[1].revents != 0) take_signals();
-        if (sources[2].revents != 0 || unwatched_console()) follower_->note_growth();
-        if (sources[3].revents != 0) follower_->write_piece();
-        if (sources[4].revents != 0) {
+        if (sources[5].revents != 0 || sources[6].revents != 0) take_orders();
+        if (sources[1].revents != 0 || unwatched_console()) follower_->note_growth();
+        if (sources[2].revents != 0) follower_->write_piece();
+        if (sources[3].revents != 0) {
             output_->take_piece();
             tell_loss_once();
         }
@@ -183,16 +174,23 @@ class Supervisor {
         }
     }
 
-    void take_signals() {
-        signalfd_siginfo info{};
-        while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-            const int signal = static_cast<int>(info.ssi_signo);
-            if (signal == SIGUSR1 || signal == SIGUSR2) {
-                guard_->forward(signal);
-            } else {
-                if (signal != SIGALRM) launcher_waits_ = false;  // mpirun, its death, or a person
-                if (signal == SIGALRM) told_to_leave_ = std::exchange(stop_heard_, true);
-                stop(signal == SIGALRM ? SIGTERM : signal);
+    void take_orders() {
+        for (const auto& order : orders_.take()) {
+            switch (order.kind) {
+                case Order::Kind::pass_on:
+                    guard_->forward(order.signal);
+                    break;
+                case Order::Kind::stop:
+                    stop(SIGTERM);
+                    break;
+                case Order::Kind::leave:
+                    told_to_leave_ = true;
+                    stop(SIGTERM);
+                    break;
+                case Order::Kind::end:
+                    launcher_waits_ = false;
+                    stop(order.signal);
+                    break;
             }
         }
     }
@@ -239,7 +237,7 @@ class Supervisor {
 
     Supervision job_;
     OomWatch oom_watch_;
-    FileDescriptor signals_;
+    Orders orders_;
     std::optional<LogFollower> follower_;
     std::optional<PipedLog> output_;
     std::optional<Guard> guard_;
@@ -249,7 +247,6 @@ class Supervisor {
     bool loss_told_ = false;
     bool told_idle_ = false;
     bool launcher_waits_ = true;
-    bool stop_heard_ = false;
     bool told_to_leave_ = false;
     Clock::time_point last_heartbeat_ = Clock::now();
     std::optional<int> cannot_execute_;
@@ -261,22 +258,14 @@ class Supervisor {
 
 }  // namespace
 
-void hold_signals() {
-    const auto watched = watched_signals();
-    ::sigprocmask(SIG_BLOCK, &watched, nullptr);
-}
-
-int stay_until_told(const Event& outcome, const std::function<void(const Event&)>& report, bool stop_heard) {
-    hold_signals();
-    const auto watched = watched_signals();
+int stay_until_told(const Event& outcome, const std::function<void(const Event&)>& report, Orders& orders) {
     for (;;) {
-        const int signal = ::sigtimedwait(&watched, nullptr, &repeat_after);
-        if (signal == SIGALRM && stop_heard) return 0;
-        if (signal == SIGALRM) stop_heard = true;
-        if (signal < 0 || signal == SIGALRM)
-            report(outcome);
-        else if (signal != SIGUSR1 && signal != SIGUSR2)
-            return 128 + signal;
+        if (!orders.wait(repeat_after)) report(outcome);
+        for (const auto& order : orders.take()) {
+            if (order.kind == Order::Kind::leave) return 0;
+            if (order.kind == Order::Kind::end) return 128 + order.signal;
+            if (order.kind == Order::Kind::stop) report(outcome);
+        }
     }
 }
 

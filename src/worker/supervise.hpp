@@ -11,6 +11,7 @@
 #include "cluster/event.hpp"
 #include "worker/guard.hpp"
 #include "worker/hang_watch.hpp"
+#include "worker/orders.hpp"
 #include "worker/rotating_log.hpp"
 
 namespace dtrain::worker {
@@ -24,6 +25,7 @@ struct Supervision {
     std::string cpus;  ///< the mask the program has
     /// The output is shown on the console, behind this prefix line by line; an empty one: byte for byte.
     std::optional<std::string> console_prefix;
+    Orders::Source orders_from = Orders::Source::signals;
     bool under_launcher = false;  ///< dtrain-launch listens to events and decides when workers leave
     std::chrono::milliseconds heartbeat{0};  ///< between two signs of life; 0: none are given
     std::optional<HangWatch> hang_watch;
@@ -33,19 +35,15 @@ struct Supervision {
 /// The life of one rank around its program: starts it under a guard, shows its log, passes signals on, and
 /// ends with everything of it gone. Returns the exit status: the program's, 128 + signal for a killed one.
 ///
-/// Signals: USR1, USR2 go to the program; TERM, INT, HUP, QUIT stop it (the same signal, SIGKILL after the
-/// grace time). Under dtrain-launch a worker whose program failed or was stopped reports that and stays, so
-/// that mpirun does not kill the others in the middle of their grace; the first ALRM means "stop", a later
-/// one "leave" (status 0: the launcher knows better).
+/// Orders: what is for the program is passed on to it; the end stops it (with the same signal, SIGKILL after
+/// the grace time). Under dtrain-launch a worker whose program failed or was stopped reports that and stays
+/// until it is told to leave (status 0: the launcher knows better), so that mpirun or srun does not kill the
+/// others in the middle of their grace.
 int supervise(Supervision supervision);
 
-/// Under dtrain-launch, once nothing of the program is left: repeats the report every second until ALRM says
-/// leave (status 0), or another signal shows that the launcher's chain is broken (128 + signal).
-/// @param stop_heard the first ALRM has come already
+/// Under dtrain-launch, once nothing of the program is left: repeats the report every second until the order
+/// to leave comes (status 0), or the end shows that the launcher's chain is broken (128 + signal).
 int stay_until_told(const cluster::Event& outcome, const std::function<void(const cluster::Event&)>& report,
-                    bool stop_heard = false);
-
-/// Holds back the signals above until somebody here is ready for them.
-void hold_signals();
+                    Orders& orders);
 
 }  // namespace dtrain::worker

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What a worker is told while its program runs.
+namespace dtrain::cluster {
+
+struct Order {
+    enum class Kind {
+        stop,     ///< stop the program, report, and stay until told to leave
+        leave,    ///< end
+        pass_on,  ///< `signal` is for the program
+        end,      ///< whoever started this rank is going, or gone: stop the program with `signal`, and leave
+    };
+
+    Kind kind = Kind::stop;
+    int signal = 0;
+
+    friend bool operator==(const Order&, const Order&) = default;
+};
+
+/// The launcher's orders as lines without line end, for engines that copy their stdin to all ranks (srun).
+/// There are none for `end`: then the lines end.
+std::string to_line(const Order& order);
+
+/// The order in such a line, or nothing when it is none.
+std::optional<Order> parse_order(std::string_view line);
+
+}  // namespace dtrain::cluster

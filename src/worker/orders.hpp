@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <poll.h>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+#include "cluster/order.hpp"
+
+namespace dtrain::worker {
+
+/// What this worker is told from outside, by signals and, where the launcher says so, by lines on stdin.
+///
+/// Signals: USR1 and USR2 are the program's; the first ALRM means "stop", a later one "leave"; TERM, INT, HUP
+/// and QUIT mean the end. The end of stdin means the same: nobody is there any more who could say "leave".
+class Orders {
+  public:
+    enum class Source { signals, signals_and_stdin };
+
+    explicit Orders(Source source);
+
+    /// For poll(): what becomes readable when there is something to take.
+    std::array<pollfd, 2> sources() const;
+
+    /// Everything that has come; does not wait.
+    std::vector<cluster::Order> take();
+
+    /// Waits until something has come; false when nothing has within `limit`.
+    bool wait(std::chrono::milliseconds limit) const;
+
+  private:
+    void take_signals(std::vector<cluster::Order>& orders);
+    void take_lines(std::vector<cluster::Order>& orders);
+
+    FileDescriptor signals_;
+    int lines_ = -1;
+    std::string unfinished_line_;
+    bool alarmed_ = false;
+};
+
+/// Holds the signals above back until an Orders takes them.
+void hold_signals();
+
+}  // namespace dtrain::worker

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: signals this process sends itself, and lines that the test writes into its stdin.
+#include <csignal>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "worker/orders.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using cluster::Order;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Kind = Order::Kind;
+
+/// A stdin that the test writes into, for as long as the object lives.
+class OwnStdin {
+  public:
+    OwnStdin() : before_(::dup(STDIN_FILENO)) {
+        auto pipe = Pipe::open();
+        ::dup2(pipe.read_end.get(), STDIN_FILENO);
+        writer_ = std::move(pipe.write_end);
+    }
+    OwnStdin(const OwnStdin&) = delete;
+    OwnStdin& operator=(const OwnStdin&) = delete;
+    ~OwnStdin() { ::dup2(before_.get(), STDIN_FILENO); }
+
+    void write(std::string_view text) const { write_all(writer_.get(), text); }
+    void close() { writer_.reset(); }
+
+  private:
+    FileDescriptor before_;
+    FileDescriptor writer_;
+};
+
+TEST(Orders, OfSignals) {
+    Orders orders(Orders::Source::signals);
+    EXPECT_THAT(orders.take(), IsEmpty());
+    ::raise(SIGUSR2);
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::pass_on, .signal = SIGUSR2}));
+    ::raise(SIGALRM);
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::stop}));
+    ::raise(SIGALRM);
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::leave}));
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+        ::raise(signal);
+        EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::end, .signal = signal}));
+    }
+}
+
+TEST(Orders, OfLinesAlsoInPieces) {
+    OwnStdin input;
+    Orders orders(Orders::Source::signals_and_stdin);
+    EXPECT_FALSE(orders.wait(std::chrono::milliseconds(1)));
+    input.write("sto");
+    EXPECT_TRUE(orders.wait(std::chrono::seconds(30)));
+    EXPECT_THAT(orders.take(), IsEmpty());
+    input.write("p\nnonsense\nsignal 10\nleave\nst");
+    EXPECT_THAT(orders.take(),
+                ElementsAre(Order{.kind = Kind::stop}, Order{.kind = Kind::pass_on, .signal = SIGUSR1},
+                            Order{.kind = Kind::leave}));
+}
+
+TEST(Orders, TheEndOfTheLinesIsTheEndOnce) {
+    OwnStdin input;
+    Orders orders(Orders::Source::signals_and_stdin);
+    input.write("stop\n");
+    input.close();
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::stop}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::end, .signal = SIGTERM}));
+    EXPECT_FALSE(orders.wait(std::chrono::milliseconds(1)));
+    EXPECT_THAT(orders.take(), IsEmpty());
+}
+
+TEST(Orders, StdinIsNobodysWithoutTheLaunchersWord) {
+    OwnStdin input;
+    Orders orders(Orders::Source::signals);
+    input.write("stop\n");
+    EXPECT_FALSE(orders.wait(std::chrono::milliseconds(1)));
+    EXPECT_THAT(orders.take(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace dtrain::worker
