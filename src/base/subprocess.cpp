@@ -25,7 +25,8 @@ namespace dtrain {
 namespace {
 
 /// Between fork and exec: only async-signal-safe calls.
-void become_child(const SpawnOptions& options, pid_t parent, const Pipe& out, const Pipe& err) {
+void become_child(const SpawnOptions& options, pid_t parent, const Pipe& in, const Pipe& out,
+                  const Pipe& err) {
     if (options.parent_death_signal != 0) {
         ::prctl(PR_SET_PDEATHSIG, options.parent_death_signal);
         if (::getppid() != parent) ::_exit(128 + options.parent_death_signal);
@@ -35,7 +36,9 @@ void become_child(const SpawnOptions& options, pid_t parent, const Pipe& out, co
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::signal(SIGPIPE, SIG_DFL);
-    if (options.stdin_from_null) {
+    if (options.pipe_input) {
+        ::dup2(in.read_end.get(), STDIN_FILENO);
+    } else if (options.stdin_from_null) {
         const int null = ::open("/dev/null", O_RDONLY);
         ::dup2(null, STDIN_FILENO);
     }
@@ -82,7 +85,8 @@ Subprocess::Subprocess(const SpawnOptions& options) {
                                      options.argv[0].find('/') == std::string::npos ? " in PATH" : ""));
     const ExecImage image(options.argv, options.environment);
 
-    Pipe out, err;
+    Pipe in, out, err;
+    if (options.pipe_input) in = Pipe::open();
     if (options.pipe_output) {
         out = Pipe::open();
         err = Pipe::open();
@@ -92,7 +96,7 @@ Subprocess::Subprocess(const SpawnOptions& options) {
     pid_ = ::fork();
     if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
     if (pid_ == 0) {
-        become_child(options, parent, out, err);
+        become_child(options, parent, in, out, err);
         const int error = image.become(program->c_str());
         [[maybe_unused]] const auto ignored = ::write(exec_error.write_end.get(), &error, sizeof error);
         ::_exit(127);
@@ -104,6 +108,7 @@ Subprocess::Subprocess(const SpawnOptions& options) {
         pid_ = -1;
         throw UsageError(fmt::format("cannot execute \"{}\": {}", *program, std::strerror(error)));
     }
+    in_ = std::move(in.write_end);
     out_ = std::move(out.read_end);
     err_ = std::move(err.read_end);
 }

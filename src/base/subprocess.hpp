@@ -36,6 +36,7 @@ struct SpawnOptions {
     Environment environment = Environment::of_this_process();
     bool pipe_output = true;  ///< stdout and stderr through pipes; else inherited
     bool stdin_from_null = true;
+    bool pipe_input = false;         ///< stdin through a pipe, which ends with this object
     int parent_death_signal = 0;     ///< sent to the child when this thread dies; 0: none
     bool new_process_group = false;  ///< keeps the terminal's Ctrl-C away from the child
 };
@@ -51,6 +52,7 @@ class Subprocess {
     ~Subprocess();
 
     pid_t pid() const { return pid_; }
+    int stdin_fd() const { return in_.get(); }
     int stdout_fd() const { return out_.get(); }
     int stderr_fd() const { return err_.get(); }
     void send(int signal) const;
@@ -61,6 +63,7 @@ class Subprocess {
 
   private:
     pid_t pid_ = -1;
+    FileDescriptor in_;
     FileDescriptor out_;
     FileDescriptor err_;
     std::optional<ExitStatus> status_;

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "cluster/contracts.hpp"
+#include "cluster/slurm_counts.hpp"
 
 namespace dtrain::cluster {
 namespace {
@@ -23,47 +24,21 @@ bool is_task_of_step(const Environment& environment) {
     return environment.has("SLURM_PROCID") && step && *step < first_special_step;
 }
 
-[[noreturn]] void throw_bad_counts(std::string_view name, std::string_view text) {
-    throw UsageError(
-        fmt::format("{}={} in the environment is no list of counts such as 2(x3),1; start the job through "
-                    "srun or unset it",
-                    name, text));
-}
-
-/// Slurm's counts by node: "2(x3),1" -> 2 2 2 1.
-std::vector<int> expand_counts(std::string_view name, std::string_view text) {
-    constexpr int most_nodes = 1'000'000;
-    std::vector<int> out;
-    for (const auto& part : split(text, ',')) {
-        const std::string_view item = trimmed(part);
-        const auto open = item.find("(x");
-        const auto count = parse_int(item.substr(0, open));
-        std::optional<int> times = 1;
-        if (open != std::string_view::npos)
-            times =
-                item.back() == ')' ? parse_int(item.substr(open + 2, item.size() - open - 3)) : std::nullopt;
-        if (!count || *count < 0 || !times || *times < 1 ||
-            *times > most_nodes - static_cast<int>(out.size()))
-            throw_bad_counts(name, text);
-        out.insert(out.end(), static_cast<std::size_t>(*times), *count);
-    }
-    return out;
-}
-
 /// The step's own variable, else the one that older Slurm versions set for the step.
 const char* step_or_job(const Environment& environment, const char* step, const char* job) {
     return environment.has(step) ? step : job;
 }
 
 /// Ranks of each node if they are numbered node by node (srun's distribution "block"), else nothing. One rank
-/// a node comes out the same in every distribution, and srun then calls it "cyclic".
+/// a node comes out the same in every distribution, and srun then calls it "cyclic"; so does one node.
 std::vector<int> block_counts(const Environment& environment, const Identity& identity,
                               std::vector<int> tasks) {
     const auto distribution = environment.get_or("SLURM_DISTRIBUTION", "block");
     const bool one_each = identity.size == identity.nodes;
+    const bool one_node = identity.nodes == 1;
     const auto own = tasks.begin() + identity.node_rank;
     const bool here = std::accumulate(tasks.begin(), own, 0) + identity.local_rank == identity.rank;
-    if (!here || (!distribution.starts_with("block") && !one_each)) tasks.clear();
+    if (!here || (!distribution.starts_with("block") && !one_each && !one_node)) tasks.clear();
     return tasks;
 }
 

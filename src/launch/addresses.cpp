@@ -3,6 +3,7 @@
 #include "launch/addresses.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -29,12 +30,14 @@ cluster::Endpoints endpoints_on_cloud(const Nodes& nodes, const cluster::PaddleC
 
 /// The same on every node without talking.
 /// @param other 0, or which of the other ports, where some were taken
-cluster::Endpoints computed_endpoints(const Options& options, const Nodes& nodes, int per_node, int other) {
+cluster::Endpoints computed_endpoints(const Options& options, const Nodes& nodes,
+                                      const std::vector<int>& ranks_of_node, int other) {
     auto job = options.job_id + "@" + join(nodes.hosts, ",");
     if (other > 0) job += fmt::format("#{}", other);
+    const int most = *std::max_element(ranks_of_node.begin(), ranks_of_node.end());
     const auto first =
-        options.start_port ? *options.start_port : cluster::base_port(job, per_node + rendezvous_ports);
-    return cluster::consecutive_endpoints(nodes.hosts, std::vector<int>(nodes.hosts.size(), per_node), first);
+        options.start_port ? *options.start_port : cluster::base_port(job, most + rendezvous_ports);
+    return cluster::consecutive_endpoints(nodes.hosts, ranks_of_node, first);
 }
 
 cluster::Endpoints free_endpoints(const PortSource& source, const std::string& host, int per_node) {
@@ -58,12 +61,13 @@ void use_given_master(const Options& options, cluster::Endpoints& endpoints) {
 }
 
 /// The ports that this machine's ranks will open.
-std::vector<int> own_ports(const Nodes& nodes, const cluster::Endpoints& endpoints, int per_node) {
+std::vector<int> own_ports(const Nodes& nodes, const cluster::Endpoints& endpoints,
+                           const std::vector<int>& ranks_of_node) {
     std::vector<int> ports;
     if (!nodes.own) return ports;
-    for (int local = 0; local < per_node; ++local)
-        ports.push_back(
-            cluster::port_of(endpoints.trainers[static_cast<std::size_t>(*nodes.own * per_node + local)]));
+    const auto own = ranks_of_node.begin() + *nodes.own;
+    auto endpoint = endpoints.trainers.begin() + std::accumulate(ranks_of_node.begin(), own, 0);
+    for (int local = 0; local < *own; ++local) ports.push_back(cluster::port_of(*endpoint++));
     if (*nodes.own == 0)
         ports.insert(ports.end(), {cluster::port_of(endpoints.paddle_master), endpoints.master_port});
     return ports;
@@ -123,20 +127,22 @@ bool is_own_host(const PlanInput& input, const std::string& host) {
 }
 
 CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& nodes,
-                                         const std::optional<cluster::PaddleCloud>& cloud, int per_node) {
+                                         const std::optional<cluster::PaddleCloud>& cloud,
+                                         const std::vector<int>& ranks_of_node) {
+    const int of_first = ranks_of_node.front();
     const bool chosen = !cloud && !input.options.start_port;
     const auto with_ports = [&](cluster::Endpoints endpoints) {
         use_given_master(input.options, endpoints);
         return CollectiveAddresses{.endpoints = std::move(endpoints), .free_ports = chosen};
     };
-    if (chosen && nodes.hosts.size() == 1)
-        return with_ports(free_endpoints(input.ports, nodes.hosts.front(), per_node));
+    if (chosen && nodes.hosts.size() == 1 && (nodes.own || !input.allocation))
+        return with_ports(free_endpoints(input.ports, nodes.hosts.front(), of_first));
     for (int tried = 0;; ++tried) {
-        auto out = with_ports(cloud ? endpoints_on_cloud(nodes, *cloud, per_node)
-                                    : computed_endpoints(input.options, nodes, per_node,
+        auto out = with_ports(cloud ? endpoints_on_cloud(nodes, *cloud, of_first)
+                                    : computed_endpoints(input.options, nodes, ranks_of_node,
                                                          (input.attempt - 1) * computed_tries + tried));
         try {
-            input.ports.exactly(own_ports(nodes, out.endpoints, per_node));
+            input.ports.exactly(own_ports(nodes, out.endpoints, ranks_of_node));
             return out;
         } catch (const PortTaken&) {
             if (!chosen || tried + 1 == computed_tries) throw;

@@ -25,7 +25,8 @@ struct CollectiveAddresses {
 /// PaddleCloud's ports; consecutive ones from --start_port or, on several nodes, from a hash of job and nodes
 /// that each computes alike; else free ones. Ports of this machine that were not just found free are proven.
 CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& nodes,
-                                         const std::optional<cluster::PaddleCloud>& cloud, int per_node);
+                                         const std::optional<cluster::PaddleCloud>& cloud,
+                                         const std::vector<int>& ranks_of_node);
 
 struct ServerJobAddresses {
     cluster::ServerJob job;

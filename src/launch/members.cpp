@@ -41,16 +41,20 @@ int count_of(const std::string& text, const std::string& whole) {
     return *number;
 }
 
-std::vector<MemberPlace> on_this_machine(int count) {
-    return std::vector<MemberPlace>(static_cast<std::size_t>(count), {.host = this_machine});
+std::vector<MemberPlace> spread(int count, const std::vector<std::string>& hosts) {
+    std::vector<MemberPlace> out;
+    for (std::size_t member = 0; member < static_cast<std::size_t>(count); ++member)
+        out.push_back({.host = hosts[member % hosts.size()]});
+    return out;
 }
 
 /// The members that a number, a list, or both alike give.
 std::vector<MemberPlace> members(std::optional<int> number, const std::string& list,
-                                 const char* number_option, const char* list_option) {
+                                 const char* number_option, const char* list_option,
+                                 const std::vector<std::string>& hosts) {
     if (number && *number == 0)
         throw UsageError(fmt::format("{} 0: a parameter-server job needs at least one", number_option));
-    if (list.empty()) return on_this_machine(number.value_or(0));
+    if (list.empty()) return spread(number.value_or(0), hosts);
     auto out = listed(list, list_option);
     if (number && *number != static_cast<int>(out.size()))
         throw UsageError(fmt::format("{} {}, but {} {} has {}; leave out one of them", number_option, *number,
@@ -58,7 +62,7 @@ std::vector<MemberPlace> members(std::optional<int> number, const std::string& l
     return out;
 }
 
-std::vector<StagePlaces> stages_of(const Options& options) {
+std::vector<StagePlaces> stages_of(const Options& options, const std::vector<std::string>& hosts) {
     std::vector<StagePlaces> out;
     if (!options.heter_workers.empty())
         for (const auto& stage : split(options.heter_workers, ';'))
@@ -71,7 +75,7 @@ std::vector<StagePlaces> stages_of(const Options& options) {
         for (std::size_t stage = 0; stage < numbers.size(); ++stage) {
             const int count = count_of(numbers[stage], options.heter_worker_num);
             if (options.heter_workers.empty())
-                out.push_back({.members = on_this_machine(count)});
+                out.push_back({.members = spread(count, hosts)});
             else if (static_cast<std::size_t>(count) != out[stage].members.size())
                 throw UsageError(fmt::format("--heter_worker_num {}: stage {} has {} in --heter_workers",
                                              options.heter_worker_num, stage + 2, out[stage].members.size()));
@@ -150,12 +154,14 @@ std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places) {
     return out;
 }
 
-ServerJobPlaces server_job_places(const Options& options, int first_port) {
+ServerJobPlaces server_job_places(const Options& options, int first_port,
+                                  const std::vector<std::string>& hosts) {
     ServerJobPlaces job{
-        .servers = members(options.server_num, options.servers, "--server_num", "--servers"),
-        .workers = members(options.worker_num, options.workers, "--worker_num", "--workers"),
-        .stages = stages_of(options),
-        .one_machine = options.servers.empty() && options.workers.empty() && options.heter_workers.empty()};
+        .servers = members(options.server_num, options.servers, "--server_num", "--servers", hosts),
+        .workers = members(options.worker_num, options.workers, "--worker_num", "--workers", hosts),
+        .stages = stages_of(options, hosts),
+        .one_machine = hosts == std::vector<std::string>{this_machine} && options.servers.empty() &&
+                       options.workers.empty() && options.heter_workers.empty()};
     refuse_repeated(job, options.http_port);
     // Free ports of the one machine are better than computed ones.
     if (!job.one_machine || options.start_port) give_ports(in_rank_order(job), first_port, options.http_port);

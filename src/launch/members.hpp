@@ -37,7 +37,9 @@ struct ServerJobPlaces {
 /// skipped, and so is --http_port on the first server's host.
 /// @throws UsageError for an address that is none or twice in the job, counts that do not fit their lists,
 /// and stages that do not fit --heter_devices.
-ServerJobPlaces server_job_places(const Options& options, int first_port);
+/// @param hosts where the members of numbers go in turn
+ServerJobPlaces server_job_places(const Options& options, int first_port,
+                                  const std::vector<std::string>& hosts = {"127.0.0.1"});
 
 /// Servers, workers, then stage by stage: the order of MPI's ranks.
 std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places);

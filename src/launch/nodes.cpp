@@ -120,4 +120,36 @@ Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>
     return out;
 }
 
+Nodes nodes_of(const Options& options, const cluster::SlurmAllocation& allocation,
+               const std::set<std::string>& own_addresses) {
+    if (options.nnodes != Options().nnodes && options.nnodes != std::to_string(allocation.nodes.size()))
+        throw UsageError(
+            fmt::format("--nnodes {}, but Slurm's job {} has {}; ask sbatch or salloc for as many",
+                        options.nnodes, allocation.job_id, allocation.nodes.size()));
+    Nodes out;
+    for (const auto& node : allocation.nodes) {
+        if (own_addresses.contains(node.host)) out.own = static_cast<int>(out.hosts.size());
+        out.hosts.push_back(node.host);
+    }
+    return out;
+}
+
+bool uses_allocation(const Options& options, const Environment& environment,
+                     const cluster::SlurmAllocation& allocation) {
+    if (options.ips != loopback || options.hostfile || cluster::paddle_cloud(environment)) return false;
+    const auto is_allocated = [&](std::string_view address) {
+        const auto host = cluster::parse_address(std::string(trimmed(address))).host;
+        return std::any_of(allocation.nodes.begin(), allocation.nodes.end(),
+                           [&](const auto& node) { return node.host == host; });
+    };
+    for (const auto* list : {&options.servers, &options.workers, &options.heter_workers}) {
+        if (list->empty()) continue;
+        for (const auto& stage : split(*list, ';')) {
+            const auto addresses = split(stage, ',');
+            if (!std::all_of(addresses.begin(), addresses.end(), is_allocated)) return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace dtrain::launch

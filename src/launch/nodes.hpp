@@ -9,6 +9,7 @@
 
 #include <dtrain/cluster.hpp>
 
+#include "cluster/slurm_allocation.hpp"
 #include "launch/options.hpp"
 
 namespace dtrain::launch {
@@ -26,6 +27,15 @@ struct Nodes {
 /// each other.
 Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>& cloud,
                const std::vector<cluster::HostSlots>& hostfile, const std::set<std::string>& own_addresses);
+
+/// The nodes that Slurm gave to the job.
+/// @throws UsageError when --nnodes asks for another number
+Nodes nodes_of(const Options& options, const cluster::SlurmAllocation& allocation,
+               const std::set<std::string>& own_addresses);
+
+/// Whether the job runs on the allocation's nodes: no option or variable names others.
+bool uses_allocation(const Options& options, const Environment& environment,
+                     const cluster::SlurmAllocation& allocation);
 
 /// 127.0.0.1 and the like: always this machine.
 bool is_loopback(const std::string& host);

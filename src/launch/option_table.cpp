@@ -112,6 +112,8 @@ const std::vector<OptionRow>& rows() {
      .choices = {"narrow", "keep"}, .in_settings = true},
     {.name = "bind", .group = own, .value = "HOW", .help = "auto: cores and memory near the rank's GPU; none: no binding", .field = &O::bind,
      .choices = {"auto", "none"}, .in_settings = true},
+    {.name = "engine", .group = own, .value = "HOW", .help = "What starts the ranks: mpirun or srun (auto: srun in a Slurm allocation whose nodes are used, else mpirun)", .field = &O::engine,
+     .choices = {"auto", "mpirun", "srun"}, .in_settings = true},
     {.name = "grace", .group = own, .value = "S", .help = "Seconds between asking a program to stop and killing it", .field = &O::grace, .most = 86400,
      .preset_by = "DTRAIN_GRACE", .in_settings = true},
     {.name = "hang-timeout", .group = own, .value = "S", .help = "Stop the job, with the stacks of all ranks, after S seconds without output and CPU time (0: never)", .field = &O::hang_timeout, .most = 864000,

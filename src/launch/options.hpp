@@ -48,6 +48,7 @@ struct Options {
 
     std::string visible = "narrow";
     std::string bind = "auto";
+    std::string engine = "auto";
     std::chrono::milliseconds grace{10'000};
     std::chrono::milliseconds hang_timeout{0};  ///< 0: never
     std::optional<std::string> tee;

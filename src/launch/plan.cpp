@@ -22,6 +22,7 @@ using cluster::Role;
 using topology::VisibleGpu;
 using Devices = std::vector<VisibleGpu>;
 
+constexpr int most_ports_of_server_job = 1000;
 constexpr int paddles_first_port = 6170;  // where lists without ports begin, in Paddle too
 
 std::vector<std::string> warnings_about(const Devices& devices) {
@@ -38,6 +39,12 @@ void append(std::vector<std::string>& all, const std::vector<std::string>& more)
     all.insert(all.end(), more.begin(), more.end());
 }
 
+std::vector<std::string> hosts_of(const cluster::SlurmAllocation& allocation) {
+    std::vector<std::string> out;
+    for (const auto& node : allocation.nodes) out.push_back(node.host);
+    return out;
+}
+
 /// One rank before it has processors.
 struct Seat {
     RankPlan plan;
@@ -48,6 +55,7 @@ class Planner {
   public:
     explicit Planner(const PlanInput& input)
         : input_(input), options_(input.options), visible_(visible()), selected_(selected()) {
+        plan_.engine = input.engine;
         plan_.mode = decide_mode(options_);
         plan_.job_id = options_.job_id;
         plan_.program = input.program;
@@ -55,7 +63,10 @@ class Planner {
         plan_.working_dir = input.working_dir;
         plan_.bind = options_.bind == "auto" && input.machine.is_this_system;
         plan_.narrow = options_.visible == "narrow";
-        plan_.warnings = warnings_about(selected_);
+        if (under_srun())
+            note_positions();
+        else
+            plan_.warnings = warnings_about(selected_);
         if (options_.backend == "nccl" && selected_.empty())
             throw UsageError("--backend nccl needs GPUs, and none is visible here; use gloo or auto");
     }
@@ -65,20 +76,26 @@ class Planner {
   private:
     Plan collective() {
         const auto cloud = cluster::paddle_cloud(input_.environment);
-        const auto nodes = nodes_of(options_, cloud, input_.hostfile, input_.own_addresses);
+        const auto nodes = input_.allocation
+                               ? nodes_of(options_, *input_.allocation, input_.own_addresses)
+                               : nodes_of(options_, cloud, input_.hostfile, input_.own_addresses);
         append(plan_.warnings, nodes.notices);
         plan_.own_node = nodes.own;
         check_handbook_count(nodes.hosts.size());
-        const auto dealt = deal_devices(selected_, options_.nproc_per_node);
-        const auto per_node = static_cast<int>(dealt.size());
-        auto addresses = collective_addresses(input_, nodes, cloud, per_node);
+        std::vector<std::vector<Devices>> dealt;
+        std::vector<int> ranks_of_node;
+        for (std::size_t node = 0; node < nodes.hosts.size(); ++node) {
+            dealt.push_back(deal_devices(selected_, processes_on(node)));
+            ranks_of_node.push_back(static_cast<int>(dealt.back().size()));
+        }
+        auto addresses = collective_addresses(input_, nodes, cloud, ranks_of_node);
         plan_.endpoints = std::move(addresses.endpoints);
         plan_.free_ports = addresses.free_ports;
 
         int rank = 0;
-        for (const auto& host : nodes.hosts) {
+        for (std::size_t node = 0; node < nodes.hosts.size(); ++node) {
             std::vector<Seat> seats;
-            for (const auto& devices : dealt) {
+            for (const auto& devices : dealt[node]) {
                 seats.push_back(
                     {.plan = {.rank = rank,
                               .index = rank,
@@ -86,14 +103,19 @@ class Planner {
                      .devices = devices});
                 ++rank;
             }
-            seat_node(host, std::move(seats));
+            seat_node(nodes.hosts[node], std::move(seats));
         }
         warn_of_assumed_nodes();
         return std::move(plan_);
     }
 
     Plan with_servers() {
-        const auto places = server_job_places(options_, options_.start_port.value_or(paddles_first_port));
+        const auto places =
+            input_.allocation ? server_job_places(options_,
+                                                  options_.start_port.value_or(cluster::base_port(
+                                                      options_.job_id, most_ports_of_server_job)),
+                                                  hosts_of(*input_.allocation))
+                              : server_job_places(options_, options_.start_port.value_or(paddles_first_port));
         auto addresses = server_job_addresses(input_, places);
         plan_.servers = std::move(addresses.job);
         plan_.endpoints = std::move(addresses.endpoints);
@@ -104,8 +126,45 @@ class Planner {
         return std::move(plan_);
     }
 
+    bool under_srun() const { return input_.engine == Engine::srun; }
+
+    /// salloc's shell is told no GPUs' names: Slurm numbers those that a node's tasks see from 0.
     Devices visible() const {
-        return topology::visible_gpus(input_.machine, input_.environment.get("CUDA_VISIBLE_DEVICES"));
+        auto names = input_.environment.get("CUDA_VISIBLE_DEVICES");
+        if (!names && input_.allocation) {
+            std::vector<std::string> numbers;
+            for (int gpu = 0; gpu < input_.allocation->gpus_of_node.value_or(0); ++gpu)
+                numbers.push_back(std::to_string(gpu));
+            names = join(numbers, ",");
+        }
+        return topology::visible_gpus(input_.machine, names);
+    }
+
+    void note_positions() {
+        plan_.gpus_of_node = static_cast<int>(visible_.size());
+        if (selected_ == visible_) return;
+        for (const auto& device : selected_)
+            plan_.selected_positions.push_back(
+                static_cast<int>(std::find(visible_.begin(), visible_.end(), device) - visible_.begin()));
+    }
+
+    /// How many processes a node gets; nothing: one for each GPU. One task a node is what people ask Slurm
+    /// for when a launcher is to start the rest.
+    std::optional<int> processes_on(std::size_t node) const {
+        if (options_.nproc_per_node || options_.gpus || !input_.allocation) return options_.nproc_per_node;
+        const auto& nodes = input_.allocation->nodes;
+        const bool ranks_were_asked_for =
+            input_.allocation->tasks_were_asked_for &&
+            std::any_of(nodes.begin(), nodes.end(), [](const auto& each) { return each.slots > 1; });
+        if (!selected_.empty() && !ranks_were_asked_for) return std::nullopt;
+        const int tasks = nodes[node].slots;
+        if (const auto gpus = static_cast<int>(selected_.size()); gpus % tasks != 0)
+            throw UsageError(
+                fmt::format("Slurm gives {} tasks and {} GPUs to {}; each process gets equally many GPUs, so "
+                            "ask sbatch or "
+                            "salloc for other numbers, or give --nproc_per_node",
+                            tasks, gpus, nodes[node].host));
+        return tasks;
     }
 
     /// --gpus of the handbook's first spelling is a count.
@@ -181,7 +240,9 @@ class Planner {
                 if (device.index) indices.push_back(*device.index);
             known.push_back(indices);
         }
-        const auto placements = topology::place(input_.machine, known);
+        const auto placements =
+            under_srun() ? std::vector<topology::Placement>(seats.size(), {.reason = "as its node has them"})
+                         : topology::place(input_.machine, known);
         NodePlan node{.host = host, .cuda_visible_devices = ids_of(plan_.narrow ? selected_ : visible_)};
         for (std::size_t local = 0; local < seats.size(); ++local) {
             const auto& placement = placements[local];
@@ -191,7 +252,8 @@ class Planner {
             for (const auto& device : seats[local].devices) {
                 rank.gpus.push_back(device.id);
                 rank.assignment.devices.push_back(position_of(device));
-                if (!device.index) rank.reason = "GPU that this machine does not show, " + placement.reason;
+                if (!device.index && !under_srun())
+                    rank.reason = "GPU that this machine does not show, " + placement.reason;
             }
             rank.assignment.cpus = placement.cpus;
             rank.assignment.numa_nodes = placement.numa_nodes;
@@ -204,6 +266,7 @@ class Planner {
     }
 
     void warn_of_assumed_nodes() {
+        if (under_srun()) return;
         if (plan_.nodes.size() > 1)
             plan_.warnings.emplace_back("the other nodes are taken to be like this one");
         if (!plan_.own_node)

@@ -13,6 +13,8 @@
 #include <dtrain/topology.hpp>
 
 #include "cluster/assignment.hpp"
+#include "cluster/slurm_allocation.hpp"
+#include "launch/engine.hpp"
 #include "launch/mode.hpp"
 #include "launch/options.hpp"
 
@@ -38,6 +40,7 @@ struct NodePlan {
 /// Everything that is decided before anything starts.
 struct Plan {
     RunMode mode = RunMode::collective;
+    Engine engine = Engine::mpirun;
     std::string job_id;
     std::vector<NodePlan> nodes;  ///< ranks are numbered node by node in collective jobs
     std::optional<int> own_node;  ///< which node this machine is
@@ -47,7 +50,11 @@ struct Plan {
     std::string log_dir;               ///< absolute
     std::string working_dir;           ///< absolute
     bool bind = true;
-    bool narrow = true;       ///< CUDA_VISIBLE_DEVICES is set to the selected GPUs
+    bool narrow = true;  ///< CUDA_VISIBLE_DEVICES is set to the selected GPUs
+    /// Under srun: how many GPUs Slurm shows on each node, and which of them by position this job uses;
+    /// empty: all.
+    int gpus_of_node = 0;
+    std::vector<int> selected_positions;
     bool free_ports = false;  ///< chosen by dtrain: when one is taken, others will do
     std::vector<std::string> warnings;
 
@@ -71,6 +78,9 @@ struct PlanInput {
     std::string log_dir;
     std::string working_dir;
     std::vector<cluster::HostSlots> hostfile;  ///< content of --hostfile
+    std::optional<cluster::SlurmAllocation>
+        allocation;  ///< whose nodes are used; not given: those of the options
+    Engine engine = Engine::mpirun;
     std::set<std::string> own_addresses;
     PortSource ports;
     int attempt = 1;  ///< counts plans for the same job: another one has other ports where dtrain chose them
@@ -79,6 +89,9 @@ struct PlanInput {
 /// Plans a job. Pure but for the ports it is given.
 /// @throws UsageError naming the option that cannot be done, and how.
 Plan make_plan(const PlanInput& input);
+
+/// What stands in the hostfile that the plan's engine reads.
+std::string hostfile_text(const Plan& plan);
 
 /// Plan for people: a table of ranks, then the command.
 std::string to_table(const Plan& plan, const std::vector<std::string>& command);

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/plan.hpp"
+#include "launch/srun.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -39,6 +40,10 @@ std::string numbers(const std::vector<int>& list) {
 
 }  // namespace
 
+std::string hostfile_text(const Plan& plan) {
+    return plan.engine == Engine::srun ? srun_hostfile(plan) : cluster::format_hostfile(mpirun_hosts(plan));
+}
+
 std::string to_table(const Plan& plan, const std::vector<std::string>& command) {
     std::vector<std::vector<std::string>> rows{{"rank", "role", "node", "local rank", "GPU", "cores",
                                                 "memory", "threads", "network", "endpoint", "why"}};
@@ -47,7 +52,7 @@ std::string to_table(const Plan& plan, const std::vector<std::string>& command) 
             rows.push_back(
                 {std::to_string(rank.rank), fmt::format("{} {}", cluster::to_string(rank.role), rank.index),
                  node.host, std::to_string(rank.local_rank), or_dash(join(rank.gpus, ",")),
-                 rank.assignment.cpus.to_string() + (rank.assignment.shared ? " (shared)" : ""),
+                 or_dash(rank.assignment.cpus.to_string()) + (rank.assignment.shared ? " (shared)" : ""),
                  or_dash(numbers(rank.assignment.numa_nodes)), std::to_string(rank.assignment.threads),
                  or_dash(rank.assignment.adapter), rank.endpoint, rank.reason});
     if (!plan.servers)
@@ -67,7 +72,7 @@ std::string to_table(const Plan& plan, const std::vector<std::string>& command) 
         "\nlogs       {}/{}\nmaster     {} (PADDLE_MASTER), {}:{} (MASTER_ADDR, MASTER_PORT)\n", plan.log_dir,
         plan.servers ? "serverlog.<n>, workerlog.<n>, heterlog.<n>" : "workerlog.<rank>",
         plan.endpoints.paddle_master, plan.endpoints.master_addr, plan.endpoints.master_port);
-    const auto hostfile = split(trimmed(cluster::format_hostfile(mpirun_hosts(plan))), '\n');
+    const auto hostfile = split(trimmed(hostfile_text(plan)), '\n');
     out += fmt::format("hostfile   {}/hostfile: {}\n", plan.log_dir, join(hostfile, "; "));
     out += fmt::format("program    {}\ncommand    {}\n", command_line(redacted_arguments(plan.program)),
                        command_line(redacted_arguments(command)));
@@ -102,6 +107,7 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
     const nlohmann::ordered_json out{
         {"job_id", plan.job_id},
         {"mode", to_string(plan.mode)},
+        {"engine", to_string(plan.engine)},
         {"size", plan.size()},
         {"own_node", plan.own_node ? nlohmann::ordered_json(*plan.own_node) : nlohmann::ordered_json()},
         {"bind", plan.bind},
@@ -111,7 +117,7 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
         {"master_addr", plan.endpoints.master_addr},
         {"master_port", plan.endpoints.master_port},
         {"nodes", nodes},
-        {"hostfile", cluster::format_hostfile(mpirun_hosts(plan))},
+        {"hostfile", hostfile_text(plan)},
         {"command", redacted_arguments(command)},
         {"environment", environment},
         {"warnings", plan.warnings},

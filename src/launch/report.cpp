@@ -50,6 +50,7 @@ class Examination {
         report_.restarts = ending_.restarts;
         report_.stop_reason = ending_.stop_reason;
         report_.stop_details = ending_.stop_details;
+        report_.engine = ending_.engine;
         report_.mpirun = ending_.mpirun;
         report_.mpirun_text = ending_.mpirun_text;
         report_.lost_node = ending_.lost_node.empty() ? node_lost_by_mpirun(ending_.mpirun_text).value_or("")

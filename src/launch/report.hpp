@@ -32,6 +32,7 @@ struct RankFacts {
 
 /// What is known when nothing of the job runs any more, beside the ranks' events.
 struct Ending {
+    std::string engine = "mpirun";
     ExitStatus mpirun;
     int asked_to_stop_by = 0;  ///< the signal that dtrain-launch itself got; 0: none
     std::string mpirun_text;   ///< what mpirun had to say
@@ -90,6 +91,7 @@ struct FailureReport {
     std::string not_started;         ///< why no rank of the job was ever started; "" when some were
     std::vector<std::string> hints;  ///< what the cause's end usually means, and what is known of it
     std::string last_lines;          ///< of the cause's log
+    std::string engine = "mpirun";
     ExitStatus mpirun;
     std::string mpirun_text;
 

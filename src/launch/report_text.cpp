@@ -97,17 +97,19 @@ std::string facts_of(const RankEnd& end) {
 std::string block_of_vanished(const FailureReport& report) {
     const auto vanished = those(report.failed, How::vanished);
     if (!report.not_started.empty())
-        return fmt::format("nothing was started: {}; mpirun ended with {}\n{}", report.not_started,
+        return fmt::format("nothing was started: {}; {} ended with {}\n{}", report.not_started, report.engine,
                            report.mpirun.to_string(), report.mpirun_text);
     auto text = report.lost_node.empty()
                     ? fmt::format(
                           "{} ended without a word: dtrain-worker was killed, its node was lost, or it "
-                          "could not start; mpirun ended with {}\n",
-                          list_of(vanished), report.mpirun.to_string())
+                          "could not start; {} ended with {}\n",
+                          list_of(vanished), report.engine, report.mpirun.to_string())
                     : fmt::format(
-                          "node {} was lost with {}: it is down, its MPI daemon was killed, or the "
-                          "network to it is cut; mpirun ended with {}\n",
-                          report.lost_node, list_of(vanished), report.mpirun.to_string());
+                          "node {} was lost with {}: it is down, its {} was killed, or the "
+                          "network to it is cut; {} ended with {}\n",
+                          report.lost_node, list_of(vanished),
+                          report.engine == "srun" ? "Slurm daemon" : "MPI daemon", report.engine,
+                          report.mpirun.to_string());
     for (std::size_t i = 0; i < std::min(vanished.size(), described_ranks); ++i)
         text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].facts.host,
                             vanished[i].pid != 0 ? facts_of(vanished[i])

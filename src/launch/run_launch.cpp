@@ -29,12 +29,15 @@
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/mpirun_probe.hpp"
+#include "launch/nodes.hpp"
 #include "launch/plan.hpp"
 #include "launch/program.hpp"
 #include "launch/rank_facts.hpp"
 #include "launch/report.hpp"
 #include "launch/report_file.hpp"
 #include "launch/settings.hpp"
+#include "launch/srun.hpp"
+#include "launch/srun_probe.hpp"
 #include "launch/watch.hpp"
 #include "launch/worker_options.hpp"
 
@@ -126,7 +129,9 @@ class Launch {
           given_(given_variables(options_, environment, read_file)),
           environment_(environment) {
         for (const auto& [name, value] : given_) environment_.set(name, value);
-        MpirunProbe probe(environment_);
+        choose_nodes_and_engine();
+        std::optional<MpirunProbe> probe;
+        if (engine_ == Engine::mpirun) probe.emplace(environment_);
         options_.log_dir = expanded_log_dir(options_, environment_, std::to_string(::getpid()));
         program_ = program_of(options_, environment_);
         hostfile_ = hostfile_of(options_);
@@ -135,7 +140,7 @@ class Launch {
             const auto usable = machine_.allowed & CpuSet::of_this_thread();
             if (!usable.empty()) machine_ = topology::restricted(machine_, usable);
         }
-        probe.require_open_mpi();
+        if (probe) probe->require_open_mpi();
         refuse_missing_wrapper(options_, environment_);
     }
 
@@ -155,6 +160,17 @@ class Launch {
     }
 
   private:
+    /// A Slurm allocation names the nodes unless an option does.
+    void choose_nodes_and_engine() {
+        allocation_ = cluster::slurm_allocation(environment_);
+        if (allocation_ && !uses_allocation(options_, environment_, *allocation_)) allocation_.reset();
+        engine_ = choose_engine(options_.engine, allocation_.has_value(),
+                                find_in_path("srun", environment_).has_value());
+        if (!allocation_) return;
+        if (options_.job_id == Options().job_id) options_.job_id = allocation_->job_id;
+        if (engine_ == Engine::srun) srun_site_ = ask_slurm(*allocation_, environment_);
+    }
+
     struct Outcome {
         int status = 0;
         bool asked_to_stop = false;
@@ -164,8 +180,10 @@ class Launch {
     Outcome run_once(int restart, std::optional<LogFolderClaim>& claim) {
         for (int attempt = 1;; ++attempt) {
             const auto plan = plan_now(attempt);
-            refuse_another_machine(plan);
-            const auto argv = command(plan);  // bad words for the workers are found before anything is there
+            if (engine_ == Engine::mpirun) refuse_another_machine(plan);
+            const auto token = random_token();
+            // Bad words for the workers are found before anything is there.
+            const auto argv = command(plan, token);
             make_log_folder(plan.log_dir);
             if (!claim) claim_log_folder(claim, plan);
             if (attempt == 1 && restart == 0) announce(plan);
@@ -174,7 +192,7 @@ class Launch {
             for (const auto& rank : facts)
                 log_begins.push_back(options_.log_overwrite ? 0 : size_or_zero(rank.log));
             const OomWatch oom_watch;
-            const auto ended = start(plan, argv, restart);
+            const auto ended = start(plan, argv, token, restart);
             const auto failures = ended.job.failures();
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
@@ -204,6 +222,8 @@ class Launch {
              .log_dir = absolute_log_dir(options_.log_dir),
              .working_dir = fs::current_path().string(),
              .hostfile = hostfile_,
+             .allocation = allocation_,
+             .engine = engine_,
              .own_addresses = own_addresses(),
              .ports = {.any =
                            [&](int count) {
@@ -215,11 +235,27 @@ class Launch {
              .attempt = attempt});
     }
 
-    std::vector<std::string> command(const Plan& plan) const {
+    std::vector<std::string> command(const Plan& plan, const std::string& token) const {
+        const auto hostfile = plan.log_dir + "/hostfile";
+        const auto worker = installed("bin/dtrain-worker");
+        if (engine_ == Engine::srun)
+            return srun_command(plan,
+                                {.hostfile = hostfile,
+                                 .worker = worker,
+                                 .step_name = step_name(token),
+                                 .pmix = srun_site_.pmix},
+                                options_);
         auto job = environment_;
-        for (const auto& [name, value] : worker_environment(plan, options_, "", false)) job.set(name, value);
-        return mpirun_command(plan, plan.log_dir + "/hostfile", installed("bin/dtrain-worker"), options_,
-                              carried_names(job, given_));
+        for (const auto& [name, value] : variables_of_workers(plan, "")) job.set(name, value);
+        return mpirun_command(plan, hostfile, worker, options_, carried_names(job, given_));
+    }
+
+    static std::string step_name(const std::string& token) { return "dtrain." + token.substr(0, 8); }
+
+    Environment variables_of_workers(const Plan& plan, const std::string& token) const {
+        const bool as_root = ::geteuid() == 0;
+        return engine_ == Engine::srun ? srun_worker_environment(plan, options_, token, as_root)
+                                       : worker_environment(plan, options_, token, as_root);
     }
 
     static void refuse_another_machine(const Plan& plan) {
@@ -232,10 +268,10 @@ class Launch {
 
     int show_plan() {
         const auto plan = plan_now();
-        auto added = worker_environment(plan, options_, "", ::geteuid() == 0);
+        auto added = variables_of_workers(plan, "");
         added.unset("DTRAIN_JOB_TOKEN");
-        const auto text =
-            options_.dry_run == "json" ? to_json(plan, command(plan), added) : to_table(plan, command(plan));
+        const auto argv = command(plan, "");
+        const auto text = options_.dry_run == "json" ? to_json(plan, argv, added) : to_table(plan, argv);
         write_all(STDOUT_FILENO, text);
         return 0;
     }
@@ -251,14 +287,18 @@ class Launch {
         spdlog::info("{}", where_logs_are(plan, options_.log_dir));
     }
 
-    Watched start(const Plan& plan, const std::vector<std::string>& argv, int restart) const {
+    Watched start(const Plan& plan, const std::vector<std::string>& argv, const std::string& token,
+                  int restart) const {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
-        replace_file(plan.log_dir + "/hostfile", cluster::format_hostfile(mpirun_hosts(plan)));
-        const auto token = random_token();
+        replace_file(plan.log_dir + "/hostfile", hostfile_text(plan));
         std::optional<TemporaryFolder> gloo_folder;
-        if (plan.nodes.size() == 1) gloo_folder.emplace();  // the nodes share no /tmp
+        if (plan.nodes.size() == 1 && plan.own_node) gloo_folder.emplace();  // the nodes share no /tmp
+        const bool by_srun = engine_ == Engine::srun;
         WatchOptions options{.command = argv,
-                             .environment = environment_,
+                             .control = by_srun ? RankControl::of_srun({.job_id = allocation_->job_id,
+                                                                        .name = step_name(token)})
+                                                : RankControl::of_mpirun(),
+                             .environment = by_srun ? srun_environment(environment_) : environment_,
                              .size = plan.size(),
                              .companions = companions_of(plan),
                              .grace = options_.grace,
@@ -268,7 +308,7 @@ class Launch {
                              .job_token = token,
                              .log_dir = options_.log_dir,
                              .status_line = !options_.quiet};
-        for (const auto& [name, value] : worker_environment(plan, options_, token, ::geteuid() == 0))
+        for (const auto& [name, value] : variables_of_workers(plan, token))
             options.environment.set(name, value);
         if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());
         if (options_.max_restart > 0)
@@ -280,7 +320,8 @@ class Launch {
     int report(const std::vector<RankFacts>& facts, const Watched& ended,
                const std::vector<std::uintmax_t>& log_begins, const OomWatch& oom_watch, int restarts) const {
         const auto kills = oom_watch.kills_since();
-        Ending ending{.mpirun = ended.mpirun,
+        Ending ending{.engine = to_string(engine_),
+                      .mpirun = ended.mpirun,
                       .asked_to_stop_by = ended.asked_to_stop_by,
                       .mpirun_text = ended.mpirun_text,
                       .restarts = restarts,
@@ -315,6 +356,9 @@ class Launch {
     std::vector<std::string> program_;
     std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;
+    std::optional<cluster::SlurmAllocation> allocation_;
+    Engine engine_ = Engine::mpirun;
+    SrunSite srun_site_;
 };
 
 }  // namespace

@@ -18,12 +18,14 @@
 #include <spdlog/spdlog.h>
 
 #include "base/process_tree.hpp"
+#include "cluster/order.hpp"
 #include "launch/status_line.hpp"
 
 namespace dtrain::launch {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using cluster::Order;
 using std::chrono::milliseconds;
 
 constexpr milliseconds between_signals{50};   // two equal signals closer together may arrive as one
@@ -89,7 +91,8 @@ class Watch {
           signals_(watch_signals()),
           mpirun_({.argv = options.command,
                    .environment = options.environment,
-                   .parent_death_signal = SIGTERM,
+                   .pipe_input = options.control.by_lines,
+                   .parent_death_signal = options.control.death_signal,
                    .new_process_group = true}),
           console_(mpirun_.stdout_fd(), STDOUT_FILENO),
           status_(options.status_line ? STDERR_FILENO : -1),
@@ -138,6 +141,13 @@ class Watch {
         }
     }
 
+    void tell_ranks(const Order& order) {
+        if (options_.control.by_lines)
+            write_all(mpirun_.stdin_fd(), cluster::to_line(order) + "\n");
+        else
+            mpirun_.send(order.kind == Order::Kind::pass_on ? order.signal : SIGALRM);
+    }
+
     void show_status() {
         // The rest of an unfinished line of the console would overwrite it, or it that line.
         if (!status_.on_terminal() || (console_.in_a_line() && ::isatty(STDOUT_FILENO))) return;
@@ -173,7 +183,7 @@ class Watch {
         while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
             const int signal = static_cast<int>(info.ssi_signo);
             if (signal == SIGUSR1 || signal == SIGUSR2) {
-                mpirun_.send(signal);
+                tell_ranks({.kind = Order::Kind::pass_on, .signal = signal});
             } else if (signal != SIGCHLD) {
                 if (result_.asked_to_stop_by != 0) kill_now_ = true;  // the second Ctrl-C
                 if (result_.asked_to_stop_by == 0) result_.asked_to_stop_by = signal;
@@ -217,9 +227,9 @@ class Watch {
 
     /// Every step has a deadline, after which the next and rougher one follows.
     void decide() {
-        if (kill_now_) {
-            mpirun_.send(SIGKILL);
-            return;
+        if (kill_now_ && step_ != Step::killing) {
+            mpirun_.send(options_.control.at_once);
+            go_on(Step::killing, mpirun_cleanup);
         }
         switch (step_) {
             case Step::running:
@@ -275,7 +285,7 @@ class Watch {
 
     void stop_programs() {
         result_.job.stop_asked();
-        mpirun_.send(SIGALRM);
+        tell_ranks({.kind = Order::Kind::stop});
         leave_from_ = Clock::now() + between_signals;
         go_on(Step::stopping, options_.grace + answer_margin);
     }
@@ -284,7 +294,7 @@ class Watch {
     /// the time the programs were given holds on.
     void let_leave() {
         const auto promised = *deadline_;
-        mpirun_.send(SIGALRM);
+        tell_ranks({.kind = Order::Kind::leave});
         go_on(Step::leaving, answer_margin);
         deadline_ = std::max(*deadline_, promised);
     }
@@ -301,6 +311,9 @@ class Watch {
     void end_what_escaped() const {
         const bool left_in_peace = step_ != Step::killing && !kill_now_;
         if (left_in_peace && result_.job.all_ended()) return;
+        if (options_.control.step)
+            end_step(*options_.control.step, kill_now_ ? milliseconds{0} : options_.grace,
+                     options_.environment);
         const auto kill_at =
             Clock::now() + (kill_now_ ? milliseconds{0} : options_.grace + milliseconds{500});
         const auto give_up_at = kill_at + answer_margin;

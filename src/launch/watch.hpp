@@ -11,12 +11,14 @@
 #include <dtrain/environment.hpp>
 
 #include "base/subprocess.hpp"
+#include "launch/engine.hpp"
 #include "launch/job_state.hpp"
 
 namespace dtrain::launch {
 
 struct WatchOptions {
-    std::vector<std::string> command;  ///< mpirun and its arguments
+    std::vector<std::string> command;  ///< mpirun or srun, and its arguments
+    RankControl control = RankControl::of_mpirun();
     Environment environment;
     int size = 0;              ///< ranks of the job
     std::set<int> companions;  ///< servers and the like: stopped when all others are done
@@ -33,9 +35,9 @@ struct WatchOptions {
 
 struct Watched {
     JobState job;
-    ExitStatus mpirun;
+    ExitStatus mpirun;         ///< or srun
     int asked_to_stop_by = 0;  ///< signal that this process got; 0: none
-    std::string mpirun_text;   ///< what mpirun itself said
+    std::string mpirun_text;   ///< what mpirun or srun itself said
     /// The last words of the ranks that were left, when all of them were idle and the job was stopped
     /// therefore.
     std::vector<cluster::Event> hung;

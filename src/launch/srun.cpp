@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/srun.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "launch/mpirun.hpp"
+#include "launch/worker_options.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+/// Input variables of srun whose meaning for this step the command line settles, or that it must not have.
+constexpr std::array<const char*, 32> settled_here{"SLURM_HOSTFILE",
+                                                   "SLURM_NTASKS",
+                                                   "SLURM_NPROCS",
+                                                   "SLURM_NTASKS_PER_NODE",
+                                                   "SLURM_TASKS_PER_NODE",
+                                                   "SLURM_NNODES",
+                                                   "SLURM_DISTRIBUTION",
+                                                   "SLURM_CPU_BIND",
+                                                   "SLURM_CPU_BIND_TYPE",
+                                                   "SLURM_CPU_BIND_LIST",
+                                                   "SLURM_CPU_BIND_VERBOSE",
+                                                   "SLURM_CPUS_PER_TASK",
+                                                   "SRUN_CPUS_PER_TASK",
+                                                   "SLURM_GPUS",
+                                                   "SLURM_GPUS_PER_NODE",
+                                                   "SLURM_GPUS_PER_TASK",
+                                                   "SLURM_GPUS_PER_SOCKET",
+                                                   "SLURM_GPU_BIND",
+                                                   "SLURM_TRES_BIND",
+                                                   "SLURM_TRES_PER_TASK",
+                                                   "SLURM_NTASKS_PER_GPU",
+                                                   "SLURM_NTASKS_PER_TRES",
+                                                   "SLURM_LABELIO",
+                                                   "SLURM_UNBUFFEREDIO",
+                                                   "SLURM_STDINMODE",
+                                                   "SLURM_STDOUTMODE",
+                                                   "SLURM_STDERRMODE",
+                                                   "SLURM_EXACT",
+                                                   "SLURM_STEP_RESV_PORTS",
+                                                   "SLURM_KILL_BAD_EXIT",
+                                                   "SLURM_WAIT",
+                                                   "SLURM_EXPORT_ENV"};
+
+/// Of one machine's processors.
+constexpr std::array<const char*, 6> of_known_machines{"DTRAIN_CPUS",   "DTRAIN_NUMA",    "DTRAIN_THREADS",
+                                                       "DTRAIN_SHARED", "DTRAIN_ADAPTER", "DTRAIN_VISIBLE"};
+
+}  // namespace
+
+bool offers_pmix(std::string_view srun_mpi_list) {
+    // "MPI plugin types are...\n\tpmix\n\tnone\n"; some versions end the first line with the names.
+    for (const auto& line : split(srun_mpi_list, '\n'))
+        for (const auto& word : split(line, ' '))
+            if (trimmed(word) == "pmix") return true;
+    return false;
+}
+
+std::vector<std::string> srun_command(const Plan& plan, const SrunCall& call, const Options& options) {
+    std::vector<std::string> argv{"srun",
+                                  fmt::format("--ntasks={}", plan.size()),
+                                  "--distribution=arbitrary",
+                                  "--nodelist=" + call.hostfile,
+                                  "--overlap",
+                                  "--overcommit",
+                                  "--cpu-bind=none"};
+    if (plan.gpus_of_node > 0) argv.push_back(fmt::format("--gpus-per-node={}", plan.gpus_of_node));
+    if (call.pmix) argv.emplace_back("--mpi=pmix");
+    argv.insert(argv.end(), {"--kill-on-bad-exit=1", "--wait=0", "--export=ALL",
+                             "--job-name=" + call.step_name, call.worker});
+    const auto for_worker = worker_options(plan.log_dir, options);
+    argv.insert(argv.end(), for_worker.begin(), for_worker.end());
+    argv.emplace_back("--");
+    argv.insert(argv.end(), plan.program.begin(), plan.program.end());
+    return argv;
+}
+
+std::string srun_hostfile(const Plan& plan) {
+    std::vector<const std::string*> host_of_rank(static_cast<std::size_t>(plan.size()));
+    for (const auto& node : plan.nodes)
+        for (const auto& rank : node.ranks) host_of_rank[static_cast<std::size_t>(rank.rank)] = &node.host;
+    std::string out;
+    for (const auto* host : host_of_rank) out += *host + "\n";
+    return out;
+}
+
+Environment srun_environment(Environment environment) {
+    for (const char* name : settled_here) environment.unset(name);
+    return environment;
+}
+
+Environment srun_worker_environment(const Plan& plan, const Options& options, const std::string& token,
+                                    bool as_root) {
+    auto out = worker_environment(plan, options, token, as_root);
+    for (const char* name : of_known_machines) out.unset(name);
+    out.set("DTRAIN_CONTROL", "stdin");
+    if (plan.narrow && !plan.selected_positions.empty())
+        out.set("DTRAIN_SELECT", fmt::format("{}", fmt::join(plan.selected_positions, ",")));
+    return out;
+}
+
+}  // namespace dtrain::launch
