@@ -42,6 +42,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_THREADS", both, "the rank's CPUs", "Threads of each local rank, separated by semicolons."},
     Row{"DTRAIN_ADAPTER", both, "placed by dtrain-worker", "Network adapter nearest to each local rank, separated by semicolons."},
     Row{"DTRAIN_VISIBLE", both, "the selected GPUs", "GPUs that the programs of a node shall see; becomes their CUDA_VISIBLE_DEVICES."},
+    Row{"DTRAIN_SELECT", both, "all that are visible", "GPUs of each node that a job under srun uses, by their positions among those that Slurm shows there: all, or 0,2."},
     Row{"DTRAIN_BIND", both, "apply", "apply: ranks are bound to their CPUs and memory; none: they are only told about them."},
     Row{"DTRAIN_ENDPOINTS", both, "hosts and ports from the job id", "host:port of every rank, comma-separated in rank order."},
     Row{"DTRAIN_MASTER", both, "after the ports of node 0", "host:port for PADDLE_MASTER."},

@@ -96,4 +96,14 @@ std::optional<std::vector<RankAssignment>> read_assignments(const Environment& e
     return ranks;
 }
 
+std::optional<std::vector<std::vector<int>>> read_devices(const Environment& environment, int node) {
+    constexpr const char* name = "DTRAIN_GPUS";
+    const auto all = environment.get(name);
+    if (!all) return std::nullopt;
+    std::vector<std::vector<int>> out;
+    for (const auto& rank : split(node_field(name, *all, node), between_ranks))
+        out.push_back(parse_list(name, rank));
+    return out;
+}
+
 }  // namespace dtrain::cluster

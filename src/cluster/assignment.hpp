@@ -31,4 +31,8 @@ void write_assignments(Environment& environment, const std::vector<std::vector<R
 /// @throws UsageError naming the variable that does not fit the others.
 std::optional<std::vector<RankAssignment>> read_assignments(const Environment& environment, int node);
 
+/// The devices alone (DTRAIN_GPUS), where the launcher has left a node's processors to its workers; nothing
+/// when it has not told devices either.
+std::optional<std::vector<std::vector<int>>> read_devices(const Environment& environment, int node);
+
 }  // namespace dtrain::cluster

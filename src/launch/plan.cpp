@@ -141,7 +141,8 @@ class Planner {
     }
 
     void note_positions() {
-        plan_.gpus_of_node = static_cast<int>(visible_.size());
+        plan_.gpus_of_node =
+            std::min(static_cast<int>(visible_.size()), input_.allocation->gpus_of_node.value_or(0));
         if (selected_ == visible_) return;
         for (const auto& device : selected_)
             plan_.selected_positions.push_back(

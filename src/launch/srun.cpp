@@ -100,8 +100,10 @@ Environment srun_worker_environment(const Plan& plan, const Options& options, co
     auto out = worker_environment(plan, options, token, as_root);
     for (const char* name : of_known_machines) out.unset(name);
     out.set("DTRAIN_CONTROL", "stdin");
-    if (plan.narrow && !plan.selected_positions.empty())
-        out.set("DTRAIN_SELECT", fmt::format("{}", fmt::join(plan.selected_positions, ",")));
+    if (plan.narrow && plan.gpus_of_node > 0)
+        out.set("DTRAIN_SELECT", plan.selected_positions.empty()
+                                     ? "all"
+                                     : fmt::format("{}", fmt::join(plan.selected_positions, ",")));
     return out;
 }
 

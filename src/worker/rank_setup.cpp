@@ -18,19 +18,42 @@ namespace {
 constexpr const char* this_node = "127.0.0.1";
 constexpr int rendezvous_ports = 2;
 
+std::size_t position_in(const std::vector<topology::VisibleGpu>& visible, int position) {
+    if (position < 0 || position >= static_cast<int>(visible.size()))
+        throw UsageError(fmt::format(
+            "this job uses GPU number {} of each node, counted from 0, but here are {}; give all nodes "
+            "equally many GPUs",
+            position, visible.size()));
+    return static_cast<std::size_t>(position);
+}
+
 }  // namespace
 
+std::vector<std::vector<int>> devices_in_turn(std::size_t visible, int local_size) {
+    std::vector<std::vector<int>> out(static_cast<std::size_t>(local_size));
+    if (visible == 0) return out;
+    for (std::size_t rank = 0; rank < out.size(); ++rank) out[rank] = {static_cast<int>(rank % visible)};
+    return out;
+}
+
+std::vector<topology::VisibleGpu> selected_gpus(const std::vector<topology::VisibleGpu>& visible,
+                                                const std::string& select) {
+    if (select == "all") return visible;
+    std::vector<topology::VisibleGpu> out;
+    for (const auto& part : split(select, ','))
+        out.push_back(visible[position_in(visible, parse_int(part).value_or(-1))]);
+    return out;
+}
+
 std::vector<cluster::RankAssignment> assign_node(const topology::Machine& machine, const CpuSet& usable,
-                                                 const std::optional<std::string>& cuda_visible_devices,
-                                                 int local_size) {
-    const auto visible = topology::visible_gpus(machine, cuda_visible_devices);
-    const auto ranks = static_cast<std::size_t>(local_size);
-    std::vector<std::vector<int>> positions(ranks), gpus(ranks);
-    for (std::size_t rank = 0; rank < ranks && !visible.empty(); ++rank) {
-        const auto position = rank % visible.size();
-        positions[rank] = {static_cast<int>(position)};
-        if (visible[position].index) gpus[rank] = {*visible[position].index};
-    }
+                                                 const std::vector<topology::VisibleGpu>& visible,
+                                                 const std::vector<std::vector<int>>& positions) {
+    const auto ranks = positions.size();
+    std::vector<std::vector<int>> gpus(ranks);
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+        for (const int position : positions[rank])
+            if (const auto index = visible[position_in(visible, position)].index)
+                gpus[rank].push_back(*index);
     const auto placements = topology::place(topology::restricted(machine, usable), gpus);
     std::vector<cluster::RankAssignment> out;
     for (std::size_t rank = 0; rank < ranks; ++rank)

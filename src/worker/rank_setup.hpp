@@ -13,12 +13,22 @@
 
 namespace dtrain::worker {
 
-/// What the ranks of this node get of it when no launcher has planned that: devices one per rank in the order
-/// of CUDA_VISIBLE_DEVICES (shared when there are fewer), processors by topology::place. Pure.
+/// One visible device per rank, in their order; shared when there are fewer. Pure.
+std::vector<std::vector<int>> devices_in_turn(std::size_t visible, int local_size);
+
+/// What the ranks of this node get of it when no launcher has planned that: processors by topology::place.
+/// Pure.
 /// @param usable the processors that the ranks of this node may have
+/// @param positions the devices of each local rank in `visible`
+/// @throws UsageError for a position that is none
 std::vector<cluster::RankAssignment> assign_node(const topology::Machine& machine, const CpuSet& usable,
-                                                 const std::optional<std::string>& cuda_visible_devices,
-                                                 int local_size);
+                                                 const std::vector<topology::VisibleGpu>& visible,
+                                                 const std::vector<std::vector<int>>& positions);
+
+/// Those of the visible devices that a job uses: "all", or their positions such as "0,2" (DTRAIN_SELECT).
+/// @throws UsageError for a position that is none
+std::vector<topology::VisibleGpu> selected_gpus(const std::vector<topology::VisibleGpu>& visible,
+                                                const std::string& select);
 
 /// The processors that placement may use: those of the machine that the ranks of this node were given
 /// together. Pure.

@@ -23,6 +23,7 @@
 #include "base/ports.hpp"
 #include "base/run_main.hpp"
 #include "base/subprocess.hpp"
+#include "base/text.hpp"
 #include "cluster/assignment.hpp"
 #include "cluster/event.hpp"
 #include "cluster/node_fields.hpp"
@@ -125,8 +126,10 @@ class Rank {
         if (!planned) {
             const auto machine = topology::discover();
             apply = apply && machine.is_this_system;
-            planned = assign_node(machine, usable_cpus(machine, given_cpus()),
-                                  inherited_.get("CUDA_VISIBLE_DEVICES"), identity_.local_size);
+            const auto gpus = gpus_of_node(machine);
+            const auto devices = cluster::read_devices(inherited_, identity_.node_rank);
+            planned = assign_node(machine, usable_cpus(machine, given_cpus()), gpus,
+                                  devices ? *devices : devices_in_turn(gpus.size(), identity_.local_size));
         }
         if (identity_.local_rank >= static_cast<int>(planned->size()))
             throw UsageError(fmt::format("this node was planned for {} ranks, but this is local rank {}",
@@ -134,6 +137,18 @@ class Rank {
         of_node_ = *planned;
         assignment_ = of_node_[static_cast<std::size_t>(identity_.local_rank)];
         mask_ = apply ? bind_here(assignment_.cpus, assignment_.numa_nodes) : CpuSet::of_this_thread();
+    }
+
+    /// The GPUs that this node shows, or those of them that the launcher chose by their positions.
+    std::vector<topology::VisibleGpu> gpus_of_node(const topology::Machine& machine) {
+        const auto visible = topology::visible_gpus(machine, inherited_.get("CUDA_VISIBLE_DEVICES"));
+        const auto select = inherited_.get("DTRAIN_SELECT");
+        if (!select) return visible;
+        auto selected = selected_gpus(visible, *select);
+        std::vector<std::string> ids;
+        for (const auto& gpu : selected) ids.push_back(gpu.id);
+        selected_ids_ = join(ids, ",");
+        return selected;
     }
 
     /// An mpirun without PBS support leaves the nodes' names to the file that PBS wrote.
@@ -218,7 +233,7 @@ class Rank {
 
     std::string visible_of_node() const {
         const auto all = inherited_.get("DTRAIN_VISIBLE");
-        return all ? cluster::node_field("DTRAIN_VISIBLE", *all, identity_.node_rank) : "";
+        return all ? cluster::node_field("DTRAIN_VISIBLE", *all, identity_.node_rank) : selected_ids_;
     }
 
     std::chrono::seconds heartbeat() const {
@@ -280,6 +295,7 @@ class Rank {
     std::vector<cluster::RankAssignment> of_node_;
     cluster::RankAssignment assignment_;
     CpuSet mask_;
+    std::string selected_ids_;      ///< of the GPUs that the launcher chose by position; "": it did not
     std::uintmax_t log_begin_ = 0;  ///< of this run
     bool under_launcher_ = false;
     Orders::Source orders_from_ = Orders::Source::signals;

@@ -43,9 +43,17 @@ topology::Machine two_small_sockets() {
     return machine;
 }
 
+/// Ranks that take the visible devices in turn.
+std::vector<RankAssignment> each_in_turn(const topology::Machine& machine, const CpuSet& usable,
+                                         const std::optional<std::string>& cuda_visible_devices,
+                                         int local_size) {
+    const auto visible = topology::visible_gpus(machine, cuda_visible_devices);
+    return assign_node(machine, usable, visible, devices_in_turn(visible.size(), local_size));
+}
+
 TEST(AssignNode, OneDevicePerRankInVisibleOrder) {
     const auto machine = two_small_sockets();
-    EXPECT_THAT(assign_node(machine, machine.allowed, "1,0", 2),
+    EXPECT_THAT(each_in_turn(machine, machine.allowed, "1,0", 2),
                 ElementsAre(RankAssignment{.cpus = CpuSet::range(2, 3),
                                            .numa_nodes = {1},
                                            .devices = {0},
@@ -60,7 +68,7 @@ TEST(AssignNode, OneDevicePerRankInVisibleOrder) {
 
 TEST(AssignNode, MoreRanksThanDevicesShareThem) {
     const auto machine = two_small_sockets();
-    const auto ranks = assign_node(machine, machine.allowed, std::nullopt, 4);
+    const auto ranks = each_in_turn(machine, machine.allowed, std::nullopt, 4);
     ASSERT_EQ(ranks.size(), 4U);
     const std::vector<int> cores{0, 2, 1, 3};
     for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -73,7 +81,7 @@ TEST(AssignNode, MoreRanksThanDevicesShareThem) {
 
 TEST(AssignNode, FewerRanksThanDevicesLeaveSome) {
     const auto machine = two_small_sockets();
-    const auto ranks = assign_node(machine, machine.allowed, std::nullopt, 1);
+    const auto ranks = each_in_turn(machine, machine.allowed, std::nullopt, 1);
     ASSERT_EQ(ranks.size(), 1U);
     EXPECT_THAT(ranks[0].devices, ElementsAre(0));
     EXPECT_EQ(ranks[0].cpus, CpuSet::range(0, 1));
@@ -81,12 +89,12 @@ TEST(AssignNode, FewerRanksThanDevicesLeaveSome) {
 
 TEST(AssignNode, WithoutDevicesCpuRanks) {
     const auto machine = two_small_sockets();
-    for (const auto& ranks : {assign_node(machine, machine.allowed, "", 2),
-                              assign_node(topology::Machine{.allowed = machine.allowed,
+    for (const auto& ranks : {each_in_turn(machine, machine.allowed, "", 2),
+                              each_in_turn(topology::Machine{.allowed = machine.allowed,
                               .cores = machine.cores,
                               .numa_nodes = machine.numa_nodes,
                               .adapters = machine.adapters},
-                                          machine.allowed, std::nullopt, 2)})
+                                           machine.allowed, std::nullopt, 2)})
         EXPECT_THAT(
             ranks,
             ElementsAre(
@@ -99,7 +107,7 @@ TEST(AssignNode, WithoutDevicesCpuRanks) {
 TEST(AssignNode, DevicesThatTheMachineDoesNotShowHavePositionsToo) {
     auto machine = two_small_sockets();
     machine.gpus.clear();
-    const auto ranks = assign_node(machine, machine.allowed, "0,1", 2);
+    const auto ranks = each_in_turn(machine, machine.allowed, "0,1", 2);
     EXPECT_THAT(ranks[0].devices, ElementsAre(0));
     EXPECT_THAT(ranks[1].devices, ElementsAre(1));
     EXPECT_EQ(ranks[0].cpus | ranks[1].cpus, machine.allowed);
@@ -107,9 +115,33 @@ TEST(AssignNode, DevicesThatTheMachineDoesNotShowHavePositionsToo) {
 
 TEST(AssignNode, OnlyUsableProcessors) {
     const auto machine = two_small_sockets();
-    const auto ranks = assign_node(machine, CpuSet::range(0, 1), std::nullopt, 2);
+    const auto ranks = each_in_turn(machine, CpuSet::range(0, 1), std::nullopt, 2);
     EXPECT_EQ(ranks[0].cpus, CpuSet::range(0, 0));
     EXPECT_EQ(ranks[1].cpus, CpuSet::range(1, 1)) << "none near GPU 1 is usable";
+}
+
+TEST(AssignNode, DevicesThatTheLauncherChoseByPosition) {
+    const auto machine = two_small_sockets();
+    const auto visible = topology::visible_gpus(machine, std::nullopt);
+    const auto ranks = assign_node(machine, machine.allowed, visible, {{}, {1}, {0, 1}});
+    ASSERT_EQ(ranks.size(), 3U);
+    EXPECT_THAT(ranks[0].devices, testing::IsEmpty());
+    EXPECT_THAT(ranks[1].devices, ElementsAre(1));
+    EXPECT_TRUE(ranks[1].cpus.is_subset_of(CpuSet::range(2, 3))) << ranks[1].cpus.to_string();
+    EXPECT_THAT(ranks[2].devices, ElementsAre(0, 1));
+    EXPECT_THAT([&] { assign_node(machine, machine.allowed, visible, {{2}}); },
+                ThrowsMessage<UsageError>(AllOf(HasSubstr("GPU number 2"), HasSubstr("here are 2"))));
+}
+
+TEST(SelectedGpus, AllOrThoseAtThePositions) {
+    const auto visible = std::vector<topology::VisibleGpu>{{.id = "4"}, {.id = "7"}, {.id = "1"}};
+    EXPECT_EQ(selected_gpus(visible, "all"), visible);
+    const auto two = selected_gpus(visible, "2,0");
+    ASSERT_EQ(two.size(), 2U);
+    EXPECT_EQ(two[0].id, "1");
+    EXPECT_EQ(two[1].id, "4");
+    for (const char* wrong : {"3", "-1", "x", ""})
+        EXPECT_THROW(selected_gpus(visible, wrong), UsageError) << wrong;
 }
 
 TEST(UsableCpus, ThoseThatTheRanksWereGiven) {
