@@ -11,6 +11,7 @@
 #include "launch/log_text.hpp"
 #include "launch/meaning.hpp"
 #include "launch/mpirun_words.hpp"
+#include "launch/srun_words.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -104,6 +105,12 @@ class Examination {
         const auto silent = job_.silent();
         const auto named = rank_named_by_mpirun(ending_.mpirun_text);
         if (named && std::find(silent.begin(), silent.end(), *named) != silent.end()) return {*named};
+        if (const auto tasks = ranks_named_by_srun(ending_.mpirun_text)) {
+            std::vector<int> both;
+            std::copy_if(silent.begin(), silent.end(), std::back_inserter(both),
+                         [&](int rank) { return tasks->contains(rank); });
+            if (!both.empty()) return both;
+        }
         std::vector<int> on_lost_node;
         for (const int rank : silent)
             if (ranks_.at(static_cast<std::size_t>(rank)).node == report_.lost_node)
@@ -122,7 +129,7 @@ class Examination {
             for (const int rank : vanished_ranks()) report_.failed.push_back(end_of(rank));
             if (nothing_was_started())
                 report_.not_started =
-                    start_refused_by_shell(ending_.mpirun_text).value_or("mpirun could not start it");
+                    start_refused_by_shell(ending_.mpirun_text).value_or(ending_.engine + " could not start it");
         }
         for (const auto& failure : failures) {
             const bool swept_away = failure.kind == Event::Kind::stopped && cause_is_known;

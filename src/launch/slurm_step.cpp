@@ -48,8 +48,10 @@ bool gone_within(milliseconds limit, const SlurmStep& step, const Environment& e
 
 std::optional<std::string> find_step(std::string_view squeue_output, const std::string& name) {
     for (const auto& line : split(squeue_output, '\n')) {
-        const auto words = split(trimmed(line), ' ');
-        if (words.size() == 2 && words[1] == name) return words[0];
+        const auto text = trimmed(line);
+        const auto blank = text.find(' ');
+        if (blank != std::string_view::npos && trimmed(text.substr(blank)) == name)
+            return std::string(text.substr(0, blank));
     }
     return std::nullopt;
 }

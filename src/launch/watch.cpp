@@ -227,7 +227,7 @@ class Watch {
 
     /// Every step has a deadline, after which the next and rougher one follows.
     void decide() {
-        if (kill_now_ && step_ != Step::killing) {
+        if (kill_now_ && !std::exchange(killed_at_once_, true)) {
             mpirun_.send(options_.control.at_once);
             go_on(Step::killing, mpirun_cleanup);
         }
@@ -337,6 +337,7 @@ class Watch {
     std::string unfinished_line_;
     bool mpirun_text_open_ = true;
     bool kill_now_ = false;
+    bool killed_at_once_ = false;
     Step step_ = Step::running;
     std::optional<Clock::time_point> deadline_;
     Clock::time_point leave_from_;

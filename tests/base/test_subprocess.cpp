@@ -42,6 +42,17 @@ TEST(Subprocess, NamesTheMissingProgram) {
     }
 }
 
+TEST(Subprocess, ReadsWhatIsWrittenUntilTheObjectGoes) {
+    std::string got(64, '\0');
+    {
+        Subprocess child({.argv = {"cat"}, .pipe_input = true});
+        ASSERT_TRUE(write_all(child.stdin_fd(), "to you\n"));
+        got.resize(static_cast<std::size_t>(::read(child.stdout_fd(), got.data(), got.size())));
+        EXPECT_FALSE(child.poll()) << "its stdin is still open";
+    }
+    EXPECT_EQ(got, "to you\n");
+}
+
 TEST(Subprocess, EnvironmentIsExactlyTheGivenOne) {
     const auto got = run_and_capture({.argv = {"/usr/bin/env"}, .environment = {{"ONLY", "this one"}}}, 10s);
     EXPECT_EQ(got.out, "ONLY=this one\n");

@@ -41,6 +41,7 @@ class Supervise : public testing::Test {
         std::optional<std::uintmax_t> max_log_size;
         bool without_inotify = false;
         std::chrono::milliseconds hang_timeout{0};
+        bool orders_on_stdin = false;
     };
 
     void start(const std::string& script) { start(script, How{}); }
@@ -48,6 +49,7 @@ class Supervise : public testing::Test {
     void start(const std::string& script, const How& how) {
         auto events = Pipe::open();
         auto console = Pipe::open();
+        auto input = Pipe::open();
         const LogPolicy policy{.max_size = how.max_log_size};
         std::optional<RotatingLog> bounded_log;
         if (how.max_log_size) bounded_log.emplace(log(), policy);
@@ -62,6 +64,8 @@ class Supervise : public testing::Test {
         ASSERT_GE(pid_, 0);
         if (pid_ == 0) {
             ::dup2(console.write_end.get(), STDOUT_FILENO);
+            if (how.orders_on_stdin) ::dup2(input.read_end.get(), STDIN_FILENO);
+            input.write_end.reset();
             if (how.without_inotify) forbid_inotify();
             ::_exit(supervise({.program = std::move(program),
                                .log = log(),
@@ -70,6 +74,8 @@ class Supervise : public testing::Test {
                                .host = "n1",
                                .cpus = "0-1",
                                .console_prefix = how.console_prefix,
+                               .orders_from = how.orders_on_stdin ? Orders::Source::signals_and_stdin
+                                                                  : Orders::Source::signals,
                                .under_launcher = how.under_launcher,
                                .hang_watch = std::move(hang_watch),
                                .report = [&](const Event& event) {
@@ -78,6 +84,7 @@ class Supervise : public testing::Test {
         }
         events_ = std::move(events.read_end);
         console_ = std::move(console.read_end);
+        input_ = std::move(input.write_end);
     }
 
     /// A user namespace has limits of its own.
@@ -117,6 +124,9 @@ class Supervise : public testing::Test {
         EXPECT_EQ((ExitStatus{.code = event.code, .signal = event.signal}), status);
         EXPECT_EQ(event.rank, 3);
     }
+
+    void tell(const std::string& order) const { write_all(input_.get(), order + "\n"); }
+    void end_of_orders() { input_.reset(); }
 
     void send(int signal) const { ::kill(pid_, signal); }
 
@@ -160,6 +170,7 @@ class Supervise : public testing::Test {
     const tests::TemporaryFolder folder_;
     pid_t pid_ = -1;
     FileDescriptor events_;
+    FileDescriptor input_;
     FileDescriptor console_;
 };
 
@@ -392,6 +403,30 @@ TEST_F(Supervise, UnderTheLauncherAlarmStopsThenLeaves) {
     expect_end(Kind::stopped, {.signal = SIGTERM});
     send(SIGALRM);
     EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, UnderSrunLinesStopPassOnAndLetLeave) {
+    start("trap 'echo usr1' USR1; echo ready; while :; do sleep 0.02; done",
+          {.under_launcher = true, .orders_on_stdin = true});
+    expect_started();
+    wait_for_log("ready\n");
+    tell("signal 10");
+    wait_for_log("ready\nusr1\n");
+    tell("stop");
+    expect_end(Kind::stopped, {.signal = SIGTERM});
+    tell("leave");
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, UnderSrunTheEndOfTheLinesMeansThatTheLauncherIsGone) {
+    start("trap 'echo term; exit 3' TERM; echo ready; while :; do sleep 0.02; done",
+          {.under_launcher = true, .orders_on_stdin = true});
+    expect_started();
+    wait_for_log("ready\n");
+    end_of_orders();
+    expect_end(Kind::stopped, {.code = 3});
+    EXPECT_EQ(exit_status(), 3);
+    EXPECT_EQ(read_file(log()), "ready\nterm\n");
 }
 
 TEST_F(Supervise, AnotherSignalMeansThatTheLauncherIsGone) {

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/srun_words.hpp"
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain::launch {
+
+std::optional<cluster::RankList> ranks_named_by_srun(const std::string& srun_text) {
+    for (const auto& line : split(srun_text, '\n')) {
+        const auto parts = split(line, ':');  // srun, error, node2, tasks 2-3, Killed
+        if (parts.size() < 5 || parts[0] != "srun" || parts[1] != " error") continue;
+        const auto words = split(trimmed(parts[3]), ' ');
+        if (words.size() != 2 || (words[0] != "task" && words[0] != "tasks")) continue;
+        try {
+            return cluster::RankList::parse(words[1]);
+        } catch (const UsageError&) {
+            continue;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace dtrain::launch

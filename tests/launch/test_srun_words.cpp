@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: messages copied from runs of srun 22.05.
+#include <gtest/gtest.h>
+
+#include "launch/srun_words.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+TEST(RanksNamedBySrun, TheFirstThatDied) {
+    EXPECT_EQ(ranks_named_by_srun("srun: error: node2: task 2: Killed\n"
+                                  "srun: launch/slurm: _step_signal: Terminating StepId=16.0\n"
+                                  "srun: error: node1: tasks 0-1: Exited with exit code 137\n"),
+              cluster::RankList::parse("2"));
+    EXPECT_EQ(ranks_named_by_srun("noise\nsrun: error: n1: tasks 0-1,7: Segmentation fault (core dumped)\n"),
+              cluster::RankList::parse("0-1,7"));
+}
+
+TEST(RanksNamedBySrun, NobodyOtherwise) {
+    for (const char* text :
+         {"", "srun: error: node2: task", "srun: error: node2: task x: Killed",
+          "srun: error: Unable to create step for job 15: Invalid generic resource",
+          "srun: error: task 0 launch failed: Unspecified error", "error: node2: task 2: Killed"})
+        EXPECT_EQ(ranks_named_by_srun(text), std::nullopt) << text;
+}
+
+}  // namespace
+}  // namespace dtrain::launch
