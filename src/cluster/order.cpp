@@ -24,6 +24,7 @@ std::string to_line(const Order& order) {
             return std::string(leave_line);
         case Order::Kind::pass_on:
             return fmt::format("{}{}", signal_word, order.signal);
+        case Order::Kind::give_way:
         case Order::Kind::end:
             break;
     }

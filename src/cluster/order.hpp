@@ -11,10 +11,11 @@ namespace dtrain::cluster {
 
 struct Order {
     enum class Kind {
-        stop,     ///< stop the program, report, and stay until told to leave
-        leave,    ///< end
-        pass_on,  ///< `signal` is for the program
-        end,      ///< whoever started this rank is going, or gone: stop the program with `signal`, and leave
+        stop,      ///< stop the program, report, and stay until told to leave
+        leave,     ///< end
+        give_way,  ///< another rank has failed, and nobody else will say so: stop the program, and leave
+        pass_on,   ///< `signal` is for the program
+        end,       ///< whoever started this rank is going, or gone: stop the program with `signal`, and leave
     };
 
     Kind kind = Kind::stop;
@@ -24,7 +25,7 @@ struct Order {
 };
 
 /// The launcher's orders as lines without line end, for engines that copy their stdin to all ranks (srun).
-/// There are none for `end`: then the lines end.
+/// There are none for `give_way`, which ranks say to each other, and for `end`: then the lines end.
 std::string to_line(const Order& order);
 
 /// The order in such a line, or nothing when it is none.

@@ -9,30 +9,36 @@
 #include <utility>
 
 #include <climits>
+#include <fmt/format.h>
 
 namespace dtrain::worker {
 namespace {
 
 using cluster::Order;
 
-sigset_t watched_signals() {
+sigset_t watched_signals(Orders::Source source) {
     sigset_t watched;
     ::sigemptyset(&watched);
+    if (source == Orders::Source::signals_in_step) ::sigaddset(&watched, SIGURG);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM})
         ::sigaddset(&watched, signal);
     return watched;
 }
 
+bool is_slurmstepd(std::uint32_t pid) {
+    return read_file(fmt::format("/proc/{}/comm", pid)) == "slurmstepd\n";
+}
+
 }  // namespace
 
-void hold_signals() {
-    const auto watched = watched_signals();
+void hold_signals(Orders::Source source) {
+    const auto watched = watched_signals(source);
     ::sigprocmask(SIG_BLOCK, &watched, nullptr);
 }
 
 Orders::Orders(Source source) : lines_(source == Source::signals_and_stdin ? STDIN_FILENO : -1) {
-    hold_signals();
-    const auto watched = watched_signals();
+    hold_signals(source);
+    const auto watched = watched_signals(source);
     signals_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
@@ -56,8 +62,11 @@ void Orders::take_signals(std::vector<Order>& orders) {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
         const int signal = static_cast<int>(info.ssi_signo);
-        if (signal == SIGUSR1 || signal == SIGUSR2)
-            orders.push_back({.kind = Order::Kind::pass_on, .signal = signal});
+        if (signal == SIGUSR1 || signal == SIGUSR2) {
+            if (!is_slurmstepd(info.ssi_pid))
+                orders.push_back({.kind = Order::Kind::pass_on, .signal = signal});
+        } else if (signal == SIGURG)
+            orders.push_back({.kind = Order::Kind::give_way});
         else if (signal == SIGALRM)
             orders.push_back(
                 {.kind = std::exchange(alarmed_, true) ? Order::Kind::leave : Order::Kind::stop});

@@ -15,11 +15,13 @@ namespace dtrain::worker {
 
 /// What this worker is told from outside, by signals and, where the launcher says so, by lines on stdin.
 ///
-/// Signals: USR1 and USR2 are the program's; the first ALRM means "stop", a later one "leave"; TERM, INT, HUP
-/// and QUIT mean the end. The end of stdin means the same: nobody is there any more who could say "leave".
+/// Signals: USR1 and USR2 are the program's, unless slurmstepd sent them, which signals every process of a
+/// step by itself; the first ALRM means "stop", a later one "leave"; URG in a step without a launcher, that
+/// another rank has failed (processes that do not know of it ignore it); TERM, INT, HUP and QUIT mean the
+/// end. The end of stdin means the same: nobody is there any more who could say "leave".
 class Orders {
   public:
-    enum class Source { signals, signals_and_stdin };
+    enum class Source { signals, signals_and_stdin, signals_in_step };
 
     explicit Orders(Source source);
 
@@ -43,6 +45,6 @@ class Orders {
 };
 
 /// Holds the signals above back until an Orders takes them.
-void hold_signals();
+void hold_signals(Orders::Source source);
 
 }  // namespace dtrain::worker

@@ -27,6 +27,7 @@
 #include "cluster/assignment.hpp"
 #include "cluster/event.hpp"
 #include "cluster/node_fields.hpp"
+#include "cluster/slurm_binding.hpp"
 #include "worker/binding.hpp"
 #include "worker/hang_watch.hpp"
 #include "worker/options.hpp"
@@ -34,6 +35,7 @@
 #include "worker/rank_setup.hpp"
 #include "worker/rotating_log.hpp"
 #include "worker/setup_command.hpp"
+#include "worker/step_call.hpp"
 #include "worker/supervise.hpp"
 #include "worker/wrapper_word.hpp"
 
@@ -63,8 +65,11 @@ class Rank {
         under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
         if (environment.get_or("DTRAIN_CONTROL", "signals") == "stdin")
             orders_from_ = Orders::Source::signals_and_stdin;
+        else if (!under_launcher_ && options_.task == Options::Task::supervise &&
+                 identity_.launcher == cluster::Launcher::slurm && identity_.size > 1)
+            orders_from_ = Orders::Source::signals_in_step;
         // Another rank may fail, and the launcher say "stop", before this one is ready to hear it.
-        if (under_launcher_) hold_signals();
+        if (under_launcher_ || orders_from_ == Orders::Source::signals_in_step) hold_signals(orders_from_);
         assign();
     }
 
@@ -116,7 +121,8 @@ class Rank {
                           .under_launcher = under_launcher_,
                           .heartbeat = heartbeat(),
                           .hang_watch = std::move(hang_watch),
-                          .report = [&](const Event& event) { tell(event, log); }});
+                          .report = [&](const Event& event) { tell(event, log); },
+                          .tell_others = teller()});
     }
 
   private:
@@ -162,6 +168,8 @@ class Rank {
     CpuSet given_cpus() const {
         const bool binds_ranks = identity_.launcher == cluster::Launcher::open_mpi ||
                                  identity_.launcher == cluster::Launcher::hydra;
+        if (identity_.launcher == cluster::Launcher::slurm)
+            if (const auto bound = cluster::slurm_bound_cpus(inherited_)) return *bound;
         return binds_ranks ? CpuSet::of_process(::getppid()) : CpuSet::of_this_thread();
     }
 
@@ -266,6 +274,18 @@ class Rank {
         write_all(STDERR_FILENO, cluster::encode(event) + "\n");
     }
 
+    std::function<void()> teller() const {
+        if (orders_from_ != Orders::Source::signals_in_step) return {};
+        return [this] {
+            const auto step = fmt::format("{}.{}", inherited_.get_or("SLURM_JOB_ID", ""),
+                                          inherited_.get_or("SLURM_STEP_ID", ""));
+            if (!tell_step(step, inherited_))
+                write_all(STDERR_FILENO,
+                          "dtrain-worker: the other ranks go on, as scancel could not reach them; use srun "
+                          "--kill-on-bad-exit=1\n");
+        };
+    }
+
     /// Nothing was started. Under dtrain-launch an event tells; else one rank of the node speaks for all.
     int give_up(const std::string& text, Event::Kind kind) const {
         const Event event{.kind = kind,
@@ -284,6 +304,7 @@ class Rank {
             write_all(STDERR_FILENO, "dtrain-worker: " + text + "\n");
         else  // mpirun drops what ranks say once one has failed: the speaker goes first
             std::this_thread::sleep_for(std::chrono::seconds(1));
+        if (const auto tell_others = teller(); tell_others && identity_.local_rank == 0) tell_others();
         return status_usage;
     }
 

@@ -10,11 +10,13 @@
 #include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/log_files.hpp"
 #include "base/oom_watch.hpp"
 #include "worker/end_facts.hpp"
 #include "worker/log_follower.hpp"
@@ -28,6 +30,7 @@ using cluster::Order;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is given again
+constexpr int telling_ranks = 256;               // a millisecond apart
 constexpr int look_at_log_ms = 100;              // where nobody tells that it has grown
 
 /// Of limits for poll(), where -1 is none.
@@ -62,7 +65,13 @@ class Supervisor {
         }
         if (follower_) follower_->drain();
         const Event outcome = outcome_of(guard_ended_well);
+        if (gave_way_ && outcome.kind == Event::Kind::stopped) {
+            append_line(job_.log,
+                        "stopped by dtrain-worker after another rank failed; srun's output names it");
+            return 0;
+        }
         job_.report(outcome);
+        if (outcome.kind == Event::Kind::exited || outcome.kind == Event::Kind::trouble) tell_others_once();
         if (outcome.kind == Event::Kind::done) return 0;
         if (told_to_leave_ && launcher_waits_) return 0;
         if (job_.under_launcher && launcher_waits_) return stay_until_told(outcome, job_.report, orders_);
@@ -170,8 +179,17 @@ class Supervisor {
                     facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), shared_memory());
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time
+                if (!stop_signal_ && !cannot_execute_ && !ended_->success()) tell_others_once();
                 break;
         }
+    }
+
+    /// When all fail for the same reason, one of them is enough to tell.
+    void tell_others_once() {
+        if (!job_.tell_others || std::exchange(others_know_, true)) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(job_.rank % telling_ranks));
+        take_orders();
+        if (!gave_way_) job_.tell_others();
     }
 
     void take_orders() {
@@ -185,6 +203,10 @@ class Supervisor {
                     break;
                 case Order::Kind::leave:
                     told_to_leave_ = true;
+                    stop(SIGTERM);
+                    break;
+                case Order::Kind::give_way:
+                    gave_way_ = true;
                     stop(SIGTERM);
                     break;
                 case Order::Kind::end:
@@ -248,6 +270,8 @@ class Supervisor {
     bool told_idle_ = false;
     bool launcher_waits_ = true;
     bool told_to_leave_ = false;
+    bool gave_way_ = false;
+    bool others_know_ = false;
     Clock::time_point last_heartbeat_ = Clock::now();
     std::optional<int> cannot_execute_;
     std::optional<int> stop_signal_;

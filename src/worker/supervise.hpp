@@ -30,15 +30,18 @@ struct Supervision {
     std::chrono::milliseconds heartbeat{0};  ///< between two signs of life; 0: none are given
     std::optional<HangWatch> hang_watch;
     std::function<void(const cluster::Event&)> report;
+    /// Tells the other ranks that this one has failed, where no launcher does; may be none.
+    std::function<void()> tell_others;
 };
 
 /// The life of one rank around its program: starts it under a guard, shows its log, passes signals on, and
 /// ends with everything of it gone. Returns the exit status: the program's, 128 + signal for a killed one.
 ///
 /// Orders: what is for the program is passed on to it; the end stops it (with the same signal, SIGKILL after
-/// the grace time). Under dtrain-launch a worker whose program failed or was stopped reports that and stays
-/// until it is told to leave (status 0: the launcher knows better), so that mpirun or srun does not kill the
-/// others in the middle of their grace.
+/// the grace time). An order to give way stops it too, and the worker leaves with 0: the failure is another
+/// rank's. Under dtrain-launch a worker whose program failed or was stopped reports that and stays until it
+/// is told to leave (status 0: the launcher knows better), so that mpirun or srun does not kill the others in
+/// the middle of their grace.
 int supervise(Supervision supervision);
 
 /// Under dtrain-launch, once nothing of the program is left: repeats the report every second until the order

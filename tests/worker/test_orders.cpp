@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: signals this process sends itself, and lines that the test writes into its stdin.
 #include <csignal>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -50,6 +52,28 @@ TEST(Orders, OfSignals) {
         ::raise(signal);
         EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::end, .signal = signal}));
     }
+}
+
+TEST(Orders, InAStepUrgTellsOfTheFailureOfAnother) {
+    Orders orders(Orders::Source::signals_in_step);
+    ::raise(SIGURG);
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::give_way}));
+}
+
+TEST(Orders, UserSignalsOfSlurmHaveReachedTheProgramAlready) {
+    Orders orders(Orders::Source::signals);
+    const pid_t worker = ::getpid();
+    const pid_t other = ::fork();
+    if (other == 0) {
+        ::prctl(PR_SET_NAME, "slurmstepd");
+        ::kill(worker, SIGUSR1);
+        ::pause();
+        ::_exit(0);
+    }
+    EXPECT_TRUE(orders.wait(std::chrono::seconds(30)));
+    EXPECT_THAT(orders.take(), IsEmpty());
+    ::kill(other, SIGKILL);
+    ::waitpid(other, nullptr, 0);
 }
 
 TEST(Orders, OfLinesAlsoInPieces) {

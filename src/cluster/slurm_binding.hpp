@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include <dtrain/cpuset.hpp>
+#include <dtrain/environment.hpp>
+
+namespace dtrain::cluster {
+
+/// The processors that Slurm bound the tasks of this node to, all together; nothing when it bound none, or in
+/// a way that its variables do not tell.
+std::optional<CpuSet> slurm_bound_cpus(const Environment& environment);
+
+}  // namespace dtrain::cluster
