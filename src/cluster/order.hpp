@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ struct Order {
 /// The launcher's orders as lines without line end, for engines that copy their stdin to all ranks (srun).
 /// There are none for `give_way`, which ranks say to each other, and for `end`: then the lines end.
 std::string to_line(const Order& order);
+
+/// The line that says nothing but that the launcher is still there; it comes this often.
+inline constexpr std::string_view alive_line = "alive";
+inline constexpr std::chrono::seconds between_alive_lines{10};
 
 /// The order in such a line, or nothing when it is none.
 std::optional<Order> parse_order(std::string_view line);

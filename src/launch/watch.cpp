@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <climits>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "base/process_tree.hpp"
@@ -104,6 +105,7 @@ class Watch {
     Watched run() {
         while (!mpirun_.poll()) {
             show_status();
+            tell_that_we_live();
             wait_for_something();
             decide();
         }
@@ -148,6 +150,13 @@ class Watch {
             mpirun_.send(order.kind == Order::Kind::pass_on ? order.signal : SIGALRM);
     }
 
+    /// Ranks that hear nothing end: their launcher or their network is gone.
+    void tell_that_we_live() {
+        if (!options_.control.by_lines || Clock::now() < next_sign_of_life_) return;
+        write_all(mpirun_.stdin_fd(), fmt::format("{}\n", cluster::alive_line));
+        next_sign_of_life_ = Clock::now() + cluster::between_alive_lines;
+    }
+
     void show_status() {
         // The rest of an unfinished line of the console would overwrite it, or it that line.
         if (!status_.on_terminal() || (console_.in_a_line() && ::isatty(STDOUT_FILENO))) return;
@@ -161,13 +170,19 @@ class Watch {
     }
 
     int time_left_ms() const {
-        int to_deadline = ms_to_deadline();
-        if (!options_.beating.empty() && to_deadline < 0)
-            to_deadline = static_cast<int>(between_redraws.count());
-        if (!status_.on_terminal()) return to_deadline;
-        const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - begin_);
-        const auto to_redraw = static_cast<int>((between_redraws - since % between_redraws).count());
-        return to_deadline < 0 ? to_redraw : std::min(to_deadline, to_redraw);
+        int left = ms_to_deadline();
+        const auto also_in = [&](milliseconds limit) {
+            const auto ms = static_cast<int>(std::max(limit, milliseconds{0}).count());
+            left = left < 0 ? ms : std::min(left, ms);
+        };
+        if (!options_.beating.empty() && left < 0) also_in(between_redraws);
+        if (status_.on_terminal()) {
+            const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - begin_);
+            also_in(between_redraws - since % between_redraws);
+        }
+        if (options_.control.by_lines)
+            also_in(std::chrono::ceil<milliseconds>(next_sign_of_life_ - Clock::now()));
+        return left;
     }
 
     int ms_to_deadline() const {
@@ -339,6 +354,7 @@ class Watch {
     bool kill_now_ = false;
     bool killed_at_once_ = false;
     Step step_ = Step::running;
+    Clock::time_point next_sign_of_life_ = begin_;
     std::optional<Clock::time_point> deadline_;
     Clock::time_point leave_from_;
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/orders.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <sys/signalfd.h>
@@ -15,6 +16,9 @@ namespace dtrain::worker {
 namespace {
 
 using cluster::Order;
+using std::chrono::milliseconds;
+
+constexpr milliseconds longest_look{5000};
 
 sigset_t watched_signals(Orders::Source source) {
     sigset_t watched;
@@ -36,7 +40,8 @@ void hold_signals(Orders::Source source) {
     ::sigprocmask(SIG_BLOCK, &watched, nullptr);
 }
 
-Orders::Orders(Source source) : lines_(source == Source::signals_and_stdin ? STDIN_FILENO : -1) {
+Orders::Orders(Source source, milliseconds patience)
+    : lines_(source == Source::signals_and_stdin ? STDIN_FILENO : -1), patience_(patience) {
     hold_signals(source);
     const auto watched = watched_signals(source);
     signals_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -55,6 +60,7 @@ std::vector<Order> Orders::take() {
     std::vector<Order> orders;
     take_signals(orders);
     take_lines(orders);
+    note_silence(orders);
     return orders;
 }
 
@@ -81,11 +87,8 @@ void Orders::take_lines(std::vector<Order>& orders) {
     std::array<char, PIPE_BUF> buffer;
     const auto got = ::read(lines_, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) return;
-    if (got <= 0) {
-        lines_ = -1;
-        orders.push_back({.kind = Order::Kind::end, .signal = SIGTERM});
-        return;
-    }
+    if (got <= 0) return give_up_lines(orders);
+    silence_ = milliseconds{0};
     unfinished_line_.append(buffer.data(), static_cast<std::size_t>(got));
     for (auto end = unfinished_line_.find('\n'); end != std::string::npos;
          end = unfinished_line_.find('\n')) {
@@ -93,6 +96,24 @@ void Orders::take_lines(std::vector<Order>& orders) {
             orders.push_back(*order);
         unfinished_line_.erase(0, end + 1);
     }
+}
+
+/// Time in which this process was suspended, as Slurm suspends whole jobs, is no silence.
+void Orders::note_silence(std::vector<Order>& orders) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto passed = std::chrono::ceil<milliseconds>(now - std::exchange(last_look_, now));
+    if (lines_ < 0) return;
+    silence_ += std::min(passed, longest_look);
+    if (silence_ >= patience_) give_up_lines(orders);
+}
+
+void Orders::give_up_lines(std::vector<Order>& orders) {
+    lines_ = -1;
+    orders.push_back({.kind = Order::Kind::end, .signal = SIGTERM});
+}
+
+int Orders::ms_to_next_look() const {
+    return lines_ < 0 ? -1 : static_cast<int>(std::min(longest_look, patience_).count());
 }
 
 }  // namespace dtrain::worker

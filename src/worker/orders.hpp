@@ -18,15 +18,20 @@ namespace dtrain::worker {
 /// Signals: USR1 and USR2 are the program's, unless slurmstepd sent them, which signals every process of a
 /// step by itself; the first ALRM means "stop", a later one "leave"; URG in a step without a launcher, that
 /// another rank has failed (processes that do not know of it ignore it); TERM, INT, HUP and QUIT mean the
-/// end. The end of stdin means the same: nobody is there any more who could say "leave".
+/// end. The end of stdin means the same, and so does its silence for a minute: nobody is there any more who
+/// could say "leave".
 class Orders {
   public:
     enum class Source { signals, signals_and_stdin, signals_in_step };
 
-    explicit Orders(Source source);
+    /// @param patience with a launcher that says nothing on stdin
+    explicit Orders(Source source, std::chrono::milliseconds patience = std::chrono::minutes(1));
 
     /// For poll(): what becomes readable when there is something to take.
     std::array<pollfd, 2> sources() const;
+
+    /// Limit for poll(): take() wants to be called that often, also when nothing comes; -1: not at all.
+    int ms_to_next_look() const;
 
     /// Everything that has come; does not wait.
     std::vector<cluster::Order> take();
@@ -37,11 +42,16 @@ class Orders {
   private:
     void take_signals(std::vector<cluster::Order>& orders);
     void take_lines(std::vector<cluster::Order>& orders);
+    void note_silence(std::vector<cluster::Order>& orders);
+    void give_up_lines(std::vector<cluster::Order>& orders);
 
     FileDescriptor signals_;
     int lines_ = -1;
     std::string unfinished_line_;
     bool alarmed_ = false;
+    std::chrono::milliseconds patience_;
+    std::chrono::milliseconds silence_{0};
+    std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
 };
 
 /// Holds the signals above back until an Orders takes them.

@@ -99,10 +99,11 @@ class Supervisor {
             orders[1],
         }};
         ::poll(sources.data(), sources.size(),
-               earliest({console_needs_time ? static_cast<int>(LogFollower::patience.count()) : -1,
+               earliest({orders_.ms_to_next_look(),
+                         console_needs_time ? static_cast<int>(LogFollower::patience.count()) : -1,
                          watching ? job_.hang_watch->ms_to_next_look() : -1, ms_to_heartbeat(),
                          unwatched_console() ? look_at_log_ms : -1}));
-        if (sources[5].revents != 0 || sources[6].revents != 0) take_orders();
+        take_orders();
         if (sources[1].revents != 0 || unwatched_console()) follower_->note_growth();
         if (sources[2].revents != 0) follower_->write_piece();
         if (sources[3].revents != 0) {

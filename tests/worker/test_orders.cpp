@@ -4,6 +4,7 @@
 #include <csignal>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -97,6 +98,32 @@ TEST(Orders, TheEndOfTheLinesIsTheEndOnce) {
     EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::stop}));
     EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::end, .signal = SIGTERM}));
     EXPECT_FALSE(orders.wait(std::chrono::milliseconds(1)));
+    EXPECT_THAT(orders.take(), IsEmpty());
+}
+
+TEST(Orders, SilenceIsTheEndToo) {
+    using namespace std::chrono_literals;
+    OwnStdin input;
+    Orders orders(Orders::Source::signals_and_stdin, 200ms);
+    for (int sign = 0; sign < 30; ++sign) {
+        input.write("alive\n");
+        EXPECT_THAT(orders.take(), IsEmpty());
+        std::this_thread::sleep_for(10ms);
+    }
+    while (orders.ms_to_next_look() >= 0) {
+        EXPECT_LE(orders.ms_to_next_look(), 200);
+        std::this_thread::sleep_for(10ms);
+        for (const auto& order : orders.take())
+            EXPECT_EQ(order, (Order{.kind = Kind::end, .signal = SIGTERM}));
+    }
+    input.write("stop\n");
+    EXPECT_THAT(orders.take(), IsEmpty());
+}
+
+TEST(Orders, WithoutLinesSilenceMeansNothing) {
+    Orders orders(Orders::Source::signals, std::chrono::milliseconds(1));
+    EXPECT_EQ(orders.ms_to_next_look(), -1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_THAT(orders.take(), IsEmpty());
 }
 
