@@ -14,18 +14,11 @@
 namespace dtrain::launch {
 namespace {
 
-/// Input variables of srun whose meaning for this step the command line settles, or that it must not have.
-constexpr std::array<const char*, 32> settled_here{"SLURM_HOSTFILE",
+/// Input variables of srun that would change this step; what an option says wins by itself.
+constexpr std::array<const char*, 21> settled_here{"SLURM_HOSTFILE",
                                                    "SLURM_NTASKS",
                                                    "SLURM_NPROCS",
                                                    "SLURM_NTASKS_PER_NODE",
-                                                   "SLURM_TASKS_PER_NODE",
-                                                   "SLURM_NNODES",
-                                                   "SLURM_DISTRIBUTION",
-                                                   "SLURM_CPU_BIND",
-                                                   "SLURM_CPU_BIND_TYPE",
-                                                   "SLURM_CPU_BIND_LIST",
-                                                   "SLURM_CPU_BIND_VERBOSE",
                                                    "SLURM_CPUS_PER_TASK",
                                                    "SRUN_CPUS_PER_TASK",
                                                    "SLURM_GPUS",
@@ -42,11 +35,7 @@ constexpr std::array<const char*, 32> settled_here{"SLURM_HOSTFILE",
                                                    "SLURM_STDINMODE",
                                                    "SLURM_STDOUTMODE",
                                                    "SLURM_STDERRMODE",
-                                                   "SLURM_EXACT",
-                                                   "SLURM_STEP_RESV_PORTS",
-                                                   "SLURM_KILL_BAD_EXIT",
-                                                   "SLURM_WAIT",
-                                                   "SLURM_EXPORT_ENV"};
+                                                   "SLURM_EXACT"};
 
 /// Of one machine's processors.
 constexpr std::array<const char*, 6> of_known_machines{"DTRAIN_CPUS",   "DTRAIN_NUMA",    "DTRAIN_THREADS",
