@@ -110,7 +110,6 @@ TEST(Srun, WhatSbatchAskedForDoesNotChangeTheStep) {
     const auto environment = srun_environment({{"SLURM_NTASKS", "1"},
                                                {"SLURM_GPUS_PER_TASK", "1"},
                                                {"SLURM_UNBUFFEREDIO", "1"},
-                                               {"SLURM_EXPORT_ENV", "NONE"},
                                                {"SLURM_JOB_ID", "77"},
                                                {"PATH", "/bin"}});
     EXPECT_EQ(environment, (Environment{{"SLURM_JOB_ID", "77"}, {"PATH", "/bin"}}));
