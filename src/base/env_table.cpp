@@ -34,6 +34,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_NODES_OF_RANKS", both, "ranks follow the nodes", "Node of each rank where ranks are not numbered node by node; each node and how often: 2*0 for ranks 0 and 1."},
     Row{"DTRAIN_TELL_OUTPUT", both, "0", "1: dtrain-worker sends the end of a failed program's log with its report, for a launcher on another node."},
     Row{"DTRAIN_HEARTBEAT", both, "none", "Seconds after which the first worker of each node says again that it is there, for a launcher on another node."},
+    Row{"DTRAIN_NETWORK_INTERFACE", both, "the one that leads to the other nodes", "Network interface that NCCL and Gloo shall use on several nodes."},
     Row{"DTRAIN_EVENTS", both, "0", "1: dtrain-worker reports events on stderr as lines for dtrain-launch instead of as sentences."},
     Row{"DTRAIN_CONTROL", both, "signals", "stdin: dtrain-launch speaks to dtrain-worker through lines on its stdin, which srun copies to all ranks, instead of signals."},
     Row{"DTRAIN_CPUS", both, "placed by dtrain-worker", "CPUs of each local rank, as lists such as 0-3,8, separated by semicolons."},
@@ -78,6 +79,9 @@ constexpr std::array open_mpi_rows{
     Row{"PMIX_HOSTNAME", read, "unknown", "Name that mpirun has for this node."},
     Row{"OMPI_MCA_ess_base_jobid", read, "no job id", "Name of the job in Open MPI 4.1."},
     Row{"OMPI_MCA_orte_num_nodes", read, "unknown", "Nodes of the allocation in Open MPI 4.1, more than which the job cannot have."},
+    Row{"OMPI_MCA_oob_tcp_if_include", written, "on machines with several networks", "Network of the nodes, such as 10.0.0.0/24, for the daemons of Open MPI 4.1; the user's value is kept."},
+    Row{"OMPI_MCA_btl_tcp_if_include", written, "on machines with several networks", "The same for the ranks; the user's value is kept."},
+    Row{"PRTE_MCA_prte_if_include", written, "on machines with several networks", "The same for the daemons of Open MPI 5; the user's value is kept."},
     Row{"OMPI_MCA_mpi_yield_when_idle", both, "1 with more ranks than cores", "Waiting ranks give their core to others."},
 };
 
@@ -239,6 +243,8 @@ constexpr std::array cuda_rows{
 };
 
 constexpr std::array system_rows{
+    Row{"NCCL_SOCKET_IFNAME", both, "the interface that leads to the other nodes", "Network of NCCL on several nodes; the user's value is kept."},
+    Row{"GLOO_SOCKET_IFNAME", both, "the interface that leads to the other nodes", "Network of Gloo on several nodes; the user's value is kept."},
     Row{"OMP_NUM_THREADS", both, "the rank's CPUs", "Threads of OpenMP and of the libraries that follow it; the user's value is kept."},
     Row{"HWLOC_XMLFILE", read, "this machine", "Topology file of another machine to plan for; masks are then computed and not applied."},
     Row{"HWLOC_COMPONENTS", both, "hwloc's own", "Which of hwloc's back ends look for devices."},

@@ -147,6 +147,7 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
     else
         out.set("DTRAIN_ENDPOINTS", join(plan.endpoints.trainers, ","));
     if (options.backend != "auto") out.set("DTRAIN_BACKEND", options.backend);
+    if (options.network_interface) out.set("DTRAIN_NETWORK_INTERFACE", *options.network_interface);
     if (options.with_gloo) out.set("PADDLE_WITH_GLOO", std::to_string(*options.with_gloo));
     out.set("DTRAIN_MASTER", plan.endpoints.paddle_master);
     out.set("DTRAIN_TORCH_MASTER",

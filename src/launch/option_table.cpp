@@ -71,6 +71,8 @@ const std::vector<OptionRow>& rows() {
      .paddle = "2.4", .overridden_by = "PADDLE_RANK", .note = "PADDLE_TRAINER_ID is not taken for it: ranks of other jobs have it too"},
     {.name = "sort_ip", .group = collective, .help = "Number the nodes by their addresses", .field = &O::sort_ip,
      .paddle = "2.5", .overridden_by = "PADDLE_SORT_IP"},
+    {.name = "network_interface", .aliases = {"interface"}, .group = collective, .value = "NAME", .help = "Network that the nodes talk over (default: the one that leads to the other nodes)", .field = &O::network_interface,
+     .in_settings = true, .note = "sets NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME and Open MPI's if_include where they are not set"},
     {.name = "np", .group = elastic, .value = "N", .paddle = "2.2", .answer = Answer::later, .note = no_elastic},
 
     {.name = "server_num", .group = servers, .value = "N", .help = "Servers on this machine", .field = &O::server_num, .least = 0, .most = 4096,

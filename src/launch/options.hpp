@@ -32,6 +32,7 @@ struct Options {
     std::string nnodes = "1";
     std::optional<int> rank;  ///< of the node
     bool sort_ip = false;
+    std::optional<std::string> network_interface;
     std::optional<int> start_port;
 
     std::optional<int> server_num;

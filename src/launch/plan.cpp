@@ -289,6 +289,12 @@ int Plan::size() const {
     return total;
 }
 
+std::vector<std::string> Plan::hosts() const {
+    std::vector<std::string> out;
+    for (const auto& node : nodes) out.push_back(node.host);
+    return out;
+}
+
 std::vector<const RankPlan*> Plan::ranks() const {
     std::vector<const RankPlan*> out(static_cast<std::size_t>(size()));
     for (const auto& node : nodes)

@@ -59,6 +59,8 @@ struct Plan {
     std::vector<std::string> warnings;
 
     int size() const;
+    /// The nodes' names, in node rank order.
+    std::vector<std::string> hosts() const;
     /// All ranks in rank order.
     std::vector<const RankPlan*> ranks() const;
 };

@@ -29,6 +29,7 @@
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/mpirun_probe.hpp"
+#include "launch/network.hpp"
 #include "launch/nodes.hpp"
 #include "launch/plan.hpp"
 #include "launch/program.hpp"
@@ -142,6 +143,7 @@ class Launch {
         }
         if (probe) probe->require_open_mpi();
         refuse_missing_wrapper(options_, environment_);
+        if (options_.network_interface) check_network_interface(*options_.network_interface, interfaces());
     }
 
     int run() {
@@ -310,6 +312,11 @@ class Launch {
                              .status_line = !options_.quiet};
         for (const auto& [name, value] : variables_of_workers(plan, token))
             options.environment.set(name, value);
+        if (!by_srun)
+            for (const auto& [name, value] :
+                 mpi_network_variables(plan.hosts(), options_.network_interface, environment_,
+                                       NetworkQuestions::of_this_machine()))
+                options.environment.set(name, value);
         if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());
         if (options_.max_restart > 0)
             for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})

@@ -30,6 +30,7 @@
 #include "cluster/slurm_binding.hpp"
 #include "worker/binding.hpp"
 #include "worker/hang_watch.hpp"
+#include "worker/network.hpp"
 #include "worker/options.hpp"
 #include "worker/orders.hpp"
 #include "worker/rank_setup.hpp"
@@ -235,6 +236,10 @@ class Rank {
         auto variables = cluster::program_environment(inherited_, context);
         variables.set("DTRAIN_RANK_CPUS", assignment_.cpus.to_string());
         if (!assignment_.adapter.empty()) variables.set("DTRAIN_RANK_ADAPTER", assignment_.adapter);
+        name_network_interface(variables, identity_, [&](const std::string& host) {
+            const auto named = inherited_.get("DTRAIN_NETWORK_INTERFACE");
+            return named ? named : routed_interface(host);
+        });
         yield_when_shared(variables);
         return variables;
     }

@@ -10,6 +10,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "cluster/address.hpp"
 #include "launch/srun.hpp"
 #include "machines.hpp"
 
@@ -164,10 +165,14 @@ TEST(SrunPlan, NoGpusWithoutAnyInTheAllocation) {
     EXPECT_FALSE(environment.has("DTRAIN_SELECT"));
 }
 
-TEST(SrunPlan, OneOwnNodeHasFreePorts) {
+TEST(SrunPlan, OneOwnNodeHasPortsOfTheKernelsChoice) {
     SlurmAllocation one{.job_id = "77", .nodes = {{"node1", 2}}, .tasks_were_asked_for = true};
-    EXPECT_TRUE(plan_for("", {.allocation = one, .own_addresses = {"node1"}}).free_ports);
-    EXPECT_FALSE(plan_for("", {.allocation = one}).free_ports) << "this machine's ports say nothing there";
+    const auto first_port = [](const Plan& plan) { return cluster::port_of(plan.endpoints.trainers.front()); };
+    const auto here = plan_for("", {.allocation = one, .own_addresses = {"node1"}});
+    EXPECT_EQ(first_port(here), 50000);
+    const auto there = plan_for("", {.allocation = one});
+    EXPECT_LT(first_port(there), 30000) << "this machine's free ports say nothing there";
+    EXPECT_TRUE(here.free_ports && there.free_ports) << "when one is taken, others will do";
 }
 
 TEST(SrunPlan, JobsOnTheSameNodesUseOtherPorts) {
