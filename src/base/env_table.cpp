@@ -151,6 +151,7 @@ constexpr std::array pals_rows{
 
 constexpr std::array scheduler_rows{
     Row{"PBS_NODEFILE", read, "no PBS job", "File that names the job's nodes, a line for each MPI slot."},
+    Row{"PBS_EXEC", read, "/opt/pbs", "Where PBS is installed; its bin/pbs_tmrsh reaches the job's other nodes."},
     Row{"PBS_JOBID", read, "no PBS job", "Name of the job, for launchers that set none."},
     Row{"LSB_JOBID", read, "no LSF job", "Number of the job, for launchers that set none."},
     Row{"COBALT_JOBID", read, "no Cobalt job", "Number of the job, for launchers that set none."},

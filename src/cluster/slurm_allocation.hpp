@@ -17,6 +17,7 @@ struct SlurmAllocation {
     std::vector<HostSlots> nodes;       ///< in Slurm's order; slots: the tasks that srun would start there
     bool tasks_were_asked_for = false;  ///< by --ntasks or --ntasks-per-node
     std::optional<int> gpus_of_node;    ///< when a variable tells
+    std::string scheduler = "Slurm";
     friend bool operator==(const SlurmAllocation&, const SlurmAllocation&) = default;
 };
 

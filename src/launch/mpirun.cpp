@@ -60,15 +60,29 @@ std::vector<Part> parts_of(const Plan& plan) {
 
 /// What a job on several nodes needs besides. The links between mpirun and its daemons are asked for a sign
 /// of life, so that a dead node is noticed in seconds; Open MPI's own limits are 300 s and 180 s.
-std::vector<std::string> links_between_nodes() {
-    constexpr std::array<std::pair<const char*, const char*>, 4> parameters{
-        {{"plm_rsh_args", "-o BatchMode=yes -o ConnectTimeout=10"},
+std::vector<std::string> links_between_nodes(const std::string& remote_shell) {
+    const bool by_ssh = remote_shell.empty();
+    const std::array<std::pair<std::string, std::string>, 4> parameters{
+        {{by_ssh ? "plm_rsh_args" : "plm_rsh_agent",
+          by_ssh ? "-o BatchMode=yes -o ConnectTimeout=10" : remote_shell},
          {"oob_tcp_keepalive_time", "5"},
          {"oob_tcp_keepalive_intvl", "2"},
          {"oob_tcp_keepalive_probes", "3"}}};
     std::vector<std::string> argv{"--leave-session-attached"};
     for (const auto& [name, value] : parameters) append(argv, {"--mca", name, value});
     return argv;
+}
+
+/// What only somebody who has seen the machine can say.
+constexpr std::array<const char*, 6> of_known_machines{"DTRAIN_CPUS",   "DTRAIN_NUMA",    "DTRAIN_THREADS",
+                                                       "DTRAIN_SHARED", "DTRAIN_ADAPTER", "DTRAIN_VISIBLE"};
+
+void let_nodes_place_themselves(Environment& out, const Plan& plan) {
+    for (const char* name : of_known_machines) out.unset(name);
+    if (plan.narrow && plan.gpus_of_node > 0)
+        out.set("DTRAIN_SELECT", plan.selected_positions.empty()
+                                     ? "all"
+                                     : fmt::format("{}", fmt::join(plan.selected_positions, ",")));
 }
 
 /// "a:8,b:8".
@@ -110,7 +124,7 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
     std::vector<std::string> argv{"mpirun",   "--hostfile",        hostfile, "--bind-to", "none",
                                   "--map-by", "slot:OVERSUBSCRIBE"};
     const bool several_nodes = plan.nodes.size() > 1;
-    if (several_nodes) append(argv, links_between_nodes());
+    if (several_nodes) append(argv, links_between_nodes(plan.remote_shell));
     const auto for_worker = worker_options(plan.log_dir, options);
     std::string separator;
     for (const auto& part : parts_of(plan)) {
@@ -169,6 +183,7 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
         std::any_of(visible.begin(), visible.end(), [](const auto& gpus) { return !gpus.empty(); });
     if (plan.narrow && any_visible) out.set("DTRAIN_VISIBLE", cluster::join_node_fields(visible));
     cluster::write_assignments(out, assignments);
+    if (plan.nodes_place_themselves) let_nodes_place_themselves(out, plan);
     if (as_root) {
         // Containers run as root; whoever starts dtrain-launch as root has made that choice.
         out.set("OMPI_ALLOW_RUN_AS_ROOT", "1");

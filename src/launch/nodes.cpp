@@ -124,8 +124,8 @@ Nodes nodes_of(const Options& options, const cluster::SlurmAllocation& allocatio
                const std::set<std::string>& own_addresses) {
     if (options.nnodes != Options().nnodes && options.nnodes != std::to_string(allocation.nodes.size()))
         throw UsageError(
-            fmt::format("--nnodes {}, but Slurm's job {} has {}; ask sbatch or salloc for as many",
-                        options.nnodes, allocation.job_id, allocation.nodes.size()));
+            fmt::format("--nnodes {}, but {}'s job {} has {}; ask it for as many", options.nnodes,
+                        allocation.scheduler, allocation.job_id, allocation.nodes.size()));
     Nodes out;
     for (const auto& node : allocation.nodes) {
         if (own_addresses.contains(node.host)) out.own = static_cast<int>(out.hosts.size());

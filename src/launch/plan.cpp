@@ -61,9 +61,11 @@ class Planner {
         plan_.program = input.program;
         plan_.log_dir = input.log_dir;
         plan_.working_dir = input.working_dir;
+        plan_.remote_shell = input.remote_shell;
+        plan_.nodes_place_themselves = input.engine == Engine::srun || !input.remote_shell.empty();
         plan_.bind = options_.bind == "auto" && input.machine.is_this_system;
         plan_.narrow = options_.visible == "narrow";
-        if (under_srun())
+        if (plan_.nodes_place_themselves)
             note_positions();
         else
             plan_.warnings = warnings_about(selected_);
@@ -126,8 +128,6 @@ class Planner {
         return std::move(plan_);
     }
 
-    bool under_srun() const { return input_.engine == Engine::srun; }
-
     /// salloc's shell is told no GPUs' names: Slurm numbers those that a node's tasks see from 0.
     Devices visible() const {
         auto names = input_.environment.get("CUDA_VISIBLE_DEVICES");
@@ -161,10 +161,9 @@ class Planner {
         const int tasks = nodes[node].slots;
         if (const auto gpus = static_cast<int>(selected_.size()); gpus % tasks != 0)
             throw UsageError(
-                fmt::format("Slurm gives {} tasks and {} GPUs to {}; each process gets equally many GPUs, so "
-                            "ask sbatch or "
-                            "salloc for other numbers, or give --nproc_per_node",
-                            tasks, gpus, nodes[node].host));
+                fmt::format("{} gives {} tasks and {} GPUs to {}; each process gets equally many GPUs, so ask "
+                            "it for other numbers, or give --nproc_per_node",
+                            input_.allocation->scheduler, tasks, gpus, nodes[node].host));
         return tasks;
     }
 
@@ -242,8 +241,9 @@ class Planner {
             known.push_back(indices);
         }
         const auto placements =
-            under_srun() ? std::vector<topology::Placement>(seats.size(), {.reason = "as its node has them"})
-                         : topology::place(input_.machine, known);
+            plan_.nodes_place_themselves
+                ? std::vector<topology::Placement>(seats.size(), {.reason = "as its node has them"})
+                : topology::place(input_.machine, known);
         NodePlan node{.host = host, .cuda_visible_devices = ids_of(plan_.narrow ? selected_ : visible_)};
         for (std::size_t local = 0; local < seats.size(); ++local) {
             const auto& placement = placements[local];
@@ -253,7 +253,7 @@ class Planner {
             for (const auto& device : seats[local].devices) {
                 rank.gpus.push_back(device.id);
                 rank.assignment.devices.push_back(position_of(device));
-                if (!device.index && !under_srun())
+                if (!device.index && !plan_.nodes_place_themselves)
                     rank.reason = "GPU that this machine does not show, " + placement.reason;
             }
             rank.assignment.cpus = placement.cpus;
@@ -267,7 +267,7 @@ class Planner {
     }
 
     void warn_of_assumed_nodes() {
-        if (under_srun()) return;
+        if (plan_.nodes_place_themselves) return;
         if (plan_.nodes.size() > 1)
             plan_.warnings.emplace_back("the other nodes are taken to be like this one");
         if (!plan_.own_node)

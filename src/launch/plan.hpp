@@ -49,6 +49,8 @@ struct Plan {
     std::vector<std::string> program;  ///< argv of each rank
     std::string log_dir;               ///< absolute
     std::string working_dir;           ///< absolute
+    std::string remote_shell;          ///< that reaches the other nodes for mpirun; "": ssh
+    bool nodes_place_themselves = false;  ///< their workers find the GPUs and processors they were given
     bool bind = true;
     bool narrow = true;  ///< CUDA_VISIBLE_DEVICES is set to the selected GPUs
     /// Under srun: how many GPUs Slurm shows on each node, and which of them by position this job uses;
@@ -83,6 +85,7 @@ struct PlanInput {
     std::optional<cluster::SlurmAllocation>
         allocation;  ///< whose nodes are used; not given: those of the options
     Engine engine = Engine::mpirun;
+    std::string remote_shell;  ///< of the scheduler, for mpirun; "": ssh
     std::set<std::string> own_addresses;
     PortSource ports;
     int attempt = 1;  ///< counts plans for the same job: another one has other ports where dtrain chose them

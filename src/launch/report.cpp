@@ -128,8 +128,8 @@ class Examination {
         if (vanished) {
             for (const int rank : vanished_ranks()) report_.failed.push_back(end_of(rank));
             if (nothing_was_started())
-                report_.not_started =
-                    start_refused_by_shell(ending_.mpirun_text).value_or(ending_.engine + " could not start it");
+                report_.not_started = start_refused_by_shell(ending_.mpirun_text)
+                                          .value_or(ending_.engine + " could not start it");
         }
         for (const auto& failure : failures) {
             const bool swept_away = failure.kind == Event::Kind::stopped && cause_is_known;

@@ -23,6 +23,7 @@
 #include "base/oom_watch.hpp"
 #include "base/ports.hpp"
 #include "base/redact.hpp"
+#include "cluster/pbs_allocation.hpp"
 #include "launch/banner.hpp"
 #include "launch/carried.hpp"
 #include "launch/hang_report.hpp"
@@ -123,6 +124,13 @@ int run_once_on_cloud(const Options& options, const Environment& environment) {
         fmt::format("cannot execute {}: {}", program.front(), std::generic_category().message(error)));
 }
 
+/// PBS' own remote shell keeps the ranks under its control; a site without it has ssh.
+std::string shell_of_pbs(const Environment& environment) {
+    if (const auto found = find_in_path("pbs_tmrsh", environment)) return *found;
+    const auto in_pbs = fs::path(environment.get_or("PBS_EXEC", "/opt/pbs")) / "bin/pbs_tmrsh";
+    return ::access(in_pbs.c_str(), X_OK) == 0 ? in_pbs.string() : "";
+}
+
 class Launch {
   public:
     Launch(Options options, const Environment& environment)
@@ -162,15 +170,18 @@ class Launch {
     }
 
   private:
-    /// A Slurm allocation names the nodes unless an option does.
+    /// An allocation of Slurm or PBS names the nodes unless an option does.
     void choose_nodes_and_engine() {
         allocation_ = cluster::slurm_allocation(environment_);
+        const bool of_slurm = allocation_.has_value();
+        if (!of_slurm) allocation_ = cluster::pbs_allocation(environment_, read_file);
         if (allocation_ && !uses_allocation(options_, environment_, *allocation_)) allocation_.reset();
-        engine_ = choose_engine(options_.engine, allocation_.has_value(),
+        engine_ = choose_engine(options_.engine, of_slurm && allocation_.has_value(),
                                 find_in_path("srun", environment_).has_value());
         if (!allocation_) return;
         if (options_.job_id == Options().job_id) options_.job_id = allocation_->job_id;
         if (engine_ == Engine::srun) srun_site_ = ask_slurm(*allocation_, environment_);
+        if (!of_slurm && allocation_->nodes.size() > 1) remote_shell_ = shell_of_pbs(environment_);
     }
 
     struct Outcome {
@@ -226,6 +237,7 @@ class Launch {
              .hostfile = hostfile_,
              .allocation = allocation_,
              .engine = engine_,
+             .remote_shell = remote_shell_,
              .own_addresses = own_addresses(),
              .ports = {.any =
                            [&](int count) {
@@ -364,6 +376,7 @@ class Launch {
     std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;
     std::optional<cluster::SlurmAllocation> allocation_;
+    std::string remote_shell_;
     Engine engine_ = Engine::mpirun;
     SrunSite srun_site_;
 };

@@ -38,8 +38,6 @@ constexpr std::array<const char*, 21> settled_here{"SLURM_HOSTFILE",
                                                    "SLURM_EXACT"};
 
 /// Of one machine's processors.
-constexpr std::array<const char*, 6> of_known_machines{"DTRAIN_CPUS",   "DTRAIN_NUMA",    "DTRAIN_THREADS",
-                                                       "DTRAIN_SHARED", "DTRAIN_ADAPTER", "DTRAIN_VISIBLE"};
 
 }  // namespace
 
@@ -87,12 +85,7 @@ Environment srun_environment(Environment environment) {
 Environment srun_worker_environment(const Plan& plan, const Options& options, const std::string& token,
                                     bool as_root) {
     auto out = worker_environment(plan, options, token, as_root);
-    for (const char* name : of_known_machines) out.unset(name);
     out.set("DTRAIN_CONTROL", "stdin");
-    if (plan.narrow && plan.gpus_of_node > 0)
-        out.set("DTRAIN_SELECT", plan.selected_positions.empty()
-                                     ? "all"
-                                     : fmt::format("{}", fmt::join(plan.selected_positions, ",")));
     return out;
 }
 

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cluster/slurm_allocation.hpp"
+
+namespace dtrain::cluster {
+
+/// The nodes of the PBS job that this process belongs to, from $PBS_NODEFILE: a line for each MPI slot
+/// (mpiprocs of a chunk). Nothing outside of a PBS job, or where PBS wrote no such file.
+/// @param read_file content of a file, or nothing when it cannot be read
+/// @throws UsageError naming file and line for what is no node, and for a file that names none.
+std::optional<SlurmAllocation> pbs_allocation(
+    const Environment& environment,
+    const std::function<std::optional<std::string>(const std::string& path)>& read_file);
+
+}  // namespace dtrain::cluster
