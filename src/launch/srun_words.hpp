@@ -10,7 +10,8 @@
 /// What can be read out of srun's own messages. Pure.
 namespace dtrain::launch {
 
-/// The ranks of the first message about tasks that ended badly ("srun: error: node2: tasks 2-3: Killed"), if any.
+/// The ranks of the first message about tasks that ended badly ("srun: error: node2: tasks 2-3: Killed"), if
+/// any.
 std::optional<cluster::RankList> ranks_named_by_srun(const std::string& srun_text);
 
 }  // namespace dtrain::launch
