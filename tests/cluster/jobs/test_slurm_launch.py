@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""dtrain-launch inside of an allocation: nodes, counts and GPUs come from Slurm.
+
+Oracles: Slurm's own variables in the ranks, the names of the nodes.
+"""
+import json
+
+import pytest
+
+from whole_jobs import LAUNCH, PYTHON
+
+SHOW = """
+import json, os, socket
+names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_RANK", "PADDLE_CURRENT_ENDPOINT", "CUDA_VISIBLE_DEVICES",
+         "FLAGS_selected_gpus", "SLURM_STEP_GPUS", "SLURM_STEP_ID", "MASTER_ADDR", "SPECIAL")
+values = {name: os.environ.get(name) for name in names} | {"host": socket.gethostname()}
+json.dump(values, open("env." + os.environ["RANK"], "w"))
+"""
+
+
+def launch(job, allocation, *words, **options):
+    job.script("show.py", SHOW)
+    return job.cluster.control.run("salloc", "--quiet", *allocation, LAUNCH, "--quiet", *words, "show.py", cwd=job.folder,
+                                   **options)
+
+
+def seen(job, count):
+    return [json.loads((job.folder / f"env.{rank}").read_text()) for rank in range(count)]
+
+
+@pytest.mark.parametrize("asked", [["--gres=gpu:2"], ["--gpus-per-node=2"], ["-n4", "--gpus-per-task=1"],
+                                   ["-n4", "--ntasks-per-node=2", "--gpus-per-node=2", "--gpu-bind=single:1"]])
+def test_one_rank_per_gpu_and_all_of_a_node_see_its_gpus(job, asked):
+    done = launch(job, ["-N2", *asked], env={"SPECIAL": "a b;c"})
+    assert done.returncode == 0, done.stderr
+    for rank, values in enumerate(seen(job, 4)):
+        assert values["WORLD_SIZE"] == "4" and values["host"] == f"node{1 + rank // 2}"
+        assert values["LOCAL_RANK"] == str(rank % 2) and values["GROUP_RANK"] == str(rank // 2)
+        assert values["CUDA_VISIBLE_DEVICES"] == values["SLURM_STEP_GPUS"] == "0,1"
+        assert values["FLAGS_selected_gpus"] == str(rank % 2)
+        assert values["PADDLE_CURRENT_ENDPOINT"].startswith(values["host"] + ":")
+        assert values["SPECIAL"] == "a b;c"
+
+
+def test_chosen_gpus_are_narrowed_by_position(job):
+    assert launch(job, ["-N2", "--gres=gpu:2"], "--gpus", 1).returncode == 0
+    for rank, values in enumerate(seen(job, 2)):
+        assert values["host"] == f"node{1 + rank}"
+        assert values["CUDA_VISIBLE_DEVICES"] == "1" and values["FLAGS_selected_gpus"] == "0"
+
+
+def test_unequal_numbers_of_tasks_are_the_ranks(job):
+    assert launch(job, ["-N2", "-n3"]).returncode == 0
+    assert [values["host"] for values in seen(job, 3)] == ["node1", "node1", "node2"]
+
+
+def test_one_node_of_several_processes(job):
+    assert launch(job, ["-N1"], "--nproc_per_node", 3).returncode == 0
+    assert [values["host"] for values in seen(job, 3)] == ["node1"] * 3
+
+
+def test_settings_of_the_allocation_do_not_reach_the_step(job):
+    job.script("say.py", "import os\nprint('said', os.environ['RANK'])")
+    done = job.cluster.control.run("salloc", "--quiet", "-N2", LAUNCH, "--tee", "all", "say.py", cwd=job.folder,
+                                   env={"SLURM_LABELIO": "1", "SLURM_UNBUFFEREDIO": "1", "SLURM_KILL_BAD_EXIT": "0",
+                                        "SLURM_EXPORT_ENV": "NONE", "SLURM_DISTRIBUTION": "cyclic"})
+    assert done.returncode == 0, done.stderr
+    assert {line for line in done.stdout.splitlines() if "said" in line} == {"[0] said 0", "[1] said 1"}
+
+
+def test_mpi_programs(job):
+    job.script("mpi.py", "from mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), 'of', MPI.COMM_WORLD.Get_size())")
+    done = job.cluster.control.run("salloc", "--quiet", "-N2", LAUNCH, "--nproc_per_node", 2, PYTHON, "mpi.py", cwd=job.folder)
+    assert done.returncode == 0, done.stderr
+    assert {job.log(rank) for rank in range(4)} == {"4 of 4\n"}
+
+
+def test_mpirun_when_asked(job):
+    job.script("show.py", SHOW)
+    done = job.on(1, "salloc", "--quiet", "-N2", LAUNCH, "--engine", "mpirun", "--nproc_per_node", 2, "show.py")
+    assert done.returncode == 0, done.stderr
+    assert [values["host"] for values in seen(job, 4)] == ["node1", "node1", "node2", "node2"]
+
+
+def test_srun_outside_of_an_allocation_is_refused(job):
+    job.script("show.py", SHOW)
+    done = job.launch_on(1, "--engine", "srun", "show.py")
+    assert done.returncode == 2 and "sbatch or salloc" in done.stderr
+
+
+def test_a_cut_cable_is_named_and_leaves_nothing(job):
+    job.script("wait.py", "import time\nopen('up', 'w').close()\ntime.sleep(1000)")
+    child = job.cluster.control.start("salloc", "--quiet", "-N2", LAUNCH, "--quiet", "--grace", 1, "wait.py", cwd=job.folder)
+    job.cluster.wait_until((job.folder / "up").exists, "rank 0")
+    job.cluster[2].cut()
+    out, err = child.communicate(timeout=60)
+    assert child.returncode != 0 and "node node2 was lost" in err, err
+    job.cluster.wait_until(lambda: job.cluster.jobs_processes() == {}, "the end of the cut node's rank", patience=60)
