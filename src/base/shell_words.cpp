@@ -76,4 +76,13 @@ std::vector<std::string> shell_words(std::string_view text) {
     return Splitter(text).words();
 }
 
+std::string shell_quoted(std::string_view word) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
+    std::string out = "'";
+    for (const char letter : word) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    return out + "'";
+}
+
 }  // namespace dtrain

@@ -13,4 +13,7 @@ namespace dtrain {
 /// @throws UsageError naming the text when a quote is not closed or nothing follows the last backslash.
 std::vector<std::string> shell_words(std::string_view text);
 
+/// A word as a POSIX shell would need it typed.
+std::string shell_quoted(std::string_view word);
+
 }  // namespace dtrain

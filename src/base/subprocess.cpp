@@ -141,7 +141,11 @@ ExitStatus Subprocess::wait() {
 }
 
 Captured run_and_capture(const SpawnOptions& options, std::chrono::milliseconds limit) {
-    Subprocess child(options);
+    auto with_pipe = options;
+    with_pipe.pipe_input = options.pipe_input || !options.input.empty();
+    Subprocess child(with_pipe);
+    if (!options.input.empty()) write_all(child.stdin_fd(), options.input);
+    child.close_stdin();
     Captured result;
     const auto deadline = std::chrono::steady_clock::now() + limit;
     std::array<pollfd, 2> streams{{{child.stdout_fd(), POLLIN, 0}, {child.stderr_fd(), POLLIN, 0}}};

@@ -36,6 +36,7 @@ struct SpawnOptions {
     Environment environment = Environment::of_this_process();
     bool pipe_output = true;  ///< stdout and stderr through pipes; else inherited
     bool stdin_from_null = true;
+    std::string input;               ///< run_and_capture gives the program this to read
     bool pipe_input = false;         ///< stdin through a pipe, which ends with this object
     int parent_death_signal = 0;     ///< sent to the child when this thread dies; 0: none
     bool new_process_group = false;  ///< keeps the terminal's Ctrl-C away from the child
@@ -53,6 +54,7 @@ class Subprocess {
 
     pid_t pid() const { return pid_; }
     int stdin_fd() const { return in_.get(); }
+    void close_stdin() { in_.reset(); }
     int stdout_fd() const { return out_.get(); }
     int stderr_fd() const { return err_.get(); }
     void send(int signal) const;

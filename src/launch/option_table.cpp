@@ -15,6 +15,7 @@ constexpr auto collective = OptionGroup::collective;
 constexpr auto servers = OptionGroup::parameter_server;
 constexpr auto elastic = OptionGroup::elastic;
 constexpr auto own = OptionGroup::dtrain;
+constexpr auto batch = OptionGroup::submit;
 
 constexpr int highest_port = 65000;
 constexpr std::string_view no_other_devices = "dtrain drives NVIDIA GPUs and CPUs";
@@ -65,7 +66,7 @@ const std::vector<OptionRow>& rows() {
      .paddle = "2.4", .overridden_by = "PADDLE_START_PORT", .preset_by = "FLAGS_START_PORT", .in_settings = true, .note = "on one node too"},
     {.name = "master", .group = collective, .value = "IP:PORT", .help = "Where the nodes meet; with one node its PADDLE_MASTER", .field = &O::master,
      .paddle = "2.4", .overridden_by = "PADDLE_MASTER", .note = "one node; several nodes and etcd:// are not there yet"},
-    {.name = "nnodes", .group = collective, .value = "N", .help = "Number of nodes", .field = &O::nnodes,
+    {.name = "nnodes", .aliases = {"nodes"}, .group = collective, .value = "N", .help = "Number of nodes", .field = &O::nnodes,
      .paddle = "2.4", .overridden_by = "PADDLE_NNODES", .note = "1, or as many as --ips; MIN:MAX is not there yet"},
     {.name = "rank", .group = collective, .value = "N", .help = "Number of this node", .field = &O::rank, .least = -1,
      .paddle = "2.4", .overridden_by = "PADDLE_RANK", .note = "PADDLE_TRAINER_ID is not taken for it: ranks of other jobs have it too"},
@@ -132,6 +133,13 @@ const std::vector<OptionRow>& rows() {
     {.name = "log-mode", .group = own, .value = "MODE", .help = "Permissions of log and report files, octal", .field = &O::log_mode, .most = 0777,
      .preset_by = "DTRAIN_LOG_MODE", .in_settings = true},
     {.name = "report", .group = own, .value = "FILE", .help = "Write the outcome for programs, as JSON", .field = &O::report},
+
+    {.name = "time", .group = batch, .value = "TIME", .help = "Time limit: 90 (minutes), 1:30:00, 2-12 (days-hours)", .field = &O::time},
+    {.name = "partition", .group = batch, .value = "NAME", .help = "Partition (queue) of the cluster", .field = &O::partition, .in_settings = true},
+    {.name = "account", .group = batch, .value = "NAME", .help = "Account that pays", .field = &O::account, .in_settings = true},
+    {.name = "cpus", .group = batch, .value = "N", .help = "Processors of each node, for all of its ranks together (default: one for each rank)", .field = &O::cpus, .least = 1, .most = 65536, .in_settings = true},
+    {.name = "modules", .group = batch, .value = "NAMES", .help = "Modules to load first: 'cuda nccl'", .field = &O::modules, .in_settings = true},
+    {.name = "sbatch", .group = batch, .value = "OPTION", .help = "One more option for sbatch, such as --sbatch=--exclusive; may be repeated", .field = &O::sbatch},
     };
     return table;
 }
@@ -151,6 +159,8 @@ std::string_view to_string(OptionGroup group) {
             return "Elastic Parameters";
         case OptionGroup::dtrain:
             return "dtrain";
+        case OptionGroup::submit:
+            return "dtrain-launch submit";
     }
     return "";
 }

@@ -18,12 +18,12 @@
 /// banner, shell completion, the man page and docs/compatibility.md are made from it.
 namespace dtrain::launch {
 
-enum class OptionGroup { base, collective, parameter_server, elastic, dtrain };
+enum class OptionGroup { base, collective, parameter_server, elastic, dtrain, submit };
 
 /// All of them, in the order of --help.
-inline constexpr std::array option_groups{OptionGroup::base, OptionGroup::collective,
-                                          OptionGroup::parameter_server, OptionGroup::elastic,
-                                          OptionGroup::dtrain};
+inline constexpr std::array option_groups{
+    OptionGroup::base,    OptionGroup::collective, OptionGroup::parameter_server,
+    OptionGroup::elastic, OptionGroup::dtrain,     OptionGroup::submit};
 
 /// "Base Parameters", the heading in --help.
 std::string_view to_string(OptionGroup group);

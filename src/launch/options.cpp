@@ -28,7 +28,8 @@ Examples:
   dtrain-launch --nproc_per_node 2 train.py           two processes; on a machine without GPUs two CPU processes
   dtrain-launch --server_num 1 --worker_num 4 train.py  a parameter-server job on this machine
   dtrain-launch --nproc_per_node 2 job.toml           train a job file without any code
-  dtrain-launch --dry-run --nproc_per_node 2 train.py show the plan and the command, start nothing)";
+  dtrain-launch --dry-run --nproc_per_node 2 train.py show the plan and the command, start nothing
+  dtrain-launch submit --nodes 2 --gpus 4 train.py    give the job to Slurm's queue)";
 
 std::string typed(const OptionRow& row) {
     return "--" + std::string(row.name);

@@ -64,6 +64,13 @@ struct Options {
     std::optional<std::string> report;
     std::string dry_run;  ///< "", "table" or "json"
 
+    std::optional<std::string> time;  ///< of a job that is submitted
+    std::optional<std::string> partition;
+    std::optional<std::string> account;
+    std::optional<int> cpus;  ///< of each of its nodes
+    std::optional<std::string> modules;
+    std::vector<std::string> sbatch;  ///< more options for sbatch
+
     std::string script;
     std::vector<std::string> script_arguments;
 

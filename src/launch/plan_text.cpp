@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/redact.hpp"
+#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/plan.hpp"
@@ -14,19 +15,9 @@
 namespace dtrain::launch {
 namespace {
 
-/// A word as a POSIX shell would need it typed.
-std::string quoted(const std::string& word) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-    std::string out = "'";
-    for (const char letter : word) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    return out + "'";
-}
-
 std::string command_line(const std::vector<std::string>& argv) {
     std::vector<std::string> words;
-    for (const auto& word : argv) words.push_back(quoted(word));
+    for (const auto& word : argv) words.push_back(shell_quoted(word));
     return join(words, " ");
 }
 

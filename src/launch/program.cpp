@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/program.hpp"
 
+#include <filesystem>
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
+
+#include "base/subprocess.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -39,6 +44,15 @@ std::vector<std::string> program_for(const std::string& script, const std::vecto
     }
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     return argv;
+}
+
+FileQuestions real_files(const Environment& environment) {
+    return {.exists = [](const std::string& path) { return std::filesystem::is_regular_file(path); },
+            .executable =
+                [](const std::string& path) {
+                    return std::filesystem::is_regular_file(path) && ::access(path.c_str(), X_OK) == 0;
+                },
+            .in_path = [&environment](const std::string& name) { return find_in_path(name, environment); }};
 }
 
 }  // namespace dtrain::launch

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <dtrain/environment.hpp>
+
 namespace dtrain::launch {
 
 /// Questions about files that a plan needs answered.
@@ -15,6 +17,9 @@ struct FileQuestions {
     std::function<bool(const std::string& path)> executable;
     std::function<std::optional<std::string>(const std::string& name)> in_path;
 };
+
+/// Answered by this machine's files and the PATH of `environment`, which must outlive the answers.
+FileQuestions real_files(const Environment& environment);
 
 /// What each rank executes for a script: .py -> python3 -u, .toml -> the native trainer, anything else is
 /// executed itself (looked for in PATH, then in the current folder). Pure but for the answers.

@@ -37,6 +37,7 @@
 #include "launch/rank_facts.hpp"
 #include "launch/report.hpp"
 #include "launch/report_file.hpp"
+#include "launch/run_submit.hpp"
 #include "launch/settings.hpp"
 #include "launch/srun.hpp"
 #include "launch/srun_probe.hpp"
@@ -52,15 +53,6 @@ constexpr int port_tries = 3;
 
 std::string installed(const fs::path& below_prefix) {
     return (this_executable().parent_path().parent_path() / below_prefix).string();
-}
-
-FileQuestions real_files(const Environment& environment) {
-    return {.exists = [](const std::string& path) { return fs::is_regular_file(path); },
-            .executable =
-                [](const std::string& path) {
-                    return fs::is_regular_file(path) && ::access(path.c_str(), X_OK) == 0;
-                },
-            .in_path = [&environment](const std::string& name) { return find_in_path(name, environment); }};
 }
 
 std::string absolute_log_dir(const std::string& log_dir) {
@@ -384,11 +376,14 @@ class Launch {
 }  // namespace
 
 int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
+    if (!arguments.empty() && arguments.front() == "submit")
+        return run_submit({arguments.begin() + 1, arguments.end()}, environment);
     auto parsed = parse_options(arguments, environment, read_settings(settings_files(environment)));
     if (parsed.text) {
         write_all(STDOUT_FILENO, *parsed.text);
         return 0;
     }
+    refuse_submit_options(parsed);
     set_up_log("dtrain-launch");
     set_log_level(parsed.options.log_level);
     for (const auto& notice : parsed.notices) spdlog::warn("{}", notice);

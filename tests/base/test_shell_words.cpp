@@ -85,5 +85,12 @@ TEST(ShellWords, TheShellAgrees) {
     EXPECT_EQ(shell.out, expected);
 }
 
+TEST(ShellQuoted, IsReadBackAsOneWord) {
+    EXPECT_EQ(shell_quoted("--lr=0.1,a/b:c@d%e+f"), "--lr=0.1,a/b:c@d%e+f");
+    EXPECT_EQ(shell_quoted("it's $HOME"), "'it'\\''s $HOME'");
+    for (const char* word : {"", " ", "a b", "'", "\"", "\\", "$x;`y`", "a\nb", "*"})
+        EXPECT_EQ(shell_words(shell_quoted(word)), std::vector<std::string>{word}) << word;
+}
+
 }  // namespace
 }  // namespace dtrain

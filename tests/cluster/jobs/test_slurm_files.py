@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The batch files of slurm/, submitted as a user would.
+"""The batch files of slurm/, and those that dtrain-launch makes, submitted as a user would.
 
 Oracles: Slurm's own word on how a job ended; programs that say what they saw.
 """
@@ -8,12 +8,13 @@ import time
 
 import pytest
 
-from whole_jobs import BUILD, ROOT, clean_environment
+from whole_jobs import BUILD, LAUNCH, ROOT, clean_environment
 
 SHOW = """
 import os, socket
 print("rank", os.environ["RANK"], "of", os.environ["WORLD_SIZE"], "on", socket.gethostname(), "with GPU",
-      os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[int(os.environ["FLAGS_selected_gpus"])])
+      os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[int(os.environ["FLAGS_selected_gpus"])], "and cores",
+      os.environ["DTRAIN_RANK_CPUS"])
 """
 
 # Servers wait to be stopped; workers check that they and the servers are who the others think they are.
@@ -90,7 +91,7 @@ def test_collective(slurm):
     slurm.wait_for(number, "COMPLETED")
     assert "rank 0 of 4 on node1 with GPU 0" in slurm.output("dtrain-*.out")
     assert [slurm.job.log(rank, f"log/{number}") for rank in range(4)] == [
-        f"rank {rank} of 4 on node{1 + rank // 2} with GPU {rank % 2}\n" for rank in range(4)]
+        f"rank {rank} of 4 on node{1 + rank // 2} with GPU {rank % 2} and cores {rank % 2}\n" for rank in range(4)]
     assert slurm.job.cluster.left_behind() == {}
 
 
@@ -154,3 +155,27 @@ def test_requeue_goes_on_from_the_checkpoint(slurm):
     assert log.read_text().endswith("run 1 begins at 5\ndone\n")
     assert f"out of time: job {number} goes back to the queue" in slurm.output("dtrain-requeue-*.out")
     assert slurm.job.cluster.left_behind() == {}
+
+
+def test_submit_makes_the_file_itself(slurm):
+    slurm.job.script("show.py", SHOW)
+    slurm.job.script("dtrain.toml", "partition = 'p'\n")
+    words = ("submit", "--nodes", 2, "--gpus", 2, "--time", 5, "--quiet", "show.py")
+    settings = {"XDG_CONFIG_HOME": slurm.job.folder}
+    shown = slurm.control.check(LAUNCH, "submit", "--dry-run", *words[1:], cwd=slurm.job.folder, env=settings)
+    assert "#SBATCH --partition=p\n" in shown and "#SBATCH --gres=gpu:2\n" in shown
+    told = slurm.control.check(LAUNCH, *words, cwd=slurm.job.folder, env=settings).splitlines()
+    number = told[0].removeprefix("job ")
+    slurm.wait_for(number, "COMPLETED")
+    assert slurm.field(number, "TimeLimit") == "00:05:00" and slurm.field(number, "JobName") == "show"
+    assert [slurm.job.log(rank, f"log/{number}") for rank in range(4)] == [
+        f"rank {rank} of 4 on node{1 + rank // 2} with GPU {rank % 2} and cores {rank % 2}\n" for rank in range(4)]
+    assert f"  output  tail -F show-{number}.out" in told and (slurm.job.folder / f"show-{number}.out").exists()
+
+
+def test_submit_passes_on_what_slurm_refuses(slurm):
+    slurm.job.script("show.py", SHOW)
+    done = slurm.control.run(LAUNCH, "submit", "--partition", "nowhere", "show.py", cwd=slurm.job.folder)
+    assert done.returncode == 2 and "sbatch refuses the job" in done.stderr and "partition" in done.stderr
+    done = slurm.control.run(LAUNCH, "submit", "missing.py", cwd=slurm.job.folder)
+    assert done.returncode == 2 and "missing.py" in done.stderr

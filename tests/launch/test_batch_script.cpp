@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: batch scripts written by hand from sbatch's manual page.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+#include "launch/batch_script.hpp"
+#include "launch/run_submit.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::ThrowsMessage;
+
+std::string script_for(const std::vector<std::string>& words, const std::vector<Setting>& settings = {}) {
+    const auto parsed = parse_options(words, {}, settings);
+    auto job = options_of_job(parsed);
+    job.push_back(parsed.options.script);
+    job.insert(job.end(), parsed.options.script_arguments.begin(), parsed.options.script_arguments.end());
+    return slurm_script(parsed.options, "/opt/my dtrain/bin/dtrain-launch", job);
+}
+
+TEST(BatchScript, OfAGpuJob) {
+    EXPECT_EQ(
+        script_for({"--nodes", "2", "--gpus", "4", "--time", "1:00:00", "--partition", "gpu",
+                    "--account=team", "--sbatch=--exclusive", "--grace", "90", "--log_overwrite", "train.py",
+                    "--lr", "a b"}),
+        "#!/bin/bash\n"
+        "# Made by dtrain-launch submit.\n"
+        "#SBATCH --job-name=train\n"
+        "#SBATCH --nodes=2\n"
+        "#SBATCH --ntasks-per-node=1\n"
+        "#SBATCH --cpus-per-task=4\n"
+        "#SBATCH --gres=gpu:4\n"
+        "#SBATCH --time=1:00:00\n"
+        "#SBATCH --partition=gpu\n"
+        "#SBATCH --account=team\n"
+        "#SBATCH --signal=B:TERM@120\n"
+        "#SBATCH --output=train-%j.out\n"
+        "#SBATCH --exclusive\n"
+        "set -e\n"
+        "exec '/opt/my dtrain/bin/dtrain-launch' --log_dir=log/%j --log_overwrite=True --grace=90 train.py "
+        "--lr 'a b'\n");
+}
+
+TEST(BatchScript, OfACpuJobWithSettings) {
+    EXPECT_EQ(script_for({"--nproc_per_node", "8", "--log_dir", "runs", "sub/my job.sh"},
+                         {{"partition", "main", "/etc/dtrain.toml"},
+                          {"modules", "mpi 'my module'", "/etc/dtrain.toml"}}),
+              "#!/bin/bash\n"
+              "# Made by dtrain-launch submit.\n"
+              "#SBATCH --job-name=my-job\n"
+              "#SBATCH --nodes=1\n"
+              "#SBATCH --ntasks-per-node=8\n"
+              "#SBATCH --partition=main\n"
+              "#SBATCH --signal=B:TERM@60\n"
+              "#SBATCH --output=my-job-%j.out\n"
+              "set -e\n"
+              "module load mpi 'my module'\n"
+              "exec '/opt/my dtrain/bin/dtrain-launch' --log_dir=runs --nproc_per_node=8 'sub/my job.sh'\n");
+}
+
+TEST(BatchScript, GpusAsNumberTypeOrList) {
+    EXPECT_THAT(script_for({"--gpus", "a100:8", "t.py"}),
+                AllOf(HasSubstr("--gres=gpu:a100:8\n"), HasSubstr("task=8\n")));
+    EXPECT_THAT(script_for({"--gpus", "0,1,2", "t.py"}), HasSubstr("--gres=gpu:3\n"));
+    EXPECT_THAT(script_for({"--gpus", "2", "--cpus", "32", "t.py"}), HasSubstr("--cpus-per-task=32\n"));
+    for (const char* wrong : {"0", "all", "x y:2", "a100:"})
+        EXPECT_THAT(
+            [&] {
+                script_for({"--gpus", wrong, "t.py"});
+            },
+            ThrowsMessage<UsageError>(HasSubstr(std::string("--gpus ") + wrong)));
+}
+
+TEST(BatchScript, ProcessorsOfANodeAreNoRanks) {
+    const auto script = script_for({"--cpus", "16", "t.py"});
+    EXPECT_THAT(script, AllOf(HasSubstr("--ntasks-per-node=1\n"), HasSubstr("--cpus-per-task=16\n"),
+                              HasSubstr("dtrain-launch' --nproc_per_node=1 ")));
+}
+
+TEST(BatchScript, VariablesOfTheJobStayApart) {
+    EXPECT_THAT(script_for({"--env", "A=1", "--env", "B=x y", "t.py"}),
+                HasSubstr(" --env=A=1 '--env=B=x y' t.py\n"));
+}
+
+TEST(BatchScript, LinesThatNoScriptCanHaveAreRefused) {
+    for (const char* option : {"--partition", "--account", "--time"})
+        for (const char* value : {"a b", "x\n#SBATCH --y", "", "a#b"})
+            EXPECT_THAT(
+                [&] {
+                    script_for({option, value, "t.py"});
+                },
+                ThrowsMessage<UsageError>(HasSubstr(option)))
+                << value;
+    EXPECT_THROW(script_for({"--sbatch", "exclusive", "t.py"}), UsageError);
+    EXPECT_THROW(script_for({"--sbatch=--a\nrm -r x", "t.py"}), UsageError);
+    EXPECT_THROW(script_for({"--nodes", "2:4", "t.py"}), UsageError);
+}
+
+TEST(BatchScript, TheNameOfAJobIsAWord) {
+    EXPECT_THAT(script_for({"a\n#SBATCH x.py"}), HasSubstr("--job-name=a--SBATCH-x\n"));
+}
+
+TEST(BatchScript, HowToFollow) {
+    const auto text = how_to_follow("77", parse_options({"train.py"}, {}).options);
+    EXPECT_THAT(text, AllOf(HasSubstr("tail -F train-77.out\n"), HasSubstr("log/77\n"),
+                            HasSubstr("scancel --batch --signal=TERM 77 ")));
+}
+
+TEST(Submit, ItsOptionsAreNoneOfAJobThatStartsNow) {
+    EXPECT_THAT(
+        [] {
+            refuse_submit_options(parse_options({"--partition", "p", "t.py"}, {}));
+        },
+        ThrowsMessage<UsageError>(HasSubstr("--partition is for dtrain-launch submit")));
+    EXPECT_NO_THROW(
+        refuse_submit_options(parse_options({"t.py"}, {}, {{"partition", "p", "/etc/dtrain.toml"}})));
+}
+
+}  // namespace
+}  // namespace dtrain::launch
