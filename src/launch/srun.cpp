@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/srun.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>

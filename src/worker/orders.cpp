@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include <utility>
 
-#include <climits>
 #include <fmt/format.h>
 
 namespace dtrain::worker {
