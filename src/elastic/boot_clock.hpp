@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <ctime>
+
+namespace dtrain::elastic {
+
+/// Time since the machine started, that also passes while it is suspended: a lease does not wait for it.
+struct BootClock {
+    using duration = std::chrono::nanoseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<BootClock>;
+    static constexpr bool is_steady = true;
+
+    static time_point now() {
+        timespec now{};
+        ::clock_gettime(CLOCK_BOOTTIME, &now);
+        return time_point(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
+    }
+};
+
+}  // namespace dtrain::elastic

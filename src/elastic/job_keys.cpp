@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "elastic/job_keys.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain::elastic {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string dumped(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json json_of(const Node& node) {
+    return {{"name", node.name},           {"address", node.address}, {"host", node.host},
+            {"processes", node.processes}, {"gpus", node.gpus},       {"dtrain", node.version},
+            {"start", node.start}};
+}
+
+Node read_node(const Json& json) {
+    Node out;
+    json.at("name").get_to(out.name);
+    json.at("address").get_to(out.address);
+    json.at("host").get_to(out.host);
+    json.at("processes").get_to(out.processes);
+    json.at("gpus").get_to(out.gpus);
+    json.at("dtrain").get_to(out.version);
+    json.at("start").get_to(out.start);
+    return out;
+}
+
+/// What `read` makes of a JSON text, or nothing when it is of another kind.
+template <class Read>
+auto read_json(std::string_view text, const Read& read) -> std::optional<decltype(read(Json()))> {
+    try {
+        return read(Json::parse(text));
+    } catch (const Json::exception&) {
+        return std::nullopt;
+    }
+}
+
+std::optional<NodeCount> count_of(const std::string& text) {
+    try {
+        return parse_node_count("np", text);
+    } catch (const UsageError&) {
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+JobKeys::JobKeys(const std::string& job_id)
+    : job_id_(job_id), state_("/paddle/" + job_id), below_(state_ + "/") {
+    if (job_id.empty() || job_id.find('/') != std::string::npos)
+        throw UsageError(
+            fmt::format("--job_id {}: the id of an elastic job is its key in etcd; write one without /",
+                        job_id.empty() ? "\"\"" : job_id));
+}
+
+std::string to_json(const Node& node) {
+    return dumped(json_of(node));
+}
+
+std::optional<Node> node_of(std::string_view json) {
+    return read_json(json, read_node);
+}
+
+std::string to_json(const Start& start) {
+    auto nodes = Json::array();
+    for (const auto& node : start.nodes) nodes.push_back(json_of(node));
+    return dumped({{"number", start.number}, {"head", start.head}, {"nodes", std::move(nodes)}});
+}
+
+std::optional<Start> start_of(std::string_view json) {
+    return read_json(json, [](const Json& object) {
+        Start out;
+        object.at("number").get_to(out.number);
+        object.at("head").get_to(out.head);
+        for (const auto& node : object.at("nodes")) out.nodes.push_back(read_node(node));
+        return out;
+    });
+}
+
+const Node* JobView::node(std::string_view name) const {
+    const auto found = std::find_if(nodes.begin(), nodes.end(),
+                                    [&](const LivingNode& each) { return each.node.name == name; });
+    return found == nodes.end() ? nullptr : &found->node;
+}
+
+std::vector<std::string> JobView::names() const {
+    std::vector<std::string> out;
+    for (const auto& each : nodes) out.push_back(each.node.name);
+    return out;
+}
+
+JobView job_view(const JobKeys& keys, const Found& found) {
+    JobView out{.revision = found.revision};
+    for (const auto& each : found.keys) {
+        if (each.key == keys.state()) {
+            out.state = each.value;
+        } else if (each.key == keys.wanted()) {
+            out.wanted = count_of(each.value);
+        } else if (each.key == keys.head()) {
+            out.head = each.value;
+            out.head_lease = each.lease;
+        } else if (each.key == keys.start()) {
+            out.start = start_of(each.value);
+        } else if (each.key == keys.outcome()) {
+            out.outcome = parse_int(each.value);
+        } else if (each.key.starts_with(keys.nodes())) {
+            auto node = node_of(each.value);
+            if (node && keys.node(node->name) == each.key)
+                out.nodes.push_back({.node = *std::move(node), .arrived = each.created});
+        }
+    }
+    std::sort(out.nodes.begin(), out.nodes.end(),
+              [](const LivingNode& a, const LivingNode& b) { return a.arrived < b.arrived; });
+    return out;
+}
+
+}  // namespace dtrain::elastic

@@ -1,0 +1,299 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "elastic/membership.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <tuple>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "base/text.hpp"
+
+namespace dtrain::elastic {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds between_looks_running{1000};
+constexpr milliseconds between_looks_waiting{5000};
+constexpr milliseconds between_tries{500};  // while etcd is away
+
+FileDescriptor event_fd() {
+    FileDescriptor fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!fd.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
+    return fd;
+}
+
+/// A thread that no signal is delivered to: they are for the thread that watches the job.
+template <class Body>
+std::thread quiet_thread(const Body& body) {
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before);
+    std::thread thread(body);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+}
+
+milliseconds time_between(BootClock::time_point from, BootClock::time_point to) {
+    return std::chrono::duration_cast<milliseconds>(to - from);
+}
+
+}  // namespace
+
+milliseconds Seen::unchanged() const {
+    return time_between(nodes_since, BootClock::now());
+}
+
+int Membership::sufficient_lease(int asked_seconds, milliseconds time_to_stop) {
+    const auto least = std::chrono::ceil<seconds>(time_to_stop * 4 / 3);
+    return std::max(asked_seconds, static_cast<int>(least.count()));
+}
+
+Membership::Membership(MembershipOptions options)
+    : options_(std::move(options)),
+      client_(options_.access, options_.limits),
+      keeper_(options_.access, options_.limits),
+      changed_(event_fd()) {
+    options_.lease_seconds = sufficient_lease(options_.lease_seconds, options_.time_to_stop);
+    register_node(client_);
+    look(client_);
+    thread_ = quiet_thread([this] { keep(); });
+}
+
+Membership::~Membership() {
+    {
+        const std::lock_guard lock(mutex_);
+        leave_ = true;
+    }
+    leaving_.notify_all();
+    keeper_.interrupt();
+    thread_.join();
+    try {
+        client_.revoke(seen_.own_lease);
+    } catch (const std::exception& error) {
+        spdlog::warn("left job {} without a word, others see it after {} s: {}", options_.keys.job_id(),
+                     options_.lease_seconds, error.what());
+    }
+}
+
+Seen Membership::seen() const {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto ignored = ::read(changed_.get(), &count, sizeof count);
+    return snapshot();
+}
+
+Seen Membership::snapshot() const {
+    const std::lock_guard lock(mutex_);
+    return seen_;
+}
+
+bool Membership::become_head() {
+    const auto before = seen();
+    client_.transact({Condition::absent(options_.keys.head())},
+                     {Change::put(options_.keys.head(), before.own_name, before.own_lease)});
+    look(client_);  // also where the answer was lost on its way
+    return seen().is_head();
+}
+
+void Membership::resign() {
+    const auto before = seen();
+    client_.transact({Condition::held_by(options_.keys.head(), before.own_lease)},
+                     {Change::erase(options_.keys.head())});
+    look(client_);
+}
+
+bool Membership::write_as_head(const std::vector<Change>& changes) {
+    const bool written =
+        client_.transact({Condition::held_by(options_.keys.head(), seen().own_lease)}, changes);
+    look(client_);
+    return written;
+}
+
+void Membership::work_on(std::int64_t start) {
+    {
+        const std::lock_guard lock(mutex_);
+        options_.self.start = start;
+    }
+    try {
+        tell_others(client_);
+        look(client_);
+    } catch (const EtcdAway& away) {
+        note_away(away);  // the keeper will tell them
+    }
+}
+
+/// Writes what this node is, when etcd has it otherwise.
+void Membership::tell_others(EtcdClient& client) {
+    const auto [self, there, lease] = [this] {
+        const std::lock_guard lock(mutex_);
+        const auto* seen = seen_.view.node(options_.self.name);
+        return std::tuple(options_.self, seen ? std::optional(*seen) : std::nullopt, seen_.own_lease);
+    }();
+    if (!there || *there == self) return;
+    const auto key = options_.keys.node(self.name);
+    client.transact({Condition::held_by(key, lease)}, {Change::put(key, to_json(self), lease)});
+}
+
+void Membership::remove(const std::vector<std::string>& names) {
+    for (const auto& name : names) client_.erase(options_.keys.node(name));
+    look(client_);
+}
+
+void Membership::set_fence(std::optional<Fence> fence) {
+    {
+        const std::lock_guard lock(fence_mutex_);
+        fence_ = std::move(fence);
+        told_to_stop_ = false;
+        if (!fence_) return;
+        const std::lock_guard seen_lock(mutex_);
+        put_off_stop();
+    }
+    ask_fence();
+}
+
+/// The first launcher on a machine has its address as its name, others there "#2" and so on.
+void Membership::register_node(EtcdClient& client) {
+    const auto sent = BootClock::now();
+    const auto lease = client.grant(options_.lease_seconds);
+    auto self = [this] {
+        const std::lock_guard lock(mutex_);
+        return options_.self;
+    }();
+    constexpr int most_launchers = 4096;
+    for (int number = 1; number <= most_launchers; ++number) {
+        self.name = number == 1 ? self.address : fmt::format("{}#{}", self.address, number);
+        const auto key = options_.keys.node(self.name);
+        if (!client.transact({Condition::absent(key)}, {Change::put(key, to_json(self), lease.id)})) {
+            const auto there = client.get(key);
+            if (there.keys.empty() || there.keys.front().lease != lease.id) continue;
+        }
+        {
+            const std::lock_guard lock(mutex_);
+            options_.self.name = self.name;
+            seen_.own_name = self.name;
+            seen_.own_lease = lease.id;
+        }
+        note_lease(sent, lease);
+        return;
+    }
+    throw Error(fmt::format("{} launchers at {} take part in job {} already", most_launchers, self.address,
+                            options_.keys.job_id()));
+}
+
+void Membership::look(EtcdClient& client) {
+    auto view = job_view(options_.keys, client.get_prefix(options_.keys.state()));
+    const std::lock_guard lock(mutex_);
+    if (view.revision < seen_.view.revision) return;  // the other thread was faster
+    if (view.names() != seen_.view.names()) seen_.nodes_since = BootClock::now();
+    if (seen_.away_since)
+        spdlog::info("etcd is back after {} s",
+                     time_between(*seen_.away_since, BootClock::now()).count() / 1000);
+    seen_.away_since.reset();
+    if (view == seen_.view) return;
+    seen_.view = std::move(view);
+    publish();
+}
+
+void Membership::publish() {
+    constexpr std::uint64_t one = 1;
+    [[maybe_unused]] const auto ignored = ::write(changed_.get(), &one, sizeof one);
+}
+
+void Membership::keep() {
+    Due due{.renewal = BootClock::now()};
+    while (!sleep_for(milliseconds(0))) {
+        try {
+            keep_once(keeper_, due);
+        } catch (const std::exception& error) {
+            note_away(error);
+            due.look = true;
+            ask_fence();
+            sleep_for(between_tries);
+        }
+    }
+}
+
+void Membership::keep_once(EtcdClient& client, Due& due) {
+    if (BootClock::now() >= due.renewal) {
+        const auto sent = BootClock::now();
+        const auto lease = client.keep_alive(snapshot().own_lease);
+        if (lease.seconds > 0) {
+            note_lease(sent, lease);
+        } else {
+            stop_fenced();
+            register_node(client);
+        }
+        due.renewal = sent + (seconds(options_.lease_seconds) - options_.time_to_stop) / 4;
+    }
+    if (due.look) look(client);
+    const auto now = snapshot();
+    // Others may have taken this node for lost, and removed it.
+    if (now.view.node(now.own_name) == nullptr) {
+        client.revoke(now.own_lease);
+        stop_fenced();
+        register_node(client);
+        look(client);
+    }
+    tell_others(client);
+    const auto between_looks = ask_fence() ? between_looks_running : between_looks_waiting;
+    const auto limit =
+        std::clamp(time_between(BootClock::now(), due.renewal), milliseconds(1), between_looks);
+    due.look = client.changed_since(options_.keys.state(), now.view.revision, limit);
+}
+
+void Membership::note_away(const std::exception& error) {
+    const std::lock_guard lock(mutex_);
+    if (seen_.away_since || leave_) return;
+    seen_.away_since = BootClock::now();
+    spdlog::warn("{}; trying again", error.what());
+    publish();
+}
+
+void Membership::note_lease(BootClock::time_point sent, const Lease& lease) {
+    const std::lock_guard fence_lock(fence_mutex_);
+    const std::lock_guard lock(mutex_);
+    lease_until_ = sent + seconds(lease.seconds);
+    if (fence_ && !told_to_stop_) put_off_stop();
+}
+
+/// With both mutexes held.
+void Membership::put_off_stop() {
+    fence_->timer->stop_at(lease_until_ - options_.time_to_stop, until_kill());
+}
+
+/// The lease is gone: what it fenced must not run any more.
+void Membership::stop_fenced() {
+    const std::lock_guard lock(fence_mutex_);
+    if (!fence_ || told_to_stop_) return;
+    told_to_stop_ = true;
+    fence_->timer->stop_now(milliseconds(0));
+}
+
+/// True while there is one.
+bool Membership::ask_fence() {
+    const auto now = snapshot();
+    const std::lock_guard lock(fence_mutex_);
+    if (!fence_) return false;
+    if (!told_to_stop_ && fence_->must_stop(now)) {
+        told_to_stop_ = true;
+        fence_->timer->stop_now(until_kill());
+    }
+    return true;
+}
+
+/// True when this object is about to go.
+bool Membership::sleep_for(milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return leaving_.wait_for(lock, time, [this] { return leave_; });
+}
+
+}  // namespace dtrain::elastic

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "elastic/rank_order.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace dtrain::elastic {
+
+std::vector<std::string> rank_order(const std::vector<std::string>& previous,
+                                    const std::vector<std::string>& alive, int most) {
+    const auto size = std::min(alive.size(), static_cast<std::size_t>(std::max(most, 0)));
+    const std::unordered_set<std::string> there(alive.begin(), alive.end());
+    const std::unordered_set<std::string> known(previous.begin(), previous.end());
+
+    std::vector<std::string> order(size);  // "": a hole
+    std::vector<std::string> waiting;      // for a hole, in this order
+    for (std::size_t place = 0; place < previous.size(); ++place) {
+        if (!there.contains(previous[place])) continue;
+        if (place < size)
+            order[place] = previous[place];
+        else
+            waiting.push_back(previous[place]);
+    }
+    for (const auto& node : alive)
+        if (!known.contains(node)) waiting.push_back(node);
+
+    auto next = waiting.begin();
+    for (auto& node : order)
+        if (node.empty()) node = *next++;
+    return order;
+}
+
+}  // namespace dtrain::elastic

@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "elastic/run_elastic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <mutex>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "elastic/rank_order.hpp"
+
+namespace dtrain::elastic {
+namespace {
+
+using What = Decision::What;
+using std::chrono::milliseconds;
+
+constexpr milliseconds between_decisions{1000};
+constexpr std::chrono::seconds between_reminders{15};
+constexpr std::chrono::seconds longest_farewell{60};
+constexpr std::array<int, 4> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+constexpr int status_failed = 1;
+constexpr int status_again = 102;  // Paddle: a program that asks to be started again
+
+FileDescriptor signal_fd() {
+    sigset_t watched;
+    ::sigemptyset(&watched);
+    for (const int signal : stop_signals) ::sigaddset(&watched, signal);
+    ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+    return FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+std::vector<std::string> names_of(const Start& start) {
+    std::vector<std::string> out;
+    for (const auto& node : start.nodes) out.push_back(node.name);
+    return out;
+}
+
+Nodes nodes_of(const JobView& view, milliseconds unchanged) {
+    Nodes out{.alive = view.names(), .unchanged = unchanged};
+    for (const auto& each : view.nodes)
+        if (each.node.start != 0) out.busy.push_back(each.node.name);
+    if (view.start) out.previous = names_of(*view.start);
+    return out;
+}
+
+/// Why a running job is stopped: one thread says it, another one asks.
+class StopReason {
+  public:
+    void set(std::string text, bool give_up) {
+        const std::lock_guard lock(mutex_);
+        text_ = std::move(text);
+        give_up_ = give_up;
+    }
+    std::string text() const {
+        const std::lock_guard lock(mutex_);
+        return text_;
+    }
+    bool give_up() const {
+        const std::lock_guard lock(mutex_);
+        return give_up_;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::string text_ = "etcd does not answer, and another node may become head";
+    bool give_up_ = false;
+};
+
+class Participation {
+  public:
+    Participation(Membership& membership, const JobKeys& keys, const ElasticOptions& options,
+                  const StartRunner& runner)
+        : membership_(membership), keys_(keys), options_(options), runner_(runner), signals_(signal_fd()) {}
+
+    int run() {
+        while (signal_ == 0) {
+            try {
+                if (const auto status = step(membership_.seen())) return *status;
+            } catch (const EtcdAway&) {
+                // The membership tells about it, and when it is over.
+            }
+            wait();
+        }
+        return 128 + signal_;
+    }
+
+  private:
+    /// What this node should do now; its exit status when that was all.
+    std::optional<int> step(const Seen& seen) {
+        const auto& view = seen.view;
+        if (seen.away_since || view.node(seen.own_name) == nullptr) return std::nullopt;
+        if (view.state != state_running) return leave_ended(view);
+        if (follows(seen)) return follow(*view.start, seen.own_name);
+
+        const auto decision = decide_waiting(policy(view), nodes_of(view, seen.unchanged()));
+        const bool first = !view.nodes.empty() && first_of(view) == seen.own_name;
+        if (!first && seen.is_head()) membership_.resign();
+        switch (decision.what) {
+            case What::give_up:
+                spdlog::error("{}", decision.reason);
+                if (first && (seen.is_head() || membership_.become_head()))
+                    end_job(state_failed, status_failed);
+                return status_failed;
+            case What::start:
+                if (!first || !(seen.is_head() || membership_.become_head())) return std::nullopt;
+                return start(decision);
+            case What::wait:
+            case What::stop:
+                remind(decision.reason);
+                return std::nullopt;
+        }
+        return std::nullopt;
+    }
+
+    /// The job's np in etcd holds for all nodes.
+    Policy policy(const JobView& view) const {
+        auto out = options_.policy;
+        if (view.wanted) out.wanted = *view.wanted;
+        return out;
+    }
+
+    std::string first_of(const JobView& view) const {
+        const auto nodes = nodes_of(view, {});
+        return rank_order(nodes.previous, nodes.alive, policy(view).wanted.most).front();
+    }
+
+    static int leave_ended(const JobView& view) {
+        spdlog::info("the job is {}", view.state.empty() ? "removed from etcd" : view.state);
+        return view.outcome.value_or(view.state == state_completed ? 0 : status_failed);
+    }
+
+    bool follows(const Seen& seen) const {
+        const auto& start = seen.view.start;
+        if (!start || start->number <= last_start_ || start->head == seen.own_name) return false;
+        if (start->head != seen.view.head) return false;  // its head is gone
+        return std::any_of(start->nodes.begin(), start->nodes.end(),
+                           [&](const Node& node) { return node.name == seen.own_name; });
+    }
+
+    std::optional<int> start(const Decision& decision) {
+        const auto seen = membership_.seen();
+        Start start{.number = seen.view.start ? seen.view.start->number + 1 : 1, .head = seen.own_name};
+        for (const auto& name : decision.order) {
+            const auto* node = seen.view.node(name);
+            if (node == nullptr) return std::nullopt;  // it has just left: decide again
+            start.nodes.push_back(*node);
+        }
+        if (!membership_.write_as_head({Change::put(keys_.start(), to_json(start))})) return std::nullopt;
+        spdlog::info("{}", decision.reason);
+        return drive(start);
+    }
+
+    std::optional<int> drive(const Start& start) {
+        options_.before_start();
+        const StopTimer timer;
+        StopReason reason;
+        membership_.set_fence(Membership::Fence{
+            .timer = &timer, .must_stop = [&](const Seen& seen) { return must_stop(seen, start, reason); }});
+        const auto end = runner_.head(start, timer, [&] { return reason.text(); });
+        membership_.set_fence(std::nullopt);
+        return after_driving(end, reason.give_up());
+    }
+
+    bool must_stop(const Seen& seen, const Start& start, StopReason& reason) const {
+        const auto stop = [&](std::string text, bool give_up = false) {
+            reason.set(std::move(text), give_up);
+            return true;
+        };
+        if (!seen.is_head() || seen.view.start != start)
+            return stop("this node is not the job's head any more");
+        if (seen.view.state != state_running) return stop("the job was ended by others");
+        auto decision = decide_running(policy(seen.view), nodes_of(seen.view, seen.unchanged()));
+        if (decision.what == What::wait) return false;
+        return stop(std::move(decision.reason), decision.what == What::give_up);
+    }
+
+    std::optional<int> after_driving(const StartEnd& end, bool give_up) {
+        if (end.stopped_by != 0) return 128 + end.stopped_by;
+        if (end.status == 0) return end_job(state_completed, 0);
+        if (end.ordered) return give_up ? std::optional(fail(end.status)) : std::nullopt;
+        if (!end.lost.empty()) {
+            if (options_.policy.level == Level::off) return fail(end.status);
+            membership_.remove(end.lost);
+        } else if (end.status != status_again) {
+            if (options_.policy.level != Level::again || failures_ == options_.most_failures)
+                return fail(end.status);
+            ++failures_;
+            spdlog::warn("the job failed with status {}; starting it again, {} of at most {} times",
+                         end.status, failures_, options_.most_failures);
+        }
+        return std::nullopt;
+    }
+
+    int fail(int status) {
+        return options_.failure_is_the_nodes ? options_.failed_status(status)
+                                             : end_job(state_failed, options_.failed_status(status));
+    }
+
+    /// A job that has ended is not kept waiting for etcd longer than others would wait for its node.
+    int end_job(std::string_view state, int status) {
+        const auto give_up_at = BootClock::now() + longest_farewell;
+        for (bool away = true; away && BootClock::now() < give_up_at && signal_ == 0;) {
+            try {
+                membership_.write_as_head({Change::put(keys_.state(), std::string(state)),
+                                           Change::put(keys_.outcome(), std::to_string(status))});
+                away = false;
+            } catch (const EtcdAway&) {
+                wait();
+            }
+        }
+        return status;
+    }
+
+    std::optional<int> follow(const Start& start, const std::string& own_name) {
+        last_start_ = start.number;
+        membership_.work_on(start.number);
+        options_.before_start();
+        const StopTimer timer;
+        const auto end = runner_.follower(start, own_name, timer);
+        if (end.stopped_by != 0) return 128 + end.stopped_by;
+        membership_.work_on(0);
+        return std::nullopt;
+    }
+
+    void remind(const std::string& reason) {
+        const auto now = BootClock::now();
+        if (reason == reminded_ && now < remind_at_) return;
+        spdlog::info("{}", reason);
+        reminded_ = reason;
+        remind_at_ = now + between_reminders;
+    }
+
+    /// Until something has changed or time has passed.
+    void wait() {
+        std::array<pollfd, 2> sources{{{signals_.get(), POLLIN, 0}, {membership_.changed_fd(), POLLIN, 0}}};
+        ::poll(sources.data(), sources.size(), static_cast<int>(between_decisions.count()));
+        signalfd_siginfo info{};
+        if (::read(signals_.get(), &info, sizeof info) == sizeof info)
+            signal_ = static_cast<int>(info.ssi_signo);
+    }
+
+    Membership& membership_;
+    const JobKeys& keys_;
+    const ElasticOptions& options_;
+    const StartRunner& runner_;
+    FileDescriptor signals_;
+    std::int64_t last_start_ = 0;
+    int failures_ = 0;
+    int signal_ = 0;  ///< that asks this node to leave
+    std::string reminded_;
+    BootClock::time_point remind_at_;
+};
+
+}  // namespace
+
+int run_elastic(Membership& membership, const JobKeys& keys, const ElasticOptions& options,
+                const StartRunner& runner) {
+    return Participation(membership, keys, options, runner).run();
+}
+
+}  // namespace dtrain::elastic

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: what the header promises, with a real etcd that is killed, frozen and lied to. Nothing is measured;
+// what should happen is waited for, and the test's time limit ends a wait that is in vain.
+#include <atomic>
+#include <poll.h>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "elastic/membership.hpp"
+#include "etcd_server.hpp"
+
+namespace dtrain::elastic {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using tests::EtcdServer;
+
+class MembershipTest : public tests::EtcdTest {
+  protected:
+    void SetUp() override {
+        EtcdTest::SetUp();
+        if (!IsSkipped()) server_.emplace();
+    }
+
+    MembershipOptions options(const std::string& address) const {
+        return {.access = server_->access(),
+                .limits = {.connect = milliseconds(500), .request = milliseconds(500)},
+                .keys = keys_,
+                .self = {.address = address, .host = "test"},
+                .lease_seconds = 3,
+                .time_to_stop = milliseconds(1000)};
+    }
+
+    const JobKeys keys_{"job1"};
+    std::optional<EtcdServer> server_;
+};
+
+/// Waits until `property` holds of what is seen.
+template <class Property>
+Seen wait_until(const Membership& membership, const Property& property) {
+    for (;;) {
+        auto seen = membership.seen();
+        if (property(seen)) return seen;
+        pollfd source{membership.changed_fd(), POLLIN, 0};
+        ::poll(&source, 1, 1000);
+    }
+}
+
+bool is_readable(int fd, int wait_ms) {
+    pollfd source{fd, POLLIN, 0};
+    return ::poll(&source, 1, wait_ms) == 1;
+}
+
+TEST_F(MembershipTest, NodesSeeEachOtherComeAndGo) {
+    const Membership first(options("10.0.0.2"));
+    EXPECT_THAT(first.seen().view.names(), ElementsAre("10.0.0.2"));
+    {
+        const Membership second(options("10.0.0.1"));
+        EXPECT_THAT(second.seen().view.names(), ElementsAre("10.0.0.2", "10.0.0.1")) << "by arrival";
+        wait_until(first, [](const Seen& seen) { return seen.view.nodes.size() == 2; });
+    }
+    wait_until(first, [](const Seen& seen) { return seen.view.nodes.size() == 1; });
+}
+
+TEST_F(MembershipTest, LaunchersOfOneAddressHaveNamesOfTheirOwn) {
+    const Membership first(options("10.0.0.1"));
+    const Membership second(options("10.0.0.1"));
+    const Membership third(options("10.0.0.1"));
+    EXPECT_EQ(first.seen().own_name, "10.0.0.1");
+    EXPECT_EQ(second.seen().own_name, "10.0.0.1#2");
+    EXPECT_EQ(third.seen().own_name, "10.0.0.1#3");
+}
+
+TEST_F(MembershipTest, ANodeThatIsNotHeardOfGoes) {
+    const Membership first(options("10.0.0.1"));
+    EtcdClient client(server_->access());
+    const auto lease = client.grant(2);
+    const Node dying{.name = "10.0.0.9", .address = "10.0.0.9"};
+    client.put(Change::put(keys_.node(dying.name), to_json(dying), lease.id));
+    wait_until(first, [](const Seen& seen) { return seen.view.node("10.0.0.9") != nullptr; });
+    wait_until(first, [](const Seen& seen) { return seen.view.node("10.0.0.9") == nullptr; });
+    EXPECT_NE(first.seen().view.node("10.0.0.1"), nullptr);
+}
+
+TEST_F(MembershipTest, OneOfTwoBecomesHeadAHundredTimes) {
+    Membership a(options("10.0.0.1")), b(options("10.0.0.2"));
+    int won_by_a = 0;
+    for (int round = 0; round < 100; ++round) {
+        std::atomic<int> ready = 0;
+        std::array<bool, 2> won{};
+        const auto race = [&](Membership& membership, bool& result) {
+            ++ready;
+            while (ready < 2) std::this_thread::yield();
+            result = membership.become_head();
+        };
+        std::thread other([&] { race(b, won[1]); });
+        race(a, won[0]);
+        other.join();
+        ASSERT_NE(won[0], won[1]) << "round " << round;
+        won_by_a += won[0] ? 1 : 0;
+        auto& loser = won[0] ? b : a;
+        EXPECT_FALSE(loser.write_as_head({Change::put(keys_.start(), "loser")}));
+        EXPECT_TRUE((won[0] ? a : b).write_as_head({Change::put(keys_.start(), "winner")}));
+        loser.resign();
+        EXPECT_TRUE((won[0] ? a : b).seen().is_head()) << "another one's resignation changes nothing";
+        (won[0] ? a : b).resign();
+    }
+    RecordProperty("won_by_the_first", won_by_a);
+}
+
+TEST_F(MembershipTest, AHeadThatLeavesMakesRoom) {
+    Membership second(options("10.0.0.2"));
+    {
+        Membership first(options("10.0.0.1"));
+        ASSERT_TRUE(first.become_head());
+        EXPECT_FALSE(second.become_head());
+    }
+    wait_until(second, [](const Seen& seen) { return seen.view.head.empty(); });
+    EXPECT_TRUE(second.become_head());
+}
+
+TEST_F(MembershipTest, TellsWhatItWorksOn) {
+    Membership first(options("10.0.0.1"));
+    const Membership second(options("10.0.0.2"));
+    const auto works_on = [](std::int64_t start) {
+        return [start](const Seen& seen) {
+            const auto* node = seen.view.node("10.0.0.1");
+            return node != nullptr && node->start == start;
+        };
+    };
+    first.work_on(7);
+    wait_until(second, works_on(7));
+    server_->kill();
+    first.work_on(0);  // nobody hears it now
+    server_->start();
+    wait_until(second, works_on(0));
+}
+
+TEST_F(MembershipTest, RidesOutAnEtcdThatIsAway) {
+    Membership first(options("10.0.0.1"));
+    ASSERT_TRUE(first.become_head());
+    server_->kill();
+    const auto away = wait_until(first, [](const Seen& seen) { return seen.away_since.has_value(); });
+    EXPECT_THAT(away.view.names(), ElementsAre("10.0.0.1")) << "as it was";
+    server_->start();
+    const auto back = wait_until(first, [](const Seen& seen) { return !seen.away_since; });
+    EXPECT_NE(back.view.node("10.0.0.1"), nullptr);
+    EXPECT_TRUE(back.is_head());
+}
+
+TEST_F(MembershipTest, ComesAgainWhenItWasTakenForLost) {
+    Membership first(options("10.0.0.1"));
+    Membership second(options("10.0.0.2"));
+    ASSERT_TRUE(first.become_head());
+    const auto before = first.seen().own_lease;
+    second.remove({"10.0.0.1"});
+    const auto back = wait_until(first, [&](const Seen& seen) { return seen.own_lease != before; });
+    EXPECT_EQ(back.own_name, "10.0.0.1");
+    wait_until(second, [](const Seen& seen) { return seen.view.node("10.0.0.1") != nullptr; });
+    EXPECT_FALSE(first.seen().is_head()) << "that went with the old lease";
+}
+
+TEST_F(MembershipTest, TheFenceHoldsWhileTheLeaseIsRenewed) {
+    Membership head(options("10.0.0.1"));
+    ASSERT_TRUE(head.become_head());
+    const StopTimer timer;
+    head.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen&) { return false; }});
+    EXPECT_FALSE(is_readable(timer.fd(), 4000)) << "longer than the lease";
+}
+
+TEST_F(MembershipTest, TheFenceStopsAJobWhoseHeadIsCutOff) {
+    Membership head(options("10.0.0.1"));
+    ASSERT_TRUE(head.become_head());
+    const StopTimer timer;
+    head.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen&) { return false; }});
+    server_->freeze();
+    EXPECT_TRUE(is_readable(timer.fd(), -1));
+    server_->thaw();
+    const auto lease_left = EtcdClient(server_->access()).keep_alive(head.seen().own_lease);
+    EXPECT_GT(lease_left.seconds, 0) << "the job was stopped before its lease had run out";
+}
+
+TEST_F(MembershipTest, TheFenceStopsAJobWhoseLeaseIsGone) {
+    Membership head(options("10.0.0.1"));
+    ASSERT_TRUE(head.become_head());
+    const StopTimer timer;
+    head.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen&) { return false; }});
+    EtcdClient(server_->access()).revoke(head.seen().own_lease);
+    EXPECT_TRUE(is_readable(timer.fd(), -1));
+}
+
+TEST_F(MembershipTest, TheFenceAsksWhatIsSeen) {
+    Membership head(options("10.0.0.1"));
+    ASSERT_TRUE(head.become_head());
+    const StopTimer timer;
+    head.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen& seen) {
+                                         return seen.view.node("10.0.0.2") != nullptr;
+                                     }});
+    EXPECT_FALSE(is_readable(timer.fd(), 100));
+    const Membership second(options("10.0.0.2"));
+    EXPECT_TRUE(is_readable(timer.fd(), -1));
+}
+
+TEST(Lease, IsLongEnoughToStopTheJobWithin) {
+    EXPECT_EQ(Membership::sufficient_lease(60, milliseconds(17'000)), 60);
+    EXPECT_GT(Membership::sufficient_lease(10, milliseconds(17'000)), 17);
+}
+
+}  // namespace
+}  // namespace dtrain::elastic
