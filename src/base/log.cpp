@@ -28,7 +28,7 @@ class UpperLevel : public spdlog::custom_flag_formatter {
 
 void set_up_log(const std::string& program) {
     auto logger =
-        std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_sink_st>());
+        std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_sink_mt>());
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
     formatter->add_flag<UpperLevel>('*').set_pattern("%* %Y-%m-%d %H:%M:%S,%e %n] %v");
     logger->set_formatter(std::move(formatter));

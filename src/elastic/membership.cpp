@@ -64,7 +64,12 @@ Membership::Membership(MembershipOptions options)
       keeper_(options_.access, options_.limits),
       changed_(event_fd()) {
     options_.lease_seconds = sufficient_lease(options_.lease_seconds, options_.time_to_stop);
-    register_node(client_);
+    for (bool told = false; !register_node(client_); told = true) {
+        if (!told)
+            spdlog::warn("a launcher at {} takes part in job {} already; waiting until it is gone",
+                         options_.self.address, options_.keys.job_id());
+        std::this_thread::sleep_for(between_tries);
+    }
     look(client_);
     thread_ = quiet_thread([this] { keep(); });
 }
@@ -160,15 +165,16 @@ void Membership::set_fence(std::optional<Fence> fence) {
     ask_fence();
 }
 
-/// The first launcher on a machine has its address as its name, others there "#2" and so on.
-void Membership::register_node(EtcdClient& client) {
+/// The first launcher at an address has that as its name, others "#2" and so on. False when there can be only
+/// one, and is another.
+bool Membership::register_node(EtcdClient& client) {
     const auto sent = BootClock::now();
     const auto lease = client.grant(options_.lease_seconds);
     auto self = [this] {
         const std::lock_guard lock(mutex_);
         return options_.self;
     }();
-    constexpr int most_launchers = 4096;
+    const int most_launchers = options_.one_per_address ? 1 : 4096;
     for (int number = 1; number <= most_launchers; ++number) {
         self.name = number == 1 ? self.address : fmt::format("{}#{}", self.address, number);
         const auto key = options_.keys.node(self.name);
@@ -183,10 +189,10 @@ void Membership::register_node(EtcdClient& client) {
             seen_.own_lease = lease.id;
         }
         note_lease(sent, lease);
-        return;
+        return true;
     }
-    throw Error(fmt::format("{} launchers at {} take part in job {} already", most_launchers, self.address,
-                            options_.keys.job_id()));
+    client.revoke(lease.id);
+    return false;
 }
 
 void Membership::look(EtcdClient& client) {
@@ -230,7 +236,10 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
             note_lease(sent, lease);
         } else {
             stop_fenced();
-            register_node(client);
+            if (!register_node(client)) {
+                sleep_for(between_tries);
+                return;
+            }
         }
         due.renewal = sent + (seconds(options_.lease_seconds) - options_.time_to_stop) / 4;
     }
@@ -240,8 +249,8 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
     if (now.view.node(now.own_name) == nullptr) {
         client.revoke(now.own_lease);
         stop_fenced();
-        register_node(client);
-        look(client);
+        due.renewal = BootClock::now();  // a lease that is gone is not renewed: that registers the node
+        return;
     }
     tell_others(client);
     const auto between_looks = ask_fence() ? between_looks_running : between_looks_waiting;

@@ -25,6 +25,8 @@ struct MembershipOptions {
     EtcdLimits limits;
     JobKeys keys;
     Node self;  ///< its name is given by the membership
+    /// Wait until another launcher at this address is gone, or has not been heard of for so long.
+    bool one_per_address = false;
     /// Seconds after which a node that is not heard of counts as gone.
     int lease_seconds = 60;
     /// How long a job needs to be gone, from when it is told to stop; what is left of it after three quarters
@@ -92,7 +94,7 @@ class Membership {
         bool look = true;
     };
 
-    void register_node(EtcdClient& client);
+    bool register_node(EtcdClient& client);
     void look(EtcdClient& client);
     void tell_others(EtcdClient& client);
     void keep();

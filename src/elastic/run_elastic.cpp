@@ -24,6 +24,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds between_decisions{1000};
 constexpr std::chrono::seconds between_reminders{15};
 constexpr std::chrono::seconds longest_farewell{60};
+constexpr std::chrono::seconds longest_return{5};
 constexpr std::array<int, 4> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 constexpr int status_failed = 1;
 constexpr int status_again = 102;  // Paddle: a program that asks to be started again
@@ -185,9 +186,8 @@ class Participation {
         if (end.stopped_by != 0) return 128 + end.stopped_by;
         if (end.status == 0) return end_job(state_completed, 0);
         if (end.ordered) return give_up ? std::optional(fail(end.status)) : std::nullopt;
-        if (!end.lost.empty()) {
+        if (!end.lost.empty() && !come_again(end.lost)) {
             if (options_.policy.level == Level::off) return fail(end.status);
-            membership_.remove(end.lost);
         } else if (end.status != status_again) {
             if (options_.policy.level != Level::again || failures_ == options_.most_failures)
                 return fail(end.status);
@@ -196,6 +196,24 @@ class Participation {
                          end.status, failures_, options_.most_failures);
         }
         return std::nullopt;
+    }
+
+    /// Whether nodes that nothing was heard of live all the same: those do come again when they are removed.
+    bool come_again(const std::vector<std::string>& names) {
+        const auto give_up_at = BootClock::now() + longest_return;
+        try {
+            membership_.remove(names);
+        } catch (const EtcdAway&) {
+            return false;
+        }
+        const auto is_back = [&](const std::string& name) {
+            return membership_.seen().view.node(name) != nullptr;
+        };
+        while (BootClock::now() < give_up_at && signal_ == 0) {
+            if (std::all_of(names.begin(), names.end(), is_back)) return true;
+            wait();
+        }
+        return false;
     }
 
     int fail(int status) {

@@ -53,7 +53,7 @@ cluster::Endpoints free_endpoints(const PortSource& source, const std::string& h
 void use_given_master(const Options& options, cluster::Endpoints& endpoints) {
     if (!options.master) return;
     if (options.master->find("://") != std::string::npos)
-        throw UsageError(fmt::format("--master {}: this version meets at no etcd", *options.master));
+        throw UsageError(fmt::format("--master {}: write ip:port, or etcd://host:port", *options.master));
     const auto address = cluster::parse_address(*options.master);
     if (!address.port)
         throw UsageError(fmt::format("--master {} has no port; write ip:port", *options.master));

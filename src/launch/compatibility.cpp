@@ -17,7 +17,6 @@ constexpr auto later = Answer::later;
 constexpr auto refused = Answer::refused;
 
 constexpr std::string_view no_other_devices = "dtrain drives NVIDIA GPUs and CPUs";
-constexpr std::string_view no_elastic = "elastic jobs are not there yet";
 
 // clang-format off
 constexpr std::array variables{
@@ -44,8 +43,9 @@ constexpr std::array variables{
     V{"PADDLE_SERVERS_ENDPOINTS", false}, V{"PADDLE_TRAINERS_ENDPOINTS", false}, V{"PADDLE_GLOO_PORT", false}, V{"PADDLE_MAX_RESTART", false},
     V{"FLAGS_START_PORT", false}, V{"PADDLE_NUM_TRAINERS", false, Answer::done, "the handbook's first spelling"},
     V{"PADDLE_TRAINERS", false, Answer::done, "PaddleCloud"}, V{"TRAINER_PORTS_NUM", false, Answer::done, "PaddleCloud"}, V{"DISTRIBUTED_TRAINER_ENDPOINTS", false, Answer::done, "PaddleCloud; elsewhere its hosts become --ips when they are several and POD_IP is one of them"},
-    V{"PADDLE_ELASTIC_LEVEL", false, later, no_elastic}, V{"PADDLE_ELASTIC_TIMEOUT", false, later, no_elastic}, V{"PADDLE_ELASTIC_SERVER", false, later, no_elastic}, V{"PADDLE_ELASTIC_JOB_ID", false, later, no_elastic},
-    V{"PADDLE_ELASTIC_NP", false, later, no_elastic}, V{"PADDLE_ELASTIC_TTL", false, later, no_elastic}, V{"PADDLE_ELASTIC_SCALE", false, later, no_elastic}, V{"PADDLE_ELASTIC_FORCE", false, later, no_elastic},
+    V{"PADDLE_ELASTIC_LEVEL", false}, V{"PADDLE_ELASTIC_TIMEOUT", false, Answer::done, "30 s unless set, in jobs of --elastic_server too (Paddle: 120 s there)"}, V{"PADDLE_ELASTIC_SERVER", false}, V{"PADDLE_ELASTIC_JOB_ID", false},
+    V{"PADDLE_ELASTIC_NP", false}, V{"PADDLE_ELASTIC_TTL", false}, V{"PADDLE_ELASTIC_SCALE", false}, V{"PADDLE_ELASTIC_FORCE", false}, V{"PADDLE_ELASTIC_ETCD_SERVICE_HOST", false}, V{"PADDLE_ELASTIC_ETCD_SERVICE_PORT", false},
+    V{"PADDLE_ELASTIC_FAULT_TOLERANC_LEVEL", false, no_effect, "--np and --elastic_level tell"},
     V{"PORT_RANGE", false, no_effect, "free ports come from the kernel"}, V{"FLAGS_FIXED_PORT", false, no_effect, "--start_port"}, V{"PADDLE_ENV_LIMIT_LEN", false, no_effect, "the kernel's limit is what counts"},
     V{"WITH_COVERAGE", false, no_effect, "a developer's switch of Paddle"}, V{"FLAGS_print_launcher_env", false, no_effect, "environments are never printed: they hold secrets"},
     V{"PADDLE_AUTO_PARALLEL_CONFIG", false, refused, "Paddle's own planner is not part of dtrain"},
@@ -73,7 +73,10 @@ constexpr std::array features{
     F{"`ipu` in place of a script", refused, no_other_devices},
     F{"rpc mode", Answer::done, "variables for paddle.distributed.rpc"},
     F{"coordinators", refused, "federated learning is not part of dtrain"},
-    F{"`--elastic_pre_hook`, exit codes 101, 102 and 3", later, no_elastic},
+    F{"exit codes 101 (start this node again) and 3 of a failed elastic job", Answer::done, "with --elastic_server, as in Paddle 2.2 and 2.3; with --master etcd:// the failed program's own"},
+    F{"exit code 102 of a program", Answer::done, "in elastic jobs: started again at once"},
+    F{"`python -m paddle.distributed.elastic ... scale`, `clean`", Answer::done, "the same words behind dtrain-launch --elastic_server ... --job_id ..."},
+    F{"a host name that begins or ends in letters of \"etcd\"", Answer::done, "stays as it is (Paddle cuts it)"},
     F{"nodes that meet at `--master`", later, "several nodes are not there yet"},
     F{"auto-mapping, auto-tuner", refused, "Paddle's own planner is not part of dtrain"},
 };

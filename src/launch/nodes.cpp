@@ -49,7 +49,10 @@ std::vector<std::string> hosts_of_ips(const std::string& ips) {
 
 void check_count(const Options& options, std::size_t count) {
     if (options.nnodes.find(':') != std::string::npos)
-        throw UsageError(fmt::format("--nnodes {}: this version starts no elastic jobs", options.nnodes));
+        throw UsageError(
+            fmt::format("--nnodes {}: a range is for elastic jobs; name their etcd with --master "
+                        "etcd://host:port, or write one number",
+                        options.nnodes));
     const auto wanted = parse_int(trimmed(options.nnodes));
     if (!wanted || *wanted < 1)
         throw UsageError(fmt::format("--nnodes {} is no number of nodes", options.nnodes));

@@ -20,7 +20,6 @@ constexpr auto batch = OptionGroup::submit;
 constexpr int highest_port = 65000;
 constexpr std::string_view no_other_devices = "dtrain drives NVIDIA GPUs and CPUs";
 constexpr std::string_view no_tuner = "Paddle's own planner and tuner are not part of dtrain";
-constexpr std::string_view no_elastic = "this version starts no elastic jobs";
 
 // clang-format off
 const std::vector<OptionRow>& rows() {
@@ -32,7 +31,7 @@ const std::vector<OptionRow>& rows() {
      .choices = {"collective", "ps", "ps-heter", "rpc"}, .paddle = "2.1", .overridden_by = "PADDLE_RUN_MODE",
      .note = "options of another mode are an error; the script's arguments are never looked at"},
     {.name = "job_id", .group = base, .value = "NAME", .help = "Name of the job", .field = &O::job_id,
-     .paddle = "2.2", .overridden_by = "PADDLE_JOB_ID"},
+     .paddle = "2.2", .overridden_by = "PADDLE_JOB_ID", .preset_by = "PADDLE_ELASTIC_JOB_ID"},
     {.name = "gpus", .aliases = {"selected_gpus", "devices"}, .group = base, .value = "LIST", .help = "GPUs of each node by physical id: 0,1,2,3 (default: all of CUDA_VISIBLE_DEVICES)", .field = &O::gpus,
      .paddle = "2.0", .overridden_by = "PADDLE_DEVICES",
      .note = "physical ids, checked against CUDA_VISIBLE_DEVICES; the ranks see exactly these cards (--visible keep: Paddle's way). A count when PADDLE_NUM_TRAINERS is set, as the handbook has it"},
@@ -65,16 +64,15 @@ const std::vector<OptionRow>& rows() {
     {.name = "start_port", .group = collective, .value = "PORT", .help = "First of consecutive ports (default: free ones)", .field = &O::start_port, .least = 1, .most = highest_port,
      .paddle = "2.4", .overridden_by = "PADDLE_START_PORT", .preset_by = "FLAGS_START_PORT", .in_settings = true, .note = "on one node too"},
     {.name = "master", .group = collective, .value = "IP:PORT", .help = "Where the nodes meet; with one node its PADDLE_MASTER", .field = &O::master,
-     .paddle = "2.4", .overridden_by = "PADDLE_MASTER", .note = "one node; several nodes and etcd:// are not there yet"},
-    {.name = "nnodes", .aliases = {"nodes"}, .group = collective, .value = "N", .help = "Number of nodes", .field = &O::nnodes,
-     .paddle = "2.4", .overridden_by = "PADDLE_NNODES", .note = "1, or as many as --ips; MIN:MAX is not there yet"},
+     .paddle = "2.4", .overridden_by = "PADDLE_MASTER", .note = "one node, or etcd://host:port for an elastic job; nodes that meet at ip:port are not there yet"},
+    {.name = "nnodes", .aliases = {"nodes"}, .group = collective, .value = "N", .help = "Number of nodes; MIN:MAX with --master etcd://", .field = &O::nnodes,
+     .paddle = "2.4", .overridden_by = "PADDLE_NNODES", .note = "1, or as many as --ips; N or MIN:MAX with --master etcd://"},
     {.name = "rank", .group = collective, .value = "N", .help = "Number of this node", .field = &O::rank, .least = -1,
      .paddle = "2.4", .overridden_by = "PADDLE_RANK", .note = "PADDLE_TRAINER_ID is not taken for it: ranks of other jobs have it too"},
     {.name = "sort_ip", .group = collective, .help = "Number the nodes by their addresses", .field = &O::sort_ip,
      .paddle = "2.5", .overridden_by = "PADDLE_SORT_IP"},
     {.name = "network_interface", .aliases = {"interface"}, .group = collective, .value = "NAME", .help = "Network that the nodes talk over (default: the one that leads to the other nodes)", .field = &O::network_interface,
      .in_settings = true, .note = "sets NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME and Open MPI's if_include where they are not set"},
-    {.name = "np", .group = elastic, .value = "N", .paddle = "2.2", .answer = Answer::later, .note = no_elastic},
 
     {.name = "server_num", .group = servers, .value = "N", .help = "Servers on this machine", .field = &O::server_num, .least = 0, .most = 4096,
      .paddle = "2.0", .overridden_by = "PADDLE_SERVER_NUM"},
@@ -98,13 +96,23 @@ const std::vector<OptionRow>& rows() {
 
     {.name = "max_restart", .group = elastic, .value = "N", .help = "Start the job again after a failure, at most N times", .field = &O::max_restart, .most = 1'000'000,
      .paddle = "2.4", .overridden_by = "PADDLE_MAX_RESTART", .in_settings = true,
-     .note = "works without etcd too; default 0 (Paddle: 3, in etcd jobs only)"},
-    {.name = "elastic_server", .group = elastic, .value = "HOST:PORT", .paddle = "2.2", .answer = Answer::later, .note = no_elastic},
-    {.name = "elastic_pre_hook", .group = elastic, .value = "CMD", .paddle = "2.3", .answer = Answer::later, .note = no_elastic},
-    {.name = "elastic_level", .group = elastic, .value = "N", .paddle = "2.4", .overridden_by = "PADDLE_ELASTIC_LEVEL", .answer = Answer::later, .note = no_elastic},
-    {.name = "elastic_timeout", .group = elastic, .value = "S", .paddle = "2.4", .overridden_by = "PADDLE_ELASTIC_TIMEOUT", .answer = Answer::later, .note = no_elastic},
-    {.name = "scale", .group = elastic, .value = "N", .paddle = "2.2", .answer = Answer::later, .note = no_elastic},
-    {.name = "force", .group = elastic, .value = "BOOL", .paddle = "2.2", .answer = Answer::later, .note = no_elastic},
+     .note = "works without etcd too, default 0; with --master etcd:// default 3, as in Paddle"},
+    {.name = "elastic_server", .group = elastic, .value = "HOST:PORT", .help = "etcd where the nodes of an elastic job meet; several separated by commas, https:// for TLS", .field = &O::elastic_server,
+     .paddle = "2.2", .note = "PADDLE_ELASTIC_SERVER too; user and certificates: etcdctl's variables, ETCDCTL_USER, ETCDCTL_CACERT, ..."},
+    {.name = "np", .group = elastic, .value = "N", .help = "Number of nodes of an elastic job, or MIN:MAX", .field = &O::np,
+     .paddle = "2.2", .preset_by = "PADDLE_ELASTIC_NP", .note = "MIN:MAX here too (Paddle: only in PADDLE_ELASTIC_NP); spare nodes wait (Paddle never starts then)"},
+    {.name = "elastic_level", .group = elastic, .value = "N", .help = "-1: a node that fails or leaves ends the job; 0: the others wait for another one; 1: also failed programs start again", .field = &O::elastic_level, .least = -1, .most = 1,
+     .paddle = "2.4", .overridden_by = "PADDLE_ELASTIC_LEVEL", .note = "default -1; with --elastic_server 0; 1 with --max_restart; no effect without etcd"},
+    {.name = "elastic_timeout", .group = elastic, .value = "S", .help = "How long the nodes must stay the same before a job starts with fewer than MAX", .field = &O::elastic_timeout, .most = 864000,
+     .paddle = "2.4", .overridden_by = "PADDLE_ELASTIC_TIMEOUT", .note = "with --master etcd:// too few nodes end the job after that time, ten times that for a fixed number"},
+    {.name = "elastic_pre_hook", .group = elastic, .value = "CMD", .help = "Shell command on each node before each start", .field = &O::elastic_pre_hook,
+     .paddle = "2.3", .note = "when it fails that is said, and the job starts all the same"},
+    {.name = "scale", .group = elastic, .value = "N", .help = "Want N nodes more (-N: fewer); without a script the running job is changed", .field = &O::scale,
+     .paddle = "2.2", .preset_by = "PADDLE_ELASTIC_SCALE", .note = "to an absolute number: --np N scale, as Paddle's elastic command"},
+    {.name = "force", .group = elastic, .help = "This node's --np replaces the job's, and a completed job runs again; clean: although nodes take part", .field = &O::force,
+     .paddle = "2.2", .preset_by = "PADDLE_ELASTIC_FORCE", .note = "False means false (Paddle: any text is true)"},
+    {.name = "elastic-ttl", .group = own, .value = "S", .help = "Seconds without a word after which a node of an elastic job counts as gone", .field = &O::elastic_ttl, .least = 1, .most = 86400,
+     .preset_by = "PADDLE_ELASTIC_TTL", .in_settings = true, .note = "longer where the job could not be stopped within that time"},
 
     {.name = "dry-run", .group = own, .value = "FORM", .help = "Print the plan as a table (=json: for programs), start nothing", .field = &O::dry_run,
      .choices = {"table", "json"}, .alone = "table"},

@@ -127,13 +127,14 @@ class Typed {
         return values_[static_cast<std::size_t>(&row - option_table().data())];
     }
 
-    std::vector<std::string> script_and_arguments() const {
+    /// @param optional the options can mean something without a script
+    std::vector<std::string> script_and_arguments(bool optional) const {
         auto rest = app_.remaining();
         if (!rest.empty() && rest.front() == "--")
             rest.erase(rest.begin());
         else if (!rest.empty() && rest.front().starts_with("-"))
             refuse_unknown(rest.front());
-        if (rest.empty())
+        if (rest.empty() && !optional)
             throw UsageError("no training script; write dtrain-launch [options] script.py [script options]");
         return rest;
     }
@@ -176,7 +177,8 @@ class Layers {
 
     void presets() {
         for (const auto& row : option_table())
-            if (const auto value = variable(row.preset_by))
+            if (const auto value =
+                    describes_another_job(row.preset_by) ? std::nullopt : variable(row.preset_by))
                 put(row, *value, std::string(row.preset_by) + "=", std::string(row.preset_by));
     }
 
@@ -190,7 +192,6 @@ class Layers {
         }
     }
 
-    /// Inside a rank of another job these variables describe that job.
     void overrides() {
         if (environment_.has("DTRAIN_JOB_TOKEN")) return;
         for (const auto& row : option_table()) {
@@ -214,6 +215,7 @@ class Layers {
     /// What an operator of Kubernetes gives each pod: the addresses of all ranks name the nodes.
     void nodes_by_endpoints() {
         if (environment_.has("PADDLE_TRAINERS")) return;  // PaddleCloud, which names its nodes itself
+        if (out_.options.elastic_server || out_.options.master.value_or("").starts_with("etcd://")) return;
         for (const char* name : {"DISTRIBUTED_TRAINER_ENDPOINTS", "PADDLE_TRAINER_ENDPOINTS"}) {
             const auto list = variable(name);
             if (!list) continue;
@@ -230,6 +232,12 @@ class Layers {
             out_.notices.push_back(fmt::format("args reset by env {}: --ips {}", name, join(hosts, ",")));
             return;
         }
+    }
+
+    /// Inside a rank of a job Paddle's variables describe that job.
+    bool describes_another_job(std::string_view name) const {
+        return environment_.has("DTRAIN_JOB_TOKEN") && !name.starts_with("DTRAIN_") &&
+               !name.starts_with("FLAGS_");
     }
 
     void put(const OptionRow& row, const std::string& value, const std::string& source,
@@ -305,7 +313,8 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     parsed.text = text_asked_for(typed_options, parsed);
     if (parsed.text) return parsed;
 
-    const auto words = typed_options.script_and_arguments();
+    const auto words = typed_options.script_and_arguments(parsed.options.scale.has_value());
+    if (words.empty()) return parsed;
     parsed.options.script = words.front();
     parsed.options.script_arguments.assign(words.begin() + 1, words.end());
     return parsed;

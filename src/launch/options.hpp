@@ -45,7 +45,16 @@ struct Options {
     std::optional<int> http_port;
     std::optional<int> with_gloo;
 
-    int max_restart = 0;
+    std::optional<int> max_restart;
+
+    std::optional<std::string> elastic_server;
+    std::string np;  ///< nodes of an elastic job: "2" or "2:4"; "" when not given
+    std::optional<int> elastic_level;
+    std::chrono::milliseconds elastic_timeout{30'000};
+    std::chrono::milliseconds elastic_ttl{60'000};
+    std::optional<std::string> elastic_pre_hook;
+    std::optional<std::string> scale;
+    bool force = false;
 
     std::string visible = "narrow";
     std::string bind = "auto";

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/run_launch.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <random>
+#include <set>
 #include <system_error>
 #include <unistd.h>
 
@@ -26,6 +28,8 @@
 #include "cluster/pbs_allocation.hpp"
 #include "launch/banner.hpp"
 #include "launch/carried.hpp"
+#include "launch/elastic_job.hpp"
+#include "launch/elastic_settings.hpp"
 #include "launch/hang_report.hpp"
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
@@ -128,7 +132,8 @@ class Launch {
     Launch(Options options, const Environment& environment)
         : options_(std::move(options)),
           given_(given_variables(options_, environment, read_file)),
-          environment_(environment) {
+          environment_(environment),
+          elastic_(elastic_settings(options_, environment)) {
         for (const auto& [name, value] : given_) environment_.set(name, value);
         choose_nodes_and_engine();
         std::optional<MpirunProbe> probe;
@@ -147,16 +152,21 @@ class Launch {
     }
 
     int run() {
+        if (elastic_) {
+            const auto own = own_address(*elastic_, options_);
+            options_ = options_of_start(std::move(options_), {own}, own);
+        }
         if (!options_.dry_run.empty()) return show_plan();
         if (options_.report) check_report_file(*options_.report);
         ::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more does not end the job
-        std::optional<LogFolderClaim> claim;
+        if (elastic_) return run_elastic();
+        const int most_restarts = options_.max_restart.value_or(0);
         for (int restart = 0;; ++restart) {
-            const auto outcome = run_once(restart, claim);
-            if (outcome.status == 0 || outcome.asked_to_stop || restart == options_.max_restart)
+            const auto outcome = run_once({.restarts = restart});
+            if (outcome.status == 0 || outcome.asked_to_stop_by != 0 || restart == most_restarts)
                 return outcome.status;
             spdlog::warn("the job failed with status {}; starting it again, {} of at most {} times",
-                         outcome.status, restart + 1, options_.max_restart);
+                         outcome.status, restart + 1, most_restarts);
             options_.log_overwrite = false;  // the logs tell what failed
         }
     }
@@ -178,11 +188,33 @@ class Launch {
 
     struct Outcome {
         int status = 0;
-        bool asked_to_stop = false;
+        int asked_to_stop_by = 0;  ///< signal
+        bool ordered_to_stop = false;
+        std::vector<std::size_t> silent_nodes;  ///< others than this one, where a rank never told its end
     };
 
+    /// Takes part in the job with what this machine has; every start in which it is head is one of run_once.
+    int run_elastic() {
+        const auto own_plan = plan_now();  // what is wrong with the options is said before others wait for us
+        OwnPart own{.processes = own_plan.size()};
+        for (const auto& rank : own_plan.nodes.front().ranks)
+            own.gpus.insert(own.gpus.end(), rank.gpus.begin(), rank.gpus.end());
+        const auto options = options_;
+        return run_elastic_job(*elastic_, options, environment_, own, [&](const StartOrder& start) {
+            const bool log_overwrite = options_.log_overwrite;
+            options_ = start.options;
+            options_.log_overwrite = log_overwrite;
+            auto outcome = run_once(start);
+            options_.log_overwrite = false;
+            return ElasticStartEnd{.status = outcome.status,
+                                   .stopped_by = outcome.asked_to_stop_by,
+                                   .ordered = outcome.ordered_to_stop,
+                                   .lost_nodes = std::move(outcome.silent_nodes)};
+        });
+    }
+
     /// One start of the job, or several where ports that were free got taken in between.
-    Outcome run_once(int restart, std::optional<LogFolderClaim>& claim) {
+    Outcome run_once(const StartOrder& order) {
         for (int attempt = 1;; ++attempt) {
             const auto plan = plan_now(attempt);
             if (engine_ == Engine::mpirun) refuse_another_machine(plan);
@@ -190,31 +222,49 @@ class Launch {
             // Bad words for the workers are found before anything is there.
             const auto argv = command(plan, token);
             make_log_folder(plan.log_dir);
-            if (!claim) claim_log_folder(claim, plan);
-            if (attempt == 1 && restart == 0) announce(plan);
+            const bool first = !claim_;
+            if (first) claim_log_folder(plan);
+            if (first) announce(plan);
+            if (order.publish) order.publish(plan.endpoints.trainers);
             const auto facts = facts_of(plan, host_name());
             std::vector<std::uintmax_t> log_begins;
             for (const auto& rank : facts)
                 log_begins.push_back(options_.log_overwrite ? 0 : size_or_zero(rank.log));
             const OomWatch oom_watch;
-            const auto ended = start(plan, argv, token, restart);
+            const auto ended = start(plan, argv, token, order);
             const auto failures = ended.job.failures();
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
             if (!port_taken || !plan.free_ports || attempt == port_tries)
-                return {.status = report(facts, ended, log_begins, oom_watch, restart),
-                        .asked_to_stop = ended.asked_to_stop_by != 0};
+                return {.status = report(facts, ended, log_begins, oom_watch, order),
+                        .asked_to_stop_by = ended.asked_to_stop_by,
+                        .ordered_to_stop = ended.ordered_to_stop,
+                        .silent_nodes = silent_nodes(plan, ended.job)};
             spdlog::warn("{}; planning again with other ports", failures.front().text);
         }
     }
 
-    static void claim_log_folder(std::optional<LogFolderClaim>& claim, const Plan& plan) {
-        claim.emplace(plan.log_dir, fmt::format("pid {}, job {}", ::getpid(), plan.job_id));
-        if (claim->other())
+    static std::vector<std::size_t> silent_nodes(const Plan& plan, const JobState& job) {
+        const auto silent = job.silent();
+        const std::set<int> never_told(silent.begin(), silent.end());
+        std::vector<std::size_t> out;
+        for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+            const auto& ranks = plan.nodes[node].ranks;
+            const bool is_silent = std::any_of(ranks.begin(), ranks.end(), [&](const RankPlan& rank) {
+                return never_told.contains(rank.rank);
+            });
+            if (is_silent && static_cast<int>(node) != plan.own_node) out.push_back(node);
+        }
+        return out;
+    }
+
+    void claim_log_folder(const Plan& plan) {
+        claim_.emplace(plan.log_dir, fmt::format("pid {}, job {}", ::getpid(), plan.job_id));
+        if (claim_->other())
             spdlog::warn(
                 "another job writes into {} ({}): their lines will mix; give each its own --log_dir, "
                 "for instance log/%j",
-                plan.log_dir, *claim->other());
+                plan.log_dir, *claim_->other());
     }
 
     Plan plan_now(int attempt = 1) {
@@ -294,7 +344,7 @@ class Launch {
     }
 
     Watched start(const Plan& plan, const std::vector<std::string>& argv, const std::string& token,
-                  int restart) const {
+                  const StartOrder& order) const {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", hostfile_text(plan));
         std::optional<TemporaryFolder> gloo_folder;
@@ -312,6 +362,7 @@ class Launch {
                              .beating = first_ranks_of_nodes(plan),
                              .longest_silence = 4 * heartbeat,
                              .job_token = token,
+                             .stop_fd = order.stop != nullptr ? order.stop->fd() : -1,
                              .log_dir = options_.log_dir,
                              .status_line = !options_.quiet};
         for (const auto& [name, value] : variables_of_workers(plan, token))
@@ -322,20 +373,21 @@ class Launch {
                                        NetworkQuestions::of_this_machine()))
                 options.environment.set(name, value);
         if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());
-        if (options_.max_restart > 0)
+        if (elastic_ || options_.max_restart.value_or(0) > 0)
             for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})
-                options.environment.set(name, std::to_string(restart));
+                options.environment.set(name, std::to_string(order.restarts));
         return watch(options);
     }
 
     int report(const std::vector<RankFacts>& facts, const Watched& ended,
-               const std::vector<std::uintmax_t>& log_begins, const OomWatch& oom_watch, int restarts) const {
+               const std::vector<std::uintmax_t>& log_begins, const OomWatch& oom_watch,
+               const StartOrder& order) const {
         const auto kills = oom_watch.kills_since();
         Ending ending{.engine = to_string(engine_),
                       .mpirun = ended.mpirun,
                       .asked_to_stop_by = ended.asked_to_stop_by,
                       .mpirun_text = ended.mpirun_text,
-                      .restarts = restarts,
+                      .restarts = order.restarts,
                       .machine = host_name(),
                       .machine_facts = kills && kills->count > 0 ? kills->to_sentence() : ""};
         if (!ended.hung.empty()) {
@@ -343,6 +395,8 @@ class Launch {
             ending.stop_details =
                 hang_places(ended.hung, [&](int rank) { return facts[static_cast<std::size_t>(rank)].log; });
             ending.stop_status = status_hung;
+        } else if (ended.ordered_to_stop) {
+            ending.stop_reason = order.why_stopped();
         }
         if (ended.lost) ending.lost_node = facts[static_cast<std::size_t>(*ended.lost)].node;
         const auto log_tail = [&](int rank) {
@@ -364,6 +418,8 @@ class Launch {
     Options options_;
     Environment given_;  ///< by --env and --env-file
     Environment environment_;
+    std::optional<ElasticSettings> elastic_;
+    std::optional<LogFolderClaim> claim_;
     std::vector<std::string> program_;
     std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;
@@ -387,6 +443,8 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
     set_up_log("dtrain-launch");
     set_log_level(parsed.options.log_level);
     for (const auto& notice : parsed.notices) spdlog::warn("{}", notice);
+    if (const auto command = elastic_command(parsed.options, environment))
+        return run_elastic_command(*command, parsed.options);
     if (runs_once_on_cloud(parsed.options, environment))
         return run_once_on_cloud(parsed.options, environment);
     return Launch(std::move(parsed.options), environment).run();

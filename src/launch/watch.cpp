@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdint>
 #include <fcntl.h>
 #include <map>
 #include <optional>
@@ -129,10 +130,11 @@ class Watch {
     }
 
     void wait_for_something() {
-        std::array<pollfd, 4> sources{{{signals_.get(), POLLIN, 0},
+        std::array<pollfd, 5> sources{{{signals_.get(), POLLIN, 0},
                                        {mpirun_text_open_ ? mpirun_.stderr_fd() : -1, POLLIN, 0},
                                        console_.reading(),
-                                       console_.writing()}};
+                                       console_.writing(),
+                                       {options_.stop_fd, POLLIN, 0}}};
         ::poll(sources.data(), sources.size(), time_left_ms());
         if (sources[0].revents != 0) take_signals();
         if (sources[1].revents != 0) read_events();
@@ -141,6 +143,7 @@ class Watch {
             status_.clear();
             console_.write_piece();
         }
+        if (sources[4].revents != 0) take_order();
     }
 
     void tell_ranks(const Order& order) {
@@ -206,6 +209,13 @@ class Watch {
         }
     }
 
+    void take_order() {
+        std::uint64_t count = 0;
+        if (::read(options_.stop_fd, &count, sizeof count) != sizeof count) return;
+        if (count > 1 || result_.ordered_to_stop) kill_now_ = true;
+        result_.ordered_to_stop = true;
+    }
+
     void read_events() {
         std::array<char, 16384> buffer;
         for (;;) {
@@ -250,7 +260,7 @@ class Watch {
             case Step::running:
                 if (result_.job.all_done())
                     go_on(Step::leaving, answer_margin);
-                else if (result_.asked_to_stop_by != 0 || failed_by_itself())
+                else if (result_.asked_to_stop_by != 0 || result_.ordered_to_stop || failed_by_itself())
                     stop_programs();
                 else if (result_.job.work_done())  // nobody is left for the servers to serve
                     stop_programs();

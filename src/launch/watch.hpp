@@ -29,15 +29,19 @@ struct WatchOptions {
     std::vector<int> beating;
     std::chrono::milliseconds longest_silence{0};
     std::string job_token;
+    /// As of a timerfd or eventfd: readable when the job has to stop, and again, or with a count above 1,
+    /// when it has to be gone at once; -1: none.
+    int stop_fd = -1;
     std::string log_dir;       ///< for the status line
     bool status_line = false;  ///< on stderr, when that is a terminal
 };
 
 struct Watched {
     JobState job;
-    ExitStatus mpirun;         ///< or srun
-    int asked_to_stop_by = 0;  ///< signal that this process got; 0: none
-    std::string mpirun_text;   ///< what mpirun or srun itself said
+    ExitStatus mpirun;             ///< or srun
+    int asked_to_stop_by = 0;      ///< signal that this process got; 0: none
+    bool ordered_to_stop = false;  ///< by WatchOptions::stop_fd
+    std::string mpirun_text;       ///< what mpirun or srun itself said
     /// The last words of the ranks that were left, when all of them were idle and the job was stopped
     /// therefore.
     std::vector<cluster::Event> hung;

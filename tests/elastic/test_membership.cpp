@@ -76,6 +76,23 @@ TEST_F(MembershipTest, LaunchersOfOneAddressHaveNamesOfTheirOwn) {
     EXPECT_EQ(third.seen().own_name, "10.0.0.1#3");
 }
 
+TEST_F(MembershipTest, OneLauncherOfAnAddressMayWaitForTheOther) {
+    auto only_one = options("10.0.0.1");
+    only_one.one_per_address = true;
+    std::optional<Membership> first(std::in_place, only_one);
+    std::atomic<bool> second_is_in = false;
+    std::thread waiting([&] {
+        const Membership second(only_one);
+        EXPECT_EQ(second.seen().own_name, "10.0.0.1");
+        second_is_in = true;
+    });
+    std::this_thread::sleep_for(milliseconds(700));
+    EXPECT_FALSE(second_is_in);
+    first.reset();
+    waiting.join();
+    EXPECT_TRUE(second_is_in);
+}
+
 TEST_F(MembershipTest, ANodeThatIsNotHeardOfGoes) {
     const Membership first(options("10.0.0.1"));
     EtcdClient client(server_->access());

@@ -82,7 +82,7 @@ TEST(Nodes, AsManyAsNnodes) {
     EXPECT_EQ(nodes({.ips = "a,b,c", .nnodes = "3"}).hosts.size(), 3U);
     EXPECT_THAT([] { nodes({.ips = "a,b,c", .nnodes = "2"}); }, refuses("--nnodes 2", "3 nodes"));
     EXPECT_THAT([] { nodes({.nnodes = "2"}); }, refuses("--nnodes 2", "--ips"));
-    EXPECT_THAT([] { nodes({.nnodes = "1:2"}); }, refuses("--nnodes 1:2", "elastic"));
+    EXPECT_THAT([] { nodes({.nnodes = "1:2"}); }, refuses("--nnodes 1:2", "--master etcd://"));
     for (const char* text : {"0", "-1", "two", "", "1.5"})
         EXPECT_THAT([&] { nodes({.nnodes = text}); }, refuses(std::string("--nnodes ") + text)) << text;
 }

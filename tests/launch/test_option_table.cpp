@@ -106,6 +106,7 @@ TEST(OptionTable, KnowsPaddlesOverridingVariables) {
                              Pair{"elastic_timeout", "PADDLE_ELASTIC_TIMEOUT"}})
         EXPECT_EQ(find_option(each.option)->overridden_by, each.variable);
     EXPECT_EQ(find_option("start_port")->preset_by, "FLAGS_START_PORT");
+    EXPECT_EQ(find_option("np")->preset_by, "PADDLE_ELASTIC_NP");
 }
 
 TEST(OptionTable, AliasesLeadToTheirOption) {

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "elastic/run_elastic.hpp"
+#include "elastic/stop_timer.hpp"
+#include "launch/elastic_settings.hpp"
+
+namespace dtrain::launch {
+
+/// One start of the job as its head drives it.
+struct StartOrder {
+    Options options;  ///< with the nodes of this start in --ips
+    int restarts = 0;
+    const elastic::StopTimer* stop = nullptr;
+    std::function<std::string()> why_stopped;
+    /// Tells others the addresses of all ranks.
+    std::function<void(const std::vector<std::string>& endpoints)> publish;
+};
+
+/// How it ended.
+struct ElasticStartEnd {
+    int status = 0;
+    int stopped_by = 0;                   ///< signal
+    bool ordered = false;                 ///< by StartOrder::stop
+    std::vector<std::size_t> lost_nodes;  ///< by node rank: nothing was heard of what ran there
+};
+
+using StartAsHead = std::function<ElasticStartEnd(const StartOrder&)>;
+
+/// What of this node the others are told.
+struct OwnPart {
+    int processes = 0;
+    std::vector<std::string> gpus;
+};
+
+/// --host, or the address of this machine towards etcd.
+/// @throws UsageError when there is no way there.
+std::string own_address(const ElasticSettings& settings, const Options& options);
+
+/// Takes part in an elastic job to its end; the exit status.
+/// @param run drives one start when this node is head
+/// @throws UsageError when etcd does not answer at all, or says no.
+int run_elastic_job(const ElasticSettings& settings, const Options& options, const Environment& environment,
+                    const OwnPart& own, const StartAsHead& run);
+
+/// Does what the command says and prints Paddle's "action scale done"; the exit status.
+int run_elastic_command(const ElasticCommand& command, const Options& options);
+
+}  // namespace dtrain::launch
