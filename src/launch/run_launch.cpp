@@ -174,6 +174,7 @@ class Launch {
   private:
     /// An allocation of Slurm or PBS names the nodes unless an option does.
     void choose_nodes_and_engine() {
+        if (elastic_) return;  // its nodes stand in etcd
         allocation_ = cluster::slurm_allocation(environment_);
         const bool of_slurm = allocation_.has_value();
         if (!of_slurm) allocation_ = cluster::pbs_allocation(environment_, read_file);
@@ -308,10 +309,15 @@ class Launch {
 
     static std::string step_name(const std::string& token) { return "dtrain." + token.substr(0, 8); }
 
-    Environment variables_of_workers(const Plan& plan, const std::string& token) const {
+    /// What the ranks are told beside what they inherit.
+    Environment variables_of_workers(const Plan& plan, const std::string& token, int restarts = 0) const {
         const bool as_root = ::geteuid() == 0;
-        return engine_ == Engine::srun ? srun_worker_environment(plan, options_, token, as_root)
-                                       : worker_environment(plan, options_, token, as_root);
+        auto out = engine_ == Engine::srun ? srun_worker_environment(plan, options_, token, as_root)
+                                           : worker_environment(plan, options_, token, as_root);
+        if (elastic_ || options_.max_restart.value_or(0) > 0)
+            for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})
+                out.set(name, std::to_string(restarts));
+        return out;
     }
 
     static void refuse_another_machine(const Plan& plan) {
@@ -365,7 +371,7 @@ class Launch {
                              .stop_fd = order.stop != nullptr ? order.stop->fd() : -1,
                              .log_dir = options_.log_dir,
                              .status_line = !options_.quiet};
-        for (const auto& [name, value] : variables_of_workers(plan, token))
+        for (const auto& [name, value] : variables_of_workers(plan, token, order.restarts))
             options.environment.set(name, value);
         if (!by_srun)
             for (const auto& [name, value] :
@@ -373,9 +379,6 @@ class Launch {
                                        NetworkQuestions::of_this_machine()))
                 options.environment.set(name, value);
         if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());
-        if (elastic_ || options_.max_restart.value_or(0) > 0)
-            for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})
-                options.environment.set(name, std::to_string(order.restarts));
         return watch(options);
     }
 

@@ -1,0 +1,180 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Elastic jobs whose nodes come, go, die and are cut off, with etcd on a machine of its own.
+
+Oracle: the life of Paddle's elastic jobs and its order of ranks. The script of all tests counts steps in a file that all
+nodes share, as a program with checkpoints does, and writes down who took part in each start."""
+import json
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from conftest import LAUNCH
+
+SCRIPT = """
+import json, os, socket, sys, time
+start, rank, size = (int(os.environ[name]) for name in ("PADDLE_RESTART_COUNT", "RANK", "WORLD_SIZE"))
+with open(f"start.{start}.{rank}", "w") as file:
+    json.dump({"host": socket.gethostname(), "size": size, "endpoints": os.environ["PADDLE_TRAINER_ENDPOINTS"]}, file)
+while not os.path.exists("end"):
+    if rank == 0:
+        steps = int(open("steps").read()) if os.path.exists("steps") else 0
+        with open("steps.new", "w") as file:
+            file.write(str(steps + 1))
+        os.replace("steps.new", "steps")
+    time.sleep(.1)
+"""
+
+
+class Elastic:
+    """One elastic job: launchers on some nodes, and what its starts left behind."""
+
+    def __init__(self, job, np, *more):
+        self.job, self.np, self.more = job, np, more
+        self.id = job.folder.name
+        self.launchers = {}
+        job.script("a.py", SCRIPT)
+
+    def join(self, number):
+        log = open(self.job.folder / f"launch.node{number}.{time.monotonic_ns()}", "w")
+        self.launchers[number] = self.job.start_on(
+            number, LAUNCH, "--elastic_server", "10.77.0.254:2379", "--job_id", self.id, "--np", self.np, "--elastic_timeout",
+            "1", "--elastic-ttl", "1", "--grace", "1", *self.more, "a.py", stdout=log, stderr=log)
+
+    def leave(self, number, how=signal.SIGTERM):
+        launcher = self.launchers.pop(number)
+        os.kill(launcher.inner, how)
+        return launcher.wait(60)
+
+    def said(self):
+        return "\n".join(f"== {path.name}\n{path.read_text()}" for path in sorted(self.job.folder.glob("launch.*")))
+
+    def starts(self):
+        """The hosts of every complete start, by rank."""
+        found = {}
+        for path in self.job.folder.glob("start.*.*"):
+            try:
+                rank = json.loads(path.read_text())
+            except ValueError:
+                continue  # being written
+            start, number = map(int, path.name.split(".")[1:])
+            found.setdefault(start, {})[number] = rank
+        return [[ranks[number]["host"] for number in sorted(ranks)] for _, ranks in sorted(found.items())
+                if len(ranks) == next(iter(ranks.values()))["size"]]
+
+    def wait_for(self, *hosts):
+        try:
+            self.job.cluster.wait_until(lambda: self.starts()[-1:] == [list(hosts)], f"a start on {hosts}", patience=60)
+        except RuntimeError as error:
+            raise AssertionError(f"{error}; starts: {self.starts()}\n{self.said()}") from None
+
+    def finish(self):
+        (self.job.folder / "end").touch()
+        statuses = {number: launcher.wait(60) for number, launcher in self.launchers.items()}
+        assert set(statuses.values()) == {0}, f"{statuses}\n{self.said()}"
+        assert self.job.cluster.left_behind() == {}
+
+
+@pytest.fixture
+def elastic(job):
+    jobs = []
+
+    def make(np, *more):
+        jobs.append(Elastic(job, np, *more))
+        return jobs[-1]
+
+    yield make
+    for one in jobs:
+        for launcher in one.launchers.values():
+            if launcher.poll() is None and launcher.inner:
+                os.kill(launcher.inner, signal.SIGKILL)
+
+
+def test_nodes_meet_in_any_order_and_end_together(elastic):
+    one = elastic(3)
+    one.join(2)
+    one.job.cluster.wait_until(lambda: "not ready for np 3 with hosts [10.77.0.2]" in one.said(), "node2 waits")
+    one.join(1)
+    one.job.cluster.wait_until(lambda: "hosts [10.77.0.2,10.77.0.1]" in one.said(), "node1 waits")
+    one.join(3)
+    one.wait_for("node2", "node1", "node3")
+    one.finish()
+    assert "node 2 of 3: 10.77.0.2 drives the job" in one.said()
+
+
+def test_newcomers_are_taken_in_and_survivors_keep_their_ranks(elastic):
+    one = elastic("1:3", "--nproc_per_node", "1")
+    one.join(1)
+    one.wait_for("node1")
+    one.join(2)
+    one.wait_for("node1", "node2")
+    one.join(3)
+    one.wait_for("node1", "node2", "node3")
+    assert one.leave(1) == 143
+    one.wait_for("node3", "node2")
+    one.finish()
+
+
+@pytest.mark.parametrize("victim", [1, 2], ids=["head", "follower"])
+def test_a_killed_launcher_is_replaced_in_its_place(elastic, victim):
+    one = elastic(2)
+    one.join(1)
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.join(2)
+    one.wait_for("node1", "node2")
+    assert one.leave(victim, signal.SIGKILL) == -signal.SIGKILL
+    one.join(3)
+    one.wait_for(*(("node3", "node2") if victim == 1 else ("node1", "node3")))
+    one.finish()
+
+
+def test_a_node_that_is_cut_off_is_replaced_and_stops_by_itself(elastic):
+    one = elastic(2)
+    one.join(1)
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.join(2)
+    one.wait_for("node1", "node2")
+    one.join(3)
+    cluster = one.job.cluster
+    cluster[1].cut()  # the head: no etcd, no other node
+    one.wait_for("node3", "node2")
+    cluster.wait_until(lambda: not any("a.py" in line and "dtrain-launch" not in line
+                                       for line in cluster[1].processes().values()), "node1's ranks are gone")
+    cluster[1].heal()
+    one.finish()
+
+
+def test_etcd_goes_away_for_a_while(elastic):
+    one = elastic(2, "--elastic-ttl", "60")
+    one.join(1)
+    one.join(2)
+    one.job.cluster.wait_until(lambda: len(one.starts()) == 1, "the start")
+    cluster = one.job.cluster
+    cluster.control.check("pkill", "-KILL", "-x", "etcd")
+    time.sleep(2)
+    cluster.start_etcd()
+    cluster.wait_until(lambda: one.said().count("etcd is back") >= 2, "both nodes have noticed")
+    assert len(one.starts()) == 1
+    one.finish()
+
+
+def test_nodes_come_and_go_twenty_times(elastic):
+    one = elastic("1:4")
+    chance = random.Random(5)
+    one.join(1)
+    one.wait_for("node1")
+    for _ in range(20):
+        absent = [number for number in (1, 2, 3, 4) if number not in one.launchers]
+        if absent and (len(one.launchers) == 1 or chance.random() < .5):
+            one.join(chance.choice(absent))
+        else:
+            one.leave(chance.choice(sorted(one.launchers)), chance.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGKILL]))
+        time.sleep(chance.random() * 2)
+    expected = {f"node{number}" for number in one.launchers}
+    one.job.cluster.wait_until(lambda: one.starts() and set(one.starts()[-1]) == expected, "the last start", patience=90)
+    before = int((one.job.folder / "steps").read_text())
+    one.job.cluster.wait_until(lambda: int((one.job.folder / "steps").read_text()) > before, "steps")
+    one.finish()
