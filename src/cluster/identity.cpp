@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cluster/contracts.hpp"
 #include "cluster/host_name.hpp"
+#include "cluster/long_value.hpp"
 #include "cluster/node_fields.hpp"
 
 namespace dtrain::cluster {
@@ -144,10 +145,10 @@ Identity identify(const Environment& environment, const ProcessIds& processes) {
     Identity identity = read_first_contract(environment, processes);
     if (const auto id = environment.get("DTRAIN_JOB_ID"); id && !id->empty()) identity.job_id = *id;
 
-    if (const auto hosts = environment.get("DTRAIN_HOSTS"); hosts && !hosts->empty()) {
+    if (const auto hosts = get_long(environment, "DTRAIN_HOSTS"); hosts && !hosts->empty()) {
         const auto nodes = parse_dtrain_hosts(*hosts);
         identity.hosts.clear();
-        if (const auto plan = environment.get("DTRAIN_NODES_OF_RANKS"))
+        if (const auto plan = get_long(environment, "DTRAIN_NODES_OF_RANKS"))
             return on_planned_node(std::move(identity), nodes, *plan);
         identity = with_hosts(std::move(identity), nodes);
         if (identity.hosts.empty())

@@ -6,14 +6,11 @@
 
 #include "base/env_table.hpp"
 #include "base/text.hpp"
+#include "cluster/long_value.hpp"
 #include "cluster/server_environment.hpp"
 
 namespace dtrain::cluster {
 namespace {
-
-/// The kernel passes no single "NAME=value" of 128 KiB or more to exec (MAX_ARG_STRLEN); Paddle's limit is
-/// this.
-constexpr std::size_t longest_list = 120 * 1024;
 
 std::string joined(const std::vector<int>& numbers, std::string_view separator) {
     std::vector<std::string> texts;
@@ -30,7 +27,7 @@ void set_or_unset(Environment& out, const char* name, std::string value) {
 }
 
 void set_list(Environment& out, const char* name, const std::string& value) {
-    if (value.size() < longest_list)
+    if (value.size() < longest_value)
         out.set(name, value);
     else
         out.unset(name);
@@ -42,8 +39,10 @@ void remove_what_stays_with_dtrain(Environment& out) {
     for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"}) out.unset(name);
     for (const auto& variable : env_table())
         // The job's token stays, so that processes which leave their session can still be found.
-        if (variable.group == EnvGroup::dtrain && variable.name != "DTRAIN_JOB_TOKEN")
+        if (variable.group == EnvGroup::dtrain && variable.name != "DTRAIN_JOB_TOKEN") {
             out.unset(variable.name);
+            unset_continuations(out, std::string(variable.name));
+        }
 }
 
 /// "0:1,2:3" for two ranks with two devices each; nothing when the other nodes' devices are not known,

@@ -8,6 +8,8 @@
 
 #include "base/text.hpp"
 #include "cluster/address.hpp"
+#include "cluster/endpoint_list.hpp"
+#include "cluster/long_value.hpp"
 
 namespace dtrain::cluster {
 namespace {
@@ -145,8 +147,8 @@ void set_server_job(Environment& out, const ProgramContext& context) {
 }
 
 void write_server_job(Environment& environment, const ServerJob& job) {
-    environment.set("DTRAIN_SERVERS", join(job.servers, ","));
-    environment.set("DTRAIN_WORKERS", join(job.workers, ","));
+    set_long(environment, "DTRAIN_SERVERS", endpoint_list(job.servers));
+    set_long(environment, "DTRAIN_WORKERS", endpoint_list(job.workers));
     environment.set("DTRAIN_GLOO_ENDPOINT", job.gloo_endpoint);
     if (job.stages.empty()) return;
     std::vector<std::string> devices;
@@ -156,10 +158,10 @@ void write_server_job(Environment& environment, const ServerJob& job) {
 }
 
 std::optional<ServerJob> read_server_job(const Environment& environment) {
-    const auto servers = environment.get("DTRAIN_SERVERS");
+    const auto servers = get_long(environment, "DTRAIN_SERVERS");
     if (!servers) return std::nullopt;
-    ServerJob job{.servers = split(*servers, ','),
-                  .workers = split(environment.get_or("DTRAIN_WORKERS", ""), ','),
+    ServerJob job{.servers = parse_endpoint_list(*servers),
+                  .workers = parse_endpoint_list(get_long(environment, "DTRAIN_WORKERS").value_or("")),
                   .gloo_endpoint = environment.get_or("DTRAIN_GLOO_ENDPOINT", "")};
     const auto stages = environment.get("DTRAIN_HETER_WORKERS");
     if (!stages) return job;

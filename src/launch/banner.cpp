@@ -12,6 +12,7 @@
 #include "base/redact.hpp"
 #include "base/text.hpp"
 #include "cluster/address.hpp"
+#include "cluster/endpoint_list.hpp"
 #include "launch/option_table.hpp"
 
 namespace dtrain::launch {
@@ -128,7 +129,7 @@ std::string where_logs_are(const Plan& plan, const std::string& log_dir) {
 }
 
 std::string endpoints_log(const Plan& plan) {
-    return "PADDLE_TRAINER_ENDPOINTS:\n" + join(plan.endpoints.trainers, "\n") + "\n";
+    return cluster::endpoints_file(plan.endpoints.trainers);
 }
 
 }  // namespace dtrain::launch

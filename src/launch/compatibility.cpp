@@ -20,7 +20,7 @@ constexpr std::string_view no_other_devices = "dtrain drives NVIDIA GPUs and CPU
 
 // clang-format off
 constexpr std::array variables{
-    V{"PADDLE_TRAINER_ID"}, V{"PADDLE_TRAINERS_NUM"}, V{"PADDLE_CURRENT_ENDPOINT"}, V{"PADDLE_TRAINER_ENDPOINTS", true, Answer::done, "left out from 120 KiB on, which no exec takes; given to the launcher itself, its hosts become --ips when they are several and POD_IP is one of them"},
+    V{"PADDLE_TRAINER_ID"}, V{"PADDLE_TRAINERS_NUM"}, V{"PADDLE_CURRENT_ENDPOINT"}, V{"PADDLE_TRAINER_ENDPOINTS", true, Answer::done, "from 120 KiB on, which no exec takes, in the file that DTRAIN_ENDPOINTS_FILE names; given to the launcher itself, its hosts become --ips when they are several and POD_IP is one of them"},
     V{"PADDLE_RANK_IN_NODE"}, V{"PADDLE_LOCAL_DEVICE_IDS"}, V{"PADDLE_WORLD_DEVICE_IDS", true, Answer::done, "left out when other nodes' devices are not known"},
     V{"FLAGS_selected_gpus", true, Answer::done, "positions in CUDA_VISIBLE_DEVICES; absent on CPU"}, V{"FLAGS_selected_accelerators"},
     V{"PADDLE_WITH_GLOO"}, V{"PADDLE_GLOO_RENDEZVOUS"}, V{"PADDLE_GLOO_FS_PATH"}, V{"PADDLE_GLOO_HTTP_ENDPOINT", true, Answer::done, "in parameter-server jobs"},

@@ -13,7 +13,10 @@ void JobState::take(const Event& event) {
     auto& rank = ranks_[static_cast<std::size_t>(event.rank)];
     switch (event.kind) {
         case Event::Kind::started:
-            if (!rank.started) rank.started = event;
+            if (!rank.started) {
+                rank.started = event;
+                if (!rank.ended) ++up_;
+            }
             break;
         case Event::Kind::warning:
         case Event::Kind::alive:
@@ -22,9 +25,11 @@ void JobState::take(const Event& event) {
             rank.output = event.text;
             break;
         case Event::Kind::idle:
+            if (!rank.idle && !rank.ended) ++idle_;
             rank.idle = event;
             break;
         case Event::Kind::active:
+            if (rank.idle && !rank.ended) --idle_;
             rank.idle.reset();
             break;
         case Event::Kind::exited:
@@ -32,50 +37,32 @@ void JobState::take(const Event& event) {
         case Event::Kind::done:
         case Event::Kind::trouble:
         case Event::Kind::port_taken:
-            if (rank.ended) break;
-            rank.ended = event;
-            rank.stopped_by_us = stop_asked_ && event.kind == Event::Kind::stopped;
+            if (!rank.ended) note_end(rank, event);
             break;
     }
 }
 
-bool JobState::all_done() const {
-    for (int rank = 0; rank < size(); ++rank) {
-        const auto& state = ranks_[static_cast<std::size_t>(rank)];
-        const bool done = state.ended && state.ended->kind == Event::Kind::done;
-        if (!done && !(companions_.contains(rank) && state.stopped_by_us)) return false;
+void JobState::note_end(Rank& rank, const Event& event) {
+    const bool companion = companions_.contains(event.rank);
+    rank.ended = event;
+    rank.stopped_by_us = stop_asked_ && event.kind == Event::Kind::stopped;
+    last_end_us_ = std::max(last_end_us_, event.time_us);
+    ++ended_;
+    if (rank.started) --up_;
+    if (rank.idle) --idle_;
+    if (event.kind == Event::Kind::done) {
+        ++done_;
+        if (companion) ++done_companions_;
+    } else if (rank.stopped_by_us) {
+        if (companion) ++stopped_companions_;
+    } else {
+        ++failed_;
     }
-    return true;
-}
-
-bool JobState::work_done() const {
-    for (int rank = 0; rank < size(); ++rank) {
-        const auto& ended = ranks_[static_cast<std::size_t>(rank)].ended;
-        if (!companions_.contains(rank) && !(ended && ended->kind == Event::Kind::done)) return false;
-    }
-    return true;
-}
-
-bool JobState::all_ended() const {
-    return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.ended.has_value(); });
-}
-
-int JobState::up() const {
-    return static_cast<int>(std::count_if(ranks_.begin(), ranks_.end(),
-                                          [](const Rank& rank) { return rank.started && !rank.ended; }));
-}
-
-int JobState::done() const {
-    return static_cast<int>(std::count_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
-        return rank.ended && rank.ended->kind == Event::Kind::done;
-    }));
 }
 
 std::vector<Event> JobState::hung(std::chrono::milliseconds patience) const {
-    std::int64_t last_end_us = 0;
-    for (const auto& rank : ranks_)
-        if (rank.ended) last_end_us = std::max(last_end_us, rank.ended->time_us);
-    const auto decisive_from_us = last_end_us + std::chrono::microseconds(patience).count();
+    if (idle_ < size() - ended_) return {};
+    const auto decisive_from_us = last_end_us_ + std::chrono::microseconds(patience).count();
     std::vector<Event> out;
     for (const auto& rank : ranks_) {
         if (rank.ended) continue;
@@ -87,6 +74,7 @@ std::vector<Event> JobState::hung(std::chrono::milliseconds patience) const {
 
 std::vector<Event> JobState::failures() const {
     std::vector<Event> out;
+    if (!any_failed()) return out;
     for (const auto& rank : ranks_)
         if (rank.ended && rank.ended->kind != Event::Kind::done && !rank.stopped_by_us)
             out.push_back(*rank.ended);

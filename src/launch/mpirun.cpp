@@ -10,6 +10,8 @@
 
 #include "base/text.hpp"
 #include "cluster/address.hpp"
+#include "cluster/endpoint_list.hpp"
+#include "cluster/long_value.hpp"
 #include "cluster/node_fields.hpp"
 #include "cluster/server_environment.hpp"
 #include "launch/worker_options.hpp"
@@ -159,18 +161,18 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
     if (plan.servers)
         cluster::write_server_job(out, *plan.servers);
     else
-        out.set("DTRAIN_ENDPOINTS", join(plan.endpoints.trainers, ","));
+        cluster::set_long(out, "DTRAIN_ENDPOINTS", cluster::endpoint_list(plan.endpoints.trainers));
     if (options.backend != "auto") out.set("DTRAIN_BACKEND", options.backend);
     if (options.network_interface) out.set("DTRAIN_NETWORK_INTERFACE", *options.network_interface);
     if (options.with_gloo) out.set("PADDLE_WITH_GLOO", std::to_string(*options.with_gloo));
     out.set("DTRAIN_MASTER", plan.endpoints.paddle_master);
     out.set("DTRAIN_TORCH_MASTER",
             fmt::format("{}:{}", plan.endpoints.master_addr, plan.endpoints.master_port));
-    out.set("DTRAIN_HOSTS", hosts_with_slots(plan));
+    cluster::set_long(out, "DTRAIN_HOSTS", hosts_with_slots(plan));
     if (!numbered_node_by_node(plan)) {
         std::vector<std::string> nodes;
         for (const int node : nodes_of_ranks(plan)) nodes.push_back(std::to_string(node));
-        out.set("DTRAIN_NODES_OF_RANKS", cluster::join_node_fields(nodes));
+        cluster::set_long(out, "DTRAIN_NODES_OF_RANKS", cluster::join_node_fields(nodes));
     }
     std::vector<std::string> visible;
     std::vector<std::vector<cluster::RankAssignment>> assignments;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -29,12 +30,13 @@ std::array<int, 4> ipv4_number(const std::string& host) {
 
 std::vector<std::string> hosts_of_ips(const std::string& ips) {
     std::vector<std::string> hosts;
+    std::unordered_set<std::string> known;
     for (const auto& part : split(ips, ',')) {
         const auto address = cluster::parse_address_of("--ips", ips, part);
         if (address.port)
             throw UsageError(
                 fmt::format("--ips {}: {} has a port; --start_port gives ports", ips, trimmed(part)));
-        if (std::find(hosts.begin(), hosts.end(), address.host) != hosts.end())
+        if (!known.insert(address.host).second)
             throw UsageError(fmt::format("--ips {}: {} is named twice", ips, address.host));
         hosts.push_back(address.host);
     }

@@ -232,6 +232,15 @@ class Planner {
         return static_cast<int>(std::find(list.begin(), list.end(), device) - list.begin());
     }
 
+    /// Of 10,000 nodes most are like the one before.
+    const std::vector<topology::Placement>& placed(const std::vector<std::vector<int>>& gpus_of_rank) {
+        if (placements_.empty() || gpus_of_rank != placed_for_) {
+            placements_ = topology::place(input_.machine, gpus_of_rank);
+            placed_for_ = gpus_of_rank;
+        }
+        return placements_;
+    }
+
     void seat_node(const std::string& host, std::vector<Seat> seats) {
         std::vector<std::vector<int>> known;
         for (const auto& seat : seats) {
@@ -243,7 +252,7 @@ class Planner {
         const auto placements =
             plan_.nodes_place_themselves
                 ? std::vector<topology::Placement>(seats.size(), {.reason = "as its node has them"})
-                : topology::place(input_.machine, known);
+                : placed(known);
         NodePlan node{.host = host, .cuda_visible_devices = ids_of(plan_.narrow ? selected_ : visible_)};
         for (std::size_t local = 0; local < seats.size(); ++local) {
             const auto& placement = placements[local];
@@ -278,6 +287,8 @@ class Planner {
     const Options& options_;
     Devices visible_;
     Devices selected_;
+    std::vector<std::vector<int>> placed_for_;
+    std::vector<topology::Placement> placements_;
     Plan plan_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -137,11 +138,10 @@ class Examination {
             cause_is_known = cause_is_known || failure.kind != Event::Kind::stopped;
         }
         if (ending_.asked_to_stop_by != 0) return;
-        for (const int rank : job_.silent()) {
-            const bool told = std::any_of(report_.failed.begin(), report_.failed.end(),
-                                          [&](const auto& end) { return end.rank == rank; });
-            if (!told) report_.silent.push_back(end_of(rank));
-        }
+        std::unordered_set<int> told;
+        for (const auto& end : report_.failed) told.insert(end.rank);
+        for (const int rank : job_.silent())
+            if (!told.contains(rank)) report_.silent.push_back(end_of(rank));
     }
 
     void put_consequences_last() {

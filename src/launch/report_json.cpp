@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
@@ -49,6 +52,13 @@ Json with_status(Json json, const ExitStatus& status, bool known) {
     return json;
 }
 
+void append_indented(std::string& out, std::string_view text, std::string_view indent) {
+    for (const char letter : text) {
+        out += letter;
+        if (letter == '\n') out += indent;
+    }
+}
+
 Json rank_json(const RankEnd& end) {
     Json out{{"rank", end.rank},
              {"role", end.facts.role},
@@ -67,10 +77,19 @@ Json rank_json(const RankEnd& end) {
     return out;
 }
 
-Json ranks_json(const std::vector<RankEnd>& ends) {
-    auto out = Json::array();
-    for (const auto& end : ends) out.push_back(rank_json(end));
-    return out;
+std::string text_of(const Json& json) {
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+/// One after the other: 80,000 ranks as one tree of JSON would take hundreds of MB.
+void append_ranks(std::string& out, const std::vector<RankEnd>& ends) {
+    out += '[';
+    for (const auto& end : ends) {
+        const auto text = text_of(rank_json(end));
+        out += &end == ends.data() ? "\n    " : ",\n    ";
+        append_indented(out, text, "    ");
+    }
+    out += ends.empty() ? "]" : "\n  ]";
 }
 
 Json lines_json(std::string_view text) {
@@ -94,22 +113,33 @@ Json cause_json(const FailureReport& report) {
 std::string report_json(const FailureReport& report) {
     auto roles = Json::object();
     for (const auto& role : report.roles) roles[role.name] = role.size;
-    Json out{{"outcome", name_of(report.outcome)},
-             {"status", report.status},
-             {"ranks", roles},
-             {"restarts", report.restarts},
-             {"stopped_by", signal_json(report.asked_to_stop_by)},
-             {"stop_reason", report.stop_reason.empty() ? Json() : Json(report.stop_reason)},
-             {"stop_details", report.stop_details},
-             {"lost_node", report.lost_node.empty() ? Json() : Json(report.lost_node)},
-             {"not_started", report.not_started.empty() ? Json() : Json(report.not_started)},
-             {"cause", cause_json(report)},
-             {"failed", ranks_json(report.failed)},
-             {"stopped", ranks_json(report.stopped)},
-             {"silent", ranks_json(report.silent)}};
-    out["mpirun"] = with_status(Json::object(), report.mpirun, true);
-    out["mpirun"]["text"] = report.mpirun_text;
-    return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    const Json head{{"outcome", name_of(report.outcome)},
+                    {"status", report.status},
+                    {"ranks", roles},
+                    {"restarts", report.restarts},
+                    {"stopped_by", signal_json(report.asked_to_stop_by)},
+                    {"stop_reason", report.stop_reason.empty() ? Json() : Json(report.stop_reason)},
+                    {"stop_details", report.stop_details},
+                    {"lost_node", report.lost_node.empty() ? Json() : Json(report.lost_node)},
+                    {"not_started", report.not_started.empty() ? Json() : Json(report.not_started)},
+                    {"cause", cause_json(report)}};
+    auto mpirun = with_status(Json::object(), report.mpirun, true);
+    mpirun["text"] = report.mpirun_text;
+
+    auto out = text_of(head);
+    out.resize(out.size() - 2);  // the line with its closing brace
+    constexpr std::size_t of_one_rank = 550;
+    out.reserve(out.size() +
+                of_one_rank * (report.failed.size() + report.stopped.size() + report.silent.size()));
+    for (const auto& [name, ends] :
+         {std::pair("failed", &report.failed), {"stopped", &report.stopped}, {"silent", &report.silent}}) {
+        out += fmt::format(",\n  \"{}\": ", name);
+        append_ranks(out, *ends);
+    }
+    out += ",\n  \"mpirun\": ";
+    append_indented(out, text_of(mpirun), "  ");
+    out += "\n}\n";
+    return out;
 }
 
 }  // namespace dtrain::launch

@@ -224,11 +224,13 @@ class Watch {
             if (got <= 0) break;
             unfinished_line_.append(buffer.data(), static_cast<std::size_t>(got));
         }
+        std::size_t begin = 0;
         for (auto end = unfinished_line_.find('\n'); end != std::string::npos;
-             end = unfinished_line_.find('\n')) {
-            take_line(unfinished_line_.substr(0, end));
-            unfinished_line_.erase(0, end + 1);
+             end = unfinished_line_.find('\n', begin)) {
+            take_line(unfinished_line_.substr(begin, end - begin));
+            begin = end + 1;
         }
+        unfinished_line_.erase(0, begin);
     }
 
     void take_line(std::string line) {
@@ -295,7 +297,10 @@ class Watch {
     }
 
     /// A node counts from the first word of its rank on: until then it is starting.
-    std::optional<int> rank_of_lost_node() const {
+    /// Looked for once a second: a job of 10,000 nodes has many words to be read in between.
+    std::optional<int> rank_of_lost_node() {
+        if (Clock::now() < look_for_lost_from_) return std::nullopt;
+        look_for_lost_from_ = Clock::now() + between_redraws;
         for (const auto& [rank, heard] : last_heard_)
             if (result_.job.start_of(rank) && !result_.job.end_of(rank) &&
                 Clock::now() - heard > options_.longest_silence)
@@ -367,6 +372,7 @@ class Watch {
     Clock::time_point next_sign_of_life_ = begin_;
     std::optional<Clock::time_point> deadline_;
     Clock::time_point leave_from_;
+    Clock::time_point look_for_lost_from_;
 };
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 #include "base/text.hpp"
 #include "cluster/address.hpp"
+#include "cluster/endpoint_list.hpp"
+#include "cluster/long_value.hpp"
 #include "cluster/server_environment.hpp"
 
 namespace dtrain::worker {
@@ -86,10 +88,10 @@ cluster::Endpoints unplanned_endpoints(const cluster::Identity& identity, std::o
 }
 
 std::optional<cluster::Endpoints> planned_endpoints(const Environment& environment) {
-    const auto trainers = environment.get("DTRAIN_ENDPOINTS");
-    const auto workers = environment.get("DTRAIN_WORKERS");
+    const auto trainers = cluster::get_long(environment, "DTRAIN_ENDPOINTS");
+    const auto workers = cluster::get_long(environment, "DTRAIN_WORKERS");
     if (!trainers && !workers) return std::nullopt;
-    cluster::Endpoints out{.trainers = split(workers ? *workers : *trainers, ','),
+    cluster::Endpoints out{.trainers = cluster::parse_endpoint_list(workers ? *workers : *trainers),
                            .paddle_master = environment.get_or("DTRAIN_MASTER", "")};
     const auto torch = environment.get_or("DTRAIN_TORCH_MASTER", "");
     out.master_port = cluster::port_of(torch);

@@ -25,6 +25,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/assignment.hpp"
+#include "cluster/endpoint_list.hpp"
 #include "cluster/event.hpp"
 #include "cluster/node_fields.hpp"
 #include "cluster/slurm_binding.hpp"
@@ -234,6 +235,8 @@ class Rank {
         context.gloo_fs_path = inherited_.get_or("DTRAIN_GLOO_FS_PATH", gloo_fs_path(identity_, ::geteuid()));
         context.pod_name = inherited_.get_or("DTRAIN_POD_NAME", pod_name(identity_));
         auto variables = cluster::program_environment(inherited_, context);
+        if (!servers_ && !variables.has("PADDLE_TRAINER_ENDPOINTS"))
+            variables.set("DTRAIN_ENDPOINTS_FILE", endpoints_file_in(log_dir));
         variables.set("DTRAIN_RANK_CPUS", assignment_.cpus.to_string());
         if (!assignment_.adapter.empty()) variables.set("DTRAIN_RANK_ADAPTER", assignment_.adapter);
         name_network_interface(variables, identity_, [&](const std::string& host) {
@@ -242,6 +245,14 @@ class Rank {
         });
         yield_when_shared(variables);
         return variables;
+    }
+
+    /// The launcher has written it, but perhaps not where this node can see it.
+    std::string endpoints_file_in(const std::filesystem::path& log_dir) const {
+        const auto path = log_dir / "endpoints.log";
+        const auto text = cluster::endpoints_file(endpoints_.trainers);
+        if (read_file(path) != text) replace_file(path, text);
+        return path.string();
     }
 
     std::string visible_of_node() const {

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <dtrain/environment.hpp>
+
+namespace dtrain::cluster {
+
+/// The kernel passes no single "NAME=value" of 128 KiB or more to exec (MAX_ARG_STRLEN, execve(2)); Paddle
+/// keeps this distance.
+inline constexpr std::size_t longest_value = 120 * 1024;
+
+/// Sets a variable of any length: what is too long goes on in NAME_2, NAME_3 and so on.
+void set_long(Environment& environment, const std::string& name, const std::string& value);
+
+/// What set_long has set.
+std::optional<std::string> get_long(const Environment& environment, const std::string& name);
+
+/// Removes NAME_2 and so on.
+void unset_continuations(Environment& environment, const std::string& name);
+
+}  // namespace dtrain::cluster
