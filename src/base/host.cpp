@@ -5,12 +5,8 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <memory>
-#include <netdb.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/files.hpp"
 
 namespace dtrain {
 namespace {
@@ -41,24 +37,6 @@ std::set<std::string> own_addresses() {
         if (each->ifa_addr != nullptr)
             if (auto text = address_text(*each->ifa_addr); !text.empty()) out.insert(std::move(text));
     return out;
-}
-
-std::optional<std::string> address_towards(const std::string& host) {
-    addrinfo* found = nullptr;
-    const addrinfo hints{.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
-    if (::getaddrinfo(host.c_str(), "9", &hints, &found) != 0) return std::nullopt;
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, ::freeaddrinfo);
-    for (const auto* each = found; each != nullptr; each = each->ai_next) {
-        // Nothing is sent: connecting only chooses the way.
-        const FileDescriptor way(::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-        sockaddr_storage own{};
-        socklen_t size = sizeof own;
-        auto* address = reinterpret_cast<sockaddr*>(&own);
-        if (::connect(way.get(), each->ai_addr, each->ai_addrlen) == 0 &&
-            ::getsockname(way.get(), address, &size) == 0)
-            return address_text(*address);
-    }
-    return std::nullopt;
 }
 
 }  // namespace dtrain

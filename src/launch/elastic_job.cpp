@@ -14,6 +14,7 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/interfaces.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/address.hpp"
@@ -127,7 +128,7 @@ std::string own_address(const ElasticSettings& settings, const Options& options)
     if (options.host) return *options.host;
     const auto& endpoint = settings.access.endpoints.front();
     const auto host = cluster::parse_address(endpoint.substr(endpoint.find("://") + 3)).host;
-    if (auto address = address_towards(host)) return *address;
+    if (auto address = own_address_towards(host)) return *address;
     throw UsageError(
         fmt::format("there is no way from here to {}; is the name right? --host ADDRESS tells this "
                     "node's own address",
