@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "link/messages.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dtrain::link {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+struct Name;
+template <>
+struct Name<Hello> {
+    static constexpr const char* text = "hello";
+};
+template <>
+struct Name<Refused> {
+    static constexpr const char* text = "refused";
+};
+template <>
+struct Name<Welcome> {
+    static constexpr const char* text = "welcome";
+};
+template <>
+struct Name<RunOn> {
+    static constexpr const char* text = "run_on";
+};
+template <>
+struct Name<UseSsh> {
+    static constexpr const char* text = "use_ssh";
+};
+template <>
+struct Name<RunDaemon> {
+    static constexpr const char* text = "run_daemon";
+};
+template <>
+struct Name<StopDaemon> {
+    static constexpr const char* text = "stop_daemon";
+};
+template <>
+struct Name<DaemonOutput> {
+    static constexpr const char* text = "daemon_output";
+};
+template <>
+struct Name<DaemonEnded> {
+    static constexpr const char* text = "daemon_ended";
+};
+template <>
+struct Name<StopJob> {
+    static constexpr const char* text = "stop_job";
+};
+template <>
+struct Name<JobEnded> {
+    static constexpr const char* text = "job_ended";
+};
+template <>
+struct Name<Heartbeat> {
+    static constexpr const char* text = "heartbeat";
+};
+
+/// Calls `field(name, value)` for every field of a message; reading and writing cannot differ then.
+template <class M, class Field>
+void fields(M& message, const Field& field) {
+    using T = std::remove_const_t<M>;
+    if constexpr (std::is_same_v<T, Hello>) {
+        field("version", message.version);
+        field("host_name", message.host_name);
+        field("pid", message.pid);
+        field("address", message.address);
+        field("wanted_node", message.wanted_node);
+        field("nodes", message.nodes);
+        field("ranks", message.ranks);
+        field("log_dir", message.log_dir);
+    } else if constexpr (std::is_same_v<T, Refused>) {
+        field("reason", message.reason);
+    } else if constexpr (std::is_same_v<T, Welcome>) {
+        field("node", message.node);
+        field("nodes", message.nodes);
+        field("first_rank", message.first_rank);
+        field("ranks", message.ranks);
+        field("by_ssh", message.by_ssh);
+    } else if constexpr (std::is_same_v<T, RunOn>) {
+        field("host", message.host);
+        field("command", message.command);
+    } else if constexpr (std::is_same_v<T, RunDaemon>) {
+        field("command", message.command);
+        field("variables", message.variables);
+    } else if constexpr (std::is_same_v<T, DaemonOutput>) {
+        field("to_stderr", message.to_stderr);
+        field("text", message.text);
+    } else if constexpr (std::is_same_v<T, DaemonEnded>) {
+        field("status", message.status);
+        field("reason", message.reason);
+    } else if constexpr (std::is_same_v<T, StopJob>) {
+        field("signal", message.signal);
+    } else if constexpr (std::is_same_v<T, JobEnded>) {
+        field("status", message.status);
+        field("text", message.text);
+    }
+}
+
+struct Write {
+    json& object;
+    template <class T>
+    void operator()(const char* name, const T& value) const {
+        object[name] = value;
+    }
+    void operator()(const char* name, const std::optional<int>& value) const {
+        if (value) object[name] = *value;
+    }
+};
+
+struct Read {
+    const json& object;
+    template <class T>
+    void operator()(const char* name, T& value) const {
+        object.at(name).get_to(value);
+    }
+    void operator()(const char* name, std::optional<int>& value) const {
+        if (object.contains(name)) value = object.at(name).get<int>();
+    }
+};
+
+template <class T, class... Others>
+Message decode_as(const std::string& name, const json& object) {
+    if (name == Name<T>::text) {
+        T message;
+        fields(message, Read{object});
+        return message;
+    }
+    if constexpr (sizeof...(Others) > 0)
+        return decode_as<Others...>(name, object);
+    else
+        throw LinkError(fmt::format("a message of unknown kind \"{}\"", name));
+}
+
+template <class... Kinds>
+Message decode_one_of(const std::variant<Kinds...>*, const std::string& name, const json& object) {
+    return decode_as<Kinds...>(name, object);
+}
+
+}  // namespace
+
+std::string encode(const Message& message) {
+    auto object = json::object();
+    std::visit(
+        [&object](const auto& each) {
+            object["is"] = Name<std::remove_cvref_t<decltype(each)>>::text;
+            fields(each, Write{object});
+        },
+        message);
+    // What a daemon prints need not be UTF-8.
+    return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Message decode(std::string_view text) {
+    try {
+        const auto object = json::parse(text);
+        return decode_one_of(static_cast<const Message*>(nullptr), object.at("is").get<std::string>(),
+                             object);
+    } catch (const json::exception& error) {
+        throw LinkError(fmt::format("a message that cannot be read: {}", error.what()));
+    }
+}
+
+}  // namespace dtrain::link

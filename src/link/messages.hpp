@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "link/frames.hpp"
+
+/// What launchers say to each other once both have proven the key, and what the remote-shell agent says to
+/// the head beside it. "Head" is the launcher that runs mpirun, "followers" are those of the other nodes.
+namespace dtrain::link {
+
+/// Follower: who it is, and what it has.
+struct Hello {
+    std::string version;             ///< of dtrain
+    std::string host_name;           ///< what the machine calls itself
+    int pid = 0;                     ///< of the launcher
+    std::string address;             ///< its place in `nodes`, or --host; "" when it has none
+    std::optional<int> wanted_node;  ///< --rank
+    std::vector<std::string> nodes;  ///< the list that it was started with; empty: nodes meet at --master
+    std::vector<std::vector<std::string>> ranks;  ///< GPUs of each of its ranks
+    std::string log_dir;                          ///< absolute, on its own disk
+    friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+/// Head: the follower is not wanted.
+struct Refused {
+    std::string reason;
+    friend bool operator==(const Refused&, const Refused&) = default;
+};
+
+/// Head: the follower's part of the job.
+struct Welcome {
+    int node = 0;
+    int nodes = 0;
+    int first_rank = 0;
+    int ranks = 0;
+    bool by_ssh = false;  ///< its ranks were started over ssh before it came
+    friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+
+/// Agent: run the MPI daemon there. `command` is what mpirun gave its remote shell.
+struct RunOn {
+    std::string host;
+    std::string command;
+    friend bool operator==(const RunOn&, const RunOn&) = default;
+};
+
+/// Head to agent: that host has no follower.
+struct UseSsh {
+    friend bool operator==(const UseSsh&, const UseSsh&) = default;
+};
+
+/// Head: start the MPI daemon.
+struct RunDaemon {
+    std::string command;
+    std::map<std::string, std::string> variables;  ///< dtrain's own, for the daemon and its ranks
+    friend bool operator==(const RunDaemon&, const RunDaemon&) = default;
+};
+
+/// Head: end the MPI daemon, which mpirun wants no more.
+struct StopDaemon {
+    friend bool operator==(const StopDaemon&, const StopDaemon&) = default;
+};
+
+/// Follower, and head to agent: what the daemon printed.
+struct DaemonOutput {
+    bool to_stderr = false;
+    std::string text;
+    friend bool operator==(const DaemonOutput&, const DaemonOutput&) = default;
+};
+
+/// Follower, and head to agent.
+struct DaemonEnded {
+    int status = 0;      ///< as a shell has it
+    std::string reason;  ///< why it never ran, or was ended; "" else
+    friend bool operator==(const DaemonEnded&, const DaemonEnded&) = default;
+};
+
+/// Follower: somebody asked it to stop.
+struct StopJob {
+    int signal = 0;
+    friend bool operator==(const StopJob&, const StopJob&) = default;
+};
+
+/// Head: the job is over.
+struct JobEnded {
+    int status = 0;
+    std::string text;  ///< one line about what went wrong; "" else
+    friend bool operator==(const JobEnded&, const JobEnded&) = default;
+};
+
+/// Both: still there.
+struct Heartbeat {
+    friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
+};
+
+using Message = std::variant<Hello, Refused, Welcome, RunOn, UseSsh, RunDaemon, StopDaemon, DaemonOutput,
+                             DaemonEnded, StopJob, JobEnded, Heartbeat>;
+
+std::string encode(const Message& message);
+
+/// @throws LinkError for what is no message.
+Message decode(std::string_view text);
+
+}  // namespace dtrain::link

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: a message that was encoded comes back equal; one JSON text written by hand; whatever else arrives
+// is a LinkError and nothing worse.
+#include <gtest/gtest.h>
+
+#include "link/messages.hpp"
+#include "support/fuzz.hpp"
+#include "support/message_of.hpp"
+
+namespace dtrain::link {
+namespace {
+
+std::vector<Message> one_of_each() {
+    return {Hello{.version = "0.1.0",
+                  .host_name = "b",
+                  .pid = 7,
+                  .address = "10.0.0.2",
+                  .wanted_node = 1,
+                  .nodes = {"10.0.0.1", "10.0.0.2"},
+                  .ranks = {{"0"}, {"1", "2"}, {}},
+                  .log_dir = "/scratch/log"},
+            Hello{},
+            Refused{"another list"},
+            Welcome{.node = 1, .nodes = 2, .first_rank = 4, .ranks = 4, .by_ssh = true},
+            RunOn{.host = "b", .command = "orted -mca a \"b\""},
+            UseSsh{},
+            RunDaemon{.command = "orted", .variables = {{"DTRAIN_EVENTS", "1"}}},
+            StopDaemon{},
+            DaemonOutput{.to_stderr = true, .text = "no route\n"},
+            DaemonEnded{.status = 143, .reason = "the head is gone"},
+            StopJob{15},
+            JobEnded{.status = 7, .text = "rank 3 failed"},
+            Heartbeat{}};
+}
+
+TEST(Messages, ComeBackEqual) {
+    for (const auto& message : one_of_each()) EXPECT_EQ(decode(encode(message)), message) << encode(message);
+}
+
+TEST(Messages, AreJson) {
+    EXPECT_EQ(encode(DaemonEnded{.status = 1, .reason = "gone"}),
+              R"({"is":"daemon_ended","reason":"gone","status":1})");
+}
+
+TEST(Messages, OutputThatIsNoUtf8IsCarried) {
+    const auto back = decode(encode(DaemonOutput{.text = "a\xff b"}));
+    EXPECT_EQ(std::get<DaemonOutput>(back).text, "a\xef\xbf\xbd b");
+}
+
+TEST(Messages, WhatIsNoMessage) {
+    for (const char* text :
+         {"", "{", "[]", "7", "{}", R"({"is":7})", R"({"is":"format disk"})", R"({"is":"refused"})",
+          R"({"is":"welcome","node":"one","nodes":2,"first_rank":0,"ranks":1,"by_ssh":false})"})
+        EXPECT_THROW(decode(text), LinkError) << text;
+    EXPECT_EQ(tests::message_of<LinkError>([] { decode(R"({"is":"format disk"})"); }),
+              "a message of unknown kind \"format disk\"");
+}
+
+TEST(MessagesProperty, DamagedOnesAreMessagesOrLinkErrors) {
+    tests::Corpus corpus{.pieces = {"{", "}", "\"is\"", ":", "\"hello\"", "null", "[", "]", "1e999", ","}};
+    for (const auto& message : one_of_each()) corpus.examples.push_back(encode(message));
+    tests::for_all(corpus, &tests::Mutator::text, [](const std::string& text) {
+        try {
+            const auto message = decode(text);
+            EXPECT_EQ(decode(encode(message)), message);
+        } catch (const LinkError&) {
+        }
+    });
+}
+
+}  // namespace
+}  // namespace dtrain::link
