@@ -65,6 +65,9 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_HANG_TIMEOUT", read, "0", "Default of --hang-timeout, in seconds."},
     Row{"DTRAIN_LOG_MAX_SIZE", read, "no limit", "Default of --log-max-size."},
     Row{"DTRAIN_LOG_MODE", read, "0600", "Default of --log-mode."},
+    Row{"DTRAIN_KEY_FILE", read, "~/.dtrain/key", "The key that the launchers of a job's nodes share."},
+    Row{"DTRAIN_AGENT_SOCKET", both, "made by dtrain-launch", "Where mpirun's remote-shell agent reaches dtrain-launch."},
+    Row{"DTRAIN_NODE_LOG_DIR", both, "--log_dir", "Folder of a node's logs where it is another one than on node 0; set by the dtrain-launch there."},
     Row{"DTRAIN_GRACE", read, "10", "Seconds between SIGTERM and SIGKILL when programs are stopped."},
 };
 
@@ -83,6 +86,12 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_MCA_oob_tcp_if_include", written, "on machines with several networks", "Network of the nodes, such as 10.0.0.0/24, for the daemons of Open MPI 4.1; the user's value is kept."},
     Row{"OMPI_MCA_btl_tcp_if_include", written, "on machines with several networks", "The same for the ranks; the user's value is kept."},
     Row{"PRTE_MCA_prte_if_include", written, "on machines with several networks", "The same for the daemons of Open MPI 5; the user's value is kept."},
+    Row{"OMPI_MCA_plm_rsh_agent", written, "on several nodes", "What mpirun 4.1 starts in place of ssh: dtrain-agent, when the nodes' launchers have met."},
+    Row{"OMPI_MCA_plm_rsh_no_tree_spawn", written, "with the agent", "mpirun 4.1 starts every node's daemon itself."},
+    Row{"OMPI_MCA_plm_rsh_num_concurrent", written, "with the agent", "Agents of mpirun 4.1 that may live at the same time: one for each node."},
+    Row{"PRTE_MCA_plm_ssh_agent", written, "on several nodes", "What mpirun 5 starts in place of ssh."},
+    Row{"PRTE_MCA_plm_ssh_no_tree_spawn", written, "with the agent", "mpirun 5 starts every node's daemon itself."},
+    Row{"PRTE_MCA_plm_ssh_num_concurrent", written, "with the agent", "Agents of mpirun 5 that may live at the same time."},
     Row{"OMPI_MCA_mpi_yield_when_idle", both, "1 with more ranks than cores", "Waiting ranks give their core to others."},
 };
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -44,10 +45,11 @@ Endpoints consecutive_endpoints(const std::vector<std::string>& hosts, const std
         throw UsageError(fmt::format("{} hosts with {} numbers of ranks; name every node of the job once",
                                      hosts.size(), ranks_of_node.size()));
     Endpoints out;
+    std::map<std::string, int> used;  // one host may be several nodes
     for (std::size_t node = 0; node < hosts.size(); ++node)
         for (int local = 0; local < ranks_of_node[node]; ++local)
-            out.trainers.push_back(format_address(hosts[node], first_port + local));
-    const int after_ranks = first_port + ranks_of_node.front();
+            out.trainers.push_back(format_address(hosts[node], first_port + used[hosts[node]]++));
+    const int after_ranks = first_port + used[hosts.front()];
     out.paddle_master = format_address(hosts.front(), after_ranks);
     out.master_addr = hosts.front();
     out.master_port = after_ranks + 1;

@@ -150,6 +150,21 @@ CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& no
     }
 }
 
+cluster::Endpoints met_endpoints(const PlanInput& input) {
+    std::vector<std::string> hosts;
+    std::vector<int> ranks;
+    int total = rendezvous_ports;
+    for (const auto& node : input.met) {
+        hosts.push_back(node.host);
+        ranks.push_back(node.ranks);
+        total += node.ranks;
+    }
+    const auto first = input.options.start_port
+                           ? *input.options.start_port
+                           : cluster::base_port(input.options.job_id + "@" + *input.options.master, total);
+    return cluster::consecutive_endpoints(hosts, ranks, first);
+}
+
 ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobPlaces places) {
     const auto ports = give_ports(input, places);
     const auto& first_host = places.servers.front().host;

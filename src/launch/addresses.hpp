@@ -28,6 +28,9 @@ CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& no
                                          const std::optional<cluster::PaddleCloud>& cloud,
                                          const std::vector<int>& ranks_of_node);
 
+/// Of nodes that met at --master: consecutive ports on each host, also where one host is several nodes.
+cluster::Endpoints met_endpoints(const PlanInput& input);
+
 struct ServerJobAddresses {
     cluster::ServerJob job;
     cluster::Endpoints endpoints;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -111,11 +112,21 @@ std::optional<MpirunVersion> parse_mpirun_version(std::string_view output) {
     return MpirunVersion{*major, *minor};
 }
 
+std::vector<std::string> mpirun_names(const Plan& plan) {
+    std::vector<std::string> names;
+    std::set<std::string> known;
+    for (const auto& node : plan.nodes)
+        names.push_back(known.insert(node.host).second ? node.host
+                                                       : fmt::format("dtrain-node-{}", names.size()));
+    return names;
+}
+
 std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan) {
     std::vector<cluster::HostSlots> hosts;
+    const auto names = mpirun_names(plan);
     for (const auto& node : plan.nodes)
         // mpirun starts "localhost" itself, without any remote shell.
-        hosts.push_back({.host = plan.nodes.size() == 1 ? "localhost" : node.host,
+        hosts.push_back({.host = plan.nodes.size() == 1 ? "localhost" : names[hosts.size()],
                          .slots = static_cast<int>(node.ranks.size())});
     return hosts;
 }

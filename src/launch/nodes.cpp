@@ -61,9 +61,10 @@ void check_count(const Options& options, std::size_t count) {
     if (static_cast<std::size_t>(*wanted) == count || *wanted == 1) return;
     throw UsageError(
         count == 1
-            ? fmt::format("--nnodes {}: name the nodes with --ips; nodes that meet at --master are not "
-                          "there yet",
-                          *wanted)
+            ? fmt::format(
+                  "--nnodes {}: name the nodes with --ips, or where they meet with --master ip:port; then "
+                  "they are known only once they have met",
+                  *wanted)
             : fmt::format("--nnodes {}, but {} nodes are named", *wanted, count));
 }
 

@@ -56,7 +56,7 @@ const std::vector<OptionRow>& rows() {
     {.name = "enable_auto_mapping", .group = base, .value = "BOOL", .paddle = "2.3", .answer = Answer::refused, .note = no_tuner},
 
     {.name = "ips", .group = collective, .value = "LIST", .help = "Addresses of all nodes, in the same order on each", .field = &O::ips,
-     .paddle = "2.0", .overridden_by = "PADDLE_IPS", .note = "several nodes: planned (--dry-run), not yet started"},
+     .paddle = "2.0", .overridden_by = "PADDLE_IPS", .note = "the first one drives the job; no ssh is needed when all nodes run the same command"},
     {.name = "host", .group = collective, .value = "IP", .help = "This node's own address in --ips", .field = &O::host,
      .paddle = "2.2", .overridden_by = "POD_IP"},
     {.name = "hostfile", .group = collective, .value = "FILE", .help = "Nodes from an Open MPI hostfile or PBS nodefile, in place of --ips", .field = &O::hostfile,
@@ -119,6 +119,8 @@ const std::vector<OptionRow>& rows() {
     {.name = "info", .group = own, .help = "Print every option's value and where it came from, start nothing"},
     {.name = "print-completion", .group = own, .value = "SHELL", .help = "Print a completion script: bash or zsh", .choices = {"bash", "zsh"}},
     {.name = "print-man", .group = own, .help = "Print the manual page"},
+    {.name = "start-timeout", .group = own, .value = "S", .help = "Seconds that launchers of several nodes wait for each other", .field = &O::start_timeout, .most = 864000, .in_settings = true},
+    {.name = "link-port", .group = own, .value = "PORT", .help = "Where the launchers of several nodes meet on node 0 (default: from --job_id and node 0)", .field = &O::link_port, .least = 1, .most = highest_port, .in_settings = true},
     {.name = "visible", .group = own, .value = "HOW", .help = "narrow: ranks see the selected GPUs only; keep: CUDA_VISIBLE_DEVICES stays as it is", .field = &O::visible,
      .choices = {"narrow", "keep"}, .in_settings = true},
     {.name = "bind", .group = own, .value = "HOW", .help = "auto: cores and memory near the rank's GPU; none: no binding", .field = &O::bind,

@@ -33,6 +33,8 @@ struct Options {
     std::optional<int> rank;  ///< of the node
     bool sort_ip = false;
     std::optional<std::string> network_interface;
+    std::optional<int> link_port;
+    std::chrono::milliseconds start_timeout{600'000};
     std::optional<int> start_port;
 
     std::optional<int> server_num;

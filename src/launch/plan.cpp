@@ -77,6 +77,7 @@ class Planner {
 
   private:
     Plan collective() {
+        if (!input_.met.empty()) return of_met_nodes();
         const auto cloud = cluster::paddle_cloud(input_.environment);
         const auto nodes = input_.allocation
                                ? nodes_of(options_, *input_.allocation, input_.own_addresses)
@@ -96,19 +97,37 @@ class Planner {
 
         int rank = 0;
         for (std::size_t node = 0; node < nodes.hosts.size(); ++node) {
-            std::vector<Seat> seats;
-            for (const auto& devices : dealt[node]) {
-                seats.push_back(
-                    {.plan = {.rank = rank,
-                              .index = rank,
-                              .endpoint = plan_.endpoints.trainers[static_cast<std::size_t>(rank)]},
-                     .devices = devices});
-                ++rank;
-            }
-            seat_node(nodes.hosts[node], std::move(seats));
+            seat_node(nodes.hosts[node], seats_of(dealt[node], rank));
         }
         warn_of_assumed_nodes();
         return std::move(plan_);
+    }
+
+    /// What the other nodes' ranks have is theirs to say.
+    Plan of_met_nodes() {
+        plan_.own_node = 0;
+        auto dealt = deal_devices(selected_, options_.nproc_per_node);
+        plan_.endpoints = met_endpoints(input_);
+        int rank = 0;
+        for (const auto& met : input_.met) {
+            dealt.resize(static_cast<std::size_t>(met.ranks));
+            seat_node(met.host, seats_of(dealt, rank));
+            dealt.clear();
+        }
+        return std::move(plan_);
+    }
+
+    /// @param rank of the first; then that of the next node's first
+    std::vector<Seat> seats_of(const std::vector<Devices>& dealt, int& rank) const {
+        std::vector<Seat> seats;
+        for (const auto& devices : dealt) {
+            seats.push_back({.plan = {.rank = rank,
+                                      .index = rank,
+                                      .endpoint = plan_.endpoints.trainers[static_cast<std::size_t>(rank)]},
+                             .devices = devices});
+            ++rank;
+        }
+        return seats;
     }
 
     Plan with_servers() {
@@ -277,8 +296,7 @@ class Planner {
 
     void warn_of_assumed_nodes() {
         if (plan_.nodes_place_themselves) return;
-        if (plan_.nodes.size() > 1)
-            plan_.warnings.emplace_back("the other nodes are taken to be like this one");
+        if (plan_.nodes.size() > 1) plan_.warnings.emplace_back(others_are_alike);
         if (!plan_.own_node)
             plan_.warnings.emplace_back("this machine is none of the nodes; --host ADDRESS tells which");
     }

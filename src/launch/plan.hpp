@@ -37,6 +37,10 @@ struct NodePlan {
     std::vector<RankPlan> ranks;
 };
 
+/// The plan's warning where one machine stands for all; out of place once the others have told what they
+/// have.
+inline constexpr const char* others_are_alike = "the other nodes are taken to be like this one";
+
 /// Everything that is decided before anything starts.
 struct Plan {
     RunMode mode = RunMode::collective;
@@ -73,6 +77,13 @@ struct PortSource {
     std::function<void(const std::vector<int>& ports)> exactly;  ///< throws PortTaken
 };
 
+/// A node that came to --master.
+struct MetNode {
+    std::string host;
+    int ranks = 0;
+    friend bool operator==(const MetNode&, const MetNode&) = default;
+};
+
 struct PlanInput {
     Options options;
     Environment environment;
@@ -86,6 +97,7 @@ struct PlanInput {
         allocation;  ///< whose nodes are used; not given: those of the options
     Engine engine = Engine::mpirun;
     std::string remote_shell;  ///< of the scheduler, for mpirun; "": ssh
+    std::vector<MetNode> met;  ///< those that came to --master, this one first
     std::set<std::string> own_addresses;
     PortSource ports;
     int attempt = 1;  ///< counts plans for the same job: another one has other ports where dtrain chose them

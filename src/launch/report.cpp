@@ -55,6 +55,7 @@ class Examination {
         report_.engine = ending_.engine;
         report_.mpirun = ending_.mpirun;
         report_.mpirun_text = ending_.mpirun_text;
+        report_.lost_because = ending_.lost_because;
         report_.lost_node = ending_.lost_node.empty() ? node_lost_by_mpirun(ending_.mpirun_text).value_or("")
                                                       : ending_.lost_node;
         const bool done = ending_.asked_to_stop_by == 0 && job_.all_done();

@@ -41,6 +41,7 @@ struct Ending {
     std::vector<std::string> stop_details;  ///< more about that, line by line
     int stop_status = 1;                    ///< the exit status then
     std::string lost_node;                  ///< the node of which nothing was heard any more
+    std::string lost_because;               ///< what is known of the reason; "" for nothing
     std::string machine;                    ///< where dtrain-launch runs
     std::string machine_facts;              ///< what it says about ranks there that could not tell themselves
 };
@@ -88,6 +89,7 @@ struct FailureReport {
     std::vector<RankEnd> stopped;    ///< ranks that are no failures
     std::vector<RankEnd> silent;     ///< ranks that never told their end after another one had failed
     std::string lost_node;           ///< whose ranks `failed` begins with; "": no node was lost
+    std::string lost_because;        ///< why, where that is known
     std::string not_started;         ///< why no rank of the job was ever started; "" when some were
     std::vector<std::string> hints;  ///< what the cause's end usually means, and what is known of it
     std::string last_lines;          ///< of the cause's log

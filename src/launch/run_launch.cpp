@@ -26,12 +26,18 @@
 #include "base/ports.hpp"
 #include "base/redact.hpp"
 #include "cluster/pbs_allocation.hpp"
+#include "base/temporary_folder.hpp"
 #include "launch/banner.hpp"
 #include "launch/carried.hpp"
 #include "launch/elastic_job.hpp"
 #include "launch/elastic_settings.hpp"
+#include "launch/follow.hpp"
+#include "launch/followers.hpp"
 #include "launch/hang_report.hpp"
+#include "launch/hello.hpp"
+#include "launch/key_command.hpp"
 #include "launch/log_folder.hpp"
+#include "launch/meeting.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/mpirun_probe.hpp"
 #include "launch/network.hpp"
@@ -47,6 +53,7 @@
 #include "launch/srun_probe.hpp"
 #include "launch/watch.hpp"
 #include "launch/worker_options.hpp"
+#include "link/tcp.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -76,27 +83,6 @@ std::vector<cluster::HostSlots> hostfile_of(const Options& options) {
                                      std::generic_category().message(errno)));
     return cluster::parse_hostfile(*text);
 }
-
-/// A folder of this job's own, gone with the object.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        auto pattern = (fs::temp_directory_path() / "dtrain.XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr)
-            throw std::system_error(errno, std::generic_category(), "cannot make a folder like " + pattern);
-        path_ = pattern;
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
 
 /// What each rank executes.
 std::vector<std::string> program_of(const Options& options, const Environment& environment) {
@@ -160,11 +146,14 @@ class Launch {
         if (options_.report) check_report_file(*options_.report);
         ::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more does not end the job
         if (elastic_) return run_elastic();
+        if (const auto status = meet_other_nodes()) return *status;
         const int most_restarts = options_.max_restart.value_or(0);
         for (int restart = 0;; ++restart) {
             const auto outcome = run_once({.restarts = restart});
-            if (outcome.status == 0 || outcome.asked_to_stop_by != 0 || restart == most_restarts)
+            if (outcome.status == 0 || outcome.asked_to_stop_by != 0 || restart == most_restarts) {
+                if (followers_) followers_->finish(outcome.status, outcome.text);
                 return outcome.status;
+            }
             spdlog::warn("the job failed with status {}; starting it again, {} of at most {} times",
                          outcome.status, restart + 1, most_restarts);
             options_.log_overwrite = false;  // the logs tell what failed
@@ -192,6 +181,7 @@ class Launch {
         int asked_to_stop_by = 0;  ///< signal
         bool ordered_to_stop = false;
         std::vector<std::size_t> silent_nodes;  ///< others than this one, where a rank never told its end
+        std::string text;  ///< the report's first line
     };
 
     /// Takes part in the job with what this machine has; every start in which it is head is one of run_once.
@@ -217,8 +207,7 @@ class Launch {
     /// One start of the job, or several where ports that were free got taken in between.
     Outcome run_once(const StartOrder& order) {
         for (int attempt = 1;; ++attempt) {
-            const auto plan = plan_now(attempt);
-            if (engine_ == Engine::mpirun) refuse_another_machine(plan);
+            const auto plan = plan_with_followers(attempt);
             const auto token = random_token();
             // Bad words for the workers are found before anything is there.
             const auto argv = command(plan, token);
@@ -237,10 +226,7 @@ class Launch {
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
             if (!port_taken || !plan.free_ports || attempt == port_tries)
-                return {.status = report(facts, ended, log_begins, oom_watch, order),
-                        .asked_to_stop_by = ended.asked_to_stop_by,
-                        .ordered_to_stop = ended.ordered_to_stop,
-                        .silent_nodes = silent_nodes(plan, ended.job)};
+                return report(plan, facts, ended, log_begins, oom_watch, order);
             spdlog::warn("{}; planning again with other ports", failures.front().text);
         }
     }
@@ -268,10 +254,12 @@ class Launch {
                 plan.log_dir, *claim_->other());
     }
 
-    Plan plan_now(int attempt = 1) {
+    Plan plan_now(int attempt = 1) { return plan_for(options_, met_, attempt); }
+
+    Plan plan_for(const Options& options, const std::vector<MetNode>& met, int attempt) {
         std::vector<HeldPorts> held;  // until the plan is made: no port is given out twice
         return make_plan(
-            {.options = options_,
+            {.options = options,
              .environment = environment_,
              .machine = machine_,
              .program = program_,
@@ -281,6 +269,7 @@ class Launch {
              .allocation = allocation_,
              .engine = engine_,
              .remote_shell = remote_shell_,
+             .met = met,
              .own_addresses = own_addresses(),
              .ports = {.any =
                            [&](int count) {
@@ -328,6 +317,67 @@ class Launch {
                             plan.nodes.front().host));
     }
 
+    /// Of several nodes the first drives the job; the status when this is another one, and the job is over.
+    std::optional<int> meet_other_nodes() {
+        if (allocation_) return std::nullopt;  // a scheduler's nodes are reached through it
+        if (const int count = nodes_at_master(options_); count > 0) return meet_at_master(count);
+        const auto plan = plan_now();
+        if (plan.nodes.size() == 1) return std::nullopt;
+        refuse_stranger(plan);
+        if (!plan.own_node) return std::nullopt;
+        const auto meeting = meeting_of(options_, hosts_of(plan));
+        if (*plan.own_node > 0)
+            return follow_head(meeting, hello_of(plan, options_, host_name(), 0), options_, environment_);
+        auto listener = link::listen_at(meeting.head, meeting.port);
+        if (!listener.valid()) refuse_port(meeting, errno);
+        followers_.emplace(std::move(listener), meeting, plan, options_, environment_);
+        return std::nullopt;
+    }
+
+    std::optional<int> meet_at_master(int count) {
+        const auto meeting = meeting_at_master(options_);
+        if (may_be_head(options_, meeting, own_addresses())) {
+            auto listener = link::listen_at(meeting.head, meeting.port);
+            // Of several launchers on one machine the first one gets the port.
+            const bool another_is_head = errno == EADDRINUSE && options_.rank.value_or(-1) < 0;
+            if (listener.valid()) {
+                followers_.emplace(std::move(listener), meeting, count, options_, environment_);
+                return std::nullopt;
+            }
+            if (!another_is_head) refuse_port(meeting, errno);
+        }
+        const auto hello = hello_of(plan_of_this_machine(), options_, host_name(), count);
+        return follow_head(meeting, hello, options_, environment_);
+    }
+
+    /// With --ips the same command runs on every node, so this one must be among them.
+    void refuse_stranger(const Plan& plan) const {
+        if (plan.own_node || options_.hostfile || plan.servers) return;
+        throw UsageError(
+            fmt::format("none of this machine's addresses is in --ips {}; name its address there with --host",
+                        options_.ips));
+    }
+
+    Plan plan_with_followers(int attempt) {
+        if (!followers_) {
+            auto plan = plan_now(attempt);
+            if (engine_ == Engine::mpirun) refuse_another_machine(plan);
+            return plan;
+        }
+        followers_->gather();
+        if (nodes_at_master(options_) > 0) met_ = followers_->met(plan_of_this_machine().size());
+        return followers_->start(plan_now(attempt));
+    }
+
+    Plan plan_of_this_machine() {
+        auto options = options_;
+        options.master.reset();
+        options.rank.reset();
+        options.host.reset();
+        options.nnodes = Options().nnodes;
+        return plan_for(options, {}, 1);
+    }
+
     int show_plan() {
         const auto plan = plan_now();
         auto added = variables_of_workers(plan, "");
@@ -350,7 +400,7 @@ class Launch {
     }
 
     Watched start(const Plan& plan, const std::vector<std::string>& argv, const std::string& token,
-                  const StartOrder& order) const {
+                  const StartOrder& order) {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", hostfile_text(plan));
         std::optional<TemporaryFolder> gloo_folder;
@@ -379,12 +429,17 @@ class Launch {
                                        NetworkQuestions::of_this_machine()))
                 options.environment.set(name, value);
         if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());
+        if (followers_) {
+            options.beside = followers_->beside(token);
+            for (const auto& [name, value] : followers_->for_mpirun(installed("libexec/dtrain/dtrain-agent")))
+                options.environment.set(name, value);
+        }
         return watch(options);
     }
 
-    int report(const std::vector<RankFacts>& facts, const Watched& ended,
-               const std::vector<std::uintmax_t>& log_begins, const OomWatch& oom_watch,
-               const StartOrder& order) const {
+    Outcome report(const Plan& plan, const std::vector<RankFacts>& facts, const Watched& ended,
+                   const std::vector<std::uintmax_t>& log_begins, const OomWatch& oom_watch,
+                   const StartOrder& order) const {
         const auto kills = oom_watch.kills_since();
         Ending ending{.engine = to_string(engine_),
                       .mpirun = ended.mpirun,
@@ -402,6 +457,7 @@ class Launch {
             ending.stop_reason = order.why_stopped();
         }
         if (ended.lost) ending.lost_node = facts[static_cast<std::size_t>(*ended.lost)].node;
+        ending.lost_because = ended.lost_because;
         const auto log_tail = [&](int rank) {
             const auto number = static_cast<std::size_t>(rank);
             const auto& sent = ended.job.output_of(rank);  // by a rank of another node
@@ -415,7 +471,11 @@ class Launch {
             write_report_file(*options_.report, report_json(report), static_cast<mode_t>(options_.log_mode));
         const auto text = report_text(report);
         if (!text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + text);
-        return report.status;
+        return {.status = report.status,
+                .asked_to_stop_by = ended.asked_to_stop_by,
+                .ordered_to_stop = ended.ordered_to_stop,
+                .silent_nodes = silent_nodes(plan, ended.job),
+                .text = text.substr(0, text.find('\n'))};
     }
 
     Options options_;
@@ -430,6 +490,8 @@ class Launch {
     std::string remote_shell_;
     Engine engine_ = Engine::mpirun;
     SrunSite srun_site_;
+    std::vector<MetNode> met_;            ///< at --master
+    std::optional<Followers> followers_;  ///< of a job on several nodes that this one drives
 };
 
 }  // namespace
@@ -437,6 +499,7 @@ class Launch {
 int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
     if (!arguments.empty() && arguments.front() == "submit")
         return run_submit({arguments.begin() + 1, arguments.end()}, environment);
+    if (is_key_command(arguments)) return run_key_command(arguments, environment);
     auto parsed = parse_options(arguments, environment, read_settings(settings_files(environment)));
     if (parsed.text) {
         write_all(STDOUT_FILENO, *parsed.text);

@@ -113,6 +113,7 @@ class Watch {
         status_.clear();
         read_events();
         console_.finish();
+        if (options_.beside.fd >= 0) see_what_was_lost();
         result_.mpirun = *mpirun_.poll();
         end_what_escaped();
         return std::move(result_);
@@ -130,11 +131,12 @@ class Watch {
     }
 
     void wait_for_something() {
-        std::array<pollfd, 5> sources{{{signals_.get(), POLLIN, 0},
+        std::array<pollfd, 6> sources{{{signals_.get(), POLLIN, 0},
                                        {mpirun_text_open_ ? mpirun_.stderr_fd() : -1, POLLIN, 0},
                                        console_.reading(),
                                        console_.writing(),
-                                       {options_.stop_fd, POLLIN, 0}}};
+                                       {options_.stop_fd, POLLIN, 0},
+                                       {options_.beside.fd, POLLIN, 0}}};
         ::poll(sources.data(), sources.size(), time_left_ms());
         if (sources[0].revents != 0) take_signals();
         if (sources[1].revents != 0) read_events();
@@ -144,6 +146,21 @@ class Watch {
             console_.write_piece();
         }
         if (sources[4].revents != 0) take_order();
+        if (sources[5].revents != 0) serve_beside();
+    }
+
+    void serve_beside() {
+        options_.beside.serve();
+        if (result_.asked_to_stop_by == 0) result_.asked_to_stop_by = options_.beside.asked_to_stop_by();
+    }
+
+    /// mpirun may have been quicker to notice than the link.
+    void see_what_was_lost() {
+        serve_beside();
+        const auto lost = options_.beside.lost();
+        if (!lost || result_.lost || result_.job.any_failed() || result_.job.all_done()) return;
+        result_.lost = lost->rank;
+        result_.lost_because = lost->reason;
     }
 
     void tell_ranks(const Order& order) {
@@ -268,6 +285,8 @@ class Watch {
                     stop_programs();
                 else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
                     go_on(Step::leaving, options_.grace + mpirun_cleanup);
+                else if (auto lost = options_.beside.lost ? options_.beside.lost() : std::nullopt)
+                    stop_for(std::move(*lost));
                 else if ((result_.lost = rank_of_lost_node()))
                     go_on(Step::leaving, milliseconds{0});
                 else if (auto hung = result_.job.hung(options_.hang_timeout); !hung.empty())
@@ -306,6 +325,13 @@ class Watch {
                 Clock::now() - heard > options_.longest_silence)
                 return rank;
         return std::nullopt;
+    }
+
+    /// mpirun has noticed, too, and is stopping the ranks.
+    void stop_for(LostNode lost) {
+        result_.lost = lost.rank;
+        result_.lost_because = std::move(lost.reason);
+        go_on(Step::leaving, options_.grace + mpirun_cleanup);
     }
 
     void stop_hung(std::vector<cluster::Event> hung) {

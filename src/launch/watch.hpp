@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +16,20 @@
 #include "launch/job_state.hpp"
 
 namespace dtrain::launch {
+
+/// A node whose launcher is gone.
+struct LostNode {
+    int rank = 0;  ///< a rank of it
+    std::string reason;
+};
+
+/// What wants to be looked after while the job runs: the link to the launchers of other nodes.
+struct Beside {
+    int fd = -1;  ///< readable when serve() has something to do
+    std::function<void()> serve;
+    std::function<int()> asked_to_stop_by;  ///< the signal that a launcher elsewhere got; 0: none
+    std::function<std::optional<LostNode>()> lost;
+};
 
 struct WatchOptions {
     std::vector<std::string> command;  ///< mpirun or srun, and its arguments
@@ -34,6 +49,7 @@ struct WatchOptions {
     int stop_fd = -1;
     std::string log_dir;       ///< for the status line
     bool status_line = false;  ///< on stderr, when that is a terminal
+    Beside beside;
 };
 
 struct Watched {
@@ -46,6 +62,7 @@ struct Watched {
     /// therefore.
     std::vector<cluster::Event> hung;
     std::optional<int> lost;  ///< the rank whose node was heard of no more, and the job was stopped therefore
+    std::string lost_because;  ///< where its launcher's link tells; "" else
 };
 
 /// Runs a job to its end: passes the ranks' console through, collects events, and ends the job in two

@@ -68,11 +68,13 @@ void fields(M& message, const Field& field) {
     if constexpr (std::is_same_v<T, Hello>) {
         field("version", message.version);
         field("host_name", message.host_name);
-        field("pid", message.pid);
+        field("node_count", message.node_count);
         field("address", message.address);
         field("wanted_node", message.wanted_node);
         field("nodes", message.nodes);
         field("ranks", message.ranks);
+        field("visible_gpus", message.visible_gpus);
+        field("assignments", message.assignments);
         field("log_dir", message.log_dir);
     } else if constexpr (std::is_same_v<T, Refused>) {
         field("reason", message.reason);
@@ -87,11 +89,17 @@ void fields(M& message, const Field& field) {
         field("command", message.command);
     } else if constexpr (std::is_same_v<T, RunDaemon>) {
         field("command", message.command);
-        field("variables", message.variables);
+        field("run", message.run);
+        field("job_token", message.job_token);
+        field("grace_ms", message.grace_ms);
+    } else if constexpr (std::is_same_v<T, StopDaemon>) {
+        field("run", message.run);
     } else if constexpr (std::is_same_v<T, DaemonOutput>) {
+        field("run", message.run);
         field("to_stderr", message.to_stderr);
         field("text", message.text);
     } else if constexpr (std::is_same_v<T, DaemonEnded>) {
+        field("run", message.run);
         field("status", message.status);
         field("reason", message.reason);
     } else if constexpr (std::is_same_v<T, StopJob>) {

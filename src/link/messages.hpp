@@ -17,14 +17,17 @@ namespace dtrain::link {
 
 /// Follower: who it is, and what it has.
 struct Hello {
-    std::string version;             ///< of dtrain
-    std::string host_name;           ///< what the machine calls itself
-    int pid = 0;                     ///< of the launcher
+    std::string version;    ///< of dtrain
+    std::string host_name;  ///< what the machine calls itself
+    int node_count = 0;
     std::string address;             ///< its place in `nodes`, or --host; "" when it has none
     std::optional<int> wanted_node;  ///< --rank
     std::vector<std::string> nodes;  ///< the list that it was started with; empty: nodes meet at --master
     std::vector<std::vector<std::string>> ranks;  ///< GPUs of each of its ranks
-    std::string log_dir;                          ///< absolute, on its own disk
+    std::string visible_gpus;                     ///< CUDA_VISIBLE_DEVICES of its programs
+    std::map<std::string, std::string>
+        assignments;      ///< what its ranks got of it, as write_assignments has it
+    std::string log_dir;  ///< absolute, on its own disk
     friend bool operator==(const Hello&, const Hello&) = default;
 };
 
@@ -58,18 +61,22 @@ struct UseSsh {
 
 /// Head: start the MPI daemon.
 struct RunDaemon {
+    int run = 0;  ///< counts up; what is said about another run is out of date
     std::string command;
-    std::map<std::string, std::string> variables;  ///< dtrain's own, for the daemon and its ranks
+    std::string job_token;  ///< DTRAIN_JOB_TOKEN of all that this daemon starts
+    int grace_ms = 0;       ///< which programs get before they are killed
     friend bool operator==(const RunDaemon&, const RunDaemon&) = default;
 };
 
 /// Head: end the MPI daemon, which mpirun wants no more.
 struct StopDaemon {
+    int run = 0;
     friend bool operator==(const StopDaemon&, const StopDaemon&) = default;
 };
 
 /// Follower, and head to agent: what the daemon printed.
 struct DaemonOutput {
+    int run = 0;
     bool to_stderr = false;
     std::string text;
     friend bool operator==(const DaemonOutput&, const DaemonOutput&) = default;
@@ -77,6 +84,7 @@ struct DaemonOutput {
 
 /// Follower, and head to agent.
 struct DaemonEnded {
+    int run = 0;
     int status = 0;      ///< as a shell has it
     std::string reason;  ///< why it never ran, or was ended; "" else
     friend bool operator==(const DaemonEnded&, const DaemonEnded&) = default;

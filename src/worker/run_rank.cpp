@@ -202,7 +202,8 @@ class Rank {
 
     std::filesystem::path log_path() const {
         std::error_code ignored;  // open_log tells
-        const auto folder = std::filesystem::absolute(options_.log_dir);
+        const auto folder =
+            std::filesystem::absolute(inherited_.get_or("DTRAIN_NODE_LOG_DIR", options_.log_dir));
         std::filesystem::create_directories(folder, ignored);
         return folder / log_name();
     }

@@ -31,7 +31,7 @@ TEST(Key, IsReadFromHexadecimalDigits) {
     EXPECT_EQ(Key::parse(hex)->to_hex(), hex);
     EXPECT_EQ(Key::parse(std::string("  ") + hex + "\n")->to_hex(), hex);
     for (const std::string& wrong : {std::string(), std::string(hex).substr(1), std::string(hex) + "0",
-                                    std::string(64, 'g'), "0x" + std::string(62, '0')})
+                                     std::string(64, 'g'), "0x" + std::string(62, '0')})
         EXPECT_EQ(Key::parse(wrong), std::nullopt) << wrong;
     EXPECT_FALSE(Key::random() == Key::random());
 }

@@ -14,21 +14,23 @@ namespace {
 std::vector<Message> one_of_each() {
     return {Hello{.version = "0.1.0",
                   .host_name = "b",
-                  .pid = 7,
+                  .node_count = 2,
                   .address = "10.0.0.2",
                   .wanted_node = 1,
                   .nodes = {"10.0.0.1", "10.0.0.2"},
                   .ranks = {{"0"}, {"1", "2"}, {}},
+                  .visible_gpus = "0,1,2",
+                  .assignments = {{"DTRAIN_CPUS", "0-3;4-7"}},
                   .log_dir = "/scratch/log"},
             Hello{},
             Refused{"another list"},
             Welcome{.node = 1, .nodes = 2, .first_rank = 4, .ranks = 4, .by_ssh = true},
             RunOn{.host = "b", .command = "orted -mca a \"b\""},
             UseSsh{},
-            RunDaemon{.command = "orted", .variables = {{"DTRAIN_EVENTS", "1"}}},
-            StopDaemon{},
-            DaemonOutput{.to_stderr = true, .text = "no route\n"},
-            DaemonEnded{.status = 143, .reason = "the head is gone"},
+            RunDaemon{.run = 2, .command = "orted", .job_token = "abc", .grace_ms = 10'000},
+            StopDaemon{2},
+            DaemonOutput{.run = 2, .to_stderr = true, .text = "no route\n"},
+            DaemonEnded{.run = 2, .status = 143, .reason = "the head is gone"},
             StopJob{15},
             JobEnded{.status = 7, .text = "rank 3 failed"},
             Heartbeat{}};
@@ -40,7 +42,7 @@ TEST(Messages, ComeBackEqual) {
 
 TEST(Messages, AreJson) {
     EXPECT_EQ(encode(DaemonEnded{.status = 1, .reason = "gone"}),
-              R"({"is":"daemon_ended","reason":"gone","status":1})");
+              R"({"is":"daemon_ended","reason":"gone","run":0,"status":1})");
 }
 
 TEST(Messages, OutputThatIsNoUtf8IsCarried) {

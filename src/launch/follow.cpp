@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/follow.hpp"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "base/files.hpp"
+#include "launch/hello.hpp"
+#include "link/follower.hpp"
+#include "link/key_file.hpp"
+
+namespace dtrain::launch {
+
+int follow_head(const Meeting& meeting, const link::Hello& hello, const Options& options,
+                const Environment& environment) {
+    auto for_daemon = environment;
+    for_daemon.set("DTRAIN_NODE_LOG_DIR", hello.log_dir);
+    spdlog::info("waiting for node 0 ({} port {}), which starts the job", meeting.head, meeting.port);
+    const auto followed = link::follow({.head = meeting.head,
+                                        .port = meeting.port,
+                                        .key = link::read_or_make_key(link::key_file(environment)),
+                                        .hello = hello,
+                                        .environment = for_daemon,
+                                        .patience = options.start_timeout,
+                                        .welcomed = [&](const link::Welcome& welcome) {
+                                            spdlog::info("{}; logs in {}", part_text(welcome), hello.log_dir);
+                                        }});
+    if (followed.status != 0)
+        write_all(STDERR_FILENO,
+                  fmt::format("dtrain-launch: {}\n",
+                              followed.text.empty() ? "the job failed; node 0 tells why" : followed.text));
+    return followed.status;
+}
+
+}  // namespace dtrain::launch

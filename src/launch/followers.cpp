@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/followers.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <sys/resource.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/run_main.hpp"
+#include "base/text.hpp"
+#include "launch/hello.hpp"
+#include "launch/mpirun.hpp"
+#include "launch/ssh_probe.hpp"
+#include "link/key_file.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds between_complaints{15'000};
+constexpr milliseconds look_again{100};
+constexpr milliseconds before_ssh{5'000};  // launchers that are started together are there by then
+constexpr std::size_t named_at_once = 8;
+
+/// A descriptor for each follower and each agent, and some.
+void allow_many_descriptors() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+Followers::Followers(FileDescriptor listener, const Meeting& meeting, const Plan& plan,
+                     const Options& options, const Environment& environment)
+    : options_(options),
+      environment_(environment),
+      meeting_(meeting),
+      count_(static_cast<int>(plan.nodes.size())),
+      hosts_(hosts_of(plan)),
+      named_(true),
+      plan_(plan) {
+    serve(std::move(listener), [this](const link::Hello& hello) { return judge_named(hello, plan_); });
+}
+
+Followers::Followers(FileDescriptor listener, const Meeting& meeting, int count, const Options& options,
+                     const Environment& environment)
+    : options_(options), environment_(environment), meeting_(meeting), count_(count), named_(false) {
+    serve(std::move(listener), [this](const link::Hello& hello) { return judge_at_master(hello); });
+}
+
+void Followers::serve(FileDescriptor listener, Judge judge) {
+    allow_many_descriptors();
+    head_ = std::make_unique<link::Head>(
+        link::Head::Options{.listener = std::move(listener),
+                            .key = link::read_or_make_key(link::key_file(environment_)),
+                            .name = meeting_.head,
+                            .judge = std::move(judge),
+                            .arrived = [this](int node) { welcome_late(node); }});
+    head_->serve_agents(agent_socket());
+}
+
+Followers::~Followers() {
+    if (!finished_ && head_) finish(status_failed, "node 0 gave up");
+}
+
+std::string Followers::agent_socket() const {
+    return folder_.path() + "/agents";
+}
+
+link::Judgement Followers::judge_at_master(const link::Hello& hello) const {
+    std::map<int, std::optional<int>> wanted;
+    for (int node = 1; node < count_; ++node)
+        if (head_->here(node)) wanted[node] = head_->hello_of(node).wanted_node;
+    return launch::judge_at_master(hello, count_, wanted);
+}
+
+std::vector<int> Followers::missing() const {
+    std::vector<int> out;
+    for (int node = 1; node < count_; ++node)
+        if (!head_->here(node) && !by_ssh_.contains(node)) out.push_back(node);
+    return out;
+}
+
+/// "nodes 1 (10.0.0.2), 2 (10.0.0.3)", or how many are missing where they have no names yet.
+std::string Followers::names_of(const std::vector<int>& nodes) const {
+    if (hosts_.empty()) return fmt::format("{} of {} nodes", nodes.size(), count_);
+    std::vector<std::string> names;
+    for (const int node : nodes) {
+        if (names.size() == named_at_once) {
+            names.push_back(fmt::format("{} more", nodes.size() - named_at_once));
+            break;
+        }
+        names.push_back(fmt::format("{} ({})", node, hosts_[static_cast<std::size_t>(node)]));
+    }
+    return fmt::format("node{} {}", nodes.size() == 1 ? "" : "s", join(names, ", "));
+}
+
+void Followers::welcome_late(int node) {
+    if (!started_) return;
+    auto welcome = welcome_of(plan_, node);
+    welcome.by_ssh = by_ssh_.contains(node);
+    head_->send(node, welcome);
+}
+
+void Followers::give_up(const std::string& text) {
+    finish(status_usage, text);
+    throw UsageError(text);
+}
+
+void Followers::gather() {
+    started_ = false;
+    const auto begin = Clock::now();
+    auto complain_at = begin + between_complaints;
+    SshProbe ssh(environment_);
+    for (auto absent = missing(); !absent.empty(); absent = missing()) {
+        head_->reactor().wait(look_again);
+        if (head_->refusal()) give_up("a node cannot take part: " + *head_->refusal());
+        absent = missing();
+        const auto now = Clock::now();
+        if (named_ && now - begin >= before_ssh)
+            for (const int node : ssh.reached(absent, hosts_)) by_ssh_.insert(node);
+        if (!absent.empty() && now - begin >= options_.start_timeout)
+            give_up(fmt::format("{} did not come within {} s; start the same command there", names_of(absent),
+                                seconds_text(options_.start_timeout)));
+        if (absent.empty() || now < complain_at) continue;
+        spdlog::warn("waiting for {} at port {}; start the same command there", names_of(absent),
+                     meeting_.port);
+        complain_at += between_complaints;
+    }
+}
+
+std::vector<MetNode> Followers::met(int own_ranks) {
+    if (named_) return {};
+    std::vector<std::optional<int>> wanted(static_cast<std::size_t>(count_));
+    for (int node = 1; node < count_; ++node)
+        wanted[static_cast<std::size_t>(node)] = head_->hello_of(node).wanted_node;
+    if (hosts_.empty()) head_->renumber(numbered(wanted));  // a node that came back has the number it had
+    std::vector<MetNode> out{{.host = options_.host.value_or(meeting_.head), .ranks = own_ranks}};
+    for (int node = 1; node < count_; ++node) {
+        const auto& hello = head_->hello_of(node);
+        out.push_back({.host = hello.address.empty() ? head_->peer_of(node) : hello.address,
+                       .ranks = static_cast<int>(hello.ranks.size())});
+    }
+    return out;
+}
+
+Plan Followers::start(Plan plan) {
+    plan_ = std::move(plan);
+    hosts_ = hosts_of(plan_);
+    started_ = true;
+    std::map<int, link::Hello> hellos;
+    for (int node = 1; node < count_; ++node) {
+        if (!head_->here(node)) continue;
+        by_ssh_.erase(node);
+        hellos[node] = head_->hello_of(node);
+        head_->send(node, welcome_of(plan_, node));
+    }
+    if (!by_ssh_.empty()) spdlog::info("{} reached by ssh", names_of({by_ssh_.begin(), by_ssh_.end()}));
+    if (hellos.size() + 1 == plan_.nodes.size()) std::erase(plan_.warnings, others_are_alike);
+    plan_ = with_facts(std::move(plan_), hellos);
+    return plan_;
+}
+
+Environment Followers::for_mpirun(const std::string& agent) const {
+    // Each version reads its own. mpirun must come to every node itself, and wait for no agent to end before
+    // it starts the next.
+    const auto nodes = std::to_string(count_);
+    return {{"DTRAIN_AGENT_SOCKET", agent_socket()},   {"OMPI_MCA_plm_rsh_agent", agent},
+            {"OMPI_MCA_plm_rsh_no_tree_spawn", "1"},   {"OMPI_MCA_plm_rsh_num_concurrent", nodes},
+            {"PRTE_MCA_plm_ssh_agent", agent},         {"PRTE_MCA_plm_ssh_no_tree_spawn", "1"},
+            {"PRTE_MCA_plm_ssh_num_concurrent", nodes}};
+}
+
+Beside Followers::beside(const std::string& job_token) {
+    head_->begin_run({.job_token = job_token, .grace = options_.grace}, mpirun_names(plan_));
+    return {.fd = head_->reactor().fd(),
+            .serve = [this] { head_->reactor().serve(); },
+            .asked_to_stop_by = [this] { return head_->asked_to_stop_by(); },
+            .lost = [this] { return first_lost(); }};
+}
+
+std::optional<LostNode> Followers::first_lost() const {
+    for (const auto& [node, reason] : head_->lost())
+        if (const auto& ranks = plan_.nodes[static_cast<std::size_t>(node)].ranks; !ranks.empty())
+            return LostNode{.rank = ranks.front().rank, .reason = "its launcher: " + reason};
+    return std::nullopt;
+}
+
+void Followers::finish(int status, const std::string& text) {
+    finished_ = true;
+    head_->end({.status = status, .text = text});
+}
+
+}  // namespace dtrain::launch

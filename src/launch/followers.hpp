@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+#include "base/files.hpp"
+#include "base/temporary_folder.hpp"
+#include "launch/meeting.hpp"
+#include "launch/plan.hpp"
+#include "launch/watch.hpp"
+#include "link/head.hpp"
+
+namespace dtrain::launch {
+
+/// Node 0's side of a job on several nodes that all started dtrain-launch: waits for the others, lets mpirun
+/// reach them without ssh, and tells them how the job ended.
+class Followers {
+  public:
+    /// Of nodes that `plan` names.
+    Followers(FileDescriptor listener, const Meeting& meeting, const Plan& plan, const Options& options,
+              const Environment& environment);
+    /// Of so many nodes that meet at --master.
+    Followers(FileDescriptor listener, const Meeting& meeting, int count, const Options& options,
+              const Environment& environment);
+    Followers(const Followers&) = delete;
+    Followers& operator=(const Followers&) = delete;
+
+    /// When finish() was not called, the followers are told that the job failed.
+    ~Followers();
+
+    /// Waits until every other node has its follower or, where the nodes are named, can be reached by ssh.
+    /// @throws UsageError when a follower was started in another way than this launcher, or naming the nodes
+    /// that did not come in time
+    void gather();
+
+    /// The nodes that met at --master, in their order; nothing where they are named.
+    /// @param own_ranks of this node
+    std::vector<MetNode> met(int own_ranks);
+
+    /// Tells the followers their parts.
+    /// @returns the plan with what they know of their machines
+    Plan start(Plan plan);
+
+    /// Variables that make mpirun come to the followers.
+    /// @param agent path of dtrain-agent
+    Environment for_mpirun(const std::string& agent) const;
+
+    /// What watch() has to look after while mpirun runs the job with this token.
+    Beside beside(const std::string& job_token);
+
+    void finish(int status, const std::string& text);
+
+  private:
+    using Judge = std::function<link::Judgement(const link::Hello&)>;
+
+    void serve(FileDescriptor listener, Judge judge);
+    std::string agent_socket() const;
+    std::vector<int> missing() const;
+    std::string names_of(const std::vector<int>& nodes) const;
+    void welcome_late(int node);
+    link::Judgement judge_at_master(const link::Hello& hello) const;
+    std::optional<LostNode> first_lost() const;
+    [[noreturn]] void give_up(const std::string& text);
+
+    const Options& options_;
+    const Environment& environment_;
+    Meeting meeting_;
+    int count_;                       ///< of nodes
+    std::vector<std::string> hosts_;  ///< of nodes; empty until they have met
+    bool named_;
+    Plan plan_;
+    TemporaryFolder folder_;
+    std::unique_ptr<link::Head> head_;
+    std::set<int> by_ssh_;  ///< nodes without a follower that ssh reaches
+    bool started_ = false;
+    bool finished_ = false;
+};
+
+}  // namespace dtrain::launch

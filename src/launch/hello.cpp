@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/hello.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <dtrain/version.hpp>
+
+#include "base/text.hpp"
+#include "cluster/assignment.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+const NodePlan& node_of(const Plan& plan, int node) {
+    return plan.nodes[static_cast<std::size_t>(node)];
+}
+
+std::string count_of_ranks(std::size_t count) {
+    return fmt::format("{} rank{}", count, count == 1 ? "" : "s");
+}
+
+std::size_t count_of_gpus(const std::vector<std::vector<std::string>>& ranks) {
+    std::size_t count = 0;
+    for (const auto& gpus : ranks) count += gpus.size();
+    return count;
+}
+
+std::vector<std::vector<std::string>> gpus_of(const NodePlan& node) {
+    std::vector<std::vector<std::string>> out;
+    for (const auto& rank : node.ranks) out.push_back(rank.gpus);
+    return out;
+}
+
+std::optional<link::Refused> other_version(const link::Hello& hello) {
+    if (hello.version == version) return std::nullopt;
+    return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", hello.version, version)};
+}
+
+}  // namespace
+
+std::vector<std::string> hosts_of(const Plan& plan) {
+    std::vector<std::string> hosts;
+    for (const auto& node : plan.nodes) hosts.push_back(node.host);
+    return hosts;
+}
+
+link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
+                     int nodes_at_master) {
+    link::Hello hello{.version = version, .host_name = host_name, .log_dir = plan.log_dir};
+    if (!plan.own_node) return hello;
+    const auto& own = node_of(plan, *plan.own_node);
+    if (nodes_at_master > 0) {
+        hello.node_count = nodes_at_master;
+        hello.address = options.host.value_or("");
+        if (options.rank && *options.rank >= 0) hello.wanted_node = options.rank;
+    } else {
+        hello.nodes = hosts_of(plan);
+        hello.node_count = static_cast<int>(hello.nodes.size());
+        hello.address = own.host;
+    }
+    hello.ranks = gpus_of(own);
+    hello.visible_gpus = own.cuda_visible_devices;
+    std::vector<cluster::RankAssignment> assignments;
+    for (const auto& rank : own.ranks) assignments.push_back(rank.assignment);
+    Environment variables;
+    cluster::write_assignments(variables, {assignments});
+    for (const auto& [name, value] : variables) hello.assignments[name] = value;
+    return hello;
+}
+
+link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
+    const auto hosts = hosts_of(plan);
+    if (auto refused = other_version(hello)) return *refused;
+    if (hello.nodes != hosts)
+        return link::Refused{
+            fmt::format("it was started for the nodes {}, node 0 for {}; give all nodes the same list",
+                        join(hello.nodes, ","), join(hosts, ","))};
+    const auto place = std::find(hosts.begin(), hosts.end(), hello.address);
+    if (place == hosts.end())
+        return link::Refused{
+            fmt::format("its own address is none of the nodes {}; name it with --host", join(hosts, ","))};
+    const auto node = static_cast<int>(place - hosts.begin());
+    if (node == 0)
+        return link::Refused{fmt::format(
+            "it takes itself for node 0, which is {}; name its own address with --host", hosts.front())};
+    const auto expected = gpus_of(node_of(plan, node));
+    if (hello.ranks.size() != expected.size())
+        return link::Refused{
+            fmt::format("it has {}, and {} would be its part of node 0's plan; give all nodes the "
+                        "same --gpus and --nproc_per_node",
+                        count_of_ranks(hello.ranks.size()), count_of_ranks(expected.size()))};
+    if (count_of_gpus(hello.ranks) != count_of_gpus(expected))
+        return link::Refused{
+            fmt::format("it has {} GPUs for its ranks, node 0 has {}; choose as many on each with "
+                        "--gpus",
+                        count_of_gpus(hello.ranks), count_of_gpus(expected))};
+    return node;
+}
+
+link::Judgement judge_at_master(const link::Hello& hello, int count,
+                                const std::map<int, std::optional<int>>& wanted_by_others) {
+    if (auto refused = other_version(hello)) return *refused;
+    if (!hello.nodes.empty())
+        return link::Refused{
+            fmt::format("it was started with --ips {}, node 0 without; give all nodes the same options",
+                        join(hello.nodes, ","))};
+    if (hello.node_count != count)
+        return link::Refused{
+            fmt::format("it was started with --nnodes {}, node 0 with {}; give all nodes the same",
+                        hello.node_count, count)};
+    if (const auto& wanted = hello.wanted_node) {
+        if (*wanted < 1 || *wanted >= count)
+            return link::Refused{
+                fmt::format("--rank {} is not in 1..{} of the nodes besides node 0", *wanted, count - 1)};
+        for (const auto& [node, other] : wanted_by_others)
+            if (other == wanted)
+                return link::Refused{fmt::format("another node has --rank {} already", *wanted)};
+    }
+    for (int node = 1; node < count; ++node)
+        if (!wanted_by_others.contains(node)) return node;
+    return link::Refused{fmt::format("all {} nodes are here already", count)};
+}
+
+std::vector<int> numbered(const std::vector<std::optional<int>>& wanted) {
+    std::vector<int> out(wanted.size(), 0);
+    std::set<int> taken{0};
+    for (const auto& each : wanted)
+        if (each) taken.insert(*each);
+    int free = 0;
+    for (std::size_t node = 1; node < wanted.size(); ++node) {
+        if (wanted[node]) {
+            out[node] = *wanted[node];
+            continue;
+        }
+        while (taken.contains(free)) ++free;
+        taken.insert(free);
+        out[node] = free;
+    }
+    return out;
+}
+
+link::Welcome welcome_of(const Plan& plan, int node) {
+    const auto& ranks = node_of(plan, node).ranks;
+    return {.node = node,
+            .nodes = static_cast<int>(plan.nodes.size()),
+            .first_rank = ranks.empty() ? 0 : ranks.front().rank,
+            .ranks = static_cast<int>(ranks.size())};
+}
+
+Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos) {
+    for (const auto& [number, hello] : hellos) {
+        auto& node = plan.nodes[static_cast<std::size_t>(number)];
+        node.cuda_visible_devices = hello.visible_gpus;
+        Environment variables;
+        for (const auto& [name, value] : hello.assignments) variables.set(name, value);
+        const auto assignments = cluster::read_assignments(variables, 0);
+        for (std::size_t local = 0; local < node.ranks.size(); ++local) {
+            if (local < hello.ranks.size()) node.ranks[local].gpus = hello.ranks[local];
+            if (assignments && local < assignments->size())
+                node.ranks[local].assignment = (*assignments)[local];
+        }
+    }
+    return plan;
+}
+
+std::string part_text(const link::Welcome& welcome) {
+    const auto last = welcome.first_rank + welcome.ranks - 1;
+    const auto ranks = welcome.ranks == 0   ? std::string("no ranks")
+                       : welcome.ranks == 1 ? fmt::format("rank {}", last)
+                                            : fmt::format("ranks {}-{}", welcome.first_rank, last);
+    return fmt::format("node {} of {}: {}{}", welcome.node, welcome.nodes, ranks,
+                       welcome.by_ssh ? ", started over ssh before this launcher came" : "");
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/plan.hpp"
+#include "link/head.hpp"
+#include "link/messages.hpp"
+
+/// What the launchers of a job's nodes tell each other about their plans. Pure.
+namespace dtrain::launch {
+
+std::vector<std::string> hosts_of(const Plan& plan);
+
+/// What a follower says first.
+/// @param plan its own, of all nodes or, where they meet at --master, of its own machine
+/// @param nodes_at_master how many meet there; 0: the plan names the nodes
+link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
+                     int nodes_at_master);
+
+/// Which node of the head's plan a follower is; refused when it was started with another list, has no place
+/// in it, or has another number of ranks.
+link::Judgement judge_named(const link::Hello& hello, const Plan& plan);
+
+/// Whether a follower that comes to --master can be one of `count` nodes: the number that it gets for the
+/// time being, the lowest one that is free.
+/// @param wanted_by_others --rank of those that are here, by their numbers
+link::Judgement judge_at_master(const link::Hello& hello, int count,
+                                const std::map<int, std::optional<int>>& wanted_by_others);
+
+/// The final numbers of nodes that came in this order: --rank where it was given, the free ones in between
+/// for the others. The first is node 0.
+std::vector<int> numbered(const std::vector<std::optional<int>>& wanted);
+
+/// What a follower's part of the plan is.
+link::Welcome welcome_of(const Plan& plan, int node);
+
+/// The plan with what the followers know of their own machines in place of what was assumed.
+/// @param hellos by node
+Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos);
+
+/// "node 1 of 2: ranks 4-7", nodes counted from 0.
+std::string part_text(const link::Welcome& welcome);
+
+}  // namespace dtrain::launch

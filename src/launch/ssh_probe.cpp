@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/ssh_probe.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+namespace dtrain::launch {
+namespace {
+
+constexpr std::chrono::seconds ask_again{15};
+constexpr std::ptrdiff_t most_at_once = 64;
+
+}  // namespace
+
+std::vector<int> SshProbe::reached(const std::vector<int>& wanted, const std::vector<std::string>& hosts) {
+    std::vector<int> out;
+    if (!find_in_path("ssh", environment_)) return out;
+    const auto now = Clock::now();
+    for (auto& [node, question] : questions_) {
+        const auto status = question.ssh ? question.ssh->poll() : std::nullopt;
+        if (!status) continue;
+        if (status->success() && std::find(wanted.begin(), wanted.end(), node) != wanted.end())
+            out.push_back(node);
+        question.ssh.reset();
+    }
+    auto running = std::count_if(questions_.begin(), questions_.end(),
+                                 [](const auto& each) { return each.second.ssh != nullptr; });
+    for (const int node : wanted) {
+        auto& question = questions_[node];
+        if (question.ssh || now < question.again_at || running >= most_at_once) continue;
+        question.again_at = now + ask_again;
+        question.ssh = std::make_unique<Subprocess>(
+            SpawnOptions{.argv = {"ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5",
+                                  hosts[static_cast<std::size_t>(node)], "true"},
+                         .environment = environment_,
+                         .parent_death_signal = SIGTERM});
+        ++running;
+    }
+    return out;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "link/agent.hpp"
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/exec_image.hpp"
+#include "base/files.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "link/channel.hpp"
+#include "link/messages.hpp"
+#include "link/unix_socket.hpp"
+
+namespace dtrain::link {
+namespace {
+
+constexpr const char* not_by_hand = "mpirun starts this program for dtrain-launch; it is of no use by itself";
+
+/// The next message, or nothing when the launcher is gone.
+std::optional<Message> receive(int fd, FrameReader& frames) {
+    for (;;) {
+        if (const auto frame = frames.next()) return decode(*frame);
+        std::array<char, 16 * 1024> buffer;
+        const auto got = ::read(fd, buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return std::nullopt;
+        frames.take({buffer.data(), static_cast<std::size_t>(got)});
+    }
+}
+
+/// Behind options for ssh (plm_rsh_args).
+std::size_t place_of_host(const std::vector<std::string>& arguments) {
+    std::size_t place = 0;
+    while (place < arguments.size() && arguments[place].starts_with('-'))
+        place += arguments[place] == "-o" ? 2 : 1;
+    if (place + 1 >= arguments.size()) throw UsageError(not_by_hand);
+    return place;
+}
+
+[[noreturn]] void become_ssh(const std::vector<std::string>& arguments, const std::string& host,
+                             const Environment& environment) {
+    std::vector<std::string> argv{"ssh", "-x", "-o", "BatchMode=yes"};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    const auto ssh = find_in_path("ssh", environment);
+    if (!ssh)
+        throw UsageError(
+            fmt::format("node {} has started no dtrain-launch, and there is no ssh to reach it with; start "
+                        "the same command there",
+                        host));
+    const int error = ExecImage(argv, environment).become(ssh->c_str());
+    throw std::system_error(error, std::generic_category(), "cannot execute " + *ssh);
+}
+
+}  // namespace
+
+int run_agent(const std::vector<std::string>& arguments, const Environment& environment) {
+    const auto path = environment.get_or("DTRAIN_AGENT_SOCKET", "");
+    if (path.empty()) throw UsageError(not_by_hand);
+    const auto host = place_of_host(arguments);
+    const auto socket = connect_to_path(path);
+    const RunOn wish{.host = arguments[host], .command = join(std::span(arguments).subspan(host + 1), " ")};
+    write_all(socket.get(), framed(encode(wish)));
+    FrameReader frames(longest_message);
+    while (const auto message = receive(socket.get(), frames)) {
+        if (std::holds_alternative<UseSsh>(*message)) become_ssh(arguments, wish.host, environment);
+        if (const auto* output = std::get_if<DaemonOutput>(&*message))
+            write_all(output->to_stderr ? STDERR_FILENO : STDOUT_FILENO, output->text);
+        if (const auto* ended = std::get_if<DaemonEnded>(&*message)) {
+            if (!ended->reason.empty())
+                write_all(STDERR_FILENO, fmt::format("node {}: {}\n", wish.host, ended->reason));
+            return ended->status;
+        }
+    }
+    return 1;
+}
+
+}  // namespace dtrain::link

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+namespace dtrain::link {
+
+/// What mpirun starts in place of ssh: `arguments` are a host and a command for its shell. The launcher,
+/// reached at DTRAIN_AGENT_SOCKET, has the command run by that node's follower; this process lives as long as
+/// the daemon there, prints what it prints and returns its status. Where no follower is, it becomes ssh.
+int run_agent(const std::vector<std::string>& arguments, const Environment& environment);
+
+}  // namespace dtrain::link

@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "link/follower.hpp"
+
+#include <array>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/process_tree.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "link/connection.hpp"
+#include "link/daemon_command.hpp"
+#include "link/key_file.hpp"
+#include "link/reactor.hpp"
+#include "link/tcp.hpp"
+
+namespace dtrain::link {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds try_again{300};
+constexpr milliseconds connecting_limit{2'000};
+constexpr milliseconds between_complaints{15'000};
+constexpr milliseconds between_heartbeats{2'000};
+constexpr milliseconds daemon_cleanup{3'000};  // what a daemon needs to kill ranks that ignore SIGTERM
+constexpr milliseconds end_margin{3'000};
+constexpr int status_link_lost = 1;
+
+LocalPrograms programs_of(const Environment& environment) {
+    return {.in_path = [&environment](const std::string& name) { return find_in_path(name, environment); },
+            .same_file =
+                [](const std::string& a, const std::string& b) {
+                    std::error_code error;
+                    return std::filesystem::equivalent(a, b, error);
+                }};
+}
+
+/// The MPI daemon of one mpirun.
+class Daemon {
+  public:
+    /// @throws UsageError when the command is not what mpirun says, or the daemon is not here
+    Daemon(const RunDaemon& wish, const Environment& environment) : run(wish.run), token(wish.job_token) {
+        grace = milliseconds(wish.grace_ms);
+        const auto command = parse_daemon_command(wish.command, environment);
+        auto variables = environment;
+        for (const auto& [name, value] : command.assignments) variables.set(name, value);
+        variables.set("DTRAIN_JOB_TOKEN", token);
+        std::vector<std::string> argv{local_daemon(command, programs_of(environment))};
+        argv.insert(argv.end(), command.arguments.begin(), command.arguments.end());
+        process = std::make_unique<Subprocess>(SpawnOptions{.argv = std::move(argv),
+                                                            .environment = std::move(variables),
+                                                            .parent_death_signal = SIGTERM,
+                                                            .new_process_group = true});
+        for (const int fd : {process->stdout_fd(), process->stderr_fd()})
+            ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+    }
+
+    int run;
+    std::string token;
+    milliseconds grace{0};
+    std::unique_ptr<Subprocess> process;
+};
+
+/// Ends the daemon and whatever it started: programs get their grace from their guards, then they are killed.
+void end_all_of(Daemon& daemon) {
+    daemon.process->send(SIGTERM);
+    const auto begin = Clock::now();
+    const auto kill_daemon_at = begin + daemon_cleanup;
+    const auto kill_all_at = begin + daemon_cleanup + daemon.grace;
+    for (;;) {
+        const bool ended = daemon.process->poll().has_value();
+        const auto left = processes_with_variable("DTRAIN_JOB_TOKEN", daemon.token);
+        if ((ended && left.empty()) || Clock::now() >= kill_all_at + end_margin) return;
+        if (!ended && Clock::now() >= kill_daemon_at) daemon.process->send(SIGKILL);
+        if (Clock::now() >= kill_all_at)
+            for (const auto pid : left) ::kill(pid, SIGKILL);
+        std::this_thread::sleep_for(milliseconds(10));
+    }
+}
+
+class Following {
+  public:
+    Following(const FollowerOptions& options, Connection connection)
+        : options_(options), connection_(std::move(connection)) {
+        reactor_.watch(connection_.fd(), EPOLLIN | EPOLLOUT,
+                       [this](std::uint32_t events) { serve_link(events); });
+        reactor_.every(between_heartbeats, [this] {
+            if (welcomed_) say(Heartbeat{});
+        });
+    }
+
+    /// Nothing when the head went away before it said anything: it may be busy, or not the head.
+    std::optional<Followed> run() {
+        while (!outcome_ && !(gone_ && !welcomed_)) reactor_.wait(between_heartbeats);
+        if (daemon_) end_all_of(*daemon_);
+        return outcome_;
+    }
+
+  private:
+    void serve_link(std::uint32_t events) {
+        try {
+            if ((events & ~EPOLLOUT) != 0 && !connection_.read()) return lose(connection_.reason());
+            if (connection_.open() && !introduced_) {
+                introduced_ = true;
+                connection_.send(options_.hello);
+            }
+            while (!outcome_) {
+                const auto message = connection_.next();
+                if (!message) break;
+                std::visit([this](const auto& each) { take(each); }, *message);
+            }
+        } catch (const WrongKey&) {
+            throw UsageError(fmt::format("node 0 ({}) has another key than {}; {}", options_.head,
+                                         "this node", how_to_copy_key(options_.head, "this node")));
+        } catch (const LinkError& error) {
+            return lose(error.what());
+        }
+        send_rest();
+    }
+
+    void send_rest() {
+        if (!connection_.write()) return lose(connection_.reason());
+        reactor_.change(connection_.fd(), connection_.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    }
+
+    void say(const Message& message) {
+        if (gone_) return;
+        try {
+            connection_.send(message);
+        } catch (const LinkError& error) {
+            return lose(error.what());
+        }
+        send_rest();
+    }
+
+    void lose(const std::string& reason) {
+        if (gone_) return;
+        gone_ = true;
+        reactor_.forget(connection_.fd());
+        if (welcomed_ && !outcome_)
+            outcome_ = Followed{.status = status_link_lost,
+                                .text = fmt::format("lost node 0 ({}): {}", options_.head, reason)};
+    }
+
+    void take(const Refused& refused) {
+        throw UsageError(fmt::format("node 0 ({}) refuses this node: {}", options_.head, refused.reason));
+    }
+
+    void take(const Welcome& welcome) {
+        if (welcomed_) return;  // the job is started again
+        watch_signals();
+        welcomed_ = true;
+        if (options_.welcomed) options_.welcomed(welcome);
+    }
+
+    void take(const RunDaemon& wish) {
+        if (daemon_) end_all_of(*daemon_);
+        forget_daemon();
+        try {
+            daemon_.emplace(wish, options_.environment);
+        } catch (const Error& error) {
+            return say(DaemonEnded{.run = wish.run, .status = 1, .reason = error.what()});
+        }
+        const auto pass_on = [this](int fd, bool to_stderr) {
+            reactor_.watch(fd, EPOLLIN, [this, fd, to_stderr](std::uint32_t) { pass_output(fd, to_stderr); });
+        };
+        pass_on(daemon_->process->stdout_fd(), false);
+        pass_on(daemon_->process->stderr_fd(), true);
+    }
+
+    void take(const StopDaemon& stop) {
+        if (daemon_ && daemon_->run == stop.run) daemon_->process->send(SIGTERM);
+    }
+
+    void take(const JobEnded& ended) { outcome_ = Followed{.status = ended.status, .text = ended.text}; }
+
+    void take(const Heartbeat&) {}
+
+    template <class Other>
+    void take(const Other&) {
+        throw LinkError("node 0 says what only other nodes say");
+    }
+
+    void pass_output(int fd, bool to_stderr) {
+        std::array<char, 4096> buffer;
+        const auto got = ::read(fd, buffer.data(), buffer.size());
+        if (got > 0)
+            say(DaemonOutput{.run = daemon_->run,
+                             .to_stderr = to_stderr,
+                             .text = std::string(buffer.data(), static_cast<std::size_t>(got))});
+        else if (got == 0)
+            reactor_.forget(fd);
+    }
+
+    void forget_daemon() {
+        if (!daemon_) return;
+        for (const int fd : {daemon_->process->stdout_fd(), daemon_->process->stderr_fd()})
+            reactor_.forget(fd);
+        daemon_.reset();
+    }
+
+    void watch_signals() {
+        sigset_t watched;
+        ::sigemptyset(&watched);
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD}) ::sigaddset(&watched, signal);
+        ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+        signals_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+        reactor_.watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { take_signals(); });
+    }
+
+    void take_signals() {
+        signalfd_siginfo info{};
+        while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+            const int signal = static_cast<int>(info.ssi_signo);
+            if (signal == SIGCHLD) {
+                look_at_daemon();
+            } else if (asked_to_stop_) {  // the second Ctrl-C
+                outcome_ = Followed{.status = 128 + signal, .text = signal_name(signal)};
+                if (daemon_) daemon_->grace = milliseconds(0);
+            } else {
+                asked_to_stop_ = true;
+                say(StopJob{signal});
+            }
+        }
+    }
+
+    void look_at_daemon() {
+        if (!daemon_) return;
+        const auto status = daemon_->process->poll();
+        if (!status) return;
+        if (daemon_told_ == daemon_->run) return;
+        daemon_told_ = daemon_->run;
+        for (const bool to_stderr : {false, true})
+            pass_output(to_stderr ? daemon_->process->stderr_fd() : daemon_->process->stdout_fd(), to_stderr);
+        say(DaemonEnded{.run = daemon_->run, .status = status->shell_status()});
+    }
+
+    const FollowerOptions& options_;
+    Connection connection_;
+    Reactor reactor_;
+    FileDescriptor signals_;
+    std::optional<Daemon> daemon_;
+    int daemon_told_ = 0;  ///< the run whose daemon's end the head knows
+    std::optional<Followed> outcome_;
+    bool introduced_ = false;
+    bool welcomed_ = false;
+    bool gone_ = false;
+    bool asked_to_stop_ = false;
+};
+
+}  // namespace
+
+Followed follow(const FollowerOptions& options) {
+    const auto begin = Clock::now();
+    auto complain_at = begin + between_complaints;
+    for (;;) {
+        auto connected = connect_to(options.head, options.port, connecting_limit);
+        std::string reason = "it closed the connection at once";
+        if (auto* socket = std::get_if<FileDescriptor>(&connected)) {
+            Following following(options,
+                                Connection(std::move(*socket), Channel::Side::follower, options.key));
+            if (const auto outcome = following.run()) return *outcome;
+        } else {
+            reason = std::get<std::string>(connected);
+        }
+        const auto now = Clock::now();
+        if (now - begin >= options.patience)
+            throw UsageError(
+                fmt::format("node 0 ({} port {}) is not there after {} s: {}; start the same command there",
+                            options.head, options.port, seconds_text(options.patience), reason));
+        if (now >= complain_at) {
+            spdlog::warn("waiting for node 0 ({} port {}): {}; start the same command there", options.head,
+                         options.port, reason);
+            complain_at += between_complaints;
+        }
+        std::this_thread::sleep_for(try_again);
+    }
+}
+
+}  // namespace dtrain::link

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "link/head.hpp"
+
+#include <algorithm>
+#include <sys/epoll.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "link/key_file.hpp"
+#include "link/tcp.hpp"
+
+namespace dtrain::link {
+namespace {
+
+using Clock = Connection::Clock;
+using std::chrono::milliseconds;
+
+constexpr std::size_t most_strangers = 1024;
+constexpr int accepted_at_once = 64;  // then it is the turn of those who are in
+constexpr milliseconds time_to_prove{5'000};
+constexpr milliseconds look_period{1'000};
+constexpr milliseconds longest_silence{60'000};  // the kernel notices dead machines long before
+constexpr milliseconds time_to_say_goodbye{2'000};
+constexpr std::size_t most_warnings = 8;
+
+}  // namespace
+
+Head::Head(Options options) : options_(std::move(options)) {
+    reactor_.watch(options_.listener.get(), EPOLLIN, [this](std::uint32_t) { accept_some(); });
+    reactor_.every(look_period, [this] { look_at_clock(); });
+}
+
+Head::~Head() = default;
+
+void Head::accept_some() {
+    for (int count = 0; count < accepted_at_once; ++count) {
+        auto socket = accept_from(options_.listener);
+        if (!socket.valid()) return;
+        make_room();
+        const int fd = socket.get();
+        peers_.emplace(fd, Peer{.connection = {std::move(socket), Channel::Side::head, options_.key}});
+        strangers_.push_back(fd);
+        reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t events) { serve_peer(fd, events); });
+    }
+}
+
+/// A follower proves its key within a round trip, so the oldest stranger is the one that least likely is one.
+void Head::make_room() {
+    if (strangers_.size() >= most_strangers) drop(strangers_.front(), "others came");
+}
+
+void Head::serve_peer(int fd, std::uint32_t events) {
+    auto& connection = peers_.at(fd).connection;
+    try {
+        if ((events & ~EPOLLOUT) != 0 && !connection.read()) return drop(fd, connection.reason());
+        take_messages(fd);
+    } catch (const WrongKey& error) {
+        refuse_key(connection.peer());
+        return drop(fd, error.what());
+    } catch (const LinkError& error) {
+        spdlog::debug("{} is not served: {}", connection.peer(), error.what());
+        return drop(fd, error.what());
+    }
+    flush(fd);
+}
+
+void Head::take_messages(int fd) {
+    while (peers_.contains(fd)) {
+        auto message = peers_.at(fd).connection.next();
+        if (!message) return;
+        take(fd, *message);
+    }
+}
+
+void Head::take(int fd, const Message& message) {
+    auto& peer = peers_.at(fd);
+    if (peer.leaving) return;
+    if (const auto* hello = std::get_if<Hello>(&message); hello != nullptr && !peer.node)
+        return welcome(fd, *hello);
+    if (!peer.node) throw LinkError("this launcher has not said who it is");
+    const auto to_agent = [&](int run) {
+        const auto agent = agent_of_.find(*peer.node);
+        if (run == run_ && agent != agent_of_.end()) agents_->send(agent->second, message);
+    };
+    if (const auto* output = std::get_if<DaemonOutput>(&message)) to_agent(output->run);
+    if (const auto* ended = std::get_if<DaemonEnded>(&message)) to_agent(ended->run);
+    if (const auto* stop = std::get_if<StopJob>(&message); stop != nullptr && asked_to_stop_by_ == 0)
+        asked_to_stop_by_ = stop->signal;
+}
+
+void Head::welcome(int fd, const Hello& hello) {
+    std::erase(strangers_, fd);
+    auto& peer = peers_.at(fd);
+    auto judgement = options_.judge(hello);
+    if (const auto* refused = std::get_if<Refused>(&judgement)) {
+        if (!refusal_)
+            refusal_ = fmt::format("{} ({}): {}", hello.host_name, peer.connection.peer(), refused->reason);
+        peer.connection.send(*refused);
+        peer.leaving = true;
+        return;
+    }
+    const int node = std::get<int>(judgement);
+    if (followers_.contains(node)) {
+        peer.connection.send(Refused{fmt::format("node {} is there already", node)});
+        peer.leaving = true;
+        return;
+    }
+    peer.node = node;
+    followers_[node] = fd;
+    hellos_[node] = hello;
+    lost_.erase(node);
+    if (options_.arrived) options_.arrived(node);
+}
+
+void Head::flush(int fd) {
+    const auto found = peers_.find(fd);
+    if (found == peers_.end()) return;
+    auto& [connection, node, leaving] = found->second;
+    if (!connection.write()) return drop(fd, connection.reason());
+    if (leaving && !connection.has_output()) return drop(fd, "refused");
+    reactor_.change(fd, connection.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+void Head::drop(int fd, const std::string& reason) {
+    const auto node = peers_.at(fd).node;
+    reactor_.forget(fd);
+    peers_.erase(fd);
+    std::erase(strangers_, fd);
+    if (!node) return;
+    followers_.erase(*node);
+    lost_[*node] = reason;
+    if (const auto agent = agent_of_.find(*node); agent != agent_of_.end())
+        agents_->send(agent->second, DaemonEnded{.run = run_, .status = 1, .reason = reason});
+}
+
+/// Each address once, and not endlessly many: the log is no place for an attacker to write to.
+void Head::refuse_key(const std::string& peer) {
+    if (other_keys_.size() >= most_warnings || !other_keys_.insert(peer).second) return;
+    spdlog::warn("a launcher on {} has another key and was refused; if it is yours, {}", peer,
+                 how_to_copy_key(options_.name, peer));
+}
+
+void Head::look_at_clock() {
+    const auto now = Clock::now();
+    while (!strangers_.empty() && now - peers_.at(strangers_.front()).connection.begin() > time_to_prove)
+        drop(strangers_.front(), "it proved no key in time");
+    std::vector<int> silent;
+    for (const auto& [node, fd] : followers_)
+        if (now - peers_.at(fd).connection.last_heard() > longest_silence) silent.push_back(fd);
+    for (const int fd : silent) drop(fd, "it says nothing any more");
+    send_to_all(Heartbeat{});
+}
+
+void Head::renumber(const std::vector<int>& numbers) {
+    std::map<int, int> followers;
+    std::map<int, Hello> hellos;
+    for (const auto& [node, fd] : followers_) {
+        const int number = numbers.at(static_cast<std::size_t>(node));
+        followers[number] = fd;
+        hellos[number] = hellos_.at(node);
+        peers_.at(fd).node = number;
+    }
+    followers_ = std::move(followers);
+    hellos_ = std::move(hellos);
+}
+
+void Head::send(int node, const Message& message) {
+    const auto found = followers_.find(node);
+    if (found == followers_.end()) return;
+    const int fd = found->second;
+    try {
+        peers_.at(fd).connection.send(message);
+    } catch (const LinkError& error) {
+        return drop(fd, error.what());
+    }
+    flush(fd);
+}
+
+void Head::send_to_all(const Message& message) {
+    std::vector<int> nodes;
+    for (const auto& [node, fd] : followers_) nodes.push_back(node);
+    for (const int node : nodes) send(node, message);
+}
+
+void Head::serve_agents(const std::string& path) {
+    agents_ = std::make_unique<Agents>(
+        reactor_, path,
+        Agents::Actions{.asked = [this](int agent, const RunOn& wish) { run_on(agent, wish); },
+                        .gone = [this](int agent) { agent_gone(agent); }});
+}
+
+void Head::begin_run(const JobFacts& facts, std::vector<std::string> names) {
+    facts_ = facts;
+    names_ = std::move(names);
+    ++run_;
+    lost_.clear();
+    refusal_.reset();
+}
+
+void Head::run_on(int agent, const RunOn& wish) {
+    const auto found = std::find(names_.begin(), names_.end(), wish.host);
+    const auto node = static_cast<int>(found - names_.begin());
+    if (found != names_.end() && here(node)) {
+        agent_of_[node] = agent;
+        send(node, RunDaemon{.run = run_,
+                             .command = wish.command,
+                             .job_token = facts_.job_token,
+                             .grace_ms = static_cast<int>(facts_.grace.count())});
+    } else if (const auto lost = lost_.find(node); lost != lost_.end()) {
+        agents_->send(agent, DaemonEnded{.run = run_, .status = 1, .reason = lost->second});
+    } else {
+        agents_->send(agent, UseSsh{});
+    }
+}
+
+void Head::agent_gone(int agent) {
+    for (auto each = agent_of_.begin(); each != agent_of_.end(); ++each) {
+        if (each->second != agent) continue;
+        send(each->first, StopDaemon{run_});
+        agent_of_.erase(each);
+        return;
+    }
+}
+
+void Head::end(const JobEnded& ending) {
+    send_to_all(ending);
+    const auto give_up_at = Clock::now() + time_to_say_goodbye;
+    const auto unsent = [this] {
+        return std::any_of(peers_.begin(), peers_.end(), [](const auto& each) {
+            return each.second.node && each.second.connection.has_output();
+        });
+    };
+    while (unsent() && Clock::now() < give_up_at) reactor_.wait(look_period);
+}
+
+}  // namespace dtrain::link

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/files.hpp"
+#include "link/agents.hpp"
+#include "link/connection.hpp"
+#include "link/reactor.hpp"
+
+namespace dtrain::link {
+
+/// What mpirun's daemons get beside their command.
+struct JobFacts {
+    std::string job_token;
+    std::chrono::milliseconds grace{0};
+};
+
+/// The node that a follower is, or why it is none.
+using Judgement = std::variant<int, Refused>;
+
+/// The launcher that runs mpirun, as its followers see it: they connect in any order, prove the key, say what
+/// they have, start the MPI daemon when mpirun asks for it, and stay connected until the job is over.
+/// Strangers cost a descriptor for a few seconds; many at once push each other out.
+class Head {
+  public:
+    struct Options {
+        FileDescriptor listener;
+        Key key;
+        std::string name;  ///< this node's, for messages
+        std::function<Judgement(const Hello&)> judge;
+        std::function<void(int node)> arrived;
+    };
+
+    explicit Head(Options options);
+    ~Head();
+
+    Reactor& reactor() { return reactor_; }
+
+    /// A follower that cannot take part: what is wrong with its command line.
+    const std::optional<std::string>& refusal() const { return refusal_; }
+
+    bool here(int node) const { return followers_.contains(node); }
+    const Hello& hello_of(int node) const { return hellos_.at(node); }
+    /// The address that a follower's connection comes from.
+    const std::string& peer_of(int node) const { return peers_.at(followers_.at(node)).connection.peer(); }
+    /// New numbers for the nodes: node n becomes node numbers[n].
+    void renumber(const std::vector<int>& numbers);
+    void send(int node, const Message& message);
+    void send_to_all(const Message& message);
+
+    /// Serves mpirun's agents at this path, for one mpirun after the other.
+    void serve_agents(const std::string& path);
+    /// The next mpirun's daemons are of this job.
+    /// @param names of the nodes as mpirun knows them
+    void begin_run(const JobFacts& facts, std::vector<std::string> names);
+
+    /// Nodes whose followers are gone, and why.
+    const std::map<int, std::string>& lost() const { return lost_; }
+    /// The signal that a follower got first; 0: none.
+    int asked_to_stop_by() const { return asked_to_stop_by_; }
+
+    /// Tells all followers and waits for a moment until they have it.
+    void end(const JobEnded& ending);
+
+  private:
+    struct Peer {
+        Connection connection;
+        std::optional<int> node;  ///< once it is a follower
+        bool leaving = false;     ///< closed as soon as everything is sent
+    };
+
+    void accept_some();
+    void make_room();
+    void serve_peer(int fd, std::uint32_t events);
+    void take_messages(int fd);
+    void take(int fd, const Message& message);
+    void welcome(int fd, const Hello& hello);
+    void flush(int fd);
+    void drop(int fd, const std::string& reason);
+    void refuse_key(const std::string& peer);
+    void look_at_clock();
+    void run_on(int agent, const RunOn& wish);
+    void agent_gone(int agent);
+
+    Options options_;
+    Reactor reactor_;
+    std::map<int, Peer> peers_;     ///< by descriptor
+    std::deque<int> strangers_;     ///< descriptors, oldest first
+    std::map<int, int> followers_;  ///< node -> descriptor
+    std::map<int, Hello> hellos_;
+    std::map<int, int> agent_of_;  ///< node -> agent
+    std::unique_ptr<Agents> agents_;
+    JobFacts facts_;
+    std::vector<std::string> names_;
+    int run_ = 0;
+    std::map<int, std::string> lost_;
+    std::optional<std::string> refusal_;
+    int asked_to_stop_by_ = 0;
+    std::set<std::string> other_keys_;  ///< addresses that were warned about
+};
+
+}  // namespace dtrain::link

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "link/reactor.hpp"
+
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace dtrain::link {
+namespace {
+
+constexpr int events_at_once = 64;
+
+[[noreturn]] void fail(const char* what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+FileDescriptor timer(std::chrono::milliseconds period) {
+    FileDescriptor fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    if (!fd.valid()) fail("cannot make a timer");
+    const timespec interval{.tv_sec = period.count() / 1000, .tv_nsec = period.count() % 1000 * 1'000'000};
+    const itimerspec times{.it_interval = interval, .it_value = interval};
+    if (::timerfd_settime(fd.get(), 0, &times, nullptr) != 0) fail("cannot set a timer");
+    return fd;
+}
+
+}  // namespace
+
+Reactor::Reactor() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    if (!epoll_.valid()) fail("cannot wait for connections");
+}
+
+void Reactor::control(int operation, int fd, std::uint32_t events) const {
+    epoll_event event{};
+    event.events = events;
+    event.data.fd = fd;
+    if (::epoll_ctl(epoll_.get(), operation, fd, &event) != 0) fail("cannot wait for a connection");
+}
+
+void Reactor::watch(int fd, std::uint32_t events, Action action) {
+    control(EPOLL_CTL_ADD, fd, events);
+    actions_[fd] = std::make_shared<Action>(std::move(action));
+}
+
+void Reactor::change(int fd, std::uint32_t events) {
+    control(EPOLL_CTL_MOD, fd, events);
+}
+
+void Reactor::forget(int fd) {
+    if (actions_.erase(fd) > 0) control(EPOLL_CTL_DEL, fd, 0);
+}
+
+void Reactor::every(std::chrono::milliseconds period, std::function<void()> action) {
+    const int fd = timers_.emplace_back(timer(period)).get();
+    watch(fd, EPOLLIN, [fd, action = std::move(action)](std::uint32_t) {
+        std::uint64_t times = 0;
+        if (::read(fd, &times, sizeof times) == sizeof times) action();
+    });
+}
+
+void Reactor::serve() {
+    std::array<epoll_event, events_at_once> ready{};
+    const int count = ::epoll_wait(epoll_.get(), ready.data(), events_at_once, 0);
+    for (int i = 0; i < count; ++i) {
+        const auto& event = ready[static_cast<std::size_t>(i)];
+        const auto found = actions_.find(event.data.fd);
+        if (found == actions_.end()) continue;  // another action of this round has forgotten it
+        const auto action = found->second;      // which may forget itself
+        (*action)(event.events);
+    }
+}
+
+void Reactor::wait(std::chrono::milliseconds limit) {
+    pollfd own{epoll_.get(), POLLIN, 0};
+    if (::poll(&own, 1, static_cast<int>(limit.count())) > 0) serve();
+}
+
+}  // namespace dtrain::link

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "link/tcp.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+namespace dtrain::link {
+namespace {
+
+constexpr int waiting_connections = 4096;  // followers of a large job come at once
+constexpr int silence_ms = 5000;
+constexpr int probes = 3;
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+/// @throws UsageError naming the host
+Addresses addresses_of(const std::string& host, int port, int flags) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    addrinfo* list = nullptr;
+    const int error =
+        ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &list);
+    if (error != 0) throw UsageError(fmt::format("{} is no known host: {}", host, ::gai_strerror(error)));
+    return {list, ::freeaddrinfo};
+}
+
+FileDescriptor socket_for(const addrinfo& address) {
+    return FileDescriptor(
+        ::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol));
+}
+
+void set(const FileDescriptor& socket, int level, int option, int value) {
+    ::setsockopt(socket.get(), level, option, &value, sizeof value);
+}
+
+bool is_loopback(const addrinfo& address) {
+    if (address.ai_family == AF_INET)
+        return ntohl(reinterpret_cast<const sockaddr_in*>(address.ai_addr)->sin_addr.s_addr) >> 24 == 127;
+    return address.ai_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
+}
+
+/// An invalid descriptor, with errno, when the address cannot be had.
+FileDescriptor listen_on(const addrinfo& address) {
+    auto socket = socket_for(address);
+    if (!socket.valid()) return socket;
+    set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (address.ai_family == AF_INET6) set(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 ||
+        ::listen(socket.get(), waiting_connections) != 0)
+        return {};
+    return socket;
+}
+
+int result_of_connecting(const FileDescriptor& socket, std::chrono::milliseconds limit) {
+    pollfd waiting{socket.get(), POLLOUT, 0};
+    if (::poll(&waiting, 1, static_cast<int>(limit.count())) == 0) return ETIMEDOUT;
+    int error = 0;
+    socklen_t length = sizeof error;
+    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    return error;
+}
+
+}  // namespace
+
+FileDescriptor listen_at(const std::string& host, int port) {
+    // A host file may call this machine's own name 127.0.1.1, which no other node reaches.
+    const auto named = addresses_of(host, port, 0);
+    for (const auto* each = named.get(); each != nullptr; each = each->ai_next) {
+        if (is_loopback(*each) && !host.starts_with("127.") && host != "localhost") break;
+        auto socket = listen_on(*each);
+        if (socket.valid() || errno == EADDRINUSE) return socket;
+    }
+    sockaddr_in6 any{};
+    any.sin6_family = AF_INET6;
+    any.sin6_port = htons(static_cast<std::uint16_t>(port));
+    addrinfo address{};
+    address.ai_family = AF_INET6;
+    address.ai_socktype = SOCK_STREAM;
+    address.ai_addr = reinterpret_cast<sockaddr*>(&any);
+    address.ai_addrlen = sizeof any;
+    auto socket = listen_on(address);
+    if (socket.valid() || errno == EADDRINUSE) return socket;
+    return listen_on(*addresses_of("0.0.0.0", port, AI_PASSIVE));  // a machine without IPv6
+}
+
+FileDescriptor accept_from(const FileDescriptor& listener) {
+    return FileDescriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+std::variant<FileDescriptor, std::string> connect_to(const std::string& host, int port,
+                                                     std::chrono::milliseconds limit) {
+    const auto addresses = addresses_of(host, port, 0);
+    int error = 0;
+    for (const auto* each = addresses.get(); each != nullptr; each = each->ai_next) {
+        auto socket = socket_for(*each);
+        if (!socket.valid()) continue;
+        error = ::connect(socket.get(), each->ai_addr, each->ai_addrlen) == 0 ? 0 : errno;
+        if (error == EINPROGRESS) error = result_of_connecting(socket, limit);
+        if (error == 0) return socket;
+    }
+    return std::string(std::strerror(error));
+}
+
+void notice_silence(const FileDescriptor& socket) {
+    set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 1);
+    set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+    set(socket, IPPROTO_TCP, TCP_KEEPCNT, probes);
+    set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, silence_ms);
+}
+
+std::string peer_of(const FileDescriptor& socket) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    char text[NI_MAXHOST] = "?";
+    if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0)
+        ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
+                      NI_NUMERICHOST);
+    constexpr std::string_view mapped = "::ffff:";  // IPv4 at a socket for both
+    std::string out(text);
+    return out.starts_with(mapped) ? out.substr(mapped.size()) : out;
+}
+
+}  // namespace dtrain::link

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "link/unix_socket.hpp"
+
+#include <cerrno>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <system_error>
+
+namespace dtrain::link {
+namespace {
+
+constexpr int waiting_connections = 4096;
+
+[[noreturn]] void fail(const std::string& path) {
+    throw std::system_error(errno, std::generic_category(), "cannot use the socket " + path);
+}
+
+sockaddr_un address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        fail(path);
+    }
+    path.copy(address.sun_path, path.size());
+    return address;
+}
+
+}  // namespace
+
+FileDescriptor listen_at_path(const std::string& path) {
+    const auto address = address_of(path);
+    FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket.valid() ||
+        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(socket.get(), waiting_connections) != 0)
+        fail(path);
+    return socket;
+}
+
+FileDescriptor connect_to_path(const std::string& path) {
+    const auto address = address_of(path);
+    FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket.valid() ||
+        ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        fail(path);
+    return socket;
+}
+
+}  // namespace dtrain::link

@@ -1,0 +1,295 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The same command on every node, without ssh. Oracle: what each node's launcher is to print, the exit status of all of
+them, the logs of the ranks, and that no process of the job is left on any node. ssh is replaced by a program that only
+leaves a mark, but for the test of ssh."""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import time
+
+import pytest
+
+from whole_jobs import LAUNCH, PYTHON
+
+HELLO = "import os, socket; print('rank', os.environ['PADDLE_TRAINER_ID'], 'on', socket.gethostname(), flush=True)\n"
+SLEEP = "import time\nprint('up', flush=True)\ntime.sleep(1000)\n"
+
+
+class Follow:
+    """Launchers of one job on several nodes."""
+
+    def __init__(self, job):
+        self.job, self.cluster = job, job.cluster
+        self.bin = job.folder / "bin"
+        self.bin.mkdir()
+        self.mark = job.folder / "ssh-was-called"
+        ssh = self.bin / "ssh"
+        ssh.write_text(f"#!/bin/sh\necho \"$@\" >> {self.mark}\nexit 255\n")
+        ssh.chmod(0o755)
+        self.environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "DTRAIN_KEY_FILE": job.folder / "key"}
+
+    def start(self, number, *arguments, env=None, folder=None):
+        cwd = folder or self.job.folder
+        return self.cluster[number].start(LAUNCH, *arguments, cwd=cwd, env={**self.environment, **(env or {})})
+
+    def launch(self, *arguments, nodes=(1, 2), env=None):
+        """The same command on these nodes, started in this order; {node: launcher}."""
+        return {number: self.start(number, *arguments, env=env) for number in nodes}
+
+    def wait_for_log(self, rank, text, folder="log", patience=30):
+        path = self.job.folder / folder / f"workerlog.{rank}"
+        self.cluster.wait_until(lambda: path.exists() and text in path.read_text(), f"{text} in {path}", patience)
+
+
+def ends(launchers, timeout=60):
+    """{node: (status, stdout, stderr)} of launchers that must end."""
+    out = {}
+    deadline = time.monotonic() + timeout
+    for number, child in launchers.items():
+        stdout, stderr = child.communicate(timeout=max(0.1, deadline - time.monotonic()))
+        out[number] = (child.returncode, stdout, stderr)
+    return out
+
+
+@pytest.fixture
+def follow(job):
+    follow = Follow(job)
+    yield follow
+    assert job.cluster.left_behind() == {}
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 1, 3)])
+def test_any_start_order(follow, order):
+    follow.job.script("train.py", HELLO)
+    ips = follow.cluster.addresses(3)
+    launchers = follow.launch("--ips", ips, "--nproc_per_node", 2, "train.py", nodes=order)
+    done = ends(launchers)
+    assert {number: status for number, (status, _, _) in done.items()} == {1: 0, 2: 0, 3: 0}, done
+    for rank in range(6):
+        assert follow.job.log(rank).endswith(f"rank {rank} on node{rank // 2 + 1}\n")
+    assert "node 1 of 3: ranks 2-3" in done[2][2] and "node 2 of 3: ranks 4-5" in done[3][2]
+    assert not follow.mark.exists()
+
+
+def test_logs_stay_on_each_nodes_own_disk(follow):
+    follow.job.script("train.py", HELLO)
+    launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 2, "--log_dir", "/tmp/own",
+                              "train.py")
+    assert [status for status, _, _ in ends(launchers).values()] == [0, 0]
+    logs = {number: sorted(path.name for path in follow.cluster[number].tmp("own").glob("workerlog.*")) for number in (1, 2)}
+    assert logs == {1: ["workerlog.0", "workerlog.1"], 2: ["workerlog.2", "workerlog.3"]}
+
+
+def test_each_node_may_name_its_own_log_folder(follow):
+    follow.job.script("train.py", HELLO)
+    ips = follow.cluster.addresses(2)
+    launchers = {number: follow.start(number, "--ips", ips, "--nproc_per_node", 1, "--log_dir", f"of{number}", "train.py")
+                 for number in (1, 2)}
+    assert [status for status, _, _ in ends(launchers).values()] == [0, 0]
+    assert follow.job.log(0, "of1") == "rank 0 on node1\n" and follow.job.log(1, "of2") == "rank 1 on node2\n"
+
+
+def test_mpi_runs_across_the_nodes(follow):
+    follow.job.script("train.py", "from mpi4py import MPI\nprint('sum', MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1))\n")
+    launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, PYTHON, "train.py")
+    assert [status for status, _, _ in ends(launchers).values()] == [0, 0]
+    assert follow.job.log(1) == "sum 3\n"
+
+
+def test_every_launcher_exits_with_the_jobs_status(follow):
+    follow.job.script("train.py", "import os, sys, time\nif os.environ['PADDLE_TRAINER_ID'] == '1': sys.exit(7)\ntime.sleep(1000)\n")
+    done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "train.py"))
+    assert [status for status, _, _ in done.values()] == [7, 7]
+    assert "rank 1" in done[1][2] and "rank 1" in done[2][2]
+
+
+def test_a_node_that_never_comes_is_named_and_ends_the_job(follow):
+    follow.job.script("train.py", HELLO)
+    done = ends(follow.launch("--ips", follow.cluster.addresses(3), "--start-timeout", 17, "train.py"))
+    assert [status for status, _, _ in done.values()] == [2, 2]
+    assert "waiting for node 2 (10.77.0.3)" in done[1][2]
+    for _, _, err in done.values():
+        assert "node 2 (10.77.0.3) did not come within 17 s; start the same command there" in err
+
+
+def test_a_head_that_never_comes_is_named(follow):
+    follow.job.script("train.py", HELLO)
+    done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--start-timeout", 1, "train.py", nodes=(2,)))
+    assert done[2][0] == 2 and "node 0 (10.77.0.1 port " in done[2][2] and "start the same command there" in done[2][2]
+
+
+def test_lists_that_differ_are_an_error_on_both_sides(follow):
+    follow.job.script("train.py", HELLO)
+    a, b, c = follow.cluster.addresses(3).split(",")
+    done = ends({1: follow.start(1, "--ips", f"{a},{b}", "train.py"), 2: follow.start(2, "--ips", f"{a},{b},{c}", "train.py")})
+    for status, _, err in done.values():
+        assert status == 2 and f"{a},{b},{c}" in err and "the same list" in err
+
+
+def test_different_numbers_of_ranks_are_an_error_on_both_sides(follow):
+    follow.job.script("train.py", HELLO)
+    ips = follow.cluster.addresses(2)
+    done = ends({number: follow.start(number, "--ips", ips, "--nproc_per_node", number, "train.py") for number in (1, 2)})
+    for status, _, err in done.values():
+        assert status == 2 and "it has 2 ranks, and 1 rank would be its part" in err
+
+
+def test_a_machine_that_is_not_in_the_list(follow):
+    follow.job.script("train.py", HELLO)
+    done = ends({3: follow.start(3, "--ips", follow.cluster.addresses(2), "train.py")})
+    assert done[3][0] == 2 and "none of this machine's addresses is in --ips 10.77.0.1,10.77.0.2" in done[3][2]
+
+
+def test_another_key_is_refused_with_the_command_that_copies_it(follow):
+    follow.job.script("train.py", HELLO)
+    ips = follow.cluster.addresses(2)
+    launchers = {1: follow.start(1, "--ips", ips, "--start-timeout", 20, "train.py"),
+                 2: follow.start(2, "--ips", ips, "train.py", env={"DTRAIN_KEY_FILE": follow.job.folder / "other"})}
+    status, _, err = ends({2: launchers.pop(2)})[2]
+    assert status == 2 and 'run "dtrain-launch key show" on 10.77.0.1 and the command that it prints on this node' in err
+    shown = follow.job.on(1, LAUNCH, "key", "show", env=follow.environment).stdout
+    assert shown.startswith("echo ") and shown.endswith(" | dtrain-launch key install\n")
+    assert shown.split()[1] not in err
+    key = {"DTRAIN_KEY_FILE": follow.job.folder / "other"}
+    on_path = {"PATH": f"{LAUNCH.parent}:{os.environ['PATH']}"}
+    assert follow.job.on(2, "sh", "-c", shown, env=key | on_path).returncode == 0
+    launchers[2] = follow.start(2, "--ips", ips, "train.py", env=key)
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0]
+    assert "a launcher on 10.77.0.2 has another key and was refused" in done[1][2]
+
+
+def test_a_key_that_others_can_read_is_refused(follow):
+    follow.job.script("train.py", HELLO)
+    key = follow.job.folder / "key"
+    follow.job.on(1, LAUNCH, "key", "show", env=follow.environment)
+    assert key.stat().st_mode & 0o777 == 0o600
+    key.chmod(0o644)
+    done = ends(follow.launch("--ips", follow.cluster.addresses(2), "train.py"))
+    for status, _, err in done.values():
+        assert status == 2 and f"chmod 600 {key}" in err
+
+
+def test_a_signal_to_a_follower_stops_the_job_in_peace(follow):
+    follow.job.script("train.py", "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: (print('bye', flush=True), "
+                      "sys.exit(0)))\nprint('up', flush=True)\ntime.sleep(1000)\n")
+    launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "train.py")
+    for rank in (0, 1):
+        follow.wait_for_log(rank, "up")
+    os.kill(launchers[2].inner, signal.SIGINT)
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [130, 130], done
+    for rank in (0, 1):
+        assert "bye" in follow.job.log(rank)
+
+
+def test_a_follower_that_is_killed_ends_the_job(follow):
+    follow.job.script("train.py", SLEEP)
+    launchers = follow.launch("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1, "--grace", 1, "train.py",
+                              nodes=(1, 2, 3))
+    for rank in range(3):
+        follow.wait_for_log(rank, "up")
+    os.kill(launchers[2].inner, signal.SIGKILL)
+    launchers.pop(2).communicate()
+    done = ends(launchers, timeout=30)
+    for status, _, err in done.values():
+        assert status != 0 and "node 10.77.0.2 was lost with rank [1]: its launcher: " in err, err
+
+
+def test_a_head_that_is_killed_ends_the_job(follow):
+    follow.job.script("train.py", SLEEP)
+    launchers = follow.launch("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1, "--grace", 1, "train.py",
+                              nodes=(1, 2, 3))
+    for rank in range(3):
+        follow.wait_for_log(rank, "up")
+    os.kill(launchers[1].inner, signal.SIGKILL)
+    launchers.pop(1).communicate()
+    for status, _, err in ends(launchers, timeout=30).values():
+        assert status == 1 and "lost node 0 (10.77.0.1)" in err
+
+
+def test_a_cut_cable_names_the_node_and_ends_the_job(follow):
+    follow.job.script("train.py", SLEEP)
+    launchers = follow.launch("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1, "--grace", 1, "train.py",
+                              nodes=(1, 2, 3))
+    for rank in range(3):
+        follow.wait_for_log(rank, "up")
+    follow.cluster[2].cut()
+    done = ends(launchers, timeout=30)
+    for number in (1, 3):
+        assert done[number][0] != 0
+        assert "node 10.77.0.2 was lost with rank [1]: its launcher: its machine does not answer any more" in done[number][2]
+    assert done[2][0] == 1 and "lost node 0 (10.77.0.1): its machine does not answer any more" in done[2][2]
+
+
+def test_a_node_without_a_launcher_is_reached_by_ssh(follow):
+    follow.job.script("train.py", HELLO)
+    (follow.bin / "ssh").unlink()
+    done = ends(follow.launch("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1, "train.py", nodes=(1, 3)))
+    assert [status for status, _, _ in done.values()] == [0, 0]
+    assert "node 1 (10.77.0.2) reached by ssh" in done[1][2]
+    for rank in range(3):
+        assert follow.job.log(rank) == f"rank {rank} on node{rank + 1}\n"
+
+
+def test_a_launcher_that_comes_late_to_a_job_started_by_ssh_follows_it(follow):
+    follow.job.script("train.py", "import os, time\nprint('up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.1)\n")
+    (follow.bin / "ssh").unlink()
+    arguments = ("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "train.py")
+    launchers = {1: follow.start(1, *arguments)}
+    follow.wait_for_log(1, "up")
+    launchers[2] = follow.start(2, *arguments)
+    time.sleep(1)
+    (follow.job.folder / "go").touch()
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0], done
+    assert "started over ssh before this launcher came" in done[2][2]
+
+
+def test_a_job_that_is_started_again_uses_the_same_followers(follow):
+    follow.job.script("train.py", "import os, sys\nprint('try', os.environ['PADDLE_RESTART_COUNT'], flush=True)\n"
+                      "sys.exit(os.environ['PADDLE_RESTART_COUNT'] == '0')\n")
+    done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--max_restart", 1, "train.py"))
+    assert [status for status, _, _ in done.values()] == [0, 0], done
+    assert "try 1" in follow.job.log(1)
+
+
+def test_nodes_meet_at_a_master_and_may_be_unequal(follow):
+    follow.job.script("train.py", HELLO)
+    arguments = ("--master", "10.77.0.1:36500", "--nnodes", 3, "train.py")
+    launchers = {2: follow.start(2, "--nproc_per_node", 3, *arguments)}
+    launchers[1] = follow.start(1, "--nproc_per_node", 1, *arguments)
+    time.sleep(1)
+    launchers[3] = follow.start(3, "--nproc_per_node", 2, *arguments)
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0, 0], done
+    assert "node 1 of 3: ranks 1-3" in done[2][2] and "node 2 of 3: ranks 4-5" in done[3][2]
+    assert [follow.job.log(rank).split()[-1] for rank in range(6)] == ["node1", "node2", "node2", "node2", "node3", "node3"]
+
+
+def test_nodes_at_a_master_get_the_ranks_that_they_ask_for(follow):
+    follow.job.script("train.py", HELLO)
+    arguments = ("--master", "10.77.0.1:36500", "--nnodes", 3, "--nproc_per_node", 1)
+    launchers = {1: follow.start(1, *arguments, "--rank", 0, "train.py")}
+    launchers[2] = follow.start(2, *arguments, "--rank", 2, "train.py")
+    time.sleep(1)
+    launchers[3] = follow.start(3, *arguments, "--rank", 1, "train.py")
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0, 0], done
+    assert [follow.job.log(rank).split()[-1] for rank in range(3)] == ["node1", "node3", "node2"]
+
+
+def test_several_launchers_on_one_machine_are_several_nodes(follow):
+    follow.job.script("train.py", "import os\nprint(os.environ['PADDLE_TRAINER_ID'], os.environ['PADDLE_TRAINER_ENDPOINTS'])\n")
+    launchers = {number: follow.start(1, "--master", "127.0.0.1:36500", "--nnodes", 3, "--nproc_per_node", 2, "--log_dir",
+                                      f"log{number}", "train.py") for number in (1, 2, 3)}
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0, 0], done
+    logs = {path.name: path.read_text() for path in follow.job.folder.glob("log*/workerlog.*")}
+    assert len(list(follow.job.folder.glob("log*/workerlog.*"))) == 6 and len(logs) == 6
+    for rank in range(6):
+        number, endpoints = logs[f"workerlog.{rank}"].split()
+        assert int(number) == rank and len(set(endpoints.split(","))) == 6
