@@ -124,16 +124,16 @@ void Head::flush(int fd) {
     reactor_.change(fd, connection.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-void Head::drop(int fd, const std::string& reason) {
+void Head::drop(int fd, std::string reason) {  // a copy: it may be the peer's own
     const auto node = peers_.at(fd).node;
     reactor_.forget(fd);
     peers_.erase(fd);
     std::erase(strangers_, fd);
     if (!node) return;
     followers_.erase(*node);
-    lost_[*node] = reason;
+    lost_[*node] = std::move(reason);
     if (const auto agent = agent_of_.find(*node); agent != agent_of_.end())
-        agents_->send(agent->second, DaemonEnded{.run = run_, .status = 1, .reason = reason});
+        agents_->send(agent->second, DaemonEnded{.run = run_, .status = 1, .reason = lost_.at(*node)});
 }
 
 /// Each address once, and not endlessly many: the log is no place for an attacker to write to.

@@ -87,7 +87,7 @@ class Head {
     void take(int fd, const Message& message);
     void welcome(int fd, const Hello& hello);
     void flush(int fd);
-    void drop(int fd, const std::string& reason);
+    void drop(int fd, std::string reason);
     void refuse_key(const std::string& peer);
     void look_at_clock();
     void run_on(int agent, const RunOn& wish);
