@@ -39,6 +39,10 @@ void allow_many_descriptors() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::string in_brackets(const std::string& text) {
+    return text.empty() ? "" : fmt::format(" ({})", text);
+}
+
 }  // namespace
 
 Followers::Followers(FileDescriptor listener, const Meeting& meeting, const Plan& plan,
@@ -131,8 +135,9 @@ void Followers::gather() {
         if (named_ && now - begin >= before_ssh)
             for (const int node : ssh.reached(absent, hosts_)) by_ssh_.insert(node);
         if (!absent.empty() && now - begin >= options_.start_timeout)
-            give_up(fmt::format("{} did not come within {} s; start the same command there", names_of(absent),
-                                seconds_text(options_.start_timeout)));
+            give_up(fmt::format("{} did not come within {} s; start the same command there{}",
+                                names_of(absent), seconds_text(options_.start_timeout),
+                                in_brackets(ssh.complaint_about(absent.front()))));
         if (absent.empty() || now < complain_at) continue;
         spdlog::warn("waiting for {} at port {}; start the same command there", names_of(absent),
                      meeting_.port);

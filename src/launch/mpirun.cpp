@@ -98,6 +98,12 @@ std::string hosts_with_slots(const Plan& plan) {
     return join(out, ",");
 }
 
+/// An address that names no other machine and that nobody asks a name server about.
+std::string stand_in(std::size_t node) {
+    constexpr std::size_t last_numbers = 250;
+    return fmt::format("127.1.{}.{}", node / last_numbers, 1 + node % last_numbers);
+}
+
 }  // namespace
 
 std::optional<MpirunVersion> parse_mpirun_version(std::string_view output) {
@@ -116,8 +122,7 @@ std::vector<std::string> mpirun_names(const Plan& plan) {
     std::vector<std::string> names;
     std::set<std::string> known;
     for (const auto& node : plan.nodes)
-        names.push_back(known.insert(node.host).second ? node.host
-                                                       : fmt::format("dtrain-node-{}", names.size()));
+        names.push_back(known.insert(node.host).second ? node.host : stand_in(names.size()));
     return names;
 }
 

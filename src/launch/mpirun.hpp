@@ -33,8 +33,8 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
                                         const std::string& worker, const Options& options,
                                         const std::vector<std::string>& carried);
 
-/// What mpirun calls the nodes: their hosts. Where one host is several nodes, all but the first get a name
-/// that no machine has, so that mpirun takes them for other machines.
+/// What mpirun calls the nodes: their hosts. Where one host is several nodes, all but the first get an
+/// address of their own, so that mpirun takes them for other machines.
 std::vector<std::string> mpirun_names(const Plan& plan);
 
 /// The lines of that hostfile.

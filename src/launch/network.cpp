@@ -67,7 +67,9 @@ Environment mpi_network_variables(const std::vector<std::string>& hosts,
                                   const std::optional<std::string>& named, const Environment& environment,
                                   const NetworkQuestions& machine) {
     Environment out;
-    if (hosts.size() < 2 || (!named && names_of(machine.interfaces).size() < 2)) return out;
+    const bool one_machine =
+        std::set(hosts.begin(), hosts.end()).size() < 2;  // several launchers on it are nodes
+    if (one_machine || (!named && names_of(machine.interfaces).size() < 2)) return out;
     const auto addresses = addresses_of_all(hosts, machine);
     for (const auto& interface : candidates(hosts, named, machine)) {
         const auto network = network_of_all(interface, addresses);

@@ -3,7 +3,12 @@
 #include "launch/ssh_probe.hpp"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -11,7 +16,20 @@ namespace {
 constexpr std::chrono::seconds ask_again{15};
 constexpr std::ptrdiff_t most_at_once = 64;
 
+/// What a program that has ended left in a pipe.
+std::string all_of(int pipe) {
+    std::array<char, 4096> buffer;
+    ::fcntl(pipe, F_SETFL, ::fcntl(pipe, F_GETFL) | O_NONBLOCK);
+    const auto got = ::read(pipe, buffer.data(), buffer.size());
+    return std::string(trimmed(std::string_view(buffer.data(), got > 0 ? static_cast<std::size_t>(got) : 0)));
+}
+
 }  // namespace
+
+std::string SshProbe::complaint_about(int node) const {
+    const auto found = questions_.find(node);
+    return found == questions_.end() ? "" : found->second.complaint;
+}
 
 std::vector<int> SshProbe::reached(const std::vector<int>& wanted, const std::vector<std::string>& hosts) {
     std::vector<int> out;
@@ -22,6 +40,7 @@ std::vector<int> SshProbe::reached(const std::vector<int>& wanted, const std::ve
         if (!status) continue;
         if (status->success() && std::find(wanted.begin(), wanted.end(), node) != wanted.end())
             out.push_back(node);
+        question.complaint = status->success() ? "" : all_of(question.ssh->stderr_fd());
         question.ssh.reset();
     }
     auto running = std::count_if(questions_.begin(), questions_.end(),

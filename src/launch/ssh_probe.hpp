@@ -23,11 +23,15 @@ class SshProbe {
     /// asked yet, or not for a while; never waits.
     std::vector<int> reached(const std::vector<int>& wanted, const std::vector<std::string>& hosts);
 
+    /// What ssh said last about a node that it did not reach; "" for nothing.
+    std::string complaint_about(int node) const;
+
   private:
     using Clock = std::chrono::steady_clock;
     struct Question {
         std::unique_ptr<Subprocess> ssh;  ///< none: answered with no
         Clock::time_point again_at;
+        std::string complaint;
     };
 
     const Environment& environment_;

@@ -293,3 +293,171 @@ def test_several_launchers_on_one_machine_are_several_nodes(follow):
     for rank in range(6):
         number, endpoints = logs[f"workerlog.{rank}"].split()
         assert int(number) == rank and len(set(endpoints.split(","))) == 6
+
+
+PORT = 36512
+
+
+class Attacker:
+    """Somebody on the network of the nodes who does not have the key."""
+
+    def __init__(self, follow, text):
+        script = follow.job.script("attack.py", text)
+        self.child = follow.cluster[4].start(PYTHON, script, "10.77.0.1", PORT)
+
+    def words(self):
+        out, err = self.child.communicate(timeout=60)
+        assert self.child.returncode == 0, err
+        return out.split()
+
+
+GARBAGE = """import os, socket, sys
+closed = 0
+for text in [b"GET / HTTP/1.1\\r\\n\\r\\n", b"\\0" * 4096, os.urandom(65536), b"\\xff\\xff\\xff\\xff" + b"x" * 1000,
+             b"\\0\\0\\0\\x6edtrain-link/1\\n" + os.urandom(96), b"\\0\\0\\0\\x10" + b'{"is":"run_on"}', b"\\x7f\\xff\\xff\\xff"]:
+    with socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) as s:
+        s.settimeout(20)
+        try:
+            s.sendall(text)
+            while s.recv(4096):
+                pass
+            closed += 1
+        except ConnectionError:
+            closed += 1
+print("closed", closed)
+"""
+
+SLOW_LORIS = """import socket, sys, time
+sockets = [socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) for _ in range(200)]
+begin = time.monotonic()
+for s in sockets:
+    s.settimeout(20)
+    s.sendall(b"\\0")
+closed = 0
+for s in sockets:
+    try:
+        while s.recv(4096):
+            pass
+        closed += 1
+    except ConnectionError:
+        closed += 1
+print("closed", closed)
+"""
+
+FLOOD = """import resource, socket, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
+sockets, failed = [], 0
+for _ in range(10000):
+    s = socket.socket()
+    s.settimeout(5)
+    try:
+        s.connect((sys.argv[1], int(sys.argv[2])))
+        s.sendall(b"\\0\\0\\0\\x6edtrain-link/1\\n")
+        sockets.append(s)
+    except OSError:
+        failed += 1
+print("made", len(sockets) + failed)
+"""
+
+
+@pytest.mark.parametrize("attack", ["GARBAGE", "SLOW_LORIS", "FLOOD"])
+def test_an_attacker_without_the_key_disturbs_nothing(follow, attack):
+    """While node 0 waits for its follower, and while the job runs."""
+    follow.job.script("train.py", "import os, time\nprint('up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.1)\n")
+    arguments = ("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--link-port", PORT, "train.py")
+    launchers = {1: follow.start(1, *arguments)}
+    wait_for_port(follow)
+    first = Attacker(follow, globals()[attack])
+    launchers[2] = follow.start(2, *arguments)
+    for rank in (0, 1):
+        follow.wait_for_log(rank, "up", patience=40)
+    second = Attacker(follow, globals()[attack])
+    expected = {"GARBAGE": ["closed", "7"], "SLOW_LORIS": ["closed", "200"], "FLOOD": ["made", "10000"]}[attack]
+    assert first.words() == expected and second.words() == expected
+    (follow.job.folder / "go").touch()
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0], done
+    assert follow.job.log(1) == "up\n"
+
+
+def wait_for_port(follow):
+    probe = f"import socket; socket.create_connection(('10.77.0.1', {PORT}), 0.5)"
+    follow.cluster.wait_until(lambda: follow.cluster[4].run(PYTHON, "-c", probe).returncode == 0, "node 0's port")
+
+
+RELAY = """import pathlib, socket, sys, threading
+listener = socket.create_server(("10.77.0.4", int(sys.argv[2])))
+print("listening", flush=True)
+follower, _ = listener.accept()
+head = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+said = open("said", "wb")
+
+def carry(source, target, record):
+    try:
+        while piece := source.recv(65536):
+            if record:
+                said.write(piece)
+                said.flush()
+            target.sendall(piece)
+    except OSError:
+        pass
+    for each in (source, target):
+        try:
+            each.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+threads = [threading.Thread(target=carry, args=arguments) for arguments in ((follower, head, True), (head, follower, False))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+REPLAY = """import socket, sys
+said = open("said", "rb").read()
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) as s:
+    s.settimeout(20)
+    answer = b""
+    try:
+        s.sendall(said)
+        while piece := s.recv(4096):
+            answer += piece
+    except ConnectionError:
+        pass
+print("said", len(said) > 400, "answered", len(answer))
+"""
+
+
+def test_a_replayed_conversation_starts_nothing(follow):
+    """The attacker records what a follower says in one job, through a relay, and says it again to the next job's head."""
+    follow.job.script("train.py", HELLO)
+    relay = follow.cluster[4].start(PYTHON, follow.job.script("relay.py", RELAY), "10.77.0.1", PORT, cwd=follow.job.folder)
+    assert relay.stdout.readline() == "listening\n"
+    arguments = ("--nnodes", 2, "--nproc_per_node", 1, "train.py")
+    launchers = {1: follow.start(1, "--master", f"10.77.0.1:{PORT}", *arguments)}
+    wait_for_port(follow)
+    launchers[2] = follow.start(2, "--master", f"10.77.0.4:{PORT}", "--host", "10.77.0.2", *arguments)
+    assert [status for status, _, _ in ends(launchers).values()] == [0, 0]
+    relay.wait(10)
+
+    waiting = {1: follow.start(1, "--master", f"10.77.0.1:{PORT}", "--start-timeout", 8, *arguments)}
+    wait_for_port(follow)
+    follow.job.script("attack.py", REPLAY)
+    done = follow.cluster[4].run(PYTHON, "attack.py", "10.77.0.1", PORT, cwd=follow.job.folder)
+    # Version, key and nonce are answered with the head's own, fresh ones; what follows is refused.
+    assert done.stdout == "said True answered 100\n", done.stdout + done.stderr
+    status, _, err = ends(waiting)[1]
+    assert status == 2 and "did not come within 8 s" in err
+
+
+def test_a_killed_daemon_names_the_node(follow):
+    follow.job.script("train.py", SLEEP)
+    launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--grace", 1, "train.py")
+    for rank in (0, 1):
+        follow.wait_for_log(rank, "up")
+    daemon = next(pid for pid, command in follow.cluster[2].processes().items() if "orted" in command.split(" ")[0])
+    os.kill(daemon, signal.SIGKILL)
+    done = ends(launchers, timeout=30)
+    assert all(status != 0 for status, _, _ in done.values()), done
+    assert "rank [1]" in done[1][2] and "10.77.0.2" in done[1][2]

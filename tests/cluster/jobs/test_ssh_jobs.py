@@ -158,9 +158,10 @@ def test_nothing_survives_the_death_of_the_head(job, victim):
 
 def test_a_node_that_is_not_there_is_named_and_nothing_starts(job):
     job.script("wait.py", WAIT)
-    done = job.launch_on(1, "--ips", "10.77.0.1,10.77.0.99", "--quiet", "wait.py")
-    assert done.returncode != 0
-    assert "nothing was started: ssh: connect to host 10.77.0.99 port 22:" in done.stderr
+    done = job.launch_on(1, "--ips", "10.77.0.1,10.77.0.99", "--start-timeout", 10, "--quiet", "wait.py")
+    assert done.returncode == 2
+    assert "node 1 (10.77.0.99) did not come within 10 s; start the same command there" in done.stderr
+    assert "ssh: connect to host 10.77.0.99 port 22:" in done.stderr
     assert job.cluster.left_behind() == {}
 
 

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: what launchers of one job must have in common, written by hand; assignments that went through a
+// message are those of the plan.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "launch/hello.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+RankPlan rank_with(int rank, int local, const std::string& gpu, const std::string& cpus) {
+    RankPlan out{.rank = rank, .local_rank = local, .gpus = {gpu}};
+    out.assignment = {.cpus = CpuSet::parse(cpus), .numa_nodes = {0}, .devices = {local}, .threads = 2};
+    return out;
+}
+
+/// Two nodes with two ranks each, as seen from one of them.
+Plan two_nodes(int own) {
+    return {.job_id = "night",
+            .nodes = {{.host = "10.0.0.1",
+                       .cuda_visible_devices = "0,1",
+                       .ranks = {rank_with(0, 0, "0", "0-1"), rank_with(1, 1, "1", "2-3")}},
+                      {.host = "10.0.0.2",
+                       .cuda_visible_devices = "0,1",
+                       .ranks = {rank_with(2, 0, "0", "0-1"), rank_with(3, 1, "1", "2-3")}}},
+            .own_node = own,
+            .log_dir = "/scratch/log"};
+}
+
+link::Hello hello_of_second() {
+    return hello_of(two_nodes(1), Options{}, "b", 0);
+}
+
+std::string reason(const link::Judgement& judgement) {
+    const auto* refused = std::get_if<link::Refused>(&judgement);
+    return refused == nullptr ? "" : refused->reason;
+}
+
+TEST(Hello, SaysWhatAFollowerIsAndHas) {
+    const auto hello = hello_of_second();
+    EXPECT_EQ(hello.host_name, "b");
+    EXPECT_EQ(hello.address, "10.0.0.2");
+    EXPECT_THAT(hello.nodes, ElementsAre("10.0.0.1", "10.0.0.2"));
+    EXPECT_THAT(hello.ranks, ElementsAre(ElementsAre("0"), ElementsAre("1")));
+    EXPECT_EQ(hello.visible_gpus, "0,1");
+    EXPECT_EQ(hello.assignments.at("DTRAIN_CPUS"), "0-1;2-3");
+    EXPECT_EQ(hello.log_dir, "/scratch/log");
+}
+
+TEST(Hello, AtAMasterNoNodesAreNamed) {
+    const auto hello = hello_of(two_nodes(0), {.host = "10.0.0.9", .rank = 2}, "b", 3);
+    EXPECT_THAT(hello.nodes, ElementsAre());
+    EXPECT_EQ(hello.node_count, 3);
+    EXPECT_EQ(hello.address, "10.0.0.9");
+    EXPECT_EQ(hello.wanted_node, 2);
+    EXPECT_EQ(hello_of(two_nodes(0), {.rank = -1}, "b", 3).wanted_node, std::nullopt);
+}
+
+TEST(Judge, FollowersOfTheSameJobHaveTheirPlaces) {
+    EXPECT_EQ(judge_named(hello_of_second(), two_nodes(0)), link::Judgement(1));
+}
+
+TEST(Judge, WhatDiffersIsNamed) {
+    const auto plan = two_nodes(0);
+    auto hello = hello_of_second();
+    hello.nodes.emplace_back("10.0.0.3");
+    EXPECT_EQ(reason(judge_named(hello, plan)),
+              "it was started for the nodes 10.0.0.1,10.0.0.2,10.0.0.3, node 0 for 10.0.0.1,10.0.0.2; give "
+              "all nodes the "
+              "same list");
+    hello = hello_of_second();
+    hello.nodes = {"10.0.0.2", "10.0.0.1"};
+    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("the same list"));
+    hello = hello_of_second();
+    hello.address = "";
+    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("--host"));
+    hello = hello_of_second();
+    hello.address = "10.0.0.1";
+    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("takes itself for node 0"));
+    hello = hello_of_second();
+    hello.ranks.pop_back();
+    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("it has 1 rank, and 2 ranks would be its part"));
+    hello = hello_of_second();
+    hello.ranks = {{"0", "1"}, {"2", "3"}};
+    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("it has 4 GPUs for its ranks, node 0 has 2"));
+    hello = hello_of_second();
+    hello.version = "0.0.9";
+    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("it has dtrain 0.0.9"));
+}
+
+TEST(Judge, AtAMasterTheLowestFreeNumberIsGiven) {
+    const auto hello = hello_of(two_nodes(0), {}, "b", 3);
+    EXPECT_EQ(judge_at_master(hello, 3, {}), link::Judgement(1));
+    EXPECT_EQ(judge_at_master(hello, 3, {{1, std::nullopt}}), link::Judgement(2));
+    EXPECT_EQ(judge_at_master(hello, 3, {{2, std::nullopt}}), link::Judgement(1));
+    EXPECT_THAT(reason(judge_at_master(hello, 3, {{1, std::nullopt}, {2, std::nullopt}})),
+                HasSubstr("all 3 nodes"));
+    EXPECT_THAT(reason(judge_at_master(hello, 4, {})), HasSubstr("--nnodes 3, node 0 with 4"));
+    EXPECT_THAT(reason(judge_at_master(hello_of_second(), 2, {})), HasSubstr("--ips 10.0.0.1,10.0.0.2"));
+    const auto second = hello_of(two_nodes(0), {.rank = 2}, "b", 3);
+    EXPECT_THAT(reason(judge_at_master(second, 3, {{1, 2}})), HasSubstr("another node has --rank 2"));
+    const auto fourth = hello_of(two_nodes(0), {.rank = 3}, "b", 3);
+    EXPECT_THAT(reason(judge_at_master(fourth, 3, {})), HasSubstr("--rank 3 is not in 1..2"));
+}
+
+TEST(Numbered, WishesFirstThenArrival) {
+    const std::nullopt_t none = std::nullopt;
+    EXPECT_THAT(numbered({none, none, none}), ElementsAre(0, 1, 2));
+    EXPECT_THAT(numbered({none, 2, none}), ElementsAre(0, 2, 1));
+    EXPECT_THAT(numbered({none, none, 1, none}), ElementsAre(0, 2, 1, 3));
+    EXPECT_THAT(numbered({none}), ElementsAre(0));
+}
+
+TEST(Welcome, SaysWhichRanks) {
+    EXPECT_EQ(part_text(welcome_of(two_nodes(0), 1)), "node 1 of 2: ranks 2-3");
+    EXPECT_EQ(part_text({.node = 2, .nodes = 3, .first_rank = 5, .ranks = 1}), "node 2 of 3: rank 5");
+    EXPECT_EQ(part_text({.node = 2, .nodes = 3}), "node 2 of 3: no ranks");
+}
+
+TEST(Facts, OfFollowersReplaceWhatWasAssumed) {
+    auto of_second = two_nodes(1);
+    of_second.nodes[1].cuda_visible_devices = "4,7";
+    of_second.nodes[1].ranks[0].gpus = {"4"};
+    of_second.nodes[1].ranks[1].gpus = {"7"};
+    of_second.nodes[1].ranks[1].assignment.cpus = CpuSet::parse("16-31");
+    const auto plan = with_facts(two_nodes(0), {{1, hello_of(of_second, {}, "b", 0)}});
+    EXPECT_EQ(plan.nodes[1].cuda_visible_devices, "4,7");
+    EXPECT_THAT(plan.nodes[1].ranks[1].gpus, ElementsAre("7"));
+    EXPECT_EQ(plan.nodes[1].ranks[1].assignment, of_second.nodes[1].ranks[1].assignment);
+    EXPECT_EQ(plan.nodes[0].ranks[1].assignment, two_nodes(0).nodes[0].ranks[1].assignment);
+}
+
+}  // namespace
+}  // namespace dtrain::launch
