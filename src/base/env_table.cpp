@@ -80,6 +80,8 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", written, "1 when dtrain-launch runs as root", "The second half of the same."},
     Row{"PMIX_RANK", read, "not under PMIx", "Rank of this process; where it is missing under srun, Open MPI cannot join the ranks."},
     Row{"PMIX_NAMESPACE", read, "OMPI_MCA_ess_base_jobid", "Name of the job."},
+    Row{"PMIX_PREFIX", both, "from mpirun", "Where Open MPI 5's PMIx is installed; a follower takes it only from the command of the authenticated head."},
+    Row{"PRTE_PREFIX", both, "from mpirun", "The same for its runtime, PRRTE."},
     Row{"PMIX_HOSTNAME", read, "unknown", "Name that mpirun has for this node."},
     Row{"OMPI_MCA_ess_base_jobid", read, "no job id", "Name of the job in Open MPI 4.1."},
     Row{"OMPI_MCA_orte_num_nodes", read, "unknown", "Nodes of the allocation in Open MPI 4.1, more than which the job cannot have."},

@@ -236,8 +236,8 @@ class Layers {
 
     /// Inside a rank of a job Paddle's variables describe that job.
     bool describes_another_job(std::string_view name) const {
-        return environment_.has("DTRAIN_JOB_TOKEN") && !name.starts_with("DTRAIN_") &&
-               !name.starts_with("FLAGS_");
+        return environment_.has("DTRAIN_JOB_TOKEN") && !name.starts_with("DTRAIN") &&
+               !name.starts_with("FLAGS");
     }
 
     void put(const OptionRow& row, const std::string& value, const std::string& source,
