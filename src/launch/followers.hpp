@@ -56,6 +56,9 @@ class Followers {
     /// What watch() has to look after while mpirun runs the job with this token.
     Beside beside(const std::string& job_token);
 
+    /// Some nodes have no follower and are reached by ssh.
+    bool any_by_ssh() const { return !by_ssh_.empty(); }
+
     void finish(int status, const std::string& text);
 
   private:

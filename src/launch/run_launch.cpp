@@ -25,8 +25,8 @@
 #include "base/oom_watch.hpp"
 #include "base/ports.hpp"
 #include "base/redact.hpp"
-#include "cluster/pbs_allocation.hpp"
 #include "base/temporary_folder.hpp"
+#include "cluster/pbs_allocation.hpp"
 #include "launch/banner.hpp"
 #include "launch/carried.hpp"
 #include "launch/elastic_job.hpp"
@@ -181,7 +181,7 @@ class Launch {
         int asked_to_stop_by = 0;  ///< signal
         bool ordered_to_stop = false;
         std::vector<std::size_t> silent_nodes;  ///< others than this one, where a rank never told its end
-        std::string text;  ///< the report's first line
+        std::string text;                       ///< the report's first line
     };
 
     /// Takes part in the job with what this machine has; every start in which it is head is one of run_once.
@@ -399,6 +399,12 @@ class Launch {
         spdlog::info("{}", where_logs_are(plan, options_.log_dir));
     }
 
+    /// Some node is reached by a remote shell, and not by a launcher of its own or by Slurm.
+    bool behind_ssh(const Plan& plan) const {
+        return engine_ == Engine::mpirun && plan.nodes.size() > 1 &&
+               (!followers_ || followers_->any_by_ssh());
+    }
+
     Watched start(const Plan& plan, const std::vector<std::string>& argv, const std::string& token,
                   const StartOrder& order) {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
@@ -423,6 +429,12 @@ class Launch {
                              .status_line = !options_.quiet};
         for (const auto& [name, value] : variables_of_workers(plan, token, order.restarts))
             options.environment.set(name, value);
+        if (behind_ssh(plan)) {
+            // A daemon there learns of a cut cable from TCP's keepalive, which holds only while nothing is on
+            // its way: signs of life would keep it, and its ranks, alive.
+            options.environment.unset("DTRAIN_HEARTBEAT");
+            options.beating.clear();
+        }
         if (!by_srun)
             for (const auto& [name, value] :
                  mpi_network_variables(plan.hosts(), options_.network_interface, environment_,
