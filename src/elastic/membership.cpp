@@ -240,6 +240,7 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
                 sleep_for(between_tries);
                 return;
             }
+            due.look = true;  // what was seen before does not have the new registration
         }
         due.renewal = sent + (seconds(options_.lease_seconds) - options_.time_to_stop) / 4;
     }
