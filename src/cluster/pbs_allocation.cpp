@@ -10,14 +10,14 @@
 
 namespace dtrain::cluster {
 
-std::optional<SlurmAllocation> pbs_allocation(
+std::optional<Allocation> pbs_allocation(
     const Environment& environment,
     const std::function<std::optional<std::string>(const std::string& path)>& read_file) {
     const auto job = environment.get("PBS_JOBID");
     const auto path = environment.get("PBS_NODEFILE");
     const auto content = job && path ? read_file(*path) : std::nullopt;
     if (!content) return std::nullopt;
-    SlurmAllocation out{.job_id = *job, .scheduler = "PBS"};
+    Allocation out{.job_id = *job, .scheduler = "PBS"};
     try {
         out.nodes = parse_hostfile(*content);
     } catch (const UsageError& error) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/slurm_allocation.hpp"
+#include "cluster/allocation.hpp"
 
 namespace dtrain::cluster {
 
@@ -14,7 +14,7 @@ namespace dtrain::cluster {
 /// (mpiprocs of a chunk). Nothing outside of a PBS job, or where PBS wrote no such file.
 /// @param read_file content of a file, or nothing when it cannot be read
 /// @throws UsageError naming file and line for what is no node, and for a file that names none.
-std::optional<SlurmAllocation> pbs_allocation(
+std::optional<Allocation> pbs_allocation(
     const Environment& environment,
     const std::function<std::optional<std::string>(const std::string& path)>& read_file);
 

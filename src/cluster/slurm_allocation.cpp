@@ -47,12 +47,12 @@ int gpus_in(std::string_view gres) {
 
 }  // namespace
 
-std::optional<SlurmAllocation> slurm_allocation(const Environment& environment) {
+std::optional<Allocation> slurm_allocation(const Environment& environment) {
     const auto nodelist = environment.get_or("SLURM_JOB_NODELIST", "");
     const auto job_id = environment.get_or("SLURM_JOB_ID", "");
     if (nodelist.empty() || job_id.empty() || read_slurm(environment)) return std::nullopt;
 
-    SlurmAllocation out{.job_id = job_id, .gpus_of_node = told_gpus(environment)};
+    Allocation out{.job_id = job_id, .gpus_of_node = told_gpus(environment)};
     const auto hosts = expand_nodelist(nodelist);
     const char* tasks_name = "SLURM_TASKS_PER_NODE";
     const auto tasks_text = environment.get_or(tasks_name, "");

@@ -70,7 +70,6 @@ Membership::Membership(MembershipOptions options)
                          options_.self.address, options_.keys.job_id());
         std::this_thread::sleep_for(between_tries);
     }
-    look(client_);
     thread_ = quiet_thread([this] { keep(); });
 }
 
@@ -189,6 +188,7 @@ bool Membership::register_node(EtcdClient& client) {
             seen_.own_lease = lease.id;
         }
         note_lease(sent, lease);
+        look(client);  // what was seen before does not have the new registration
         return true;
     }
     client.revoke(lease.id);
@@ -240,7 +240,6 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
                 sleep_for(between_tries);
                 return;
             }
-            due.look = true;  // what was seen before does not have the new registration
         }
         due.renewal = sent + (seconds(options_.lease_seconds) - options_.time_to_stop) / 4;
     }

@@ -126,12 +126,12 @@ Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>
     return out;
 }
 
-Nodes nodes_of(const Options& options, const cluster::SlurmAllocation& allocation,
+Nodes nodes_of(const Options& options, const cluster::Allocation& allocation,
                const std::set<std::string>& own_addresses) {
     if (options.nnodes != Options().nnodes && options.nnodes != std::to_string(allocation.nodes.size()))
-        throw UsageError(
-            fmt::format("--nnodes {}, but {}'s job {} has {}; ask it for as many", options.nnodes,
-                        allocation.scheduler, allocation.job_id, allocation.nodes.size()));
+        throw UsageError(fmt::format("--nnodes {}, but {}'s job {} has {}; ask it for as many",
+                                     options.nnodes, allocation.scheduler, allocation.job_id,
+                                     allocation.nodes.size()));
     Nodes out;
     for (const auto& node : allocation.nodes) {
         if (own_addresses.contains(node.host)) out.own = static_cast<int>(out.hosts.size());
@@ -141,7 +141,7 @@ Nodes nodes_of(const Options& options, const cluster::SlurmAllocation& allocatio
 }
 
 bool uses_allocation(const Options& options, const Environment& environment,
-                     const cluster::SlurmAllocation& allocation) {
+                     const cluster::Allocation& allocation) {
     if (options.ips != loopback || options.hostfile || cluster::paddle_cloud(environment)) return false;
     const auto is_allocated = [&](std::string_view address) {
         const auto host = cluster::parse_address(std::string(trimmed(address))).host;

@@ -9,7 +9,7 @@
 
 #include <dtrain/cluster.hpp>
 
-#include "cluster/slurm_allocation.hpp"
+#include "cluster/allocation.hpp"
 #include "launch/options.hpp"
 
 namespace dtrain::launch {
@@ -30,12 +30,12 @@ Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>
 
 /// The nodes that Slurm gave to the job.
 /// @throws UsageError when --nnodes asks for another number
-Nodes nodes_of(const Options& options, const cluster::SlurmAllocation& allocation,
+Nodes nodes_of(const Options& options, const cluster::Allocation& allocation,
                const std::set<std::string>& own_addresses);
 
 /// Whether the job runs on the allocation's nodes: no option or variable names others.
 bool uses_allocation(const Options& options, const Environment& environment,
-                     const cluster::SlurmAllocation& allocation);
+                     const cluster::Allocation& allocation);
 
 /// 127.0.0.1 and the like: always this machine.
 bool is_loopback(const std::string& host);

@@ -39,7 +39,7 @@ void append(std::vector<std::string>& all, const std::vector<std::string>& more)
     all.insert(all.end(), more.begin(), more.end());
 }
 
-std::vector<std::string> hosts_of(const cluster::SlurmAllocation& allocation) {
+std::vector<std::string> hosts_of(const cluster::Allocation& allocation) {
     std::vector<std::string> out;
     for (const auto& node : allocation.nodes) out.push_back(node.host);
     return out;
@@ -179,10 +179,10 @@ class Planner {
         if (!selected_.empty() && !ranks_were_asked_for) return std::nullopt;
         const int tasks = nodes[node].slots;
         if (const auto gpus = static_cast<int>(selected_.size()); gpus % tasks != 0)
-            throw UsageError(
-                fmt::format("{} gives {} tasks and {} GPUs to {}; each process gets equally many GPUs, so ask "
-                            "it for other numbers, or give --nproc_per_node",
-                            input_.allocation->scheduler, tasks, gpus, nodes[node].host));
+            throw UsageError(fmt::format(
+                "{} gives {} tasks and {} GPUs to {}; each process gets equally many GPUs, so ask "
+                "it for other numbers, or give --nproc_per_node",
+                input_.allocation->scheduler, tasks, gpus, nodes[node].host));
         return tasks;
     }
 

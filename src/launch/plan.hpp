@@ -12,8 +12,8 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/topology.hpp>
 
+#include "cluster/allocation.hpp"
 #include "cluster/assignment.hpp"
-#include "cluster/slurm_allocation.hpp"
 #include "launch/engine.hpp"
 #include "launch/mode.hpp"
 #include "launch/options.hpp"
@@ -50,10 +50,10 @@ struct Plan {
     std::optional<int> own_node;  ///< which node this machine is
     cluster::Endpoints endpoints;
     std::optional<cluster::ServerJob> servers;
-    std::vector<std::string> program;  ///< argv of each rank
-    std::string log_dir;               ///< absolute
-    std::string working_dir;           ///< absolute
-    std::string remote_shell;          ///< that reaches the other nodes for mpirun; "": ssh
+    std::vector<std::string> program;     ///< argv of each rank
+    std::string log_dir;                  ///< absolute
+    std::string working_dir;              ///< absolute
+    std::string remote_shell;             ///< that reaches the other nodes for mpirun; "": ssh
     bool nodes_place_themselves = false;  ///< their workers find the GPUs and processors they were given
     bool bind = true;
     bool narrow = true;  ///< CUDA_VISIBLE_DEVICES is set to the selected GPUs
@@ -92,9 +92,8 @@ struct PlanInput {
     std::vector<std::string> program;
     std::string log_dir;
     std::string working_dir;
-    std::vector<cluster::HostSlots> hostfile;  ///< content of --hostfile
-    std::optional<cluster::SlurmAllocation>
-        allocation;  ///< whose nodes are used; not given: those of the options
+    std::vector<cluster::HostSlots> hostfile;       ///< content of --hostfile
+    std::optional<cluster::Allocation> allocation;  ///< whose nodes are used; not given: those of the options
     Engine engine = Engine::mpirun;
     std::string remote_shell;  ///< of the scheduler, for mpirun; "": ssh
     std::vector<MetNode> met;  ///< those that came to --master, this one first

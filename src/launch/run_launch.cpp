@@ -27,6 +27,7 @@
 #include "base/redact.hpp"
 #include "base/temporary_folder.hpp"
 #include "cluster/pbs_allocation.hpp"
+#include "cluster/slurm_allocation.hpp"
 #include "launch/banner.hpp"
 #include "launch/carried.hpp"
 #include "launch/elastic_job.hpp"
@@ -498,7 +499,7 @@ class Launch {
     std::vector<std::string> program_;
     std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;
-    std::optional<cluster::SlurmAllocation> allocation_;
+    std::optional<cluster::Allocation> allocation_;
     std::string remote_shell_;
     Engine engine_ = Engine::mpirun;
     SrunSite srun_site_;

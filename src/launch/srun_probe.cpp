@@ -5,6 +5,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/subprocess.hpp"
+#include "cluster/slurm_allocation.hpp"
 #include "launch/srun.hpp"
 
 namespace dtrain::launch {
@@ -14,7 +15,7 @@ constexpr std::chrono::seconds answer_limit{10};
 
 }  // namespace
 
-SrunSite ask_slurm(cluster::SlurmAllocation& allocation, const Environment& environment) {
+SrunSite ask_slurm(cluster::Allocation& allocation, const Environment& environment) {
     const auto ask = [&](std::vector<std::string> argv) {
         const auto answer =
             run_and_capture({.argv = std::move(argv), .environment = environment}, answer_limit);

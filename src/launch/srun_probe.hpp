@@ -4,7 +4,7 @@
 
 #include <dtrain/environment.hpp>
 
-#include "cluster/slurm_allocation.hpp"
+#include "cluster/allocation.hpp"
 
 namespace dtrain::launch {
 
@@ -14,6 +14,6 @@ struct SrunSite {
 };
 
 /// Asks srun for its MPI plugins and, where no variable told (salloc), for the GPUs of the job's nodes.
-SrunSite ask_slurm(cluster::SlurmAllocation& allocation, const Environment& environment);
+SrunSite ask_slurm(cluster::Allocation& allocation, const Environment& environment);
 
 }  // namespace dtrain::launch

@@ -18,7 +18,7 @@ using testing::ThrowsMessage;
 
 const Environment in_a_job{{"PBS_JOBID", "123.server"}, {"PBS_NODEFILE", "/var/spool/pbs/aux/123.server"}};
 
-std::optional<SlurmAllocation> read(const Environment& environment, std::optional<std::string> content) {
+std::optional<Allocation> read(const Environment& environment, std::optional<std::string> content) {
     return pbs_allocation(environment, [&](const std::string&) { return content; });
 }
 

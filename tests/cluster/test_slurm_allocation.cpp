@@ -30,22 +30,22 @@ Environment batch_script() {
 
 TEST(SlurmAllocation, OfABatchScript) {
     EXPECT_EQ(slurm_allocation(batch_script()),
-              (SlurmAllocation{.job_id = "4", .nodes = {{"node1", 1}, {"node2", 1}}, .gpus_of_node = 2}));
+              (Allocation{.job_id = "4", .nodes = {{"node1", 1}, {"node2", 1}}, .gpus_of_node = 2}));
 }
 
 TEST(SlurmAllocation, WithTasksAskedFor) {
     auto environment = batch_script();
     environment.set("SLURM_NTASKS", "3");
     environment.set("SLURM_TASKS_PER_NODE", "2,1");
-    EXPECT_EQ(slurm_allocation(environment), (SlurmAllocation{.job_id = "4",
-                                                              .nodes = {{"node1", 2}, {"node2", 1}},
-                                                              .tasks_were_asked_for = true,
-                                                              .gpus_of_node = 2}));
+    EXPECT_EQ(slurm_allocation(environment), (Allocation{.job_id = "4",
+                                                         .nodes = {{"node1", 2}, {"node2", 1}},
+                                                         .tasks_were_asked_for = true,
+                                                         .gpus_of_node = 2}));
 }
 
 TEST(SlurmAllocation, OfSallocWithoutGpus) {
     const auto found = slurm_allocation({{"SLURM_JOB_ID", "9"}, {"SLURM_JOB_NODELIST", "node3"}});
-    EXPECT_EQ(found, (SlurmAllocation{.job_id = "9", .nodes = {{"node3", 1}}}));
+    EXPECT_EQ(found, (Allocation{.job_id = "9", .nodes = {{"node3", 1}}}));
 }
 
 TEST(SlurmAllocation, GpusAsEachVariableTells) {

@@ -182,6 +182,17 @@ TEST_F(MembershipTest, ComesAgainWhenItWasTakenForLost) {
     EXPECT_FALSE(first.seen().is_head()) << "that went with the old lease";
 }
 
+TEST_F(MembershipTest, ComesAgainWhicheverOfItsThreadsNotices) {
+    Membership membership(options("10.0.0.1"));
+    for (int round = 0; round < 50; ++round) {
+        const auto before = membership.seen().own_lease;
+        membership.remove({"10.0.0.1"});  // looks at once, and the other thread does when etcd tells it
+        wait_until(membership, [&](const Seen& seen) {
+            return seen.own_lease != before && seen.view.node("10.0.0.1") != nullptr;
+        });
+    }
+}
+
 TEST_F(MembershipTest, TheFenceHoldsWhileTheLeaseIsRenewed) {
     Membership head(options("10.0.0.1"));
     ASSERT_TRUE(head.become_head());

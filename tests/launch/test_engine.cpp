@@ -51,7 +51,7 @@ TEST(SlurmStep, IsFoundByItsName) {
 }
 
 TEST(UsesAllocation, UnlessOtherNodesAreNamed) {
-    const cluster::SlurmAllocation allocation{.job_id = "12", .nodes = {{"node1", 1}, {"node2", 1}}};
+    const cluster::Allocation allocation{.job_id = "12", .nodes = {{"node1", 1}, {"node2", 1}}};
     const auto uses = [&](const Options& options, const Environment& environment = {}) {
         return uses_allocation(options, environment, allocation);
     };

@@ -17,7 +17,7 @@
 namespace dtrain::launch {
 namespace {
 
-using cluster::SlurmAllocation;
+using cluster::Allocation;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -25,12 +25,12 @@ using testing::IsEmpty;
 using testing::ThrowsMessage;
 
 struct Where {
-    SlurmAllocation allocation;
+    Allocation allocation;
     Environment environment;
     std::set<std::string> own_addresses{"login"};
 };
 
-SlurmAllocation two_nodes(std::optional<int> gpus = std::nullopt) {
+Allocation two_nodes(std::optional<int> gpus = std::nullopt) {
     return {.job_id = "77", .nodes = {{"node1", 1}, {"node2", 1}}, .gpus_of_node = gpus};
 }
 
@@ -128,7 +128,7 @@ TEST(SrunPlan, OneRankPerGpuWithOneTaskANode) {
 }
 
 TEST(SrunPlan, SeveralTasksANodeAreTheRanks) {
-    SlurmAllocation allocation{.job_id = "77", .nodes = {{"a", 3}, {"b", 1}}, .tasks_were_asked_for = true};
+    Allocation allocation{.job_id = "77", .nodes = {{"a", 3}, {"b", 1}}, .tasks_were_asked_for = true};
     const auto plan = plan_for("", {.allocation = allocation});
     EXPECT_EQ(srun_hostfile(plan), "a\na\na\nb\n");
     EXPECT_EQ(plan.endpoints.trainers.size(), 4U);
@@ -139,7 +139,7 @@ TEST(SrunPlan, SeveralTasksANodeAreTheRanks) {
 }
 
 TEST(SrunPlan, TasksThatDoNotDivideTheGpusAreRefused) {
-    SlurmAllocation allocation{
+    Allocation allocation{
         .job_id = "77", .nodes = {{"a", 3}, {"b", 3}}, .tasks_were_asked_for = true, .gpus_of_node = 4};
     EXPECT_THAT(
         [&] { plan_for("", {.allocation = allocation}); },
@@ -166,8 +166,10 @@ TEST(SrunPlan, NoGpusWithoutAnyInTheAllocation) {
 }
 
 TEST(SrunPlan, OneOwnNodeHasPortsOfTheKernelsChoice) {
-    SlurmAllocation one{.job_id = "77", .nodes = {{"node1", 2}}, .tasks_were_asked_for = true};
-    const auto first_port = [](const Plan& plan) { return cluster::port_of(plan.endpoints.trainers.front()); };
+    Allocation one{.job_id = "77", .nodes = {{"node1", 2}}, .tasks_were_asked_for = true};
+    const auto first_port = [](const Plan& plan) {
+        return cluster::port_of(plan.endpoints.trainers.front());
+    };
     const auto here = plan_for("", {.allocation = one, .own_addresses = {"node1"}});
     EXPECT_EQ(first_port(here), 50000);
     const auto there = plan_for("", {.allocation = one});

@@ -53,6 +53,8 @@ while step < 10:
 print("done", flush=True)
 """
 
+ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
+
 
 @pytest.fixture
 def slurm(job):
@@ -78,7 +80,8 @@ class Slurm:
     def wait_for(self, number, state, patience=60.0):
         deadline = time.monotonic() + patience
         while (now := self.field(number, "JobState")) != state:
-            assert time.monotonic() < deadline, f"job {number} is {now}, not {state}"
+            ended = now in ENDED and state not in (now, "PENDING")
+            assert not ended and time.monotonic() < deadline, f"job {number} is {now}, not {state}:\n{self.output('*.out')}"
             time.sleep(0.1)
 
     def output(self, pattern):

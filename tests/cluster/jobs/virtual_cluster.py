@@ -278,6 +278,8 @@ class VirtualCluster:
         for node in self.nodes:
             if not node.connected():
                 node.heal()
+        if self.slurm:  # which may be some time in noticing that jobs are gone
+            self.wait_until(lambda: self.slurm_states() == {"idle"}, "Slurm's nodes", patience=150)
 
     def close(self):
         for node in reversed([*([self.control] if self.control else []), *self.nodes]):
