@@ -33,6 +33,8 @@ class Environment {
     std::optional<int> get_int(std::string_view name, int least = 0) const;
 
     void set(std::string name, std::string value);
+    /// All variables of `others`, over those that are there.
+    void set_all(const Environment& others);
     void unset(std::string_view name);
 
     /// "NAME=value" strings in name order, for exec.

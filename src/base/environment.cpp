@@ -51,6 +51,10 @@ void Environment::set(std::string name, std::string value) {
     variables_.insert_or_assign(std::move(name), std::move(value));
 }
 
+void Environment::set_all(const Environment& others) {
+    for (const auto& [name, value] : others) set(name, value);
+}
+
 void Environment::unset(std::string_view name) {
     if (const auto found = variables_.find(name); found != variables_.end()) variables_.erase(found);
 }

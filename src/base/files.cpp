@@ -45,6 +45,10 @@ Pipe Pipe::open() {
     return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
+void make_nonblocking(int fd) {
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
 bool write_all(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
         const auto written = ::write(fd, bytes.data(), bytes.size());

@@ -40,6 +40,9 @@ struct Pipe {
     static Pipe open();
 };
 
+/// Reads and writes of `fd` do not wait any more.
+void make_nonblocking(int fd);
+
 /// Writes all of `bytes`, through interruptions and short writes. False when the other side is gone or the
 /// device is full (errno tells).
 bool write_all(int fd, std::string_view bytes);

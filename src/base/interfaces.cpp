@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/host.hpp"
 
 namespace dtrain {
 namespace {
@@ -30,6 +31,17 @@ std::string text_of(const sockaddr& address) {
     else if (address.sa_family == AF_INET6)
         ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, text, sizeof text);
     return text;
+}
+
+/// @param take called with the interface and its address as text
+template <class Take>
+void for_each_address(const Take& take) {
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) return;
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, ::freeifaddrs);
+    for (const auto* each = list; each != nullptr; each = each->ifa_next)
+        if (each->ifa_addr != nullptr)
+            if (auto address = text_of(*each->ifa_addr); !address.empty()) take(*each, std::move(address));
 }
 
 int ones_in(const sockaddr& mask) {
@@ -61,18 +73,19 @@ std::optional<std::uint32_t> ipv4(const std::string& text) {
 
 std::vector<Interface> interfaces() {
     std::vector<Interface> out;
-    ifaddrs* list = nullptr;
-    if (::getifaddrs(&list) != 0) return out;
-    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, ::freeifaddrs);
-    for (const auto* each = list; each != nullptr; each = each->ifa_next) {
-        if (each->ifa_addr == nullptr || each->ifa_netmask == nullptr || (each->ifa_flags & IFF_UP) == 0)
-            continue;
-        if (auto address = text_of(*each->ifa_addr); !address.empty())
-            out.push_back({.name = each->ifa_name,
-                           .address = std::move(address),
-                           .prefix = ones_in(*each->ifa_netmask),
-                           .loopback = (each->ifa_flags & IFF_LOOPBACK) != 0});
-    }
+    for_each_address([&](const ifaddrs& each, std::string address) {
+        if (each.ifa_netmask == nullptr || (each.ifa_flags & IFF_UP) == 0) return;
+        out.push_back({.name = each.ifa_name,
+                       .address = std::move(address),
+                       .prefix = ones_in(*each.ifa_netmask),
+                       .loopback = (each.ifa_flags & IFF_LOOPBACK) != 0});
+    });
+    return out;
+}
+
+std::set<std::string> own_addresses() {
+    std::set<std::string> out{"localhost", "127.0.0.1", "::1", host_name()};
+    for_each_address([&](const ifaddrs&, std::string address) { out.insert(std::move(address)); });
     return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct Interface {
 };
 
 std::vector<Interface> interfaces();
+
+/// Every name and address of this machine: its interfaces' IPv4 and IPv6 addresses, also of those that are
+/// down, host_name(), "localhost".
+std::set<std::string> own_addresses();
 
 /// The addresses of a host, numbers as they are; empty when nobody knows it.
 std::vector<std::string> addresses_of(const std::string& host);

@@ -98,6 +98,14 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
     return out;
 }
 
+void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+}
+
+std::string plural(std::size_t count, std::string_view noun) {
+    return fmt::format("{}{}", noun, count == 1 ? "" : "s");
+}
+
 char lower_case(char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }

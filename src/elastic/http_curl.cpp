@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
-#include <curl/curl.h>
 #include <exception>
 #include <memory>
 #include <new>
@@ -10,29 +9,28 @@
 
 #include <fmt/format.h>
 
+#include "elastic/curl_library.hpp"
 #include "elastic/http.hpp"
 
 namespace dtrain::elastic {
 namespace {
 
+const CurlLibrary& curl() {
+    return CurlLibrary::loaded();
+}
+
 struct CloseEasy {
-    void operator()(CURL* easy) const { ::curl_easy_cleanup(easy); }
+    void operator()(CURL* easy) const { curl().easy_cleanup(easy); }
 };
 struct CloseMulti {
-    void operator()(CURLM* multi) const { ::curl_multi_cleanup(multi); }
+    void operator()(CURLM* multi) const { curl().multi_cleanup(multi); }
 };
 struct FreeList {
-    void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
+    void operator()(curl_slist* list) const { curl().slist_free_all(list); }
 };
 using Easy = std::unique_ptr<CURL, CloseEasy>;
 using Multi = std::unique_ptr<CURLM, CloseMulti>;
 using HeaderList = std::unique_ptr<curl_slist, FreeList>;
-
-/// Once for the process, before any thread of ours uses the library.
-void start_library() {
-    static const auto started = ::curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (started != CURLE_OK) throw Error(fmt::format("libcurl: {}", ::curl_easy_strerror(started)));
-}
 
 bool is_hopeless(CURLcode code) {
     switch (code) {
@@ -50,7 +48,7 @@ bool is_hopeless(CURLcode code) {
 HeaderList header_list(const std::vector<std::string>& headers) {
     HeaderList list;
     for (const auto& header : headers) {
-        auto* longer = ::curl_slist_append(list.get(), header.c_str());
+        auto* longer = curl().slist_append(list.get(), header.c_str());
         if (longer == nullptr) throw std::bad_alloc();
         list.release();
         list.reset(longer);
@@ -90,9 +88,8 @@ HttpError::HttpError(const std::string& url, const std::string& cause, bool hope
 class Http::Transfer {
   public:
     explicit Transfer(TlsFiles tls) : tls_(std::move(tls)) {
-        start_library();
-        easy_.reset(::curl_easy_init());
-        multi_.reset(::curl_multi_init());
+        easy_.reset(curl().easy_init());
+        multi_.reset(curl().multi_init());
         if (!easy_ || !multi_) throw std::bad_alloc();
     }
 
@@ -105,37 +102,37 @@ class Http::Transfer {
         const auto code = perform(receiving);
         if (receiving.error) std::rethrow_exception(receiving.error);
         long status = 0;
-        ::curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+        curl().easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
         reply.status = static_cast<int>(status);
         if (code == CURLE_OK || reply.cut_off) return reply;
         cause.resize(cause.find('\0'));
         if (interrupted_) cause = "interrupted";
         if (code == CURLE_COULDNT_CONNECT) cause += system_cause();
-        throw HttpError(request.url, cause.empty() ? ::curl_easy_strerror(code) : cause, is_hopeless(code));
+        throw HttpError(request.url, cause.empty() ? curl().easy_strerror(code) : cause, is_hopeless(code));
     }
 
     void interrupt() {
         interrupted_ = true;
-        ::curl_multi_wakeup(multi_.get());
+        curl().multi_wakeup(multi_.get());
     }
 
   private:
     template <class Value>
     void set(CURLoption option, Value value) {
-        const auto code = ::curl_easy_setopt(easy_.get(), option, value);
-        if (code != CURLE_OK) throw Error(fmt::format("libcurl: {}", ::curl_easy_strerror(code)));
+        const auto code = curl().easy_setopt(easy_.get(), option, value);
+        if (code != CURLE_OK) throw Error(fmt::format("libcurl: {}", curl().easy_strerror(code)));
     }
 
     /// libcurl's own words leave it out.
     std::string system_cause() {
         long error = 0;
-        ::curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
+        curl().easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
         if (error == 0) return "";
         return fmt::format(" ({})", std::generic_category().message(static_cast<int>(error)));
     }
 
     void set_up(const HttpRequest& request, curl_slist* headers, Receiving& receiving, std::string& cause) {
-        ::curl_easy_reset(easy_.get());  // connections stay
+        curl().easy_reset(easy_.get());  // connections stay
         set(CURLOPT_URL, request.url.c_str());
         set(CURLOPT_PROTOCOLS_STR, "http,https");
         set(CURLOPT_NOPROXY, "*");
@@ -155,23 +152,23 @@ class Http::Transfer {
     }
 
     CURLcode perform(Receiving& receiving) {
-        ::curl_multi_add_handle(multi_.get(), easy_.get());
+        curl().multi_add_handle(multi_.get(), easy_.get());
         const auto begin = Clock::now();
         auto code = CURLE_ABORTED_BY_CALLBACK;
         for (int running = 1; !interrupted_;) {
-            if (::curl_multi_perform(multi_.get(), &running) != CURLM_OK || running == 0) break;
+            if (curl().multi_perform(multi_.get(), &running) != CURLM_OK || running == 0) break;
             const int left_ms = milliseconds_left(receiving, begin);
             if (left_ms == 0) {
                 receiving.reply.cut_off = receiving.begun.has_value();
                 code = CURLE_OPERATION_TIMEDOUT;
                 break;
             }
-            ::curl_multi_poll(multi_.get(), nullptr, 0, left_ms, nullptr);
+            curl().multi_poll(multi_.get(), nullptr, 0, left_ms, nullptr);
         }
         int left = 0;
-        while (const auto* message = ::curl_multi_info_read(multi_.get(), &left))
+        while (const auto* message = curl().multi_info_read(multi_.get(), &left))
             if (message->msg == CURLMSG_DONE) code = message->data.result;
-        ::curl_multi_remove_handle(multi_.get(), easy_.get());
+        curl().multi_remove_handle(multi_.get(), easy_.get());
         return code;
     }
 

@@ -7,12 +7,12 @@
 #include <csignal>
 #include <mutex>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/signals.hpp"
 #include "elastic/rank_order.hpp"
 
 namespace dtrain::elastic {
@@ -25,17 +25,8 @@ constexpr milliseconds between_decisions{1000};
 constexpr std::chrono::seconds between_reminders{15};
 constexpr std::chrono::seconds longest_farewell{60};
 constexpr std::chrono::seconds longest_return{5};
-constexpr std::array<int, 4> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 constexpr int status_failed = 1;
 constexpr int status_again = 102;  // Paddle: a program that asks to be started again
-
-FileDescriptor signal_fd() {
-    sigset_t watched;
-    ::sigemptyset(&watched);
-    for (const int signal : stop_signals) ::sigaddset(&watched, signal);
-    ::sigprocmask(SIG_BLOCK, &watched, nullptr);
-    return FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-}
 
 std::vector<std::string> names_of(const Start& start) {
     std::vector<std::string> out;
@@ -78,7 +69,7 @@ class Participation {
   public:
     Participation(Membership& membership, const JobKeys& keys, const ElasticOptions& options,
                   const StartRunner& runner)
-        : membership_(membership), keys_(keys), options_(options), runner_(runner), signals_(signal_fd()) {}
+        : membership_(membership), keys_(keys), options_(options), runner_(runner) {}
 
     int run() {
         while (signal_ == 0) {
@@ -257,18 +248,16 @@ class Participation {
 
     /// Until something has changed or time has passed.
     void wait() {
-        std::array<pollfd, 2> sources{{{signals_.get(), POLLIN, 0}, {membership_.changed_fd(), POLLIN, 0}}};
+        std::array<pollfd, 2> sources{{{signals_.fd(), POLLIN, 0}, {membership_.changed_fd(), POLLIN, 0}}};
         ::poll(sources.data(), sources.size(), static_cast<int>(between_decisions.count()));
-        signalfd_siginfo info{};
-        if (::read(signals_.get(), &info, sizeof info) == sizeof info)
-            signal_ = static_cast<int>(info.ssi_signo);
+        if (const auto taken = signals_.take()) signal_ = taken->number;
     }
 
     Membership& membership_;
     const JobKeys& keys_;
     const ElasticOptions& options_;
     const StartRunner& runner_;
-    FileDescriptor signals_;
+    SignalSource signals_{stop_signals_and()};
     std::int64_t last_start_ = 0;
     int failures_ = 0;
     int signal_ = 0;  ///< that asks this node to leave

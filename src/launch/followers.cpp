@@ -51,7 +51,7 @@ Followers::Followers(FileDescriptor listener, const Meeting& meeting, const Plan
       environment_(environment),
       meeting_(meeting),
       count_(static_cast<int>(plan.nodes.size())),
-      hosts_(hosts_of(plan)),
+      hosts_(plan.hosts()),
       named_(true),
       plan_(plan) {
     serve(std::move(listener), [this](const link::Hello& hello) { return judge_named(hello, plan_); });
@@ -162,7 +162,7 @@ std::vector<MetNode> Followers::met(int own_ranks) {
 
 Plan Followers::start(Plan plan) {
     plan_ = std::move(plan);
-    hosts_ = hosts_of(plan_);
+    hosts_ = plan_.hosts();
     started_ = true;
     std::map<int, link::Hello> hellos;
     for (int node = 1; node < count_; ++node) {

@@ -19,10 +19,6 @@ const NodePlan& node_of(const Plan& plan, int node) {
     return plan.nodes[static_cast<std::size_t>(node)];
 }
 
-std::string count_of_ranks(std::size_t count) {
-    return fmt::format("{} rank{}", count, count == 1 ? "" : "s");
-}
-
 std::size_t count_of_gpus(const std::vector<std::vector<std::string>>& ranks) {
     std::size_t count = 0;
     for (const auto& gpus : ranks) count += gpus.size();
@@ -42,12 +38,6 @@ std::optional<link::Refused> other_version(const link::Hello& hello) {
 
 }  // namespace
 
-std::vector<std::string> hosts_of(const Plan& plan) {
-    std::vector<std::string> hosts;
-    for (const auto& node : plan.nodes) hosts.push_back(node.host);
-    return hosts;
-}
-
 link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
                      int nodes_at_master) {
     link::Hello hello{.version = version, .host_name = host_name, .log_dir = plan.log_dir};
@@ -58,7 +48,7 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
         hello.address = options.host.value_or("");
         if (options.rank && *options.rank >= 0) hello.wanted_node = options.rank;
     } else {
-        hello.nodes = hosts_of(plan);
+        hello.nodes = plan.hosts();
         hello.node_count = static_cast<int>(hello.nodes.size());
         hello.address = own.host;
     }
@@ -73,7 +63,7 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
 }
 
 link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
-    const auto hosts = hosts_of(plan);
+    const auto hosts = plan.hosts();
     if (auto refused = other_version(hello)) return *refused;
     if (hello.nodes != hosts)
         return link::Refused{
@@ -90,9 +80,10 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
     const auto expected = gpus_of(node_of(plan, node));
     if (hello.ranks.size() != expected.size())
         return link::Refused{
-            fmt::format("it has {}, and {} would be its part of node 0's plan; give all nodes the "
+            fmt::format("it has {} {}, and {} {} would be its part of node 0's plan; give all nodes the "
                         "same --gpus and --nproc_per_node",
-                        count_of_ranks(hello.ranks.size()), count_of_ranks(expected.size()))};
+                        hello.ranks.size(), plural(hello.ranks.size(), "rank"), expected.size(),
+                        plural(expected.size(), "rank"))};
     if (count_of_gpus(hello.ranks) != count_of_gpus(expected))
         return link::Refused{
             fmt::format("it has {} GPUs for its ranks, node 0 has {}; choose as many on each with "

@@ -14,8 +14,6 @@
 /// What the launchers of a job's nodes tell each other about their plans. Pure.
 namespace dtrain::launch {
 
-std::vector<std::string> hosts_of(const Plan& plan);
-
 /// What a follower says first.
 /// @param plan its own, of all nodes or, where they meet at --master, of its own machine
 /// @param nodes_at_master how many meet there; 0: the plan names the nodes

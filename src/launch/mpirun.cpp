@@ -20,10 +20,6 @@
 namespace dtrain::launch {
 namespace {
 
-void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
-    all.insert(all.end(), more.begin(), more.end());
-}
-
 /// Ranks that follow each other: a part of an MPMD command line.
 struct Part {
     cluster::Role role = cluster::Role::trainer;
@@ -31,22 +27,13 @@ struct Part {
     int ranks = 0;
 };
 
-/// The node of each rank.
-std::vector<int> nodes_of_ranks(const Plan& plan) {
-    std::vector<int> out(static_cast<std::size_t>(plan.size()));
-    for (std::size_t node = 0; node < plan.nodes.size(); ++node)
-        for (const auto& rank : plan.nodes[node].ranks)
-            out[static_cast<std::size_t>(rank.rank)] = static_cast<int>(node);
-    return out;
-}
-
 bool numbered_node_by_node(const Plan& plan) {
-    const auto nodes = nodes_of_ranks(plan);
+    const auto nodes = plan.nodes_of_ranks();
     return std::is_sorted(nodes.begin(), nodes.end());
 }
 
 std::vector<Part> parts_of(const Plan& plan) {
-    const auto nodes = nodes_of_ranks(plan);
+    const auto nodes = plan.nodes_of_ranks();
     const bool tell_hosts = !numbered_node_by_node(plan);
     std::vector<Part> parts;
     for (const auto* rank : plan.ranks()) {
@@ -166,10 +153,7 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
                                bool as_root) {
     Environment out;
     out.set("DTRAIN_EVENTS", "1");
-    if (plan.nodes.size() > 1) {
-        out.set("DTRAIN_TELL_OUTPUT", "1");
-        out.set("DTRAIN_HEARTBEAT", std::to_string(heartbeat.count()));
-    }
+    if (plan.nodes.size() > 1) out.set("DTRAIN_TELL_OUTPUT", "1");
     out.set("DTRAIN_JOB_ID", plan.job_id + "." + token.substr(0, 8));
     out.set("DTRAIN_JOB_TOKEN", token);
     out.set("DTRAIN_BIND", plan.bind ? "apply" : "none");
@@ -187,7 +171,7 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
     cluster::set_long(out, "DTRAIN_HOSTS", hosts_with_slots(plan));
     if (!numbered_node_by_node(plan)) {
         std::vector<std::string> nodes;
-        for (const int node : nodes_of_ranks(plan)) nodes.push_back(std::to_string(node));
+        for (const int node : plan.nodes_of_ranks()) nodes.push_back(std::to_string(node));
         cluster::set_long(out, "DTRAIN_NODES_OF_RANKS", cluster::join_node_fields(nodes));
     }
     std::vector<std::string> visible;

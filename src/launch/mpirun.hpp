@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,9 +11,6 @@
 
 /// The mpirun back end: a plan as a command line and an environment. Pure.
 namespace dtrain::launch {
-
-/// How often a node of several says that it is there.
-inline constexpr std::chrono::seconds heartbeat{5};
 
 struct MpirunVersion {
     int major = 0;

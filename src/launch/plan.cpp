@@ -35,10 +35,6 @@ std::vector<std::string> warnings_about(const Devices& devices) {
                     ids_of(unknown))};
 }
 
-void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
-    all.insert(all.end(), more.begin(), more.end());
-}
-
 std::vector<std::string> hosts_of(const cluster::Allocation& allocation) {
     std::vector<std::string> out;
     for (const auto& node : allocation.nodes) out.push_back(node.host);
@@ -328,6 +324,14 @@ std::vector<const RankPlan*> Plan::ranks() const {
     std::vector<const RankPlan*> out(static_cast<std::size_t>(size()));
     for (const auto& node : nodes)
         for (const auto& rank : node.ranks) out[static_cast<std::size_t>(rank.rank)] = &rank;
+    return out;
+}
+
+std::vector<int> Plan::nodes_of_ranks() const {
+    std::vector<int> out(static_cast<std::size_t>(size()));
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+        for (const auto& rank : nodes[node].ranks)
+            out[static_cast<std::size_t>(rank.rank)] = static_cast<int>(node);
     return out;
 }
 

@@ -69,6 +69,8 @@ struct Plan {
     std::vector<std::string> hosts() const;
     /// All ranks in rank order.
     std::vector<const RankPlan*> ranks() const;
+    /// The node of each rank.
+    std::vector<int> nodes_of_ranks() const;
 };
 
 /// The ports of this machine.

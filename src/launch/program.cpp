@@ -9,7 +9,9 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/files.hpp"
 #include "base/subprocess.hpp"
+#include "base/text.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -42,7 +44,7 @@ std::vector<std::string> program_for(const std::string& script, const std::vecto
     } else {
         argv = {executable_for(script, files)};
     }
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    append(argv, arguments);
     return argv;
 }
 
@@ -53,6 +55,15 @@ FileQuestions real_files(const Environment& environment) {
                     return std::filesystem::is_regular_file(path) && ::access(path.c_str(), X_OK) == 0;
                 },
             .in_path = [&environment](const std::string& name) { return find_in_path(name, environment); }};
+}
+
+std::vector<std::string> program_of(const Options& options, const Environment& environment) {
+    return program_for(options.script, options.script_arguments, installed("libexec/dtrain/dtrain-native"),
+                       real_files(environment));
+}
+
+std::string installed(const std::string& below_prefix) {
+    return (this_executable().parent_path().parent_path() / below_prefix).string();
 }
 
 }  // namespace dtrain::launch

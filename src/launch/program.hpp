@@ -9,6 +9,8 @@
 
 #include <dtrain/environment.hpp>
 
+#include "launch/options.hpp"
+
 namespace dtrain::launch {
 
 /// Questions about files that a plan needs answered.
@@ -26,5 +28,11 @@ FileQuestions real_files(const Environment& environment);
 /// @throws UsageError when there is no such script, or it cannot be executed.
 std::vector<std::string> program_for(const std::string& script, const std::vector<std::string>& arguments,
                                      const std::string& native_program, const FileQuestions& files);
+
+/// The same for this job, of this machine's files.
+std::vector<std::string> program_of(const Options& options, const Environment& environment);
+
+/// A file of dtrain's own, by its path below the prefix: "bin/dtrain-worker".
+std::string installed(const std::string& below_prefix);
 
 }  // namespace dtrain::launch

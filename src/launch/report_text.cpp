@@ -14,10 +14,6 @@ namespace {
 
 using How = RankEnd::How;
 
-std::string plural(std::size_t count, const std::string& noun) {
-    return count == 1 ? noun : noun + "s";
-}
-
 bool is_trainer(const RankEnd& end) {
     return end.facts.role == "trainer";
 }

@@ -36,8 +36,6 @@ constexpr std::array<const char*, 21> settled_here{"SLURM_HOSTFILE",
                                                    "SLURM_STDERRMODE",
                                                    "SLURM_EXACT"};
 
-/// Of one machine's processors.
-
 }  // namespace
 
 bool offers_pmix(std::string_view srun_mpi_list) {
@@ -58,21 +56,18 @@ std::vector<std::string> srun_command(const Plan& plan, const SrunCall& call, co
                                   "--cpu-bind=none"};
     if (plan.gpus_of_node > 0) argv.push_back(fmt::format("--gpus-per-node={}", plan.gpus_of_node));
     if (call.pmix) argv.emplace_back("--mpi=pmix");
-    argv.insert(argv.end(), {"--kill-on-bad-exit=1", "--wait=0", "--export=ALL",
-                             "--job-name=" + call.step_name, call.worker});
-    const auto for_worker = worker_options(plan.log_dir, options);
-    argv.insert(argv.end(), for_worker.begin(), for_worker.end());
+    append(argv,
+           {"--kill-on-bad-exit=1", "--wait=0", "--export=ALL", "--job-name=" + call.step_name, call.worker});
+    append(argv, worker_options(plan.log_dir, options));
     argv.emplace_back("--");
-    argv.insert(argv.end(), plan.program.begin(), plan.program.end());
+    append(argv, plan.program);
     return argv;
 }
 
 std::string srun_hostfile(const Plan& plan) {
-    std::vector<const std::string*> host_of_rank(static_cast<std::size_t>(plan.size()));
-    for (const auto& node : plan.nodes)
-        for (const auto& rank : node.ranks) host_of_rank[static_cast<std::size_t>(rank.rank)] = &node.host;
     std::string out;
-    for (const auto* host : host_of_rank) out += *host + "\n";
+    for (const int node : plan.nodes_of_ranks())
+        out += plan.nodes[static_cast<std::size_t>(node)].host + "\n";
     return out;
 }
 

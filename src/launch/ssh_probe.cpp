@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <fcntl.h>
 #include <unistd.h>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::launch {
@@ -19,7 +19,7 @@ constexpr std::ptrdiff_t most_at_once = 64;
 /// What a program that has ended left in a pipe.
 std::string all_of(int pipe) {
     std::array<char, 4096> buffer;
-    ::fcntl(pipe, F_SETFL, ::fcntl(pipe, F_GETFL) | O_NONBLOCK);
+    make_nonblocking(pipe);
     const auto got = ::read(pipe, buffer.data(), buffer.size());
     return std::string(trimmed(std::string_view(buffer.data(), got > 0 ? static_cast<std::size_t>(got) : 0)));
 }

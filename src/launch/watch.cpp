@@ -6,12 +6,10 @@
 #include <array>
 #include <csignal>
 #include <cstdint>
-#include <fcntl.h>
 #include <map>
 #include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 #include <utility>
 
@@ -20,6 +18,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/process_tree.hpp"
+#include "base/signals.hpp"
 #include "cluster/order.hpp"
 #include "launch/status_line.hpp"
 
@@ -35,12 +34,6 @@ constexpr milliseconds answer_margin{3000};   // for what must answer at once bu
 constexpr milliseconds mpirun_cleanup{3000};  // what mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_redraws{1000};
 constexpr std::size_t longest_mpirun_text = 16 * 1024;
-
-constexpr std::array<int, 4> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-
-void make_nonblocking(int fd) {
-    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
 
 /// Passes bytes on without ever waiting for a slow reader: it reads only when the last piece is gone.
 class PassThrough {
@@ -90,7 +83,7 @@ class Watch {
   public:
     explicit Watch(const WatchOptions& options)
         : options_(options),
-          signals_(watch_signals()),
+          signals_(stop_signals_and({SIGCHLD, SIGUSR1, SIGUSR2})),
           mpirun_({.argv = options.command,
                    .environment = options.environment,
                    .pipe_input = options.control.by_lines,
@@ -99,6 +92,7 @@ class Watch {
           console_(mpirun_.stdout_fd(), STDOUT_FILENO),
           status_(options.status_line ? STDERR_FILENO : -1),
           result_{.job = JobState(options.size, options.companions)} {
+        ::signal(SIGPIPE, SIG_IGN);
         make_nonblocking(mpirun_.stderr_fd());
         for (const int rank : options.beating) last_heard_[rank] = begin_;
     }
@@ -120,18 +114,8 @@ class Watch {
     }
 
   private:
-    static FileDescriptor watch_signals() {
-        ::signal(SIGPIPE, SIG_IGN);
-        sigset_t watched;
-        ::sigemptyset(&watched);
-        for (const int signal : stop_signals) ::sigaddset(&watched, signal);
-        for (const int signal : {SIGCHLD, SIGUSR1, SIGUSR2}) ::sigaddset(&watched, signal);
-        ::sigprocmask(SIG_BLOCK, &watched, nullptr);
-        return FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-    }
-
     void wait_for_something() {
-        std::array<pollfd, 6> sources{{{signals_.get(), POLLIN, 0},
+        std::array<pollfd, 6> sources{{{signals_.fd(), POLLIN, 0},
                                        {mpirun_text_open_ ? mpirun_.stderr_fd() : -1, POLLIN, 0},
                                        console_.reading(),
                                        console_.writing(),
@@ -214,9 +198,8 @@ class Watch {
     }
 
     void take_signals() {
-        signalfd_siginfo info{};
-        while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-            const int signal = static_cast<int>(info.ssi_signo);
+        while (const auto taken = signals_.take()) {
+            const int signal = taken->number;
             if (signal == SIGUSR1 || signal == SIGUSR2) {
                 tell_ranks({.kind = Order::Kind::pass_on, .signal = signal});
             } else if (signal != SIGCHLD) {
@@ -383,7 +366,7 @@ class Watch {
     }
 
     const WatchOptions& options_;
-    FileDescriptor signals_;
+    SignalSource signals_;
     Subprocess mpirun_;
     PassThrough console_;
     StatusLine status_;

@@ -4,12 +4,10 @@
 
 #include <array>
 #include <csignal>
-#include <fcntl.h>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <thread>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/process_tree.hpp"
+#include "base/signals.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "link/connection.hpp"
@@ -66,8 +65,7 @@ class Daemon {
                                                             .environment = std::move(variables),
                                                             .parent_death_signal = SIGTERM,
                                                             .new_process_group = true});
-        for (const int fd : {process->stdout_fd(), process->stderr_fd()})
-            ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+        for (const int fd : {process->stdout_fd(), process->stderr_fd()}) make_nonblocking(fd);
     }
 
     int run;
@@ -215,18 +213,13 @@ class Following {
     }
 
     void watch_signals() {
-        sigset_t watched;
-        ::sigemptyset(&watched);
-        for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD}) ::sigaddset(&watched, signal);
-        ::sigprocmask(SIG_BLOCK, &watched, nullptr);
-        signals_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-        reactor_.watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { take_signals(); });
+        signals_.emplace(stop_signals_and({SIGCHLD}));
+        reactor_.watch(signals_->fd(), EPOLLIN, [this](std::uint32_t) { take_signals(); });
     }
 
     void take_signals() {
-        signalfd_siginfo info{};
-        while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-            const int signal = static_cast<int>(info.ssi_signo);
+        while (const auto taken = signals_->take()) {
+            const int signal = taken->number;
             if (signal == SIGCHLD) {
                 look_at_daemon();
             } else if (asked_to_stop_) {  // the second Ctrl-C
@@ -253,7 +246,7 @@ class Following {
     const FollowerOptions& options_;
     Connection connection_;
     Reactor reactor_;
-    FileDescriptor signals_;
+    std::optional<SignalSource> signals_;
     std::optional<Daemon> daemon_;
     int daemon_told_ = 0;  ///< the run whose daemon's end the head knows
     std::optional<Followed> outcome_;

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -16,6 +15,7 @@
 
 #include "base/exec_image.hpp"
 #include "base/process_tree.hpp"
+#include "base/signals.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -55,14 +55,15 @@ class GuardLife {
 
     [[noreturn]] void live() {
         detach();
-        const int signals = block_signals();
+        const SignalSource signals(stop_signals_and({SIGCHLD}));
+        for (const int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE}) ::signal(signal, SIG_IGN);
         start_program();
         for (bool alive = true; alive;) {
             pollfd sources[2] = {{socket_, static_cast<short>(worker_gone_ ? 0 : POLLIN), 0},
-                                 {signals, POLLIN, 0}};
+                                 {signals.fd(), POLLIN, 0}};
             if (worker_gone_) sources[0].fd = -1;
             ::poll(sources, 2, time_left_ms());
-            if (sources[1].revents != 0) take_signal(signals);
+            if (sources[1].revents != 0) take_signals(signals);
             if (sources[0].revents != 0) take_command();
             alive = reap();
             if (alive && ending_ && Clock::now() >= kill_at_) {
@@ -86,15 +87,6 @@ class GuardLife {
             if (fd != socket_ && fd != output) ::close(fd);
     }
 
-    int block_signals() {
-        sigset_t watched;
-        ::sigemptyset(&watched);
-        for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&watched, signal);
-        ::sigprocmask(SIG_BLOCK, &watched, nullptr);
-        for (const int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE}) ::signal(signal, SIG_IGN);
-        return ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    }
-
     void start_program() {
         Pipe exec_error = Pipe::open();
         const pid_t guard = ::getpid();
@@ -112,10 +104,9 @@ class GuardLife {
 
     void tell(const GuardNews& news) { ::send(socket_, &news, sizeof news, MSG_NOSIGNAL); }
 
-    void take_signal(int signals) {
-        signalfd_siginfo info{};
-        while (::read(signals, &info, sizeof info) == sizeof info)
-            if (info.ssi_signo != SIGCHLD) stop(SIGTERM);
+    void take_signals(const SignalSource& signals) {
+        while (const auto taken = signals.take())
+            if (taken->number != SIGCHLD) stop(SIGTERM);
     }
 
     void take_command() {

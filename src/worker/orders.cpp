@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <csignal>
-#include <sys/signalfd.h>
 #include <unistd.h>
 #include <utility>
 
+#include <climits>
 #include <fmt/format.h>
 
 namespace dtrain::worker {
@@ -20,35 +19,29 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds longest_look{5000};
 
-sigset_t watched_signals(Orders::Source source) {
-    sigset_t watched;
-    ::sigemptyset(&watched);
-    if (source == Orders::Source::signals_in_step) ::sigaddset(&watched, SIGURG);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM})
-        ::sigaddset(&watched, signal);
+std::vector<int> watched_signals(Orders::Source source) {
+    auto watched = stop_signals_and({SIGUSR1, SIGUSR2, SIGALRM});
+    if (source == Orders::Source::signals_in_step) watched.push_back(SIGURG);
     return watched;
 }
 
-bool is_slurmstepd(std::uint32_t pid) {
+bool is_slurmstepd(pid_t pid) {
     return read_file(fmt::format("/proc/{}/comm", pid)) == "slurmstepd\n";
 }
 
 }  // namespace
 
 void hold_signals(Orders::Source source) {
-    const auto watched = watched_signals(source);
-    ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+    dtrain::hold_signals(watched_signals(source));
 }
 
 Orders::Orders(Source source, milliseconds patience)
-    : lines_(source == Source::signals_and_stdin ? STDIN_FILENO : -1), patience_(patience) {
-    hold_signals(source);
-    const auto watched = watched_signals(source);
-    signals_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-}
+    : signals_(watched_signals(source)),
+      lines_(source == Source::signals_and_stdin ? STDIN_FILENO : -1),
+      patience_(patience) {}
 
 std::array<pollfd, 2> Orders::sources() const {
-    return {{{signals_.get(), POLLIN, 0}, {lines_, POLLIN, 0}}};
+    return {{{signals_.fd(), POLLIN, 0}, {lines_, POLLIN, 0}}};
 }
 
 bool Orders::wait(std::chrono::milliseconds limit) const {
@@ -65,11 +58,10 @@ std::vector<Order> Orders::take() {
 }
 
 void Orders::take_signals(std::vector<Order>& orders) {
-    signalfd_siginfo info{};
-    while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-        const int signal = static_cast<int>(info.ssi_signo);
+    while (const auto taken = signals_.take()) {
+        const int signal = taken->number;
         if (signal == SIGUSR1 || signal == SIGUSR2) {
-            if (!is_slurmstepd(info.ssi_pid))
+            if (!is_slurmstepd(taken->sender))
                 orders.push_back({.kind = Order::Kind::pass_on, .signal = signal});
         } else if (signal == SIGURG)
             orders.push_back({.kind = Order::Kind::give_way});

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
+#include "base/signals.hpp"
 #include "cluster/order.hpp"
 
 namespace dtrain::worker {
@@ -18,8 +18,8 @@ namespace dtrain::worker {
 /// Signals: USR1 and USR2 are the program's, unless slurmstepd sent them, which signals every process of a
 /// step by itself; the first ALRM means "stop", a later one "leave"; URG in a step without a launcher, that
 /// another rank has failed (processes that do not know of it ignore it); TERM, INT, HUP and QUIT mean the
-/// end. The end of stdin means the same, and so does its silence for half a minute: nobody is there any more who
-/// could say "leave".
+/// end. The end of stdin means the same, and so does its silence for half a minute: nobody is there any more
+/// who could say "leave".
 class Orders {
   public:
     enum class Source { signals, signals_and_stdin, signals_in_step };
@@ -45,7 +45,7 @@ class Orders {
     void note_silence(std::vector<cluster::Order>& orders);
     void give_up_lines(std::vector<cluster::Order>& orders);
 
-    FileDescriptor signals_;
+    SignalSource signals_;
     int lines_ = -1;
     std::string unfinished_line_;
     bool alarmed_ = false;

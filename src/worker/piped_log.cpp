@@ -4,14 +4,13 @@
 
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
 #include <unistd.h>
 #include <utility>
 
 namespace dtrain::worker {
 
 PipedLog::PipedLog(RotatingLog log) : log_(std::move(log)), pipe_(Pipe::open()) {
-    ::fcntl(pipe_.read_end.get(), F_SETFL, O_NONBLOCK);
+    make_nonblocking(pipe_.read_end.get());
 }
 
 bool PipedLog::take() {

@@ -37,5 +37,11 @@ TEST(Environment, RoundTrip) {
     EXPECT_EQ(env.to_strings(), (std::vector<std::string>{"A=x=y", "C=3"}));
 }
 
+TEST(Environment, TakesAllOfOthersOverItsOwn) {
+    Environment environment{{"A", "1"}, {"B", "2"}};
+    environment.set_all({{"B", "3"}, {"C", "4"}});
+    EXPECT_EQ(environment, (Environment{{"A", "1"}, {"B", "3"}, {"C", "4"}}));
+}
+
 }  // namespace
 }  // namespace dtrain

@@ -82,5 +82,11 @@ TEST(SecondsText, HasNoMoreDigitsThanNeeded) {
     EXPECT_EQ(seconds_text(0ms), "0");
 }
 
+TEST(Text, OnlyOneIsSingular) {
+    EXPECT_EQ(plural(1, "rank"), "rank");
+    EXPECT_EQ(plural(0, "rank"), "ranks");
+    EXPECT_EQ(plural(2, "rank"), "ranks");
+}
+
 }  // namespace
 }  // namespace dtrain

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/conclusion.hpp"
+
+#include <algorithm>
+#include <set>
+#include <unistd.h>
+
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/log_files.hpp"
+#include "base/redact.hpp"
+#include "launch/hang_report.hpp"
+#include "launch/rank_facts.hpp"
+#include "launch/report_file.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+std::vector<std::size_t> silent_nodes(const Plan& plan, const JobState& job) {
+    const auto silent = job.silent();
+    const std::set<int> never_told(silent.begin(), silent.end());
+    std::vector<std::size_t> out;
+    for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+        const auto& ranks = plan.nodes[node].ranks;
+        const bool is_silent = std::any_of(
+            ranks.begin(), ranks.end(), [&](const RankPlan& rank) { return never_told.contains(rank.rank); });
+        if (is_silent && static_cast<int>(node) != plan.own_node) out.push_back(node);
+    }
+    return out;
+}
+
+}  // namespace
+
+Conclusion::Conclusion(const Plan& plan, const Options& options, const Environment& environment, int restarts)
+    : plan_(plan),
+      options_(options),
+      environment_(environment),
+      restarts_(restarts),
+      facts_(facts_of(plan, host_name())) {
+    for (const auto& rank : facts_) log_begins_.push_back(options.log_overwrite ? 0 : size_or_zero(rank.log));
+}
+
+Ending Conclusion::ending_of(const Watched& ended, const std::function<std::string()>& why_stopped) const {
+    const auto kills = oom_watch_.kills_since();
+    Ending ending{.engine = to_string(plan_.engine),
+                  .mpirun = ended.mpirun,
+                  .asked_to_stop_by = ended.asked_to_stop_by,
+                  .mpirun_text = ended.mpirun_text,
+                  .restarts = restarts_,
+                  .machine = host_name(),
+                  .machine_facts = kills && kills->count > 0 ? kills->to_sentence() : ""};
+    if (!ended.hung.empty()) {
+        ending.stop_reason = hang_reason(ended.hung);
+        ending.stop_details =
+            hang_places(ended.hung, [&](int rank) { return facts_[static_cast<std::size_t>(rank)].log; });
+        ending.stop_status = status_hung;
+    } else if (ended.ordered_to_stop) {
+        ending.stop_reason = why_stopped();
+    }
+    if (ended.lost) ending.lost_node = facts_[static_cast<std::size_t>(*ended.lost)].node;
+    ending.lost_because = ended.lost_because;
+    return ending;
+}
+
+FailureReport Conclusion::report_of(const Watched& ended, const Ending& ending) const {
+    const auto log_tail = [&](int rank) {
+        const auto number = static_cast<std::size_t>(rank);
+        const auto& sent = ended.job.output_of(rank);  // by a rank of another node
+        return sent.empty() ? tail_of(facts_[number].log, log_begins_[number]) : sent;
+    };
+    return redacted(examine(ended.job, ending, facts_, log_tail),
+                    KnownSecrets(environment_, options_.script_arguments));
+}
+
+Conclusion::Outcome Conclusion::draw(const Watched& ended,
+                                     const std::function<std::string()>& why_stopped) const {
+    const auto report = report_of(ended, ending_of(ended, why_stopped));
+    for (const auto& rank : report.stopped)
+        if (const auto line = last_words(report, rank)) append_line(rank.facts.log, *line);
+    if (options_.report)
+        write_report_file(*options_.report, report_json(report), static_cast<mode_t>(options_.log_mode));
+    const auto text = report_text(report);
+    if (!text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + text);
+    return {.status = report.status,
+            .asked_to_stop_by = ended.asked_to_stop_by,
+            .ordered_to_stop = ended.ordered_to_stop,
+            .silent_nodes = silent_nodes(plan_, ended.job),
+            .text = text.substr(0, text.find('\n'))};
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+#include "base/oom_watch.hpp"
+#include "launch/plan.hpp"
+#include "launch/report.hpp"
+#include "launch/watch.hpp"
+
+namespace dtrain::launch {
+
+/// What must be known of a start to say later what came of it: taken down before it.
+class Conclusion {
+  public:
+    Conclusion(const Plan& plan, const Options& options, const Environment& environment, int restarts);
+
+    struct Outcome {
+        int status = 0;
+        int asked_to_stop_by = 0;  ///< signal
+        bool ordered_to_stop = false;
+        std::vector<std::size_t> silent_nodes;  ///< others than this one, where a rank never told its end
+        std::string text;                       ///< the report's first line
+    };
+
+    /// Tells everybody: on stderr, in --report, and in the logs of the ranks that were stopped.
+    /// @param why_stopped asked where WatchOptions::stop_fd ended the job
+    Outcome draw(const Watched& ended, const std::function<std::string()>& why_stopped) const;
+
+  private:
+    Ending ending_of(const Watched& ended, const std::function<std::string()>& why_stopped) const;
+    FailureReport report_of(const Watched& ended, const Ending& ending) const;
+
+    const Plan& plan_;
+    const Options& options_;
+    const Environment& environment_;
+    int restarts_;
+    std::vector<RankFacts> facts_;
+    std::vector<std::uintmax_t> log_begins_;  ///< where the logs of this start begin
+    OomWatch oom_watch_;
+};
+
+}  // namespace dtrain::launch

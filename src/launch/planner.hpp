@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+#include "launch/plan.hpp"
+#include "launch/srun_probe.hpp"
+
+namespace dtrain::launch {
+
+/// Makes this job's plans: knows the machine, the batch system and the files that the options speak of.
+class Planner {
+  public:
+    /// Looks at them, and completes `options` with what the batch system says.
+    /// @param environment the job's
+    /// @param names_nodes_later the job's nodes come from elsewhere, not from a batch system
+    /// @throws UsageError for whatever makes a start pointless: no Open MPI, no such script, no such
+    /// interface
+    Planner(Options& options, const Environment& environment, bool names_nodes_later);
+
+    /// @param met the nodes that came to --master
+    /// @param attempt how often ports were planned
+    Plan plan(const Options& options, const std::vector<MetNode>& met = {}, int attempt = 1) const;
+
+    /// As if there was no other machine.
+    Plan plan_of_this_machine(Options options) const;
+
+    Engine engine() const { return engine_; }
+    const std::optional<cluster::Allocation>& allocation() const { return allocation_; }
+    const SrunSite& srun_site() const { return srun_site_; }
+
+  private:
+    void ask_batch_system(Options& options);
+
+    const Environment& environment_;
+    std::vector<std::string> program_;
+    std::vector<cluster::HostSlots> hostfile_;
+    topology::Machine machine_;
+    std::optional<cluster::Allocation> allocation_;
+    std::string remote_shell_;
+    Engine engine_ = Engine::mpirun;
+    SrunSite srun_site_;
+};
+
+}  // namespace dtrain::launch

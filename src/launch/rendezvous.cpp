@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/rendezvous.hpp"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/host.hpp"
+#include "base/interfaces.hpp"
+#include "launch/follow.hpp"
+#include "launch/hello.hpp"
+#include "launch/meeting.hpp"
+#include "link/tcp.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+/// With --ips the same command runs on every node, so this one must be among them.
+void refuse_stranger(const Options& options, const Plan& plan) {
+    if (plan.own_node || options.hostfile || plan.servers) return;
+    throw UsageError(fmt::format(
+        "none of this machine's addresses is in --ips {}; name its address there with --host", options.ips));
+}
+
+Rendezvous meet_at_master(int count, const Options& options, const Environment& environment,
+                          const Planner& planner) {
+    const auto meeting = meeting_at_master(options);
+    if (may_be_head(options, meeting, own_addresses())) {
+        auto listener = link::listen_at(meeting.head, meeting.port);
+        // Of several launchers on one machine the first one gets the port.
+        const bool another_is_head = errno == EADDRINUSE && options.rank.value_or(-1) < 0;
+        if (listener.valid())
+            return {.followers = std::make_unique<Followers>(std::move(listener), meeting, count, options,
+                                                             environment)};
+        if (!another_is_head) refuse_port(meeting, errno);
+    }
+    const auto hello = hello_of(planner.plan_of_this_machine(options), options, host_name(), count);
+    return {.followed = follow_head(meeting, hello, options, environment)};
+}
+
+}  // namespace
+
+Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner) {
+    if (planner.allocation()) return {};  // a scheduler's nodes are reached through it
+    if (const int count = nodes_at_master(options); count > 0)
+        return meet_at_master(count, options, environment, planner);
+    auto plan = planner.plan(options);
+    if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
+    refuse_stranger(options, plan);
+    if (!plan.own_node) return {.plan = std::move(plan)};
+    const auto meeting = meeting_of(options, plan.hosts());
+    if (*plan.own_node > 0)
+        return {.followed =
+                    follow_head(meeting, hello_of(plan, options, host_name(), 0), options, environment)};
+    auto listener = link::listen_at(meeting.head, meeting.port);
+    if (!listener.valid()) refuse_port(meeting, errno);
+    return {.followers =
+                std::make_unique<Followers>(std::move(listener), meeting, plan, options, environment)};
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <dtrain/environment.hpp>
+
+#include "launch/followers.hpp"
+#include "launch/planner.hpp"
+
+namespace dtrain::launch {
+
+/// What this launcher is among those of the job's nodes.
+struct Rendezvous {
+    std::optional<int> followed;           ///< it followed another one: the status of the job, which is over
+    std::unique_ptr<Followers> followers;  ///< it drives the job, and others follow
+    std::optional<Plan> plan;              ///< it drives the job: the plan, where nobody has to come first
+};
+
+/// Of several nodes the first drives the job, and the launchers of the others follow it.
+/// @throws UsageError when this machine has no place among the nodes, or cannot be found by the others
+Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner);
+
+}  // namespace dtrain::launch
