@@ -54,6 +54,11 @@ def ends(launchers, timeout=60):
     return out
 
 
+def told(done):
+    """All that launchers said, for people."""
+    return "\n".join(f"node {number}, status {status}:\n{out}{err}" for number, (status, out, err) in done.items())
+
+
 @pytest.fixture
 def follow(job):
     follow = Follow(job)
@@ -67,7 +72,7 @@ def test_any_start_order(follow, order):
     ips = follow.cluster.addresses(3)
     launchers = follow.launch("--ips", ips, "--nproc_per_node", 2, "train.py", nodes=order)
     done = ends(launchers)
-    assert {number: status for number, (status, _, _) in done.items()} == {1: 0, 2: 0, 3: 0}, done
+    assert {number: status for number, (status, _, _) in done.items()} == {1: 0, 2: 0, 3: 0}, told(done)
     for rank in range(6):
         assert follow.job.log(rank).endswith(f"rank {rank} on node{rank // 2 + 1}\n")
     assert "node 1 of 3: ranks 2-3" in done[2][2] and "node 2 of 3: ranks 4-5" in done[3][2]
@@ -181,7 +186,7 @@ def test_a_signal_to_a_follower_stops_the_job_in_peace(follow):
         follow.wait_for_log(rank, "up")
     os.kill(launchers[2].inner, signal.SIGINT)
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [130, 130], done
+    assert [status for status, _, _ in done.values()] == [130, 130], told(done)
     for rank in (0, 1):
         assert "bye" in follow.job.log(rank)
 
@@ -245,7 +250,7 @@ def test_a_launcher_that_comes_late_to_a_job_started_by_ssh_follows_it(follow):
     time.sleep(1)
     (follow.job.folder / "go").touch()
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0], done
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
     assert "started over ssh before this launcher came" in done[2][2]
 
 
@@ -253,7 +258,7 @@ def test_a_job_that_is_started_again_uses_the_same_followers(follow):
     follow.job.script("train.py", "import os, sys\nprint('try', os.environ['PADDLE_RESTART_COUNT'], flush=True)\n"
                       "sys.exit(os.environ['PADDLE_RESTART_COUNT'] == '0')\n")
     done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--max_restart", 1, "train.py"))
-    assert [status for status, _, _ in done.values()] == [0, 0], done
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
     assert "try 1" in follow.job.log(1)
 
 
@@ -265,7 +270,7 @@ def test_nodes_meet_at_a_master_and_may_be_unequal(follow):
     time.sleep(1)
     launchers[3] = follow.start(3, "--nproc_per_node", 2, *arguments)
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0, 0], done
+    assert [status for status, _, _ in done.values()] == [0, 0, 0], told(done)
     assert "node 1 of 3: ranks 1-3" in done[2][2] and "node 2 of 3: ranks 4-5" in done[3][2]
     assert [follow.job.log(rank).split()[-1] for rank in range(6)] == ["node1", "node2", "node2", "node2", "node3", "node3"]
 
@@ -278,7 +283,7 @@ def test_nodes_at_a_master_get_the_ranks_that_they_ask_for(follow):
     time.sleep(1)
     launchers[3] = follow.start(3, *arguments, "--rank", 1, "train.py")
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0, 0], done
+    assert [status for status, _, _ in done.values()] == [0, 0, 0], told(done)
     assert [follow.job.log(rank).split()[-1] for rank in range(3)] == ["node1", "node3", "node2"]
 
 
@@ -287,7 +292,7 @@ def test_several_launchers_on_one_machine_are_several_nodes(follow):
     launchers = {number: follow.start(1, "--master", "127.0.0.1:36500", "--nnodes", 3, "--nproc_per_node", 2, "--log_dir",
                                       f"log{number}", "train.py") for number in (1, 2, 3)}
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0, 0], done
+    assert [status for status, _, _ in done.values()] == [0, 0, 0], told(done)
     logs = {path.name: path.read_text() for path in follow.job.folder.glob("log*/workerlog.*")}
     assert len(list(follow.job.folder.glob("log*/workerlog.*"))) == 6 and len(logs) == 6
     for rank in range(6):
@@ -311,37 +316,36 @@ class Attacker:
         return out.split()
 
 
-GARBAGE = """import os, socket, sys
-closed = 0
-for text in [b"GET / HTTP/1.1\\r\\n\\r\\n", b"\\0" * 4096, os.urandom(65536), b"\\xff\\xff\\xff\\xff" + b"x" * 1000,
-             b"\\0\\0\\0\\x6edtrain-link/1\\n" + os.urandom(96), b"\\0\\0\\0\\x10" + b'{"is":"run_on"}', b"\\x7f\\xff\\xff\\xff"]:
-    with socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) as s:
-        s.settimeout(20)
-        try:
-            s.sendall(text)
-            while s.recv(4096):
-                pass
-            closed += 1
-        except ConnectionError:
-            closed += 1
-print("closed", closed)
-"""
-
-SLOW_LORIS = """import socket, sys, time
-sockets = [socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) for _ in range(200)]
-begin = time.monotonic()
-for s in sockets:
+# Whether the other side has closed a connection.
+CLOSED = """import os, socket, sys
+def closed(s):
     s.settimeout(20)
-    s.sendall(b"\\0")
-closed = 0
-for s in sockets:
     try:
         while s.recv(4096):
             pass
-        closed += 1
     except ConnectionError:
-        closed += 1
-print("closed", closed)
+        pass
+    return True
+"""
+
+GARBAGE = CLOSED + """
+count = 0
+for text in [b"GET / HTTP/1.1\\r\\n\\r\\n", b"\\0" * 4096, os.urandom(65536), b"\\xff\\xff\\xff\\xff" + b"x" * 1000,
+             b"\\0\\0\\0\\x6edtrain-link/1\\n" + os.urandom(96), b"\\0\\0\\0\\x10" + b'{"is":"run_on"}', b"\\x7f\\xff\\xff\\xff"]:
+    with socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) as s:
+        try:
+            s.sendall(text)
+        except ConnectionError:
+            pass
+        count += closed(s)
+print("closed", count)
+"""
+
+SLOW_LORIS = CLOSED + """
+sockets = [socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) for _ in range(200)]
+for s in sockets:
+    s.sendall(b"\\0")
+print("closed", sum(closed(s) for s in sockets))
 """
 
 FLOOD = """import resource, socket, sys
@@ -376,7 +380,7 @@ def test_an_attacker_without_the_key_disturbs_nothing(follow, attack):
     assert first.words() == expected and second.words() == expected
     (follow.job.folder / "go").touch()
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0], done
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
     assert follow.job.log(1) == "up\n"
 
 
@@ -459,5 +463,5 @@ def test_a_killed_daemon_names_the_node(follow):
     daemon = next(pid for pid, command in follow.cluster[2].processes().items() if "orted" in command.split(" ")[0])
     os.kill(daemon, signal.SIGKILL)
     done = ends(launchers, timeout=30)
-    assert all(status != 0 for status, _, _ in done.values()), done
+    assert all(status != 0 for status, _, _ in done.values()), told(done)
     assert "rank [1]" in done[1][2] and "10.77.0.2" in done[1][2]

@@ -376,6 +376,8 @@ def main(words):
         print(reason, file=sys.stderr)
         return 1
     here = pathlib.Path(__file__).resolve().parents[3]
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell in the background has the first one ignored
+        signal.signal(number, signal.default_int_handler)
     with VirtualCluster(int(words[1]), visible=[here], **wanted) as cluster:
         for node in [cluster.control, *cluster.nodes]:
             conf = f"env SLURM_CONF={cluster.folder}/slurm.conf " if cluster.slurm else ""
