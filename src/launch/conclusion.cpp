@@ -73,11 +73,15 @@ FailureReport Conclusion::report_of(const Watched& ended, const Ending& ending) 
                     KnownSecrets(environment_, options_.script_arguments));
 }
 
-Conclusion::Outcome Conclusion::draw(const Watched& ended,
-                                     const std::function<std::string()>& why_stopped) const {
+Conclusion::Outcome Conclusion::draw(
+    const Watched& ended, const std::function<std::string()>& why_stopped,
+    const std::function<bool(int node, const std::string& log, const std::string& line)>& end_log) const {
     const auto report = report_of(ended, ending_of(ended, why_stopped));
+    const auto nodes = plan_.nodes_of_ranks();
     for (const auto& rank : report.stopped)
-        if (const auto line = last_words(report, rank)) append_line(rank.facts.log, *line);
+        if (const auto line = last_words(report, rank);
+            line && !end_log(nodes[static_cast<std::size_t>(rank.rank)], rank.facts.log, *line))
+            append_line(rank.facts.log, *line);
     if (options_.report)
         write_report_file(*options_.report, report_json(report), static_cast<mode_t>(options_.log_mode));
     const auto text = report_text(report);

@@ -32,7 +32,10 @@ class Conclusion {
 
     /// Tells everybody: on stderr, in --report, and in the logs of the ranks that were stopped.
     /// @param why_stopped asked where WatchOptions::stop_fd ended the job
-    Outcome draw(const Watched& ended, const std::function<std::string()>& why_stopped) const;
+    /// @param end_log writes a line at the end of a log of another node; false when it has no way there
+    Outcome draw(
+        const Watched& ended, const std::function<std::string()>& why_stopped,
+        const std::function<bool(int node, const std::string& log, const std::string& line)>& end_log) const;
 
   private:
     Ending ending_of(const Watched& ended, const std::function<std::string()>& why_stopped) const;

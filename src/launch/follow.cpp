@@ -2,32 +2,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/follow.hpp"
 
+#include <filesystem>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "base/files.hpp"
+#include "base/log_files.hpp"
 #include "launch/hello.hpp"
 #include "link/follower.hpp"
 #include "link/key_file.hpp"
 
 namespace dtrain::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_name_of_log(const fs::path& name) {
+    return name.has_filename() && name == name.filename() && name.string().find("log.") != std::string::npos;
+}
+
+}  // namespace
 
 int follow_head(const Meeting& meeting, const link::Hello& hello, const Options& options,
                 const Environment& environment) {
     auto for_daemon = environment;
     for_daemon.set("DTRAIN_NODE_LOG_DIR", hello.log_dir);
     spdlog::info("waiting for node 0 ({} port {}), which starts the job", meeting.head, meeting.port);
-    const auto followed = link::follow({.head = meeting.head,
-                                        .port = meeting.port,
-                                        .key = link::read_or_make_key(link::key_file(environment)),
-                                        .hello = hello,
-                                        .environment = for_daemon,
-                                        .patience = options.start_timeout,
-                                        .welcomed = [&](const link::Welcome& welcome) {
-                                            spdlog::info("{}; logs in {}", part_text(welcome), hello.log_dir);
-                                        }});
+    const auto followed =
+        link::follow({.head = meeting.head,
+                      .port = meeting.port,
+                      .key = link::read_or_make_key(link::key_file(environment)),
+                      .hello = hello,
+                      .environment = for_daemon,
+                      .patience = options.start_timeout,
+                      .welcomed =
+                          [&](const link::Welcome& welcome) {
+                              spdlog::info("{}; logs in {}", part_text(welcome), hello.log_dir);
+                          },
+                      .write_last_words =
+                          [&](const link::LastWords& words) {
+                              if (is_name_of_log(words.log))
+                                  append_line(fs::path(hello.log_dir) / words.log, words.line);
+                          }});
     if (followed.status != 0)
         write_all(STDERR_FILENO,
                   fmt::format("dtrain-launch: {}\n",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <sys/resource.h>
 #include <utility>
@@ -200,6 +201,12 @@ std::optional<LostNode> Followers::first_lost() const {
         if (const auto& ranks = plan_.nodes[static_cast<std::size_t>(node)].ranks; !ranks.empty())
             return LostNode{.rank = ranks.front().rank, .reason = "its launcher: " + reason};
     return std::nullopt;
+}
+
+bool Followers::end_log(int node, const std::string& log, const std::string& line) {
+    if (node == 0 || by_ssh_.contains(node) || !head_->here(node)) return false;
+    head_->send(node, link::LastWords{.log = std::filesystem::path(log).filename().string(), .line = line});
+    return true;
 }
 
 void Followers::finish(int status, const std::string& text) {

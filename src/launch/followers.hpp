@@ -59,6 +59,9 @@ class Followers {
     /// Some nodes have no follower and are reached by ssh.
     bool any_by_ssh() const { return !by_ssh_.empty(); }
 
+    /// Has the follower of a node end a log of its folder with a line; false when the node has none.
+    bool end_log(int node, const std::string& log, const std::string& line);
+
     void finish(int status, const std::string& text);
 
   private:

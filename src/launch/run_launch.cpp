@@ -144,7 +144,10 @@ class Launch {
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
             if (!port_taken || !plan.free_ports || attempt == port_tries)
-                return conclusion.draw(ended, order.why_stopped);
+                return conclusion.draw(
+                    ended, order.why_stopped, [&](int node, const std::string& log, const std::string& line) {
+                        return others_.followers && others_.followers->end_log(node, log, line);
+                    });
             spdlog::warn("{}; planning again with other ports", failures.front().text);
         }
     }

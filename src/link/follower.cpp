@@ -185,6 +185,10 @@ class Following {
         if (daemon_ && daemon_->run == stop.run) daemon_->process->send(SIGTERM);
     }
 
+    void take(const LastWords& words) {
+        if (options_.write_last_words) options_.write_last_words(words);
+    }
+
     void take(const JobEnded& ended) { outcome_ = Followed{.status = ended.status, .text = ended.text}; }
 
     void take(const Heartbeat&) {}

@@ -21,6 +21,7 @@ struct FollowerOptions {
     Environment environment;                ///< for the MPI daemon
     std::chrono::milliseconds patience{0};  ///< for the head to be there
     std::function<void(const Welcome&)> welcomed;
+    std::function<void(const LastWords&)> write_last_words;
 };
 
 struct Followed {

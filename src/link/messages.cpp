@@ -53,6 +53,10 @@ struct Name<StopJob> {
     static constexpr const char* text = "stop_job";
 };
 template <>
+struct Name<LastWords> {
+    static constexpr const char* text = "last_words";
+};
+template <>
 struct Name<JobEnded> {
     static constexpr const char* text = "job_ended";
 };
@@ -104,6 +108,9 @@ void fields(M& message, const Field& field) {
         field("reason", message.reason);
     } else if constexpr (std::is_same_v<T, StopJob>) {
         field("signal", message.signal);
+    } else if constexpr (std::is_same_v<T, LastWords>) {
+        field("log", message.log);
+        field("line", message.line);
     } else if constexpr (std::is_same_v<T, JobEnded>) {
         field("status", message.status);
         field("text", message.text);

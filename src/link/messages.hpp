@@ -96,6 +96,13 @@ struct StopJob {
     friend bool operator==(const StopJob&, const StopJob&) = default;
 };
 
+/// Head: the line with which a rank's log ends there.
+struct LastWords {
+    std::string log;  ///< a file of the follower's log folder
+    std::string line;
+    friend bool operator==(const LastWords&, const LastWords&) = default;
+};
+
 /// Head: the job is over.
 struct JobEnded {
     int status = 0;
@@ -109,7 +116,7 @@ struct Heartbeat {
 };
 
 using Message = std::variant<Hello, Refused, Welcome, RunOn, UseSsh, RunDaemon, StopDaemon, DaemonOutput,
-                             DaemonEnded, StopJob, JobEnded, Heartbeat>;
+                             DaemonEnded, StopJob, LastWords, JobEnded, Heartbeat>;
 
 std::string encode(const Message& message);
 

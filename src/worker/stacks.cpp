@@ -111,14 +111,18 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
 }  // namespace
 
 std::string top_of_py_spy(std::string_view output) {
-    // Thread 0x7F93 (idle): "MainThread"
+    // Thread 1294 (idle): "MainThread"
     //     wait (threading.py:320)
-    bool in_main_thread = false;
-    for (const auto& line : split(output, '\n')) {
-        if (in_main_thread) return std::string(trimmed(line));
-        in_main_thread = line.starts_with("Thread ") && line.ends_with("\"MainThread\"");
+    // Threads have names only in a program that has imported "threading".
+    std::string of_first_thread;
+    const auto lines = split(output, '\n');
+    for (std::size_t number = 0; number + 1 < lines.size(); ++number) {
+        if (!lines[number].starts_with("Thread ")) continue;
+        const std::string top(trimmed(lines[number + 1]));
+        if (lines[number].ends_with("\"MainThread\"")) return top;
+        if (of_first_thread.empty()) of_first_thread = top;
     }
-    return "";
+    return of_first_thread;
 }
 
 std::string top_of_gdb(std::string_view output) {

@@ -71,6 +71,17 @@ def test_gdb_tells_where(job):
     assert "nanosleep" in done.stderr and "#0" in stacks(job, 0).read_text()
 
 
+@pytest.mark.parametrize("imports", ["time", "time, threading"])
+def test_py_spy_tells_where(job, imports):
+    if shutil.which("py-spy") is None:
+        pytest.skip("py-spy (PyPI) is not installed")
+    job.script("a.py", f"import {imports}\ndef stuck_here():\n    time.sleep(1000)\nstuck_here()\n")
+    done = job.launch("--hang-timeout", "1", "a.py")
+    assert done.returncode == 124, done.stderr
+    assert "in stuck_here (a.py:3)" in done.stderr and "<module> (a.py:4)" in stacks(job, 0).read_text()
+    assert job.left_behind() == []
+
+
 def test_a_tool_that_hangs_hangs_nothing(job, only_the_kernel):
     """The job is stopped by a person while gdb still thinks about its first rank."""
     (job.folder / "tools/gdb").write_text("#!/bin/sh\n: >gdb.up\nexec sleep 1000\n")

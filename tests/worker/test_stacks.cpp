@@ -43,6 +43,10 @@ Thread 77 (idle): "MainThread"
 )text";
     EXPECT_EQ(top_of_py_spy(output), "wait (threading.py:320)");
     EXPECT_EQ(top_of_py_spy("Error: Failed to find python version"), "");
+    EXPECT_EQ(top_of_py_spy("Process 1294: python3 -u h.py\nPython v3.11.7 (/usr/bin/python3.11)\n\n"
+                            "Thread 1294 (idle)\n    stuck (h.py:4)\n    <module> (h.py:6)\n"),
+              "stuck (h.py:4)")
+        << "of a program without threads, by py-spy 0.4.3";
     EXPECT_EQ(top_of_py_spy("Thread 77 (idle): \"MainThread\""), "");
 }
 

@@ -97,6 +97,17 @@ def test_each_node_may_name_its_own_log_folder(follow):
     assert follow.job.log(0, "of1") == "rank 0 on node1\n" and follow.job.log(1, "of2") == "rank 1 on node2\n"
 
 
+def test_a_log_on_another_disk_says_where_to_look_for_the_cause(follow):
+    follow.job.script("train.py", "import os, sys, time\nprint('up', flush=True)\n"
+                                  "while not os.path.exists('up.1'): open('up.' + os.environ['RANK'], 'w'); time.sleep(0.05)\n"
+                                  "if os.environ['RANK'] == '0': sys.exit(7)\ntime.sleep(1000)\n")
+    done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--log_dir", "/tmp/words", "train.py"))
+    assert [status for status, _, _ in done.values()] == [7, 7], told(done)
+    assert follow.cluster[1].tmp("words/workerlog.0").read_text() == "up\n"
+    assert follow.cluster[2].tmp("words/workerlog.1").read_text() == (
+        "up\ndtrain: stopped by SIGTERM after rank 0 failed on node1; see workerlog.0 there\n")
+
+
 def test_mpi_runs_across_the_nodes(follow):
     follow.job.script("train.py", "from mpi4py import MPI\nprint('sum', MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1))\n")
     launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, PYTHON, "train.py")
