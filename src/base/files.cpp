@@ -24,6 +24,21 @@ void sync_path(const std::filesystem::path& path, int flags) {
     if (::fsync(fd.get()) != 0 && errno != EINVAL) fail("cannot sync " + path.string());
 }
 
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0)
+        fail("cannot rename " + from.string() + " to " + to.string());
+}
+
+std::filesystem::path written_beside(std::filesystem::path path, std::string_view content,
+                                     std::optional<mode_t> mode) {
+    path += ".tmp." + std::to_string(::getpid());
+    FileDescriptor out(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode.value_or(0666)));
+    if (!out.valid()) fail("cannot write " + path.string());
+    if (mode && ::fchmod(out.get(), *mode) != 0) fail("cannot set the mode of " + path.string());
+    if (!write_all(out.get(), content)) fail("cannot write " + path.string());
+    return path;
+}
+
 }  // namespace
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
@@ -77,22 +92,16 @@ std::uintmax_t size_or_zero(const std::filesystem::path& path) {
 }
 
 void replace_file(const std::filesystem::path& path, std::string_view content, std::optional<mode_t> mode) {
-    auto temporary = path;
-    temporary += ".tmp." + std::to_string(::getpid());
-    {
-        FileDescriptor out(
-            ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode.value_or(0666)));
-        if (!out.valid()) fail("cannot write " + temporary.string());
-        if (mode && ::fchmod(out.get(), *mode) != 0) fail("cannot set the mode of " + temporary.string());
-        if (!write_all(out.get(), content)) fail("cannot write " + temporary.string());
-    }
-    publish_file(temporary, path);
+    publish_file(written_beside(path, content, mode), path);
+}
+
+void replace_passing_file(const std::filesystem::path& path, std::string_view content, mode_t mode) {
+    rename_file(written_beside(path, content, mode), path);
 }
 
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path) {
     sync_path(temporary, O_RDONLY);
-    if (::rename(temporary.c_str(), path.c_str()) != 0)
-        fail("cannot rename " + temporary.string() + " to " + path.string());
+    rename_file(temporary, path);
     const auto folder = path.parent_path();
     sync_path(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
 }

@@ -60,6 +60,9 @@ std::uintmax_t size_or_zero(const std::filesystem::path& path);
 void replace_file(const std::filesystem::path& path, std::string_view content,
                   std::optional<mode_t> mode = std::nullopt);
 
+/// The same without the syncs, for what no one needs after a loss of power.
+void replace_passing_file(const std::filesystem::path& path, std::string_view content, mode_t mode);
+
 /// Makes a file that is complete already under `temporary` durable and moves it to `path`, as replace_file.
 /// @throws std::system_error naming the path.
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path);

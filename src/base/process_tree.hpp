@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -13,6 +14,8 @@ namespace dtrain {
 /// What /proc/PID/stat says of a process.
 struct ProcessStat {
     pid_t parent = 0;
+    /// In clock ticks since the machine was booted: with the pid it names a process for good.
+    std::uint64_t start_time = 0;
     std::chrono::milliseconds cpu_time{0};  ///< its own, and that of the children that it has waited for
 };
 

@@ -19,12 +19,12 @@ namespace {
 constexpr std::size_t checksum_digits = 8;
 // JSON may write a byte of the text as six; host and processors are plain ASCII. The line must stay below
 // PIPE_BUF (4096).
-constexpr std::size_t longest_text = 500;
+static_assert(longest_event_text * 6 + 1000 < 4096);
 constexpr std::size_t longest_line = 4000;
 
-constexpr std::array<std::string_view, 11> kind_names{"started", "exited",     "stopped", "done",
+constexpr std::array<std::string_view, 13> kind_names{"started", "exited",     "stopped", "done",
                                                       "trouble", "port_taken", "warning", "idle",
-                                                      "active",  "output",     "alive"};
+                                                      "active",  "output",     "alive",   "stacks",  "stacks_end"};
 
 /// CRC-32 as in IEEE 802.3, bit by bit: events are few and short.
 std::uint32_t crc32(std::string_view bytes) {
@@ -55,7 +55,7 @@ std::string encode_with(const Event& event, const std::string& text) {
         {"signal", event.signal},
         {"time_us", event.time_us},
         {"idle_ms", event.idle_ms},
-        {"cpus", event.cpus.substr(0, longest_text)},
+        {"cpus", event.cpus.substr(0, longest_event_text)},
         {"text", text},
     };
     const auto json = fields.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -82,7 +82,7 @@ std::int64_t now_us() {
 
 std::string encode(const Event& event) {
     if (event.kind == Event::Kind::output) return encode_output(event);
-    return encode_with(event, event.text.substr(0, longest_text));
+    return encode_with(event, event.text.substr(0, longest_event_text));
 }
 
 std::optional<Event> decode(std::string_view line) {
@@ -136,6 +136,10 @@ std::string to_sentence(const Event& event) {
             return fmt::format("{}: the end of its log is: {}", who, event.text);
         case Event::Kind::alive:
             return fmt::format("{}: alive", who);
+        case Event::Kind::stacks:
+            return fmt::format("{}: it is in {}", who, event.text);
+        case Event::Kind::stacks_end:
+            return fmt::format("{}: its stacks are in {}", who, event.text);
     }
     return who;
 }

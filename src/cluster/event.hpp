@@ -24,6 +24,8 @@ struct Event {
         active,      ///< it was idle and no longer is
         output,      ///< `text`: the end of what a program that failed had written
         alive,       ///< the worker of a node's first rank is there: sent every few seconds
+        stacks,      ///< `text`: the next piece of the stacks that were asked for
+        stacks_end,  ///< that was all of them; `text`: the file on its node that has them, "" for none
     };
 
     Kind kind = Kind::started;
@@ -43,8 +45,11 @@ struct Event {
 /// Begins every event line; no text program prints it by accident.
 inline constexpr char event_marker = '\x1e';
 
+/// Longer texts are cut, but for the end of a program's output.
+inline constexpr std::size_t longest_event_text = 500;
+
 /// One line without its line end, below PIPE_BUF so that it is written in one piece: marker, CRC-32 in hex, a
-/// blank, JSON. Long texts are cut.
+/// blank, JSON.
 std::string encode(const Event& event);
 
 /// The event in a line, or nothing when the line is not an event or was torn on its way.

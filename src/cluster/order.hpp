@@ -15,6 +15,7 @@ struct Order {
         stop,      ///< stop the program, report, and stay until told to leave
         leave,     ///< end
         give_way,  ///< another rank has failed, and nobody else will say so: stop the program, and leave
+        show_stacks,  ///< tell where the program is, and go on
         pass_on,   ///< `signal` is for the program
         end,       ///< whoever started this rank is going, or gone: stop the program with `signal`, and leave
     };

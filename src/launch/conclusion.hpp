@@ -11,6 +11,7 @@
 #include <dtrain/environment.hpp>
 
 #include "base/oom_watch.hpp"
+#include "launch/job_view.hpp"
 #include "launch/plan.hpp"
 #include "launch/report.hpp"
 #include "launch/watch.hpp"
@@ -29,6 +30,9 @@ class Conclusion {
         std::vector<std::size_t> silent_nodes;  ///< others than this one, where a rank never told its end
         std::string text;                       ///< the report's first line
     };
+
+    /// For those who ask about the job while it runs.
+    std::vector<PlannedRank> planned_ranks() const { return launch::planned_ranks(facts_, log_begins_); }
 
     /// Tells everybody: on stderr, in --report, and in the logs of the ranks that were stopped.
     /// @param why_stopped asked where WatchOptions::stop_fd ended the job

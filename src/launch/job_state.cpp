@@ -20,6 +20,8 @@ void JobState::take(const Event& event) {
             break;
         case Event::Kind::warning:
         case Event::Kind::alive:
+        case Event::Kind::stacks:
+        case Event::Kind::stacks_end:
             break;
         case Event::Kind::output:
             rank.output = event.text;

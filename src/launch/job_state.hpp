@@ -43,6 +43,12 @@ class JobState {
     /// Ranks whose program runs, and ranks that have ended well.
     int up() const { return up_; }
     int done() const { return done_; }
+    /// Ranks that have ended, well or not.
+    int ended() const { return ended_; }
+    bool is_idle(int rank) const {
+        const auto& known = ranks_.at(static_cast<std::size_t>(rank));
+        return known.idle && !known.ended;
+    }
 
     /// The last word of every rank that has not ended, when all of these are idle and have had `patience`
     /// since another one ended, which they may have waited for; else nothing.

@@ -16,16 +16,12 @@
 #include "base/text.hpp"
 
 namespace dtrain::launch {
-namespace {
-
 std::string job_name(const Options& options, const Environment& environment, const std::string& otherwise) {
     if (options.job_id != Options{}.job_id) return options.job_id;
     for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "FLUX_JOB_ID"})
         if (const auto id = environment.get(name); id && !id->empty()) return *id;
     return otherwise;
 }
-
-}  // namespace
 
 std::string expanded_log_dir(const Options& options, const Environment& environment,
                              const std::string& otherwise) {

@@ -12,7 +12,10 @@
 
 namespace dtrain::launch {
 
-/// --log_dir with %j replaced by the job's id: --job_id when given, else the scheduler's, else `otherwise`;
+/// A job's id: --job_id when given, else the scheduler's, else `otherwise`.
+std::string job_name(const Options& options, const Environment& environment, const std::string& otherwise);
+
+/// --log_dir with %j replaced by the job's id;
 /// "%%" is a percent sign.
 std::string expanded_log_dir(const Options& options, const Environment& environment,
                              const std::string& otherwise);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <random>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@
 #include "launch/rendezvous.hpp"
 #include "launch/report_file.hpp"
 #include "launch/run_submit.hpp"
+#include "launch/running_job.hpp"
 #include "launch/settings.hpp"
 #include "launch/srun.hpp"
 #include "launch/watch.hpp"
@@ -85,11 +87,13 @@ class Launch {
         if (elastic_) return run_elastic();
         others_ = meet_other_nodes(options_, environment_, planner_);
         if (others_.followed) return *others_.followed;
+        show_job();
         const int most_restarts = options_.max_restart.value_or(0);
         for (int restart = 0;; ++restart) {
             const auto outcome = run_once({.restarts = restart});
             if (outcome.status == 0 || outcome.asked_to_stop_by != 0 || restart == most_restarts) {
                 if (others_.followers) others_.followers->finish(outcome.status, outcome.text);
+                shown_->finish(outcome.status);
                 return outcome.status;
             }
             spdlog::warn("the job failed with status {}; starting it again, {} of at most {} times",
@@ -117,7 +121,10 @@ class Launch {
             const bool log_overwrite = options_.log_overwrite;
             options_ = start.options;
             options_.log_overwrite = log_overwrite;
+            show_job();
             auto outcome = run_once(start);
+            shown_->finish(outcome.status);
+            shown_.reset();  // the next start may be another node's
             options_.log_overwrite = false;
             return ElasticStartEnd{.status = outcome.status,
                                    .stopped_by = outcome.asked_to_stop_by,
@@ -139,6 +146,7 @@ class Launch {
             if (first) announce(plan);
             if (order.publish) order.publish(plan.endpoints.trainers);
             const Conclusion conclusion(plan, options_, environment_, order.restarts);
+            shown_->describe(plan, conclusion.planned_ranks(), order.restarts);
             const auto ended = start(plan, command, token, order.stop);
             const auto failures = ended.job.failures();
             const bool port_taken =
@@ -150,6 +158,16 @@ class Launch {
                     });
             spdlog::warn("{}; planning again with other ports", failures.front().text);
         }
+    }
+
+    /// From now on dtrain-launch status and the like find the job.
+    void show_job() {
+        auto record = record_in(environment_);
+        record.job = job_name(options_, environment_, std::to_string(::getpid()));
+        record.engine = to_string(planner_.engine());
+        record.program = options_.script;
+        record.log_dir = std::filesystem::absolute(options_.log_dir).lexically_normal().string();
+        shown_.emplace(environment_, std::move(record));
     }
 
     Plan next_plan(int attempt) {
@@ -253,7 +271,8 @@ class Launch {
                              .job_token = token,
                              .stop_fd = stop != nullptr ? stop->fd() : -1,
                              .log_dir = options_.log_dir,
-                             .status_line = !options_.quiet};
+                             .status_line = !options_.quiet,
+                             .control_socket = shown_->control()};
         options.environment.set_all(command.added);
         if (by_mpirun() && plan.nodes.size() > 1)
             options.environment.set_all(mpi_network_variables(
@@ -273,6 +292,7 @@ class Launch {
     std::optional<ElasticSettings> elastic_;
     Planner planner_;
     std::optional<LogFolderClaim> claim_;
+    std::optional<RunningJob> shown_;
     Rendezvous others_;
     std::vector<MetNode> met_;  ///< at --master
 };

@@ -20,6 +20,7 @@
 #include "base/process_tree.hpp"
 #include "base/signals.hpp"
 #include "cluster/order.hpp"
+#include "launch/control_socket.hpp"
 #include "launch/status_line.hpp"
 
 namespace dtrain::launch {
@@ -115,12 +116,13 @@ class Watch {
 
   private:
     void wait_for_something() {
-        std::array<pollfd, 6> sources{{{signals_.fd(), POLLIN, 0},
+        std::array<pollfd, 7> sources{{{signals_.fd(), POLLIN, 0},
                                        {mpirun_text_open_ ? mpirun_.stderr_fd() : -1, POLLIN, 0},
                                        console_.reading(),
                                        console_.writing(),
                                        {options_.stop_fd, POLLIN, 0},
-                                       {options_.beside.fd, POLLIN, 0}}};
+                                       {options_.beside.fd, POLLIN, 0},
+                                       {questions_ != nullptr ? questions_->fd() : -1, POLLIN, 0}}};
         ::poll(sources.data(), sources.size(), time_left_ms());
         if (sources[0].revents != 0) take_signals();
         if (sources[1].revents != 0) read_events();
@@ -131,6 +133,9 @@ class Watch {
         }
         if (sources[4].revents != 0) take_order();
         if (sources[5].revents != 0) serve_beside();
+        if (sources[6].revents != 0) questions_->serve(result_.job, step_ != Step::running);
+        if (questions_ != nullptr && questions_->take_stacks_order(result_.job))
+            tell_ranks({.kind = Order::Kind::show_stacks});
     }
 
     void serve_beside() {
@@ -151,7 +156,13 @@ class Watch {
         if (options_.control.by_lines)
             write_all(mpirun_.stdin_fd(), cluster::to_line(order) + "\n");
         else
-            mpirun_.send(order.kind == Order::Kind::pass_on ? order.signal : SIGALRM);
+            mpirun_.send(signal_of(order));
+    }
+
+    /// Of those that mpirun passes on to its ranks.
+    static int signal_of(const Order& order) {
+        if (order.kind == Order::Kind::pass_on) return order.signal;
+        return order.kind == Order::Kind::show_stacks ? SIGABRT : SIGALRM;
     }
 
     /// Ranks that hear nothing end: their launcher or their network is gone.
@@ -245,6 +256,7 @@ class Watch {
 
     void take_event(const cluster::Event& event) {
         result_.job.take(event);
+        if (questions_ != nullptr) questions_->take(event, result_.job);
         if (const auto beat = last_heard_.find(event.rank); beat != last_heard_.end())
             beat->second = Clock::now();
         if (event.kind != cluster::Event::Kind::warning) return;
@@ -366,6 +378,7 @@ class Watch {
     }
 
     const WatchOptions& options_;
+    ControlSocket* const questions_ = options_.control_socket;
     SignalSource signals_;
     Subprocess mpirun_;
     PassThrough console_;

@@ -31,6 +31,8 @@ struct Beside {
     std::function<std::optional<LostNode>()> lost;
 };
 
+class ControlSocket;
+
 struct WatchOptions {
     std::vector<std::string> command;  ///< mpirun or srun, and its arguments
     RankControl control = RankControl::of_mpirun();
@@ -50,6 +52,7 @@ struct WatchOptions {
     std::string log_dir;       ///< for the status line
     bool status_line = false;  ///< on stderr, when that is a terminal
     Beside beside;
+    ControlSocket* control_socket = nullptr;  ///< where others may ask about the job
 };
 
 struct Watched {

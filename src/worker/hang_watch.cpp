@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <poll.h>
 #include <utility>
-#include <vector>
 
 #include "base/process_tree.hpp"
 
@@ -21,22 +20,6 @@ milliseconds cpu_time_below(pid_t guard) {
     for (const auto pid : processes)
         if (const auto stat = stat_of(pid)) total += stat->cpu_time;
     return total;
-}
-
-/// The whole tree, that process first which the program is about: behind the shells and wrappers, each with a
-/// single child, that only wait for it.
-std::vector<pid_t> most_telling_first(pid_t guard, pid_t program) {
-    auto processes = descendants_of(guard);
-    auto telling = program;
-    for (;;) {
-        std::vector<pid_t> children;
-        for (const auto pid : processes)
-            if (const auto stat = stat_of(pid); stat && stat->parent == telling) children.push_back(pid);
-        if (children.size() != 1) break;
-        telling = children.front();
-    }
-    std::stable_partition(processes.begin(), processes.end(), [&](pid_t pid) { return pid == telling; });
-    return processes;
 }
 
 }  // namespace

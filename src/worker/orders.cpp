@@ -22,6 +22,7 @@ constexpr milliseconds longest_look{5000};
 std::vector<int> watched_signals(Orders::Source source) {
     auto watched = stop_signals_and({SIGUSR1, SIGUSR2, SIGALRM});
     if (source == Orders::Source::signals_in_step) watched.push_back(SIGURG);
+    if (source == Orders::Source::signals_of_launcher) watched.push_back(SIGABRT);
     return watched;
 }
 
@@ -65,6 +66,8 @@ void Orders::take_signals(std::vector<Order>& orders) {
                 orders.push_back({.kind = Order::Kind::pass_on, .signal = signal});
         } else if (signal == SIGURG)
             orders.push_back({.kind = Order::Kind::give_way});
+        else if (signal == SIGABRT && static_cast<pid_t>(info.ssi_pid) == ::getppid())
+            orders.push_back({.kind = Order::Kind::show_stacks});
         else if (signal == SIGALRM)
             orders.push_back(
                 {.kind = std::exchange(alarmed_, true) ? Order::Kind::leave : Order::Kind::stop});

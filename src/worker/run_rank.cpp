@@ -70,6 +70,8 @@ class Rank {
         else if (!under_launcher_ && options_.task == Options::Task::supervise &&
                  identity_.launcher == cluster::Launcher::slurm && identity_.size > 1)
             orders_from_ = Orders::Source::signals_in_step;
+        else if (under_launcher_)
+            orders_from_ = Orders::Source::signals_of_launcher;
         // Another rank may fail, and the launcher say "stop", before this one is ready to hear it.
         if (under_launcher_ || orders_from_ == Orders::Source::signals_in_step) hold_signals(orders_from_);
         assign();
@@ -112,6 +114,9 @@ class Rank {
         if (options_.hang_timeout.count() > 0)
             hang_watch.emplace(options_.hang_timeout, log.string() + ".stacks", options_.log.mode,
                                inherited_);
+        std::optional<StacksOnDemand> stacks;
+        if (under_launcher_)
+            stacks.emplace(log.string() + ".stacks-now", options_.log.mode, inherited_, sends_texts());
         return supervise({.program = std::move(program),
                           .log = log,
                           .bounded_log = std::move(bounded_log),
@@ -123,6 +128,7 @@ class Rank {
                           .under_launcher = under_launcher_,
                           .heartbeat = heartbeat(),
                           .hang_watch = std::move(hang_watch),
+                          .stacks = std::move(stacks),
                           .report = [&](const Event& event) { tell(event, log); },
                           .tell_others = teller()});
     }
@@ -276,7 +282,7 @@ class Rank {
     void tell(const Event& event, const std::filesystem::path& log) const {
         if (under_launcher_) {
             write_all(STDERR_FILENO, cluster::encode(event) + "\n");
-            if (event.kind == Event::Kind::exited && inherited_.get_or("DTRAIN_TELL_OUTPUT", "0") == "1")
+            if (event.kind == Event::Kind::exited && sends_texts())
                 tell_output(event, log);
         } else if (event.kind != Event::Kind::started && event.kind != Event::Kind::done) {
             const auto* where = event.kind == Event::Kind::idle ? "stacks: {}.stacks" : "log: {}";
@@ -284,6 +290,9 @@ class Rank {
                                                  fmt::format(fmt::runtime(where), log.string())));
         }
     }
+
+    /// The launcher may not see this node's files.
+    bool sends_texts() const { return inherited_.get_or("DTRAIN_TELL_OUTPUT", "0") == "1"; }
 
     void tell_output(Event event, const std::filesystem::path& log) const {
         event.kind = Event::Kind::output;

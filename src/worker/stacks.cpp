@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process_tree.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "worker/log_policy.hpp"
@@ -156,6 +157,20 @@ Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit) 
     gdb.insert(gdb.end(), {"-ex", "thread apply all bt 64", "-p", number});
     if (auto stacks = ask(std::move(gdb), top_of_gdb, environment, limit)) return *stacks;
     return of_kernel(pid);
+}
+
+std::vector<pid_t> most_telling_first(pid_t guard, pid_t program) {
+    auto processes = descendants_of(guard);
+    auto telling = program;
+    for (;;) {
+        std::vector<pid_t> children;
+        for (const auto pid : processes)
+            if (const auto stat = stat_of(pid); stat && stat->parent == telling) children.push_back(pid);
+        if (children.size() != 1) break;
+        telling = children.front();
+    }
+    std::stable_partition(processes.begin(), processes.end(), [&](pid_t pid) { return pid == telling; });
+    return processes;
 }
 
 StackCollection::StackCollection(std::vector<pid_t> processes, fs::path file, mode_t mode,

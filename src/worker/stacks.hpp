@@ -29,6 +29,10 @@ std::string top_of_py_spy(std::string_view output);
 /// The same for gdb's `thread apply all bt`. Pure.
 std::string top_of_gdb(std::string_view output);
 
+/// All that a guard's program has started, that process first which it is about: behind the shells and
+/// wrappers, each with a single child, that only wait for it.
+std::vector<pid_t> most_telling_first(pid_t guard, pid_t program);
+
 /// Writes the stacks of processes into a file. That happens in a child process, because it may take long and
 /// a worker must stay able to hear its signals.
 class StackCollection {

@@ -89,12 +89,13 @@ class Supervisor {
         const bool watching = job_.hang_watch && program_ && !ended_ && !stop_signal_;
         const bool console_needs_time = output_ && follower_ && follower_->needs_time();
         const auto orders = orders_.sources();
-        std::array<pollfd, 7> sources{{
+        std::array<pollfd, 8> sources{{
             {guard_->fd(), POLLIN, 0},
             {follower_ ? follower_->growth_fd() : -1, POLLIN, 0},
             {follower_ && follower_->wants_to_write() ? follower_->console_fd() : -1, POLLOUT, 0},
             {output_ && !console_needs_time ? output_->fd() : -1, POLLIN, 0},
             {watching ? job_.hang_watch->stacks_fd() : -1, POLLIN, 0},
+            {job_.stacks ? job_.stacks->fd() : -1, POLLIN, 0},
             orders[0],
             orders[1],
         }};
@@ -111,6 +112,7 @@ class Supervisor {
             tell_loss_once();
         }
         if (watching) look_for_a_hang();
+        if (sources[5].revents != 0) tell_stacks();
         if (ms_to_heartbeat() == 0) {
             last_heartbeat_ = Clock::now();
             job_.report(new_event(Event::Kind::alive));
@@ -202,6 +204,9 @@ class Supervisor {
                 case Order::Kind::stop:
                     stop(SIGTERM);
                     break;
+                case Order::Kind::show_stacks:
+                    show_stacks();
+                    break;
                 case Order::Kind::leave:
                     told_to_leave_ = true;
                     stop(SIGTERM);
@@ -216,6 +221,19 @@ class Supervisor {
                     break;
             }
         }
+    }
+
+    /// Whoever asked waits for an answer of every rank.
+    void show_stacks() {
+        if (!job_.stacks) return;
+        if (program_ && !ended_ && !stop_signal_)
+            job_.stacks->begin(guard_->pid(), *program_);
+        else
+            job_.report(new_event(Event::Kind::stacks_end));
+    }
+
+    void tell_stacks() {
+        for (auto& event : job_.stacks->finish(new_event(Event::Kind::stacks))) job_.report(event);
     }
 
     void stop(int signal) {

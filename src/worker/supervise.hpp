@@ -13,6 +13,7 @@
 #include "worker/hang_watch.hpp"
 #include "worker/orders.hpp"
 #include "worker/rotating_log.hpp"
+#include "worker/stacks_on_demand.hpp"
 
 namespace dtrain::worker {
 
@@ -29,6 +30,7 @@ struct Supervision {
     bool under_launcher = false;  ///< dtrain-launch listens to events and decides when workers leave
     std::chrono::milliseconds heartbeat{0};  ///< between two signs of life; 0: none are given
     std::optional<HangWatch> hang_watch;
+    std::optional<StacksOnDemand> stacks;  ///< when dtrain-launch asks for them
     std::function<void(const cluster::Event&)> report;
     /// Tells the other ranks that this one has failed, where no launcher does; may be none.
     std::function<void()> tell_others;

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/job_state.hpp"
+#include "launch/report.hpp"
+
+/// A job as its launcher describes it to those who ask. All of it is pure.
+namespace dtrain::launch {
+
+/// What the plan says of a rank, and where its log began.
+struct PlannedRank {
+    RankFacts facts;
+    std::uintmax_t log_begin = 0;  ///< bytes of earlier runs; known of logs of this machine only
+};
+
+std::vector<PlannedRank> planned_ranks(const std::vector<RankFacts>& facts,
+                                       const std::vector<std::uintmax_t>& log_begins);
+
+struct RankView {
+    int rank = 0;
+    std::string role;
+    int number = 0;  ///< among those of its role
+    std::string host;
+    int pid = 0;        ///< of its program; 0: not known
+    std::string state;  ///< starting, running, idle, done, failed, stopped
+    int code = 0;       ///< of one that failed or was stopped
+    int signal = 0;
+    std::string log;  ///< on that host
+    std::uintmax_t log_begin = 0;
+    friend bool operator==(const RankView&, const RankView&) = default;
+};
+
+struct JobView {
+    std::string state;  ///< starting, running, stopping
+    int restarts = 0;
+    int up = 0, done = 0, ended = 0;
+    std::vector<RankView> ranks;
+    friend bool operator==(const JobView&, const JobView&) = default;
+};
+
+JobView view_of(const std::vector<PlannedRank>& planned, const JobState& job, bool stopping, int restarts);
+
+std::string to_json(const JobView& view);
+std::optional<JobView> parse_view(std::string_view json);
+
+}  // namespace dtrain::launch

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/stacks_on_demand.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+using cluster::Event;
+
+constexpr std::size_t longest_sent = 32 * 1024;  // all ranks of a job may send that much at once
+
+}  // namespace
+
+StacksOnDemand::StacksOnDemand(std::filesystem::path file, mode_t mode, Environment environment,
+                               bool send_text)
+    : file_(std::move(file)), mode_(mode), environment_(std::move(environment)), send_text_(send_text) {}
+
+void StacksOnDemand::begin(pid_t guard, pid_t program) {
+    if (collection_) return;
+    collection_ =
+        std::make_unique<StackCollection>(most_telling_first(guard, program), file_, mode_, environment_);
+}
+
+std::vector<Event> StacksOnDemand::finish(const Event& blank) {
+    collection_->finish();
+    collection_.reset();
+    std::vector<Event> events;
+    if (send_text_) events = events_of_stacks(read_file(file_).value_or(""), blank);
+    auto end = blank;
+    end.kind = Event::Kind::stacks_end;
+    end.text = file_.string();
+    events.push_back(std::move(end));
+    return events;
+}
+
+std::vector<Event> events_of_stacks(std::string_view text, const Event& blank) {
+    text = text.substr(0, longest_sent);
+    std::vector<Event> events;
+    while (!text.empty()) {
+        auto size = std::min(text.size(), cluster::longest_event_text);
+        while (size < text.size() && size > 1 && continues_character(text[size])) --size;
+        events.push_back(blank);
+        events.back().kind = Event::Kind::stacks;
+        events.back().text = text.substr(0, size);
+        text.remove_prefix(size);
+    }
+    return events;
+}
+
+}  // namespace dtrain::worker
