@@ -29,12 +29,13 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
     const auto name_end = stat.rfind(')');
     if (name_end == std::string::npos) return std::nullopt;
     const auto fields = split(trimmed(std::string_view(stat).substr(name_end + 1)), ' ');
-    constexpr std::size_t parent = 4 - 3, user_time = 14 - 3, times = 4, start_time = 22 - 3;
+    constexpr std::size_t state = 3 - 3, parent = 4 - 3, user_time = 14 - 3, times = 4, start_time = 22 - 3;
     if (fields.size() <= start_time) return std::nullopt;
     long ticks = 0;  // of itself in user and kernel mode, then of its children
     for (std::size_t field = user_time; field < user_time + times; ++field)
         ticks += parse_int<long>(fields[field]).value_or(0);
     return ProcessStat{.parent = parse_int(fields[parent]).value_or(0),
+                       .ended = fields[state] == "Z" || fields[state] == "X",
                        .start_time = parse_int<std::uint64_t>(fields[start_time]).value_or(0),
                        .cpu_time = std::chrono::milliseconds(ticks * 1000 / ::sysconf(_SC_CLK_TCK))};
 }

@@ -14,6 +14,7 @@ namespace dtrain {
 /// What /proc/PID/stat says of a process.
 struct ProcessStat {
     pid_t parent = 0;
+    bool ended = false;  ///< its parent has not taken notice yet
     /// In clock ticks since the machine was booted: with the pid it names a process for good.
     std::uint64_t start_time = 0;
     std::chrono::milliseconds cpu_time{0};  ///< its own, and that of the children that it has waited for

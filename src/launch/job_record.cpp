@@ -133,7 +133,7 @@ std::vector<JobRecord> read_records(const fs::path& folder) {
 
 bool is_running(const JobRecord& record) {
     const auto process = stat_of(record.pid);
-    return process && process->start_time == record.started;
+    return process && !process->ended && process->start_time == record.started;
 }
 
 void remove_traces(const fs::path& folder, const JobRecord& record) {

@@ -24,6 +24,7 @@
 #include "launch/conclusion.hpp"
 #include "launch/elastic_job.hpp"
 #include "launch/elastic_settings.hpp"
+#include "launch/job_commands.hpp"
 #include "launch/key_command.hpp"
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
@@ -302,6 +303,7 @@ class Launch {
 int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
     if (!arguments.empty() && arguments.front() == "submit")
         return run_submit({arguments.begin() + 1, arguments.end()}, environment);
+    if (is_job_command(arguments)) return run_job_command(arguments, environment);
     if (is_key_command(arguments)) return run_key_command(arguments, environment);
     auto parsed = parse_options(arguments, environment, read_settings(settings_files(environment)));
     if (parsed.text) {

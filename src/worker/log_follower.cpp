@@ -14,7 +14,7 @@
 #include <climits>
 #include <fmt/format.h>
 
-#include "worker/prefixed_lines.hpp"
+#include "base/prefixed_lines.hpp"
 
 namespace dtrain::worker {
 namespace {

@@ -14,7 +14,7 @@ using Kind = Order::Kind;
 
 TEST(Order, IsReadAsItWasWritten) {
     for (const Order order :
-         {Order{.kind = Kind::stop}, Order{.kind = Kind::leave},
+         {Order{.kind = Kind::stop}, Order{.kind = Kind::leave}, Order{.kind = Kind::show_stacks},
           Order{.kind = Kind::pass_on, .signal = SIGUSR1}, Order{.kind = Kind::pass_on, .signal = 64}})
         EXPECT_EQ(parse_order(to_line(order)), order) << to_line(order);
 }

@@ -17,7 +17,8 @@ def clean_environment(**extra):
                 "POD_IP", "TRAINER_PORTS", "DISTRIBUTED_TRAINER_ENDPOINTS")
     env = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     # mpirun refuses root and more ranks than cores unless told otherwise.
-    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1",
+               DTRAIN_JOBS_DIR=str(BUILD / "job-records"))  # jobs of tests are none of the user's
     env.update({k: str(v) for k, v in extra.items()})
     return env
 

@@ -55,6 +55,25 @@ TEST(Orders, OfSignals) {
     }
 }
 
+TEST(Orders, OnlyTheParentsAbortAsksForStacks) {
+    Orders orders(Orders::Source::signals_of_launcher);
+    ::raise(SIGABRT);
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::end, .signal = SIGABRT}));
+    const pid_t child = ::fork();
+    if (child == 0) {
+        Orders of_child(Orders::Source::signals_of_launcher);
+        ::kill(::getppid(), SIGUSR2);  // it is ready
+        if (!of_child.wait(std::chrono::seconds(20))) ::_exit(1);
+        ::_exit(of_child.take() == std::vector<Order>{{.kind = Kind::show_stacks}} ? 0 : 2);
+    }
+    ASSERT_TRUE(orders.wait(std::chrono::seconds(20)));
+    ::kill(child, SIGABRT);
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::pass_on, .signal = SIGUSR2}));
+}
+
 TEST(Orders, InAStepUrgTellsOfTheFailureOfAnother) {
     Orders orders(Orders::Source::signals_in_step);
     ::raise(SIGURG);

@@ -16,7 +16,9 @@ NODES = 4
 
 def environment():
     """More ranks than processors: waiting ranks must not spin."""
-    return clean_environment(OMPI_MCA_mpi_yield_when_idle=1)
+    environment = clean_environment(OMPI_MCA_mpi_yield_when_idle=1)
+    del environment["DTRAIN_JOBS_DIR"]  # the cluster has a home of its own
+    return environment
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/prefixed_lines.hpp"
+#include "base/prefixed_lines.hpp"
 
-namespace dtrain::worker {
+namespace dtrain {
 namespace {
 
 struct Case {
@@ -67,4 +67,4 @@ TEST(PrefixedLines, PiecesMakeUpTheInput) {
 }
 
 }  // namespace
-}  // namespace dtrain::worker
+}  // namespace dtrain

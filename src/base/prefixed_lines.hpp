@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace dtrain::worker {
+namespace dtrain {
 
 struct PrefixedLines {
     std::string text;
@@ -20,4 +20,4 @@ struct PrefixedLines {
 PrefixedLines prefixed_lines(std::string_view bytes, std::string_view prefix, std::size_t limit,
                              bool complete);
 
-}  // namespace dtrain::worker
+}  // namespace dtrain

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/prefixed_lines.hpp"
+#include "base/prefixed_lines.hpp"
 
 #include <algorithm>
 
-namespace dtrain::worker {
+namespace dtrain {
 
 PrefixedLines prefixed_lines(std::string_view bytes, std::string_view prefix, std::size_t limit,
                              bool complete) {
@@ -24,4 +24,4 @@ PrefixedLines prefixed_lines(std::string_view bytes, std::string_view prefix, st
     return out;
 }
 
-}  // namespace dtrain::worker
+}  // namespace dtrain

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/elsewhere.hpp"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "base/shell_words.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+constexpr std::chrono::seconds ssh_limit{10};
+
+/// Asks nobody, gives up when the machine does not answer, and notices later on when it no longer does.
+std::vector<std::string> ssh_words(const std::string& host) {
+    return {"ssh", "-x",
+            "-o",  "BatchMode=yes",
+            "-o",  "ConnectTimeout=5",
+            "-o",  "ServerAliveInterval=5",
+            "-o",  "LogLevel=ERROR",
+            host};
+}
+
+}  // namespace
+
+std::vector<std::string> command_by_ssh(const std::string& host, const std::filesystem::path& folder,
+                                        const std::vector<std::string>& words) {
+    auto command = ssh_words(host);
+    auto line = "env DTRAIN_JOBS_DIR=" + shell_quoted(folder.string());
+    for (const auto& word : words) line += " " + shell_quoted(word);
+    command.push_back(line);
+    return command;
+}
+
+std::vector<std::string> command_by_srun(const std::string& host, const std::string& slurm_job,
+                                         const std::vector<std::string>& words) {
+    std::vector<std::string> command{
+        "srun",      "--quiet",    "--jobid=" + slurm_job, "--overlap",
+        "--nodes=1", "--ntasks=1", "--immediate=20",       "--nodelist=" + split(host, '.').front()};
+    command.insert(command.end(), words.begin(), words.end());
+    return command;
+}
+
+Way::Way(const JobRecord& record, const std::filesystem::path& folder, const Environment& environment)
+    : record_(record), folder_(folder) {
+    std::string complaint = "there is no ssh";
+    if (find_in_path("ssh", environment)) {
+        auto words = ssh_words(record.host);
+        words.emplace_back("true");
+        const auto answer = run_and_capture({.argv = words, .environment = environment}, ssh_limit);
+        by_ssh_ = answer.status.success();
+        if (by_ssh_) return;
+        complaint = "ssh says: " + one_line(trimmed(answer.err), 300);
+    }
+    if (record.scheduler == "slurm" && find_in_path("srun", environment)) return;
+    obstacle_ = fmt::format("its launcher runs on {}, which cannot be reached from here ({})", record.host,
+                            complaint);
+}
+
+std::vector<std::string> Way::command(const std::vector<std::string>& words) const {
+    return by_ssh_ ? command_by_ssh(record_.host, folder_, words)
+                   : command_by_srun(record_.host, record_.scheduler_job, words);
+}
+
+}  // namespace dtrain::launch

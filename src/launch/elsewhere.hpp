@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+#include "launch/job_record.hpp"
+
+/// Commands about a job whose launcher runs on another machine are run there.
+namespace dtrain::launch {
+
+/// The command line that runs `words` (dtrain-launch and its arguments) on the machine of a job's launcher,
+/// by ssh, or inside the job's allocation by srun. Pure.
+std::vector<std::string> command_by_ssh(const std::string& host, const std::filesystem::path& folder,
+                                        const std::vector<std::string>& words);
+std::vector<std::string> command_by_srun(const std::string& host, const std::string& slurm_job,
+                                         const std::vector<std::string>& words);
+
+/// How the machine of a job's launcher is reached.
+class Way {
+  public:
+    /// Tries ssh, and then srun where Slurm has the job; takes some seconds at most.
+    Way(const JobRecord& record, const std::filesystem::path& folder, const Environment& environment);
+
+    /// Why there is none; "" when there is one.
+    const std::string& obstacle() const { return obstacle_; }
+
+    std::vector<std::string> command(const std::vector<std::string>& words) const;
+
+  private:
+    const JobRecord& record_;
+    const std::filesystem::path& folder_;
+    bool by_ssh_ = false;
+    std::string obstacle_;
+};
+
+}  // namespace dtrain::launch

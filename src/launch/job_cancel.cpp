@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "launch/job_commands.hpp"
+#include "launch/queue.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds patience{5};
+constexpr seconds scheduler_limit{30};
+
+void wait_until(const std::function<bool()>& ended, milliseconds between, const std::string& job) {
+    const auto explain_at = Clock::now() + patience;
+    bool explained = false;
+    while (!ended()) {
+        if (!explained && Clock::now() >= explain_at) {
+            explained = true;
+            write_all(
+                STDERR_FILENO,
+                fmt::format("dtrain-launch: {} is being stopped; dtrain-launch cancel --now {} kills it\n",
+                            job, job));
+        }
+        std::this_thread::sleep_for(between);
+    }
+}
+
+void send(const JobRecord& record, int signal) {
+    if (::kill(record.pid, signal) == 0 || errno == ESRCH) return;
+    throw std::system_error(errno, std::generic_category(),
+                            fmt::format("cannot signal the launcher of {}, pid {}", record.job, record.pid));
+}
+
+}  // namespace
+
+int cancel_running(const JobRecord& record, const KnownJobs& jobs, bool now) {
+    if (!is_running(record)) {
+        remove_traces(jobs.folder(), record);
+        throw Error(fmt::format("job {} is gone already", full_name(record)));
+    }
+    // As a person who presses Ctrl-C twice; but two equal signals may arrive as one.
+    if (now) send(record, SIGINT);
+    send(record, SIGTERM);
+    wait_until([&] { return !is_running(record); }, milliseconds{20}, record.job);
+    remove_traces(jobs.folder(), record);  // of a launcher that could not do it itself
+    write_all(STDOUT_FILENO, fmt::format("job {} has ended\n", record.job));
+    return 0;
+}
+
+int cancel_in_queue(const JobRecord& record, const KnownJobs& jobs, bool now,
+                    const Environment& environment) {
+    const auto status = jobs.examine(record, false);
+    if (status.state == "unreachable") throw Error(fmt::format("job {}: {}", record.job, status.why));
+    if (status.state == "ended") {
+        remove_traces(jobs.folder(), record);
+        throw Error(fmt::format("job {} is gone already", record.job));
+    }
+    const bool gently = status.state != "pending" && !now;
+    const auto answer = run_and_capture(
+        {.argv = cancel_command(record.scheduler, record.scheduler_job, gently), .environment = environment},
+        scheduler_limit);
+    if (!answer.status.success())
+        throw Error(fmt::format("job {} cannot be cancelled: {}", record.job, one_line(trimmed(answer.err))));
+    wait_until([&] { return jobs.examine(record, false).state == "ended"; }, milliseconds{500}, record.job);
+    remove_traces(jobs.folder(), record);
+    write_all(STDOUT_FILENO, fmt::format("job {} has ended\n", record.job));
+    return 0;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/job_commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/command_line.hpp"
+#include "base/exec_image.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/subprocess.hpp"
+#include "cluster/event.hpp"
+#include "launch/command_table.hpp"
+#include "launch/elsewhere.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+constexpr std::array<std::string_view, 4> job_words{"status", "logs", "stacks", "cancel"};
+
+struct JobCommand {
+    std::string word;
+    std::string job;
+    std::string ranks;
+    bool follow = false;
+    bool json = false;
+    bool now = false;
+    bool here = false;                ///< never asked of another machine
+    std::optional<std::string> text;  ///< of --help
+};
+
+std::string_view help_of(std::string_view word) {
+    const auto rows = command_table();
+    return std::find_if(rows.begin(), rows.end(), [&](const CommandRow& row) { return row.name == word; })
+        ->help;
+}
+
+JobCommand parse_job_command(const std::vector<std::string>& arguments) {
+    JobCommand out{.word = arguments.front()};
+    CLI::App app{std::string(help_of(out.word)), "dtrain-launch " + out.word};
+    auto* job = app.add_option("JOB", out.job,
+                               "Its name as dtrain-launch status shows it, or the scheduler's number");
+    if (out.word != "status") job->required();
+    if (out.word == "status") app.add_flag("--json", out.json, "For programs");
+    if (out.word == "logs")
+        app.add_flag("-f,--follow", out.follow, "Go on until the job ends, and with its status");
+    if (out.word == "logs" || out.word == "stacks")
+        app.add_option("--rank", out.ranks, "These ranks: 0,2-3 or all")->type_name("RANKS");
+    if (out.word == "cancel")
+        app.add_flag("--now", out.now, "Kill it at once; the programs cannot write a checkpoint");
+    app.add_flag("--here", out.here)->group("");
+    out.text = parse_words(app, {arguments.begin() + 1, arguments.end()});
+    return out;
+}
+
+std::optional<cluster::RankList> ranks_of(const JobCommand& command) {
+    if (command.ranks.empty()) return std::nullopt;
+    try {
+        return cluster::RankList::parse(command.ranks);
+    } catch (const UsageError& error) {
+        throw UsageError(fmt::format("--rank: {}", error.what()));
+    }
+}
+
+/// The same command on the machine of the job's launcher, in place of this process.
+int become_there(const JobRecord& record, const std::vector<std::string>& arguments, const KnownJobs& jobs,
+                 const Environment& environment) {
+    const Way way(record, jobs.folder(), environment);
+    if (!way.obstacle().empty()) throw Error(fmt::format("{}: {}", full_name(record), way.obstacle()));
+    std::vector<std::string> words{this_executable().string(), arguments.front(), "--here"};
+    for (auto word = arguments.begin() + 1; word != arguments.end(); ++word)
+        words.push_back(is_called(record, *word) ? full_name(record) : *word);
+    auto command = way.command(words);
+    const auto program = find_in_path(command.front(), environment);
+    const int error = ExecImage(command, environment).become(program->c_str());
+    throw Error(fmt::format("cannot execute {}: {}", *program, std::strerror(error)));
+}
+
+int show_status(const JobCommand& command, const KnownJobs& jobs) {
+    std::vector<JobStatus> found;
+    if (!command.job.empty()) {
+        const auto record = jobs.find(command.job);
+        found.push_back(
+            command.here && record.host != host_name()
+                ? JobStatus{.record = record, .state = "unreachable", .why = "this is " + host_name()}
+                : jobs.examine(record, true));
+    } else {
+        found = command.here ? jobs.examine_own() : jobs.examine_all();
+    }
+    jobs.forget(found);
+    if (command.job.empty()) std::erase_if(found, [](const JobStatus& job) { return job.state == "ended"; });
+    if (command.json)
+        write_all(STDOUT_FILENO, to_json(found));
+    else if (!command.job.empty())
+        write_all(STDOUT_FILENO, status_text(found.front(), cluster::now_us()));
+    else
+        write_all(STDOUT_FILENO, found.empty() ? "no job of yours is running or in a queue\n"
+                                               : status_table(found, cluster::now_us()));
+    return 0;
+}
+
+int run_for(const JobRecord& record, const JobCommand& command, const KnownJobs& jobs) {
+    const auto ranks = ranks_of(command);
+    if (command.word == "logs") return show_logs(record, {.follow = command.follow, .ranks = ranks});
+    if (command.word == "stacks") return show_stacks(record, ranks.value_or(cluster::RankList::all()));
+    return cancel_running(record, jobs, command.now);
+}
+
+}  // namespace
+
+bool is_job_command(const std::vector<std::string>& arguments) {
+    return !arguments.empty() &&
+           std::find(job_words.begin(), job_words.end(), arguments.front()) != job_words.end();
+}
+
+int run_job_command(const std::vector<std::string>& arguments, const Environment& environment) {
+    const auto command = parse_job_command(arguments);
+    if (command.text) {
+        write_all(STDOUT_FILENO, *command.text);
+        return 0;
+    }
+    ranks_of(command);  // before anything is asked of anybody
+    const KnownJobs jobs(environment);
+    if (command.word == "status") return show_status(command, jobs);
+    const auto record = jobs.find(command.job);
+    if (record.host.empty()) {
+        if (command.word == "cancel") return cancel_in_queue(record, jobs, command.now, environment);
+        const auto status = jobs.examine(record, false);
+        throw Error(fmt::format("job {} is {}: {}", record.job, status.state, status.why));
+    }
+    if (record.host == host_name()) return run_for(record, command, jobs);
+    if (command.here)
+        throw Error(fmt::format("this is {}, and the launcher of {} runs on {}", host_name(), record.job,
+                                record.host));
+    return become_there(record, arguments, jobs, environment);
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <dtrain/error.hpp>
+
+#include "base/host.hpp"
+#include "launch/control_client.hpp"
+#include "launch/job_commands.hpp"
+#include "launch/log_tail.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds launcher_limit{3000};
+constexpr milliseconds between_looks{100};
+
+/// Rank 0, or in a parameter-server job worker 0.
+int speaker_of(const JobView& view) {
+    const auto worker = std::find_if(view.ranks.begin(), view.ranks.end(), [](const RankView& rank) {
+        return rank.role == "worker" && rank.number == 0;
+    });
+    return worker == view.ranks.end() ? 0 : worker->rank;
+}
+
+std::vector<RankView> chosen(const JobView& view, const std::optional<cluster::RankList>& wanted) {
+    const int speaker = speaker_of(view);
+    std::vector<RankView> out;
+    for (const auto& rank : view.ranks)
+        if (wanted ? wanted->contains(rank.rank) : rank.rank == speaker) out.push_back(rank);
+    if (out.empty())
+        throw UsageError(fmt::format("--rank {}: the job has ranks 0 to {}", wanted->to_string(),
+                                     static_cast<int>(view.ranks.size()) - 1));
+    return out;
+}
+
+/// Tails of the logs that this machine sees, and whether that is all.
+struct Tails {
+    std::vector<LogTail> of;
+    bool all = true;
+};
+
+Tails tails_of(const std::vector<RankView>& ranks) {
+    const auto own_host = host_name();
+    Tails out;
+    for (const auto& rank : ranks) {
+        if (rank.host != own_host && !std::filesystem::exists(rank.log)) {
+            out.all = false;
+            write_all(
+                STDERR_FILENO,
+                fmt::format("dtrain-launch: the log of rank {} is {} on {}, which cannot be seen from {}\n",
+                            rank.rank, rank.log, rank.host, own_host));
+            continue;
+        }
+        out.of.emplace_back(rank.log, rank.log_begin,
+                            ranks.size() > 1 ? fmt::format("[{}] ", rank.rank) : "");
+    }
+    return out;
+}
+
+bool show_all(std::vector<LogTail>& tails, bool complete) {
+    return std::all_of(tails.begin(), tails.end(),
+                       [&](LogTail& tail) { return tail.show(STDOUT_FILENO, complete); });
+}
+
+/// The job's exit status; nothing when its launcher is gone without one.
+std::optional<int> status_in(ControlClient& end) {
+    const auto line = end.read_line(milliseconds{0});
+    if (!line) return std::nullopt;
+    const auto json = nlohmann::json::parse(*line, nullptr, false);
+    if (json.is_discarded() || !json.contains("status") || !json["status"].is_number_integer())
+        return std::nullopt;
+    return json["status"].get<int>();
+}
+
+int follow(const JobRecord& record, std::vector<LogTail>& tails) {
+    ControlClient end(record, "end");
+    for (;;) {
+        if (!show_all(tails, false)) return 0;  // nobody reads any more
+        pollfd sources[]{{end.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+        ::poll(sources, 2, static_cast<int>(between_looks.count()));
+        if (sources[1].revents != 0) return 0;
+        if (sources[0].revents == 0 && !end.ended()) continue;
+        const auto status = status_in(end);
+        if (!status && !end.ended()) continue;
+        show_all(tails, true);
+        if (status) return *status;
+        throw Error(fmt::format("the launcher of {} is gone without telling how the job ended", record.job));
+    }
+}
+
+}  // namespace
+
+int show_logs(const JobRecord& record, const LogOptions& options) {
+    ::signal(SIGPIPE, SIG_IGN);
+    const auto view = ask_for_view(record, "status", launcher_limit);
+    if (!view || view->ranks.empty())
+        throw Error(
+            record.size == 0 && is_running(record)
+                ? fmt::format("job {} waits for the launchers of other nodes; it has no logs yet", record.job)
+                : fmt::format("the launcher of {} does not answer; its logs are in {} on {}", record.job,
+                              record.log_dir, record.host));
+    auto tails = tails_of(chosen(*view, options.ranks));
+    if (options.follow) return follow(record, tails.of);
+    show_all(tails.of, true);
+    return tails.all ? 0 : 1;
+}
+
+}  // namespace dtrain::launch
