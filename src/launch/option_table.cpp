@@ -149,7 +149,10 @@ const std::vector<OptionRow>& rows() {
     {.name = "account", .group = batch, .value = "NAME", .help = "Account that pays", .field = &O::account, .in_settings = true},
     {.name = "cpus", .group = batch, .value = "N", .help = "Processors of each node, for all of its ranks together (default: one for each rank)", .field = &O::cpus, .least = 1, .most = 65536, .in_settings = true},
     {.name = "modules", .group = batch, .value = "NAMES", .help = "Modules to load first: 'cuda nccl'", .field = &O::modules, .in_settings = true},
+    {.name = "scheduler", .group = batch, .value = "NAME", .help = "Whose queue: slurm or pbs (auto: PBS where there is qsub and no sbatch)", .field = &O::scheduler,
+     .choices = {"auto", "slurm", "pbs"}, .in_settings = true},
     {.name = "sbatch", .group = batch, .value = "OPTION", .help = "One more option for sbatch, such as --sbatch=--exclusive; may be repeated", .field = &O::sbatch},
+    {.name = "qsub", .group = batch, .value = "OPTION", .help = "One more option for qsub, such as --qsub='-W umask=077'; may be repeated", .field = &O::qsub},
     };
     return table;
 }

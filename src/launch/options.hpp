@@ -80,7 +80,9 @@ struct Options {
     std::optional<std::string> account;
     std::optional<int> cpus;  ///< of each of its nodes
     std::optional<std::string> modules;
+    std::string scheduler = "auto";
     std::vector<std::string> sbatch;  ///< more options for sbatch
+    std::vector<std::string> qsub;    ///< and for qsub
 
     std::string script;
     std::vector<std::string> script_arguments;

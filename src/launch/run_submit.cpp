@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/run_submit.hpp"
 
+#include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -14,8 +16,11 @@
 #include "base/log.hpp"
 #include "base/redact.hpp"
 #include "base/subprocess.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/text.hpp"
+#include "cluster/event.hpp"
 #include "launch/batch_script.hpp"
+#include "launch/job_record.hpp"
 #include "launch/option_table.hpp"
 #include "launch/program.hpp"
 #include "launch/settings.hpp"
@@ -23,22 +28,61 @@
 namespace dtrain::launch {
 namespace {
 
+constexpr std::chrono::minutes answer_limit{1};
+
 /// A mistake in a name shall not show after hours in a queue.
 void refuse_missing_script(const Options& options, const Environment& environment) {
     program_for(options.script, options.script_arguments, "", real_files(environment));
 }
 
+std::string refused(const Captured& answer) {
+    const auto said = trimmed(answer.err);
+    return one_line(said.empty() ? trimmed(answer.out) : said);
+}
+
 /// The number of the new job.
-std::string submit(const std::string& script, const Environment& environment) {
+std::string submit_to_slurm(const std::string& script, const Environment& environment) {
     if (!find_in_path("sbatch", environment))
         throw UsageError(
             "sbatch is not in PATH; load Slurm's module, or submit from a login node of the cluster");
-    const auto answer =
-        run_and_capture({.argv = {"sbatch", "--parsable"}, .environment = environment, .input = script},
-                        std::chrono::minutes(1));
+    const auto answer = run_and_capture(
+        {.argv = {"sbatch", "--parsable"}, .environment = environment, .input = script}, answer_limit);
     if (!answer.status.success())
-        throw UsageError(fmt::format("sbatch refuses the job: {}", one_line(trimmed(answer.err))));
+        throw UsageError(fmt::format("sbatch refuses the job: {}", refused(answer)));
     return split(trimmed(answer.out), ';').front();  // "12;cluster"
+}
+
+/// Not every qsub reads a script from its input.
+std::string submit_to_pbs(const std::string& script, const Environment& environment) {
+    if (!find_in_path("qsub", environment))
+        throw UsageError("qsub is not in PATH; load PBS' module, or submit from a login node of the cluster");
+    const TemporaryFolder folder;
+    const auto file = folder.path() + "/job.pbs";
+    replace_passing_file(file, script, 0700);
+    const auto answer = run_and_capture({.argv = {"qsub", file}, .environment = environment}, answer_limit);
+    const auto number = std::string(trimmed(answer.out));  // "12.server"
+    if (!answer.status.success() || number.empty() || number.find_first_of(" \n") != std::string::npos)
+        throw UsageError(fmt::format("qsub refuses the job: {}", refused(answer)));
+    return number;
+}
+
+/// For dtrain-launch status, while the job has no launcher that tells of it.
+void remember(Scheduler scheduler, const std::string& number, const Options& options,
+              const Environment& environment) {
+    const auto folder = records_folder(environment);
+    if (!folder) return;
+    JobRecord record;
+    record.job = options.job_id == Options().job_id ? number : options.job_id;
+    record.scheduler = to_string(scheduler);
+    record.scheduler_job = number;
+    record.program = options.script;
+    record.log_dir = std::filesystem::absolute(log_dir_of_job(number, options)).lexically_normal().string();
+    record.begin_us = cluster::now_us();
+    try {
+        write_record(*folder, record);
+    } catch (const std::exception& error) {
+        spdlog::warn("dtrain-launch status will not show the job before it starts: {}", error.what());
+    }
 }
 
 }  // namespace
@@ -69,12 +113,19 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
     job.push_back(options.script);
     job.insert(job.end(), options.script_arguments.begin(), options.script_arguments.end());
     const auto launcher = this_executable().string();
+    const auto choice = choose_scheduler(options.scheduler, find_in_path("sbatch", environment).has_value(),
+                                         find_in_path("qsub", environment).has_value());
+    if (!choice.notice.empty()) spdlog::info("{}", choice.notice);
+    const bool to_slurm = choice.scheduler == Scheduler::slurm;
+    const auto script = to_slurm ? slurm_script : pbs_script;
     if (!options.dry_run.empty()) {
-        write_all(STDOUT_FILENO, slurm_script(options, launcher, redacted_arguments(job)));
+        write_all(STDOUT_FILENO, script(options, launcher, redacted_arguments(job)));
         return 0;
     }
-    const auto number = submit(slurm_script(options, launcher, job), environment);
-    write_all(STDOUT_FILENO, how_to_follow(number, options));
+    const auto number =
+        (to_slurm ? submit_to_slurm : submit_to_pbs)(script(options, launcher, job), environment);
+    remember(choice.scheduler, number, options, environment);
+    write_all(STDOUT_FILENO, how_to_follow(choice.scheduler, number, options));
     return 0;
 }
 

@@ -24,6 +24,10 @@ def here_it_waits():
         time.sleep(0.05)
 here_it_waits()
 print("rank", os.environ["RANK"], "goes", flush=True)
+if os.environ["RANK"] == "0":
+    open("gone", "w").close()
+while not os.path.exists("gone"):  # rank 1 fails, and then rank 0 is stopped
+    time.sleep(0.05)
 sys.exit(7 if os.environ["RANK"] == "1" else 0)
 """
 

@@ -109,10 +109,94 @@ TEST(BatchScript, TheNameOfAJobIsAWord) {
     EXPECT_THAT(script_for({"a\n#SBATCH x.py"}), HasSubstr("--job-name=a--SBATCH-x\n"));
 }
 
+std::string pbs_script_for(const std::vector<std::string>& words) {
+    const auto parsed = parse_options(words, {});
+    auto job = options_of_job(parsed);
+    job.push_back(parsed.options.script);
+    return pbs_script(parsed.options, "/opt/bin/dtrain-launch", job);
+}
+
+constexpr std::string_view nodes_of_a_slurm_cluster =
+    "cd \"${PBS_O_WORKDIR:-$PWD}\"\n"
+    "# PBS' commands in front of a Slurm cluster write no file of the nodes by themselves.\n"
+    "if [ -z \"${PBS_NODEFILE:-}\" ] && command -v generate_pbs_nodefile >/dev/null; then\n"
+    "    PBS_NODEFILE=$(generate_pbs_nodefile)\n"
+    "    export PBS_NODEFILE\n"
+    "fi\n";
+
+TEST(PbsScript, OfAGpuJob) {
+    EXPECT_EQ(pbs_script_for({"--nodes", "2", "--gpus", "4", "--time", "1:00:00", "--partition", "gpu",
+                              "--account=team", "--qsub=-W umask=077", "--modules", "cuda", "train.py"}),
+              "#!/bin/bash\n"
+              "# Made by dtrain-launch submit.\n"
+              "#PBS -N train\n"
+              "#PBS -l select=2:ncpus=4:mpiprocs=1:ngpus=4\n"
+              "#PBS -l place=scatter\n"
+              "#PBS -l walltime=01:00:00\n"
+              "#PBS -q gpu\n"
+              "#PBS -A team\n"
+              "#PBS -j oe\n"
+              "#PBS -W umask=077\n"
+              "set -e\n" +
+                  std::string(nodes_of_a_slurm_cluster) +
+                  "module load cuda\n"
+                  "exec /opt/bin/dtrain-launch --log_dir=log/%j train.py\n");
+}
+
+TEST(PbsScript, OfACpuJob) {
+    EXPECT_EQ(pbs_script_for({"--nproc_per_node", "8", "2a very long name of a script.sh"}),
+              "#!/bin/bash\n"
+              "# Made by dtrain-launch submit.\n"
+              "#PBS -N j2a-very-long-n\n"
+              "#PBS -l select=1:ncpus=8:mpiprocs=8\n"
+              "#PBS -j oe\n"
+              "set -e\n" +
+                  std::string(nodes_of_a_slurm_cluster) +
+                  "exec /opt/bin/dtrain-launch --log_dir=log/%j --nproc_per_node=8 '2a very long name of a "
+                  "script.sh'\n");
+}
+
+TEST(PbsScript, WhatItCannotSayIsRefused) {
+    EXPECT_THROW(pbs_script_for({"--gpus", "a100:4", "t.py"}), UsageError);
+    EXPECT_THROW(pbs_script_for({"--sbatch=--exclusive", "t.py"}), UsageError);
+    EXPECT_THROW(pbs_script_for({"--qsub", "umask", "t.py"}), UsageError);
+    EXPECT_THROW(pbs_script_for({"--partition", "a b", "t.py"}), UsageError);
+    EXPECT_THROW(script_for({"--qsub=-W umask=077", "t.py"}), UsageError);
+}
+
+// As sbatch's manual page has them.
+TEST(PbsScript, TimeLimits) {
+    EXPECT_EQ(walltime_of("90"), "01:30:00");
+    EXPECT_EQ(walltime_of("90:30"), "01:30:30");
+    EXPECT_EQ(walltime_of("1:30:00"), "01:30:00");
+    EXPECT_EQ(walltime_of("2-12"), "60:00:00");
+    EXPECT_EQ(walltime_of("2-12:30"), "60:30:00");
+    EXPECT_EQ(walltime_of("1-0:0:1"), "24:00:01");
+    for (const char* wrong : {"", "x", "1:2:3:4", "-1", "1-", "1-2:3:4:5", "1e3", "99999999999"})
+        EXPECT_THROW(walltime_of(wrong), UsageError) << wrong;
+}
+
+TEST(Scheduler, IsTheOnlyOneThereOrTheOneThatWasNamed) {
+    EXPECT_EQ(choose_scheduler("auto", true, false).scheduler, Scheduler::slurm);
+    EXPECT_EQ(choose_scheduler("auto", false, true).scheduler, Scheduler::pbs);
+    EXPECT_EQ(choose_scheduler("auto", false, false).scheduler, Scheduler::slurm);
+    EXPECT_EQ(choose_scheduler("pbs", true, true).scheduler, Scheduler::pbs);
+    for (const auto* named : {"slurm", "pbs"})
+        EXPECT_EQ(choose_scheduler(named, true, true).notice, "") << named;
+    EXPECT_EQ(choose_scheduler("auto", true, false).notice, "");
+    const auto both = choose_scheduler("auto", true, true);
+    EXPECT_EQ(both.scheduler, Scheduler::slurm);
+    EXPECT_THAT(both.notice, HasSubstr("--scheduler pbs"));
+}
+
 TEST(BatchScript, HowToFollow) {
-    const auto text = how_to_follow("77", parse_options({"train.py"}, {}).options);
-    EXPECT_THAT(text, AllOf(HasSubstr("tail -F train-77.out\n"), HasSubstr("log/77\n"),
-                            HasSubstr("scancel --batch --signal=TERM 77 ")));
+    const auto options = parse_options({"train.py"}, {}).options;
+    EXPECT_THAT(
+        how_to_follow(Scheduler::slurm, "77", options),
+        AllOf(HasSubstr("train-77.out\n"), HasSubstr("log/77)"), HasSubstr("dtrain-launch cancel 77 ")));
+    EXPECT_THAT(how_to_follow(Scheduler::pbs, "77.server", options),
+                AllOf(HasSubstr("train.o77\n"), HasSubstr("log/77.server)"),
+                      HasSubstr("dtrain-launch logs -f 77.server ")));
 }
 
 TEST(Submit, ItsOptionsAreNoneOfAJobThatStartsNow) {
