@@ -14,13 +14,14 @@
 #include "base/command_line.hpp"
 #include "base/text.hpp"
 #include "cluster/address.hpp"
+#include "launch/command_table.hpp"
 #include "launch/option_table.hpp"
 #include "launch/shell_completion.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-constexpr const char* footer =
+constexpr std::string_view footer_begin =
     R"(After the options come the training script (.py, .toml or a program) and the script's own arguments.
 
 Examples:
@@ -29,7 +30,18 @@ Examples:
   dtrain-launch --server_num 1 --worker_num 4 train.py  a parameter-server job on this machine
   dtrain-launch --nproc_per_node 2 job.toml           train a job file without any code
   dtrain-launch --dry-run --nproc_per_node 2 train.py show the plan and the command, start nothing
-  dtrain-launch submit --nodes 2 --gpus 4 train.py    give the job to Slurm's queue)";
+  dtrain-launch submit --nodes 2 --gpus 4 train.py    give the job to the queue of Slurm or PBS
+
+Jobs that exist, and what belongs to them:
+)";
+
+std::string footer() {
+    std::string out(footer_begin);
+    for (const auto& row : command_table())
+        out += fmt::format("  dtrain-launch {} {}\n      {}\n", row.name, row.arguments, row.help);
+    out.pop_back();
+    return out;
+}
 
 std::string typed(const OptionRow& row) {
     return "--" + std::string(row.name);
@@ -111,7 +123,7 @@ class Typed {
   public:
     explicit Typed(const std::vector<std::string>& arguments) {
         const std::string base(to_string(OptionGroup::base));
-        app_.footer(footer);
+        app_.footer(footer());
         app_.get_formatter()->column_width(32);
         app_.set_version_flag("--version", std::string("dtrain ") + version)->group(base);
         app_.set_help_flag("-h,--help", "Print this and exit")->group(base);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "launch/command_table.hpp"
 #include "launch/option_table.hpp"
 
 namespace dtrain::launch {
@@ -17,6 +18,22 @@ std::vector<std::string> usable_names() {
         for (const auto& name : names_of(row)) names.push_back(fmt::format("--{}", name));
     }
     return names;
+}
+
+std::vector<std::string> command_names() {
+    std::vector<std::string> names;
+    for (const auto& row : command_table()) names.emplace_back(row.name);
+    return names;
+}
+
+/// Commands that have options of their own.
+std::string command_cases() {
+    std::string out;
+    for (const auto& row : command_table())
+        if (!row.options.empty())
+            out += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n",
+                               row.name, fmt::join(row.options, " "));
+    return out;
 }
 
 bool names_a_file(const OptionRow& row) {
@@ -55,6 +72,11 @@ std::string bash_script() {
 _dtrain_launch() {{
     local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
     COMPREPLY=()
+    if [[ $COMP_CWORD -eq 1 && $word != -* ]]; then
+        COMPREPLY=($(compgen -W "{}" -- "$word") $(compgen -f -- "$word")); return
+    fi
+    case ${{COMP_WORDS[1]}} in
+{}    esac
     case $before in
 {}        {}) COMPREPLY=($(compgen -f -- "$word")); return ;;
         {}) return ;;
@@ -66,6 +88,7 @@ _dtrain_launch() {{
 }}
 complete -o filenames -F _dtrain_launch dtrain-launch fleetrun
 )",
+        join(command_names(), " "), command_cases(),
         choice_cases("        --{}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n"),
         file_options(), other_options(), join(usable_names(), " "));
 }
@@ -98,6 +121,7 @@ std::string zsh_script() {
     }
     return fmt::format(R"(#compdef dtrain-launch fleetrun
 _dtrain_launch() {{
+  (( CURRENT == 2 )) && compadd -- {}
   _arguments \
     '(- *)--help[print this and exit]' \
     '(- *)--version[print the version and exit]' \
@@ -106,7 +130,7 @@ _dtrain_launch() {{
 }}
 compdef _dtrain_launch dtrain-launch fleetrun
 )",
-                       arguments);
+                       join(command_names(), " "), arguments);
 }
 
 std::string roff(std::string_view text) {
@@ -149,6 +173,10 @@ that is none; everything behind it belongs to the script.
             out += "\n" + roff(row.help) + ".\n";
         }
     }
+    out += ".SH COMMANDS\n";
+    for (const auto& row : command_table())
+        out += fmt::format(".TP\n\\fBdtrain\\-launch {}\\fR {}\n{}.\n", row.name, roff(row.arguments),
+                           roff(row.help));
     out += R"(.SH EXIT STATUS
 0 when every rank ended with 0; else that of the rank that failed first (128 + n for signal n); 128 + n when
 dtrain\-launch itself got signal n; 2 when the command line or its input is wrong, and then nothing was started.

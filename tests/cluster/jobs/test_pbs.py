@@ -99,3 +99,41 @@ def test_the_parameter_server_file(job):
     state, output = submit(job, "ps.pbs", PROGRAM="ps.py", SERVERS=1, WORKERS=2)
     assert state == "COMPLETED", output
     assert "worker 0 of 2" in output
+
+
+def test_submit_makes_a_job_of_pbs_that_the_usual_words_follow(job):
+    if shutil.which("qsub") is None:
+        pytest.skip("qsub (Debian package slurm-wlm-torque) is not installed")
+    job.script("show.py", SHOW + "\nimport time\nwhile not os.path.exists('go'): time.sleep(0.1)\n")
+    # This qsub finds sbatch outside of PATH.
+    commands = job.folder / "only-pbs"
+    commands.mkdir()
+    for name in ("qsub", "qstat", "qdel"):
+        (commands / name).symlink_to(shutil.which(name))
+    (job.folder / "tools").mkdir()
+    for name in ("perl", "python3", "mpirun", "ssh"):
+        (job.folder / "tools" / name).symlink_to(shutil.which(name))
+    done = job.on(1, "env", f"PATH={commands}:{job.folder}/tools", LAUNCH, "submit", "--nodes", 2, "--time", 5, "show.py")
+    assert done.returncode == 0, done.stderr
+    number = done.stdout.splitlines()[0].removeprefix("job ")
+    assert f"dtrain-launch logs -f {number} " in done.stdout
+    job.cluster.wait_until(lambda: " running " in job.launch_on(1, "status", number).stdout, "its launcher")
+    follower = job.start_on(1, LAUNCH, "logs", "-f", "--rank", "all", number)
+    (job.folder / "go").touch()
+    out, err = follower.communicate(timeout=30)
+    assert follower.returncode == 0, err
+    assert sorted(line.split()[2] for line in out.splitlines() if "] rank " in line) == ["0", "1"]
+    assert {line.split()[6] for line in out.splitlines() if "] rank " in line} == {"node1", "node2"}
+
+
+def test_a_job_in_the_queue_of_pbs_is_pending_and_taken_out(job):
+    if shutil.which("qsub") is None:
+        pytest.skip("qsub (Debian package slurm-wlm-torque) is not installed")
+    job.script("show.py", SHOW)
+    done = job.launch_on(1, "submit", "--scheduler", "pbs", "--qsub=-h", "show.py")
+    assert done.returncode == 0, done.stderr
+    number = done.stdout.splitlines()[0].removeprefix("job ")
+    shown = job.launch_on(1, "status", number)
+    assert f"{number} is pending: " in shown.stdout, shown.stdout + shown.stderr
+    assert job.launch_on(1, "cancel", number).returncode == 0
+    assert job.launch_on(1, "status").stdout == "no job of yours is running or in a queue\n"
