@@ -74,14 +74,6 @@ std::string name_of_job(const Options& options) {
     return name.empty() ? "dtrain" : name;
 }
 
-/// Old servers of PBS take 15 letters, of which the first is one.
-std::string name_in_pbs(const Options& options) {
-    constexpr std::size_t longest = 15;
-    auto name = name_of_job(options);
-    if (std::isalpha(static_cast<unsigned char>(name.front())) == 0) name.insert(0, "j");
-    return name.substr(0, longest);
-}
-
 /// With GPUs dtrain-launch starts a rank for each; the node's processors are for all of them.
 int ranks_to_ask_for(const Options& options, const std::optional<Gpus>& gpus) {
     return gpus || options.cpus ? 1 : options.nproc_per_node.value_or(1);
@@ -120,6 +112,13 @@ std::string commands_of(const Options& options, const std::string& launcher,
 }
 
 }  // namespace
+
+std::string name_in_pbs(const Options& options) {
+    constexpr std::size_t longest = 15;
+    auto name = name_of_job(options);
+    if (std::isalpha(static_cast<unsigned char>(name.front())) == 0) name.insert(0, "j");
+    return name.substr(0, longest);
+}
 
 std::string to_string(Scheduler scheduler) {
     return scheduler == Scheduler::slurm ? "slurm" : "pbs";

@@ -39,6 +39,9 @@ std::string slurm_script(const Options& options, const std::string& launcher,
 std::string pbs_script(const Options& options, const std::string& launcher,
                        const std::vector<std::string>& job);
 
+/// What PBS calls the job; old servers take 15 letters, of which the first is one.
+std::string name_in_pbs(const Options& options);
+
 /// A time limit as sbatch understands it ("90", "1:30:00", "2-12") in the words of PBS: "36:00:00".
 /// @throws UsageError when it is none
 std::string walltime_of(const std::string& time);

@@ -52,12 +52,13 @@ std::string submit_to_slurm(const std::string& script, const Environment& enviro
     return split(trimmed(answer.out), ';').front();  // "12;cluster"
 }
 
-/// Not every qsub reads a script from its input.
-std::string submit_to_pbs(const std::string& script, const Environment& environment) {
+/// Not every qsub reads a script from its input, and some name the job's output after the file.
+std::string submit_to_pbs(const std::string& script, const std::string& name,
+                          const Environment& environment) {
     if (!find_in_path("qsub", environment))
         throw UsageError("qsub is not in PATH; load PBS' module, or submit from a login node of the cluster");
     const TemporaryFolder folder;
-    const auto file = folder.path() + "/job.pbs";
+    const auto file = folder.path() + "/" + name;
     replace_passing_file(file, script, 0700);
     const auto answer = run_and_capture({.argv = {"qsub", file}, .environment = environment}, answer_limit);
     const auto number = std::string(trimmed(answer.out));  // "12.server"
@@ -117,13 +118,14 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
                                          find_in_path("qsub", environment).has_value());
     if (!choice.notice.empty()) spdlog::info("{}", choice.notice);
     const bool to_slurm = choice.scheduler == Scheduler::slurm;
-    const auto script = to_slurm ? slurm_script : pbs_script;
+    const auto script_for = to_slurm ? slurm_script : pbs_script;
     if (!options.dry_run.empty()) {
-        write_all(STDOUT_FILENO, script(options, launcher, redacted_arguments(job)));
+        write_all(STDOUT_FILENO, script_for(options, launcher, redacted_arguments(job)));
         return 0;
     }
-    const auto number =
-        (to_slurm ? submit_to_slurm : submit_to_pbs)(script(options, launcher, job), environment);
+    const auto script = script_for(options, launcher, job);
+    const auto number = to_slurm ? submit_to_slurm(script, environment)
+                                 : submit_to_pbs(script, name_in_pbs(options), environment);
     remember(choice.scheduler, number, options, environment);
     write_all(STDOUT_FILENO, how_to_follow(choice.scheduler, number, options));
     return 0;
