@@ -25,6 +25,9 @@ void append(std::vector<std::string>& all, const std::vector<std::string>& more)
 /// "rank" for one, "ranks" for any other count.
 std::string plural(std::size_t count, std::string_view noun);
 
+/// Rows of cells as lines: columns as wide as their widest cell, two blanks between them.
+std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows);
+
 /// `text` as one line that is safe to print: control characters, other line ends and bytes that are no UTF-8
 /// are written like \n or \x1b; where that makes more than `most` bytes, the middle is left out.
 std::string one_line(std::string_view text, std::size_t most = 2000);

@@ -116,7 +116,7 @@ std::optional<ElasticSettings> elastic_settings(const Options& options, const En
 
 std::optional<ElasticCommand> elastic_command(const Options& options, const Environment& environment) {
     const bool resize = is_word(options, "scale"), clean = is_word(options, "clean");
-    if (!resize && !clean && !options.script.empty()) return std::nullopt;
+    if (!resize && !clean && (options.check || !options.script.empty())) return std::nullopt;
     const auto server = server_of(options, environment);
     if (!server) {
         if (!options.script.empty()) return std::nullopt;  // a script of that name

@@ -116,6 +116,7 @@ const std::vector<OptionRow>& rows() {
 
     {.name = "dry-run", .group = own, .value = "FORM", .help = "Print the plan as a table (=json: for programs), start nothing", .field = &O::dry_run,
      .choices = {"table", "json"}, .alone = "table"},
+    {.name = "check", .group = own, .help = "Check the nodes: connections, versions, GPUs, clocks, limits, logs; start nothing", .field = &O::check},
     {.name = "info", .group = own, .help = "Print every option's value and where it came from, start nothing"},
     {.name = "print-completion", .group = own, .value = "SHELL", .help = "Print a completion script: bash or zsh", .choices = {"bash", "zsh"}},
     {.name = "print-man", .group = own, .help = "Print the manual page"},

@@ -325,7 +325,7 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     parsed.text = text_asked_for(typed_options, parsed);
     if (parsed.text) return parsed;
 
-    const auto words = typed_options.script_and_arguments(parsed.options.scale.has_value());
+    const auto words = typed_options.script_and_arguments(parsed.options.scale || parsed.options.check);
     if (words.empty()) return parsed;
     parsed.options.script = words.front();
     parsed.options.script_arguments.assign(words.begin() + 1, words.end());

@@ -73,6 +73,7 @@ struct Options {
     std::optional<std::uintmax_t> log_max_size;  ///< bytes
     int log_mode = 0600;
     std::optional<std::string> report;
+    bool check = false;
     std::string dry_run;  ///< "", "table" or "json"
 
     std::optional<std::string> time;  ///< of a job that is submitted

@@ -61,7 +61,7 @@ Planner::Planner(Options& options, const Environment& environment, bool names_no
     std::optional<MpirunProbe> probe;
     if (engine_ == Engine::mpirun) probe.emplace(environment_);
     options.log_dir = expanded_log_dir(options, environment_, std::to_string(::getpid()));
-    program_ = program_of(options, environment_);
+    if (!options.check || !options.script.empty()) program_ = program_of(options, environment_);
     hostfile_ = hostfile_of(options);
     machine_ = usable_machine();
     if (probe) probe->require_open_mpi();

@@ -20,6 +20,7 @@
 #include "base/text.hpp"
 #include "launch/banner.hpp"
 #include "launch/carried.hpp"
+#include "launch/check_run.hpp"
 #include "launch/cloud_once.hpp"
 #include "launch/conclusion.hpp"
 #include "launch/elastic_job.hpp"
@@ -83,6 +84,7 @@ class Launch {
             options_ = options_of_start(std::move(options_), {own}, own);
         }
         if (!options_.dry_run.empty()) return show_plan();
+        if (options_.check) return check();
         if (options_.report) check_report_file(*options_.report);
         ::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more does not end the job
         if (elastic_) return run_elastic();
@@ -206,6 +208,16 @@ class Launch {
         spdlog::info("{}", where_logs_are(plan, options_.log_dir));
     }
 
+    int check() const {
+        if (elastic_ || nodes_at_master(options_) > 0)
+            throw UsageError(
+                "--check does not know the nodes that come to --master; name them with --ips or --hostfile");
+        return run_check({.plan = planner_.plan(options_),
+                          .program = installed("libexec/dtrain/dtrain-check"),
+                          .patience = options_.start_timeout,
+                          .environment = environment_});
+    }
+
     int show_plan() {
         const auto plan = planner_.plan(options_);
         auto [argv, added] = command_for(plan, "", 0);
@@ -316,7 +328,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
     for (const auto& notice : parsed.notices) spdlog::warn("{}", notice);
     if (const auto command = elastic_command(parsed.options, environment))
         return run_elastic_command(*command, parsed.options);
-    if (runs_once_on_cloud(parsed.options, environment))
+    if (!parsed.options.check && runs_once_on_cloud(parsed.options, environment))
         return run_once_on_cloud(parsed.options, environment);
     return Launch(std::move(parsed.options), environment).run();
 }

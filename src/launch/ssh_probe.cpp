@@ -26,6 +26,10 @@ std::string all_of(int pipe) {
 
 }  // namespace
 
+std::vector<std::string> ssh_command(const std::string& host, const std::string& command) {
+    return {"ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", host, command};
+}
+
 std::string SshProbe::complaint_about(int node) const {
     const auto found = questions_.find(node);
     return found == questions_.end() ? "" : found->second.complaint;
@@ -50,8 +54,7 @@ std::vector<int> SshProbe::reached(const std::vector<int>& wanted, const std::ve
         if (question.ssh || now < question.again_at || running >= most_at_once) continue;
         question.again_at = now + ask_again;
         question.ssh = std::make_unique<Subprocess>(
-            SpawnOptions{.argv = {"ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5",
-                                  hosts[static_cast<std::size_t>(node)], "true"},
+            SpawnOptions{.argv = ssh_command(hosts[static_cast<std::size_t>(node)], "true"),
                          .environment = environment_,
                          .parent_death_signal = SIGTERM});
         ++running;

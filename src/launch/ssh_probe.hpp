@@ -14,6 +14,9 @@
 
 namespace dtrain::launch {
 
+/// Runs a command on a node as mpirun would: no question is asked, and a silent node is given up after 5 s.
+std::vector<std::string> ssh_command(const std::string& host, const std::string& command);
+
 /// Finds out, beside other things, which nodes ssh reaches without asking anybody.
 class SshProbe {
   public:

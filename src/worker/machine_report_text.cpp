@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -12,7 +10,6 @@ namespace dtrain::worker {
 namespace {
 
 using topology::Machine;
-using Row = std::vector<std::string>;
 
 constexpr std::size_t label_width = 12;
 
@@ -37,27 +34,9 @@ void add(std::string& out, std::string_view label, const std::vector<std::string
         out += fmt::format("{:<{}} {}\n", i == 0 ? label : "", label_width, lines[i]);
 }
 
-/// Columns as wide as their widest cell, two blanks between them.
-std::vector<std::string> aligned(const std::vector<Row>& rows) {
-    std::vector<std::size_t> widths;
-    for (const auto& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            if (i == widths.size()) widths.push_back(0);
-            widths[i] = std::max(widths[i], row[i].size());
-        }
-    std::vector<std::string> lines;
-    for (const auto& row : rows) {
-        std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i)
-            line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
-        lines.push_back(line);
-    }
-    return lines;
-}
-
 std::vector<std::string> memory_lines(const Machine& machine) {
     if (machine.numa_nodes.empty()) return {"the machine tells of no memory node"};
-    std::vector<Row> rows;
+    std::vector<std::vector<std::string>> rows;
     constexpr double gib = 1024.0 * 1024.0 * 1024.0;
     for (const auto& node : machine.numa_nodes)
         rows.push_back({fmt::format("node {}", node.os_index),
@@ -71,7 +50,7 @@ std::vector<std::string> memory_lines(const Machine& machine) {
 
 std::vector<std::string> gpu_lines(const Machine& machine) {
     if (machine.gpus.empty()) return {"none that this process may use"};
-    std::vector<Row> rows = {
+    std::vector<std::vector<std::string>> rows = {
         {"index", "PCI address", "model", "near processors", "memory node", "adapter", "UUID"}};
     for (const auto& gpu : machine.gpus) {
         const std::string near = !gpu.has_locality        ? "not told"
@@ -87,7 +66,8 @@ std::vector<std::string> gpu_lines(const Machine& machine) {
 
 std::vector<std::string> adapter_lines(const Machine& machine) {
     if (machine.adapters.empty()) return {"none on a PCI bus"};
-    std::vector<Row> rows = {{"name", "PCI address", "kind", "near processors", "memory node"}};
+    std::vector<std::vector<std::string>> rows = {
+        {"name", "PCI address", "kind", "near processors", "memory node"}};
     for (const auto& adapter : machine.adapters)
         rows.push_back({adapter.name, adapter.pci.to_string(), adapter.rdma ? "RDMA" : "network",
                         or_else(adapter.local_cpus.to_string(), "not told"),

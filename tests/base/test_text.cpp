@@ -75,6 +75,11 @@ TEST(LowerCase, OfAsciiLettersOnly) {
     EXPECT_EQ(lower_case("TRUE-Ab1_Z[\xC3\x84"), "true-ab1_z[\xC3\x84");
 }
 
+TEST(Aligned, MakesColumnsAsWideAsTheirWidestCell) {
+    EXPECT_EQ(aligned({{"node", "host"}, {"0", "a", "more"}, {"", "bcdef", ""}, {}}),
+              (std::vector<std::string>{"node  host", "0     a      more", "      bcdef  ", ""}));
+}
+
 TEST(SecondsText, HasNoMoreDigitsThanNeeded) {
     using namespace std::chrono_literals;
     EXPECT_EQ(seconds_text(2500ms), "2.5");

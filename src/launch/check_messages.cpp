@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/check_messages.hpp"
+
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain::launch {
+
+using nlohmann::json;
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckTask, nonce, log_dir, working_dir, variables, lifetime_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckPeer, node, host, port)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NodeFacts, port, host_name, dtrain, mpi, mpirun, nccl, gpus,
+                                                gpu_models, gpu_error, rdma, shm_bytes, shm_free, memlock,
+                                                open_files, worker_error, log_dir_error, working_dir_error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProbeResult, to, error, round_trip_us, other_ahead_us)
+
+namespace {
+
+constexpr const char* task_key = "task";
+constexpr const char* peers_key = "peers";
+constexpr const char* facts_key = "facts";
+constexpr const char* probe_key = "probe";
+
+/// Names and messages may hold bytes that are no UTF-8.
+std::string dumped(const json& message) {
+    return message.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string text_or_nothing(const json& value) {
+    return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+}  // namespace
+
+std::string to_line(const ToChecked& message) {
+    if (const auto* task = std::get_if<CheckTask>(&message)) return dumped({{task_key, *task}});
+    return dumped({{peers_key, std::get<std::vector<CheckPeer>>(message)}});
+}
+
+std::string to_line(const FromChecked& message, const std::string& nonce) {
+    const auto body = std::visit(
+        [](const auto& each) {
+            constexpr bool is_facts = std::is_same_v<std::decay_t<decltype(each)>, NodeFacts>;
+            return dumped({{is_facts ? facts_key : probe_key, each}});
+        },
+        message);
+    return nonce + " " + body;
+}
+
+ToChecked parse_to_checked(std::string_view line) {
+    try {
+        const auto message = json::parse(line);
+        if (message.contains(task_key)) return message.at(task_key).get<CheckTask>();
+        return message.at(peers_key).get<std::vector<CheckPeer>>();
+    } catch (const json::exception& error) {
+        throw Error(fmt::format("\"{}\" is no task of a check: {}", line, error.what()));
+    }
+}
+
+std::optional<FromChecked> parse_from_checked(std::string_view line, const std::string& nonce) {
+    if (!line.starts_with(nonce + " ")) return std::nullopt;
+    try {
+        const auto message = json::parse(line.substr(nonce.size()));
+        if (message.contains(facts_key)) return message.at(facts_key).get<NodeFacts>();
+        return message.at(probe_key).get<ProbeResult>();
+    } catch (const json::exception&) {
+        return std::nullopt;
+    }
+}
+
+NodeFacts with_machine_info(NodeFacts facts, const std::string& text) {
+    try {
+        const auto info = json::parse(text);
+        const auto& mpi = info.at("mpi");
+        facts.mpi = trimmed(text_or_nothing(mpi.at("flavour")) + " " + text_or_nothing(mpi.at("version")));
+        facts.nccl = text_or_nothing(info.at("versions").at("nccl"));
+        const auto& visible = info.at("cuda_visible_devices");
+        facts.gpus = static_cast<int>(visible.at("devices").size());
+        facts.gpu_error = text_or_nothing(visible.at("error"));
+        std::set<std::string> models;
+        for (const auto& device : visible.at("devices"))
+            for (const auto& gpu : info.at("gpus"))
+                if (gpu.at("index") == device.at("gpu")) models.insert(text_or_nothing(gpu.at("model")));
+        models.erase("");
+        facts.gpu_models = fmt::format("{}", fmt::join(models, ", "));
+        for (const auto& adapter : info.at("adapters"))
+            facts.rdma = facts.rdma || adapter.at("rdma").get<bool>();
+    } catch (const json::exception& error) {
+        throw Error(fmt::format("dtrain-worker --info=json gives no report of a machine: {}", error.what()));
+    }
+    return facts;
+}
+
+}  // namespace dtrain::launch

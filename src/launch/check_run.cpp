@@ -1,0 +1,342 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/check_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <memory>
+#include <random>
+#include <set>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/interfaces.hpp"
+#include "base/run_main.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "launch/check_judge.hpp"
+#include "launch/check_messages.hpp"
+#include "launch/check_text.hpp"
+#include "launch/srun.hpp"
+#include "link/reactor.hpp"
+#include "link/tcp.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds facts_limit{30};
+constexpr std::chrono::seconds probes_limit{15};
+constexpr std::chrono::seconds end_limit{3};
+constexpr std::chrono::milliseconds glance{50};
+constexpr int wave_lifetime_s = 60;
+constexpr std::size_t most_strangers = 256;
+constexpr std::size_t most_text = 1 << 20;
+
+std::string random_nonce() {
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+/// What finds programs and libraries; a job brings it to all nodes.
+std::map<std::string, std::string> search_paths(const Environment& environment) {
+    std::map<std::string, std::string> out;
+    for (const char* name : {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"})
+        if (const auto value = environment.get(name)) out[name] = *value;
+    return out;
+}
+
+/// The program on one node.
+struct Channel {
+    std::unique_ptr<Subprocess> process;
+    FileDescriptor called;  ///< its connection, where it calls back
+    std::string out;
+    std::string err;
+    std::set<int> awaited;  ///< nodes whose connection it has still to tell of
+
+    int to_node() const { return called.valid() ? called.get() : process->stdin_fd(); }
+};
+
+/// All that is there now; false at the end.
+bool drain(int fd, std::string& text) {
+    std::array<char, 65536> buffer;
+    for (;;) {
+        const auto got = ::read(fd, buffer.data(), buffer.size());
+        if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
+        if (text.size() < most_text) text.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+}
+
+void make_non_blocking(int fd) {
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+class CheckRun {
+  public:
+    explicit CheckRun(const CheckSite& site)
+        : site_(site),
+          nonce_(random_nonce()),
+          channels_(site.plan.nodes.size()),
+          nodes_(site.plan.nodes.size()) {
+        for (std::size_t node = 0; node < nodes_.size(); ++node) {
+            nodes_[node].host = site.plan.nodes[node].host;
+            nodes_[node].way = way_to(site.plan, static_cast<int>(node));
+        }
+        if (!site.plan.remote_shell.empty()) listen();
+    }
+
+    std::vector<CheckedNode> run() {
+        const auto waves = check_waves(count());
+        lifetime_s_ = wave_lifetime_s * static_cast<int>(waves.size());
+        for (const auto& wave : waves) {
+            for (const int node : wave) start(node);
+            wait_for(std::min<std::chrono::milliseconds>(facts_limit, site_.patience), [&] {
+                return std::all_of(wave.begin(), wave.end(), [&](int node) { return settled(node); });
+            });
+            for (const int node : wave) note_trouble(node);
+            connect(wave);
+            std::vector<int> done;
+            std::copy_if(wave.begin(), wave.end(), std::back_inserter(done),
+                         [&](int node) { return node != centre_; });
+            end(done);
+        }
+        if (centre_) end({*centre_});
+        return std::move(nodes_);
+    }
+
+  private:
+    int count() const { return static_cast<int>(nodes_.size()); }
+    CheckedNode& node(int number) { return nodes_[static_cast<std::size_t>(number)]; }
+    Channel& channel(int number) { return channels_[static_cast<std::size_t>(number)]; }
+
+    void listen() {
+        listener_ = link::listen_at("::", 0);
+        if (!listener_.valid()) throw Error("this machine has no free TCP port");
+        reactor_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
+    }
+
+    std::string head_for(int number) const {
+        if (site_.plan.own_node) return site_.plan.nodes[static_cast<std::size_t>(*site_.plan.own_node)].host;
+        return own_address_towards(nodes_[static_cast<std::size_t>(number)].host).value_or("");
+    }
+
+    void start(int number) {
+        const CallBack call_back{.port = listener_.valid() ? link::port_of(listener_) : 0, .nonce = nonce_};
+        auto& mine = channel(number);
+        try {
+            mine.process = std::make_unique<Subprocess>(
+                SpawnOptions{.argv = check_command(site_, number, head_for(number), call_back),
+                             .environment = environment_of_commands(),
+                             .pipe_input = true,
+                             .parent_death_signal = SIGTERM});
+        } catch (const UsageError& error) {
+            node(number).trouble = Trouble{.text = error.what(), .mend = "install it on this machine"};
+            return;
+        }
+        for (const int fd : {mine.process->stdin_fd(), mine.process->stdout_fd(), mine.process->stderr_fd()})
+            make_non_blocking(fd);
+        watch(mine.process->stdout_fd(), number, calls_back(number) ? &Channel::err : &Channel::out);
+        watch(mine.process->stderr_fd(), number, &Channel::err);
+        if (!calls_back(number)) give_task(number);
+    }
+
+    /// Variables of this shell do not reach the other nodes: this one is asked as they are.
+    Environment environment_of_commands() const {
+        if (site_.plan.engine == Engine::srun) return srun_environment(site_.environment);
+        auto out = site_.environment;
+        if (site_.plan.remote_shell.empty() && count() > 1) out.unset("CUDA_VISIBLE_DEVICES");
+        return out;
+    }
+
+    bool calls_back(int number) const {
+        return listener_.valid() && nodes_[static_cast<std::size_t>(number)].way != "here";
+    }
+
+    void give_task(int number) {
+        send(number, CheckTask{.nonce = nonce_,
+                               .log_dir = site_.plan.log_dir,
+                               .working_dir = site_.plan.working_dir,
+                               .variables = search_paths(site_.environment),
+                               .lifetime_s = lifetime_s_});
+    }
+
+    void send(int number, const ToChecked& message) {
+        write_all(channel(number).to_node(),
+                  to_line(message) + "\n");  // a node that does not read will not answer
+    }
+
+    void watch(int fd, int number, std::string Channel::*text) {
+        reactor_.watch(fd, EPOLLIN, [this, fd, number, text](std::uint32_t) {
+            auto& mine = channel(number);
+            if (!drain(fd, mine.*text)) reactor_.forget(fd);
+            if (text == &Channel::out) read_answers(number);
+        });
+    }
+
+    void read_answers(int number) {
+        auto& text = channel(number).out;
+        for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+            const auto answer = parse_from_checked(text.substr(0, end), nonce_);
+            text.erase(0, end + 1);
+            if (!answer) continue;
+            if (const auto* facts = std::get_if<NodeFacts>(&*answer)) {
+                node(number).facts = *facts;
+            } else {
+                const auto& result = std::get<ProbeResult>(*answer);
+                if (channel(number).awaited.erase(result.to) > 0) node(number).probes.push_back(result);
+            }
+        }
+    }
+
+    /// The first line of a connection says which node it is.
+    void accept() {
+        auto socket = link::accept_from(listener_);
+        if (!socket.valid() || strangers_.size() == most_strangers) return;
+        const int fd = socket.get();
+        strangers_[fd].socket = std::move(socket);
+        reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t) { meet(fd); });
+    }
+
+    void meet(int fd) {
+        auto& stranger = strangers_.at(fd);
+        const bool open = drain(fd, stranger.said);
+        const auto end = stranger.said.find('\n');
+        if (end == std::string::npos && open && stranger.said.size() < 64) return;
+        reactor_.forget(fd);
+        const auto words = split(std::string_view(stranger.said).substr(0, end), ' ');
+        auto socket = std::move(stranger.socket);
+        strangers_.erase(fd);
+        const auto number = words.size() == 2 && words[0] == nonce_ ? parse_int(words[1]) : std::nullopt;
+        if (!number || *number < 0 || *number >= count() || !calls_back(*number) ||
+            !channel(*number).process || channel(*number).called.valid())
+            return;
+        channel(*number).called = std::move(socket);
+        watch(fd, *number, &Channel::out);
+        give_task(*number);
+    }
+
+    template <class Condition>
+    void wait_for(std::chrono::milliseconds limit, const Condition& done) {
+        const auto until = Clock::now() + limit;
+        while (!done() && Clock::now() < until) reactor_.wait(glance);
+    }
+
+    /// It has told its facts, or will tell none.
+    bool settled(int number) {
+        const auto& mine = channel(number);
+        if (node(number).facts || !mine.process) return true;
+        if (!mine.process->poll()) return false;
+        drain(mine.process->stderr_fd(), channel(number).err);
+        if (!calls_back(number)) drain(mine.process->stdout_fd(), channel(number).out);
+        read_answers(number);
+        return true;
+    }
+
+    void note_trouble(int number) {
+        auto& mine = node(number);
+        if (mine.facts || mine.trouble) return;
+        const auto status = channel(number).process->poll();
+        mine.trouble =
+            trouble_of(mine.way, mine.host, site_.program,
+                       status ? std::optional(status->shell_status()) : std::nullopt, channel(number).err);
+    }
+
+    void connect(const std::vector<int>& wave) {
+        std::vector<int> answered;
+        for (const int number : wave)
+            if (node(number).facts) answered.push_back(number);
+        if (answered.empty()) return;
+        if (!centre_) centre_ = answered.front();
+        const auto targets = probe_targets(answered, *centre_, count());
+        for (const auto& [number, others] : targets) {
+            std::vector<CheckPeer> peers;
+            for (const int other : others)
+                peers.push_back({.node = other, .host = node(other).host, .port = node(other).facts->port});
+            channel(number).awaited = {others.begin(), others.end()};
+            send(number, peers);
+        }
+        wait_for(probes_limit, [&] {
+            return std::all_of(targets.begin(), targets.end(), [&](const auto& each) {
+                auto& mine = channel(each.first);
+                return mine.awaited.empty() || mine.process->poll().has_value();
+            });
+        });
+        for (const auto& [number, others] : targets) {
+            for (const int other : channel(number).awaited)
+                node(number).probes.push_back({.to = other, .error = "it told nothing of it in time"});
+            channel(number).awaited.clear();
+        }
+    }
+
+    /// Their input ends, so that they do; what hangs is told to.
+    void end(const std::vector<int>& numbers) {
+        for (const int number : numbers) {
+            auto& mine = channel(number);
+            if (!mine.process) continue;
+            for (const int fd : {mine.process->stdout_fd(), mine.process->stderr_fd(), mine.called.get()})
+                reactor_.forget(fd);
+            mine.called.reset();
+            mine.process->close_stdin();
+        }
+        const auto ended = [&] {
+            return std::all_of(numbers.begin(), numbers.end(), [&](int number) {
+                const auto& process = channel(number).process;
+                return !process || process->poll();
+            });
+        };
+        wait_for(end_limit, ended);
+        for (const int number : numbers)
+            if (channel(number).process) channel(number).process->send(SIGTERM);
+        wait_for(end_limit, ended);
+        for (const int number : numbers) channel(number).process.reset();
+    }
+
+    const CheckSite& site_;
+    const std::string nonce_;
+    int lifetime_s_ = 0;
+    link::Reactor reactor_;
+    FileDescriptor listener_;  ///< for nodes that call back
+    struct Stranger {
+        FileDescriptor socket;
+        std::string said;
+    };
+    std::map<int, Stranger> strangers_;
+    std::vector<Channel> channels_;
+    std::vector<CheckedNode> nodes_;
+    std::optional<int> centre_;
+};
+
+/// What --gpus and --nproc_per_node come to.
+int most_ranks_of_node(const Plan& plan) {
+    std::size_t most = 1;
+    for (const auto& node : plan.nodes) most = std::max(most, node.ranks.size());
+    return static_cast<int>(most);
+}
+
+}  // namespace
+
+int run_check(const CheckSite& site) {
+    ::signal(SIGPIPE, SIG_IGN);  // nodes that end while they are told something
+    const CheckWants wants{.mpirun = site.plan.engine == Engine::mpirun,
+                           .ranks_of_node = most_ranks_of_node(site.plan),
+                           .log_dir = site.plan.log_dir,
+                           .working_dir = site.plan.working_dir};
+    const auto nodes = CheckRun(site).run();
+    const auto findings = judge(nodes, wants);
+    write_all(STDOUT_FILENO, check_text(nodes, findings));
+    const bool any_fault = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+        return finding.severity == Severity::fault;
+    });
+    return any_fault ? status_failed : 0;
+}
+
+}  // namespace dtrain::launch

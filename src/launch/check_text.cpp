@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/check_text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/oom_watch.hpp"
+#include "base/text.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using Row = std::vector<std::string>;
+
+const Row heading{"node",     "address",    "host",  "through",  "dtrain",  "MPI",   "NCCL", "GPUs",
+                  "connects", "round trip", "clock", "/dev/shm", "memlock", "files", "logs"};
+
+std::string or_dash(const std::string& text) {
+    return text.empty() ? "-" : text;
+}
+
+std::string milliseconds(std::int64_t microseconds) {
+    return fmt::format("{:.2f} ms", static_cast<double>(microseconds) / 1000);
+}
+
+std::string bytes_or_unlimited(std::uint64_t bytes) {
+    return bytes == unlimited ? "unlimited" : bytes_text(static_cast<std::int64_t>(bytes));
+}
+
+/// "2/3": how many of the others it could connect to.
+std::string connections(const CheckedNode& node) {
+    const auto made = std::count_if(node.probes.begin(), node.probes.end(),
+                                    [](const ProbeResult& probe) { return probe.error.empty(); });
+    return node.probes.empty() ? "-" : fmt::format("{}/{}", made, node.probes.size());
+}
+
+std::string longest_round_trip(const CheckedNode& node) {
+    std::int64_t longest = -1;
+    for (const auto& probe : node.probes)
+        if (probe.error.empty()) longest = std::max(longest, probe.round_trip_us);
+    return longest < 0 ? "-" : milliseconds(longest);
+}
+
+std::string clock_text(std::optional<std::int64_t> ahead_us) {
+    if (!ahead_us) return "-";
+    return fmt::format("{:+.1f} ms", static_cast<double>(*ahead_us) / 1000);
+}
+
+Row row_of(int number, const CheckedNode& node, std::optional<std::int64_t> clock_ahead_us) {
+    Row row{std::to_string(number), node.host};
+    if (!node.facts) {
+        row.resize(heading.size(), "-");
+        row[3] = node.way + ": no";
+        return row;
+    }
+    const auto& facts = *node.facts;
+    row.insert(row.end(), {facts.host_name, node.way, facts.dtrain, or_dash(facts.mpi), or_dash(facts.nccl),
+                           facts.worker_error.empty() ? std::to_string(facts.gpus) : "-", connections(node),
+                           longest_round_trip(node), clock_text(clock_ahead_us),
+                           bytes_or_unlimited(facts.shm_bytes), bytes_or_unlimited(facts.memlock),
+                           facts.open_files == unlimited ? "unlimited" : std::to_string(facts.open_files),
+                           facts.log_dir_error.empty() ? "ok" : "no"});
+    return row;
+}
+
+/// "node 2 (10.0.0.3)", "nodes 1-3,7".
+std::string names_of(const CpuSet& numbers, const std::vector<CheckedNode>& nodes) {
+    if (numbers.count() > 1) return "nodes " + numbers.to_string();
+    const int number = numbers.members().front();
+    return fmt::format("node {} ({})", number, nodes[static_cast<std::size_t>(number)].host);
+}
+
+std::string counted(std::size_t count, const std::string& thing) {
+    return fmt::format("{} {}", count, plural(count, thing));
+}
+
+}  // namespace
+
+std::string check_text(const std::vector<CheckedNode>& nodes, const std::vector<Finding>& findings) {
+    const auto clocks = clocks_ahead(nodes);
+    std::vector<Row> rows{heading};
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+        rows.push_back(row_of(static_cast<int>(node), nodes[node], clocks[node]));
+    auto out = join(aligned(rows), "\n") + "\n\n";
+    std::size_t faults = 0;
+    for (const auto& finding : findings) {
+        const bool is_fault = finding.severity == Severity::fault;
+        faults += is_fault ? 1 : 0;
+        out += fmt::format("{}: {}: {}\n    mend: {}\n", is_fault ? "fault" : "warning",
+                           names_of(finding.nodes, nodes), finding.text, finding.mend);
+    }
+    const auto warnings = findings.size() - faults;
+    out += fmt::format("{} checked: {}{}\n", counted(nodes.size(), "node"),
+                       faults == 0 ? "no fault" : counted(faults, "fault"),
+                       warnings == 0 ? "" : ", " + counted(warnings, "warning"));
+    return out;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/check_judge.hpp"
+
+namespace dtrain::launch {
+
+/// What --check prints: a row for each node, then what is wrong and its mend, then the sum. Pure.
+std::string check_text(const std::vector<CheckedNode>& nodes, const std::vector<Finding>& findings);
+
+}  // namespace dtrain::launch

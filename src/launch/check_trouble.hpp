@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace dtrain::launch {
+
+/// Why a node told nothing, and what to do about it.
+struct Trouble {
+    std::string text;
+    std::string mend;
+    friend bool operator==(const Trouble&, const Trouble&) = default;
+};
+
+/// What a failed remote shell or srun says about a node. Pure.
+/// @param way as CheckedNode::way
+/// @param program that was to run there
+/// @param status its exit status, none: it was given up after a while
+Trouble trouble_of(const std::string& way, const std::string& host, const std::string& program,
+                   std::optional<int> status, const std::string& complaint);
+
+}  // namespace dtrain::launch
