@@ -83,4 +83,8 @@ int gpus_of_node(std::string_view scontrol_output) {
     return least.value_or(0);
 }
 
+std::optional<std::string> slurm_job_of_task(const Environment& environment) {
+    return read_slurm(environment) ? environment.get("SLURM_JOB_ID") : std::nullopt;
+}
+
 }  // namespace dtrain::cluster

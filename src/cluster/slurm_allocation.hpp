@@ -20,4 +20,7 @@ std::optional<Allocation> slurm_allocation(const Environment& environment);
 /// prints.
 int gpus_of_node(std::string_view scontrol_output);
 
+/// The job of which this process is a task: srun started it.
+std::optional<std::string> slurm_job_of_task(const Environment& environment);
+
 }  // namespace dtrain::cluster

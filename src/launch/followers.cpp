@@ -14,10 +14,12 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/host.hpp"
 #include "base/run_main.hpp"
 #include "base/text.hpp"
 #include "launch/hello.hpp"
 #include "launch/mpirun.hpp"
+#include "launch/nodes.hpp"
 #include "launch/ssh_probe.hpp"
 #include "link/key_file.hpp"
 
@@ -152,10 +154,15 @@ std::vector<MetNode> Followers::met(int own_ranks) {
     for (int node = 1; node < count_; ++node)
         wanted[static_cast<std::size_t>(node)] = head_->hello_of(node).wanted_node;
     if (hosts_.empty()) head_->renumber(numbered(wanted));  // a node that came back has the number it had
-    std::vector<MetNode> out{{.host = options_.host.value_or(meeting_.head), .ranks = own_ranks}};
+    const auto head = options_.host.value_or(meeting_.head);
+    const auto own = own_addresses();
+    std::vector<MetNode> out{{.host = head, .ranks = own_ranks}};
     for (int node = 1; node < count_; ++node) {
         const auto& hello = head_->hello_of(node);
-        out.push_back({.host = hello.address.empty() ? head_->peer_of(node) : hello.address,
+        const auto& peer = head_->peer_of(node);
+        const bool here = is_loopback(peer) || own.contains(peer);  // mpirun knows one machine by one name
+        const auto& host = here ? head : peer;
+        out.push_back({.host = hello.address.empty() ? host : hello.address,
                        .ranks = static_cast<int>(hello.ranks.size())});
     }
     return out;
@@ -180,12 +187,20 @@ Plan Followers::start(Plan plan) {
 
 Environment Followers::for_mpirun(const std::string& agent) const {
     // Each version reads its own. mpirun must come to every node itself, and wait for no agent to end before
-    // it starts the next.
+    // it starts the next. Inside of a batch job it would rather start its daemons through the scheduler, and
+    // on the scheduler's nodes only.
     const auto nodes = std::to_string(count_);
-    return {{"DTRAIN_AGENT_SOCKET", agent_socket()},   {"OMPI_MCA_plm_rsh_agent", agent},
-            {"OMPI_MCA_plm_rsh_no_tree_spawn", "1"},   {"OMPI_MCA_plm_rsh_num_concurrent", nodes},
-            {"PRTE_MCA_plm_ssh_agent", agent},         {"PRTE_MCA_plm_ssh_no_tree_spawn", "1"},
-            {"PRTE_MCA_plm_ssh_num_concurrent", nodes}};
+    return {{"DTRAIN_AGENT_SOCKET", agent_socket()},
+            {"OMPI_MCA_plm", "rsh"},
+            {"OMPI_MCA_plm_rsh_agent", agent},
+            {"OMPI_MCA_plm_rsh_no_tree_spawn", "1"},
+            {"OMPI_MCA_plm_rsh_num_concurrent", nodes},
+            {"OMPI_MCA_ras", "^slurm,tm,gridengine,lsf,alps"},
+            {"PRTE_MCA_plm", "ssh"},
+            {"PRTE_MCA_plm_ssh_agent", agent},
+            {"PRTE_MCA_plm_ssh_no_tree_spawn", "1"},
+            {"PRTE_MCA_plm_ssh_num_concurrent", nodes},
+            {"PRTE_MCA_ras", "^slurm,pbs,gridengine,lsf,flux"}};
 }
 
 Beside Followers::beside(const std::string& job_token) {

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "cluster/address.hpp"
+#include "cluster/contracts.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -156,6 +157,19 @@ bool uses_allocation(const Options& options, const Environment& environment,
         }
     }
     return true;
+}
+
+std::optional<std::string> lone_launchers_warning(const Options& options, const Environment& environment) {
+    const bool named = options.ips != loopback || options.hostfile || options.master ||
+                       !options.servers.empty() || !options.workers.empty() ||
+                       cluster::paddle_cloud(environment);
+    const auto task = cluster::read_slurm(environment);
+    if (named || !task || task->size == 1 || task->rank > 0) return std::nullopt;
+    return fmt::format(
+        "srun started {} launchers, and each runs the job by itself; for one job give all of them --ips {}, "
+        "or "
+        "start dtrain-launch without srun",
+        task->size, join(task->hosts, ","));
 }
 
 }  // namespace dtrain::launch

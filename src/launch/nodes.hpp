@@ -37,6 +37,10 @@ Nodes nodes_of(const Options& options, const cluster::Allocation& allocation,
 bool uses_allocation(const Options& options, const Environment& environment,
                      const cluster::Allocation& allocation);
 
+/// What to say where srun started several launchers, each of which would run the whole job by itself; the
+/// first of them says it.
+std::optional<std::string> lone_launchers_warning(const Options& options, const Environment& environment);
+
 /// 127.0.0.1 and the like: always this machine.
 bool is_loopback(const std::string& host);
 

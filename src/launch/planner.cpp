@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <dtrain/error.hpp>
 
@@ -77,8 +78,10 @@ void Planner::ask_batch_system(Options& options) {
     if (allocation_ && !uses_allocation(options, environment_, *allocation_)) allocation_.reset();
     engine_ = choose_engine(options.engine, of_slurm && allocation_.has_value(),
                             find_in_path("srun", environment_).has_value());
+    const auto job = allocation_ ? allocation_->job_id : cluster::slurm_job_of_task(environment_);
+    if (job && options.job_id == Options().job_id) options.job_id = *job;
+    if (const auto warning = lone_launchers_warning(options, environment_)) spdlog::warn("{}", *warning);
     if (!allocation_) return;
-    if (options.job_id == Options().job_id) options.job_id = allocation_->job_id;
     if (engine_ == Engine::srun) srun_site_ = ask_slurm(*allocation_, environment_);
     if (!of_slurm && allocation_->nodes.size() > 1) remote_shell_ = shell_of_pbs(environment_);
 }

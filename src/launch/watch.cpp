@@ -214,7 +214,8 @@ class Watch {
             if (signal == SIGUSR1 || signal == SIGUSR2) {
                 tell_ranks({.kind = Order::Kind::pass_on, .signal = signal});
             } else if (signal != SIGCHLD) {
-                if (result_.asked_to_stop_by != 0) kill_now_ = true;  // the second Ctrl-C
+                // A scheduler signals all launchers at once: another one's word is no first Ctrl-C here.
+                if (std::exchange(signalled_, true)) kill_now_ = true;  // the second Ctrl-C
                 if (result_.asked_to_stop_by == 0) result_.asked_to_stop_by = signal;
             }
         }
@@ -388,6 +389,7 @@ class Watch {
     std::map<int, Clock::time_point> last_heard_;  ///< of the ranks that give signs of life
     std::string unfinished_line_;
     bool mpirun_text_open_ = true;
+    bool signalled_ = false;
     bool kill_now_ = false;
     bool killed_at_once_ = false;
     Step step_ = Step::running;

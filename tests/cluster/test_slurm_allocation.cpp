@@ -72,6 +72,15 @@ TEST(SlurmAllocation, NoneOutsideAndNoneInATaskOfAStep) {
     EXPECT_TRUE(slurm_allocation(task));
 }
 
+TEST(SlurmAllocation, OnlyATaskOfAStepHasItsJob) {
+    EXPECT_EQ(slurm_job_of_task({}), std::nullopt);
+    auto task = batch_script();
+    EXPECT_EQ(slurm_job_of_task(task), std::nullopt);
+    task.set("SLURM_STEP_ID", "0");
+    task.set("SLURM_NTASKS", "2");
+    EXPECT_EQ(slurm_job_of_task(task), "4");
+}
+
 TEST(SlurmAllocation, CountsThatDoNotFitAreNamed) {
     auto environment = batch_script();
     environment.set("SLURM_TASKS_PER_NODE", "1(x3)");

@@ -107,6 +107,25 @@ TEST(Nodes, PaddleCloudKnowsBest) {
     EXPECT_THAT(nodes_of({.ips = "10.0.0.1,10.0.0.2"}, cloud, {}, own).notices, IsEmpty());
 }
 
+TEST(LoneLaunchers, TheFirstOfSeveralTasksSaysSo) {
+    Environment task{{"SLURM_JOB_ID", "4"},
+                     {"SLURM_STEP_ID", "0"},
+                     {"SLURM_PROCID", "0"},
+                     {"SLURM_LOCALID", "0"},
+                     {"SLURM_NODEID", "0"},
+                     {"SLURM_STEP_NUM_TASKS", "2"},
+                     {"SLURM_STEP_NUM_NODES", "2"},
+                     {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                     {"SLURM_STEP_NODELIST", "node[1-2]"}};
+    EXPECT_THAT(lone_launchers_warning({}, task).value_or(""), HasSubstr("--ips node1,node2"));
+    EXPECT_EQ(lone_launchers_warning({.ips = "node1,node2"}, task), std::nullopt);
+    EXPECT_EQ(lone_launchers_warning({.master = "node1:36700"}, task), std::nullopt);
+    EXPECT_EQ(lone_launchers_warning({}, {}), std::nullopt);
+    task.set("SLURM_PROCID", "1");
+    task.set("SLURM_NODEID", "1");
+    EXPECT_EQ(lone_launchers_warning({}, task), std::nullopt);
+}
+
 TEST(Loopback, Names) {
     for (const char* name : {"127.0.0.1", "127.9.9.9", "localhost", "::1"})
         EXPECT_TRUE(is_loopback(name)) << name;
