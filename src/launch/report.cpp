@@ -103,6 +103,13 @@ class Examination {
         return true;
     }
 
+    /// mpirun 4.1 calls a node as the plan does, 5 as the machine does itself, without the domain.
+    bool is_on(int rank, const std::string& node) const {
+        const auto& start = job_.start_of(rank);
+        return ranks_.at(static_cast<std::size_t>(rank)).node == node ||
+               (start && (start->host == node || start->host.starts_with(node + ".")));
+    }
+
     std::vector<int> vanished_ranks() {
         const auto silent = job_.silent();
         const auto named = rank_named_by_mpirun(ending_.mpirun_text);
@@ -113,11 +120,14 @@ class Examination {
                          [&](int rank) { return tasks->contains(rank); });
             if (!both.empty()) return both;
         }
+        if (report_.lost_node.empty()) return silent;
         std::vector<int> on_lost_node;
         for (const int rank : silent)
-            if (ranks_.at(static_cast<std::size_t>(rank)).node == report_.lost_node)
-                on_lost_node.push_back(rank);
-        if (!on_lost_node.empty()) return on_lost_node;
+            if (is_on(rank, report_.lost_node)) on_lost_node.push_back(rank);
+        if (!on_lost_node.empty()) {
+            report_.lost_node = ranks_.at(static_cast<std::size_t>(on_lost_node.front())).node;
+            return on_lost_node;
+        }
         report_.lost_node.clear();
         return silent;
     }

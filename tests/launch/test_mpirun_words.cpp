@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: messages copied from runs of mpirun 4.1.4 over ssh: a killed rank, a cut cable, a node that is not
-// there.
+// Oracle: messages copied from runs of mpirun 4.1.4 and 5.0.11 over ssh: a killed rank, a cut cable, a node
+// that is not there.
 #include <gtest/gtest.h>
 
 #include "launch/mpirun_words.hpp"
@@ -32,6 +32,10 @@ TEST(MpirunWords, AKilledRankIsNamed) {
 
 TEST(MpirunWords, ALostNodeIsNamed) {
     EXPECT_EQ(node_lost_by_mpirun(lost), "10.77.0.2");
+    EXPECT_EQ(node_lost_by_mpirun("PRTE has lost communication with a remote daemon.\n\n"
+                                  "  HNP daemon   : [prterun-node1-89@0,0] on node node1\n"
+                                  "  Remote daemon: [prterun-node1-89@0,1] on node node2\n"),
+              "node2");
     EXPECT_EQ(node_lost_by_mpirun(""), std::nullopt);
     EXPECT_EQ(node_lost_by_mpirun("  Remote daemon: [[19320,0],1] on node a\n"), std::nullopt)
         << "that alone does not say what became of it";

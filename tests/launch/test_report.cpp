@@ -601,6 +601,23 @@ TEST(Report, ALostNodeIsNamedWithItsRanks) {
     }
 }
 
+TEST(Report, ALostNodeMayBeNamedAsItCallsItself) {
+    auto ranks = trainers(2);
+    ranks[0].node = "10.0.0.1";
+    ranks[1].node = "10.0.0.2";
+    for (const char* host : {"node2", "node2.cluster"}) {
+        auto of_second = started(1, 11, 5);
+        of_second.host = host;
+        const auto job = job_of(2, {started(0, 10, 5), of_second});
+        const auto report =
+            examine(job,
+                    {.mpirun_text = "PRTE has lost communication with a remote daemon.\n  Remote daemon: "
+                                    "[prterun-node1-89@0,1] on node node2\n"},
+                    ranks, [](int) { return std::string(); });
+        EXPECT_THAT(report_text(report), StartsWith("node 10.0.0.2 was lost with rank [1]: "));
+    }
+}
+
 TEST(Report, ANodeThatCannotBeReachedIsNoListOfDeadRanks) {
     const auto report = examined(
         JobState(2),

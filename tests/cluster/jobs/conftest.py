@@ -9,9 +9,10 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from virtual_cluster import VirtualCluster, why_not  # noqa: E402
-from whole_jobs import LAUNCH, ROOT, BUILD, clean_environment  # noqa: E402
+from whole_jobs import LAUNCH, OMPI5, ROOT, BUILD, clean_environment  # noqa: E402
 
 NODES = 4
+VISIBLE = [ROOT, BUILD] + ([pathlib.Path(OMPI5).parents[1]] if OMPI5 else [])
 
 
 def environment():
@@ -25,7 +26,7 @@ def environment():
 def whole_cluster():
     if (reason := why_not(slurm=True, etcd=True)) is not None:
         pytest.skip(reason)
-    with VirtualCluster(NODES, slurm=True, etcd=True, visible=[ROOT, BUILD], environment=environment) as cluster:
+    with VirtualCluster(NODES, slurm=True, etcd=True, visible=VISIBLE, environment=environment) as cluster:
         yield cluster
 
 
