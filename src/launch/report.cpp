@@ -56,8 +56,7 @@ class Examination {
         report_.mpirun = ending_.mpirun;
         report_.mpirun_text = ending_.mpirun_text;
         report_.lost_because = ending_.lost_because;
-        report_.lost_node = ending_.lost_node.empty() ? node_lost_by_mpirun(ending_.mpirun_text).value_or("")
-                                                      : ending_.lost_node;
+        report_.lost_node = lost_node();
         const bool done = ending_.asked_to_stop_by == 0 && job_.all_done();
         if (!done) sort_failures();
         for (const int rank : job_.stopped()) report_.stopped.push_back(end_of(rank));
@@ -71,6 +70,12 @@ class Examination {
     }
 
   private:
+    std::string lost_node() const {
+        if (!ending_.lost_node.empty()) return ending_.lost_node;
+        if (const auto node = node_lost_by_mpirun(ending_.mpirun_text)) return *node;
+        return node_failed_for_srun(ending_.mpirun_text).value_or("");
+    }
+
     void note_roles() {
         for (const auto& rank : ranks_) {
             const auto known = std::find_if(report_.roles.begin(), report_.roles.end(),
@@ -110,8 +115,21 @@ class Examination {
                (start && (start->host == node || start->host.starts_with(node + ".")));
     }
 
+    std::vector<int> ranks_of_lost_node(const std::vector<int>& silent) const {
+        std::vector<int> out;
+        if (report_.lost_node.empty()) return out;
+        std::copy_if(silent.begin(), silent.end(), std::back_inserter(out),
+                     [&](int rank) { return is_on(rank, report_.lost_node); });
+        return out;
+    }
+
     std::vector<int> vanished_ranks() {
         const auto silent = job_.silent();
+        if (auto ranks = ranks_of_lost_node(silent); !ranks.empty()) {
+            report_.lost_node = ranks_.at(static_cast<std::size_t>(ranks.front())).node;
+            return ranks;
+        }
+        report_.lost_node.clear();
         const auto named = rank_named_by_mpirun(ending_.mpirun_text);
         if (named && std::find(silent.begin(), silent.end(), *named) != silent.end()) return {*named};
         if (const auto tasks = ranks_named_by_srun(ending_.mpirun_text)) {
@@ -120,15 +138,6 @@ class Examination {
                          [&](int rank) { return tasks->contains(rank); });
             if (!both.empty()) return both;
         }
-        if (report_.lost_node.empty()) return silent;
-        std::vector<int> on_lost_node;
-        for (const int rank : silent)
-            if (is_on(rank, report_.lost_node)) on_lost_node.push_back(rank);
-        if (!on_lost_node.empty()) {
-            report_.lost_node = ranks_.at(static_cast<std::size_t>(on_lost_node.front())).node;
-            return on_lost_node;
-        }
-        report_.lost_node.clear();
         return silent;
     }
 

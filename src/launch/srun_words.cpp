@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/srun_words.hpp"
 
+#include <string_view>
+
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
@@ -20,6 +22,13 @@ std::optional<cluster::RankList> ranks_named_by_srun(const std::string& srun_tex
             continue;
         }
     }
+    return std::nullopt;
+}
+
+std::optional<std::string> node_failed_for_srun(const std::string& srun_text) {
+    constexpr std::string_view words = "srun: error: Node failure on ";
+    for (const auto& line : split(srun_text, '\n'))
+        if (line.starts_with(words)) return std::string(trimmed(std::string_view(line).substr(words.size())));
     return std::nullopt;
 }
 

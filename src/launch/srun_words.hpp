@@ -14,4 +14,7 @@ namespace dtrain::launch {
 /// any.
 std::optional<cluster::RankList> ranks_named_by_srun(const std::string& srun_text);
 
+/// The node that Slurm has given up ("srun: error: Node failure on node2"), if any.
+std::optional<std::string> node_failed_for_srun(const std::string& srun_text);
+
 }  // namespace dtrain::launch

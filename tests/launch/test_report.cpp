@@ -601,6 +601,20 @@ TEST(Report, ALostNodeIsNamedWithItsRanks) {
     }
 }
 
+TEST(Report, ALostNodeExplainsMoreThanTheTasksThatSlurmKilledBecauseOfIt) {
+    auto ranks = trainers(2);
+    ranks[0].node = "node1";
+    ranks[1].node = "node2";
+    const auto job = job_of(2, {started(0, 10, 5), started(1, 11, 5)});
+    const std::string killed = "srun: error: node1: task 0: Killed\n";
+    for (const auto& ending :
+         {Ending{.engine = "srun", .mpirun_text = killed, .lost_node = "node2"},
+          Ending{.engine = "srun", .mpirun_text = "srun: error: Node failure on node2\n" + killed}}) {
+        const auto report = examine(job, ending, ranks, [](int) { return std::string(); });
+        EXPECT_THAT(report_text(report), StartsWith("node node2 was lost with rank [1]: "));
+    }
+}
+
 TEST(Report, ALostNodeMayBeNamedAsItCallsItself) {
     auto ranks = trainers(2);
     ranks[0].node = "10.0.0.1";

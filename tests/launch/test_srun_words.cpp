@@ -25,5 +25,12 @@ TEST(RanksNamedBySrun, NobodyOtherwise) {
         EXPECT_EQ(ranks_named_by_srun(text), std::nullopt) << text;
 }
 
+TEST(NodeFailedForSrun, IsNamed) {
+    EXPECT_EQ(node_failed_for_srun("noise\nsrun: error: Node failure on node2\nsrun: Job step aborted\n"),
+              "node2");
+    EXPECT_EQ(node_failed_for_srun("salloc: error: Node failure on node2\n"), std::nullopt);
+    EXPECT_EQ(node_failed_for_srun(""), std::nullopt);
+}
+
 }  // namespace
 }  // namespace dtrain::launch
