@@ -66,7 +66,7 @@ void Orders::take_signals(std::vector<Order>& orders) {
                 orders.push_back({.kind = Order::Kind::pass_on, .signal = signal});
         } else if (signal == SIGURG)
             orders.push_back({.kind = Order::Kind::give_way});
-        else if (signal == SIGABRT && static_cast<pid_t>(info.ssi_pid) == ::getppid())
+        else if (signal == SIGABRT && taken->sender == ::getppid())
             orders.push_back({.kind = Order::Kind::show_stacks});
         else if (signal == SIGALRM)
             orders.push_back(
