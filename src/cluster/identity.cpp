@@ -39,7 +39,8 @@ std::vector<HostSlots> parse_dtrain_hosts(const std::string& text) {
         if (!is_host_name(host) || !slots || (count && *slots < 1))
             throw UsageError(fmt::format(
                 "DTRAIN_HOSTS={}: '{}' must be HOST or HOST:RANKS; correct or unset it", text, part));
-        out.push_back({std::string(host), *slots});
+        const bool bracketed = host.starts_with('[');  // an IPv6 address before a number
+        out.push_back({std::string(bracketed ? host.substr(1, host.size() - 2) : host), *slots});
     }
     return out;
 }

@@ -15,6 +15,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/host.hpp"
+#include "base/interfaces.hpp"
 #include "base/run_main.hpp"
 #include "base/text.hpp"
 #include "launch/hello.hpp"
@@ -204,7 +205,7 @@ Environment Followers::for_mpirun(const std::string& agent) const {
 }
 
 Beside Followers::beside(const std::string& job_token) {
-    head_->begin_run({.job_token = job_token, .grace = options_.grace}, mpirun_names(plan_));
+    head_->begin_run({.job_token = job_token, .grace = options_.grace}, mpirun_names(plan_), hosts_);
     return {.fd = head_->reactor().fd(),
             .serve = [this] { head_->reactor().serve(); },
             .asked_to_stop_by = [this] { return head_->asked_to_stop_by(); },

@@ -23,7 +23,7 @@ namespace {
 /// Ranks that follow each other: a part of an MPMD command line.
 struct Part {
     cluster::Role role = cluster::Role::trainer;
-    std::string host;  ///< where mpirun must be told; "": it fills the nodes in their order
+    std::string host;  ///< mpirun's name of the node where it must be told; "": it fills them in their order
     int ranks = 0;
 };
 
@@ -35,12 +35,12 @@ bool numbered_node_by_node(const Plan& plan) {
 std::vector<Part> parts_of(const Plan& plan) {
     const auto nodes = plan.nodes_of_ranks();
     const bool tell_hosts = !numbered_node_by_node(plan);
+    const auto names = mpirun_names(plan);
     std::vector<Part> parts;
     for (const auto* rank : plan.ranks()) {
-        const auto host =
-            tell_hosts
-                ? plan.nodes[static_cast<std::size_t>(nodes[static_cast<std::size_t>(rank->rank)])].host
-                : std::string();
+        const auto host = tell_hosts
+                              ? names[static_cast<std::size_t>(nodes[static_cast<std::size_t>(rank->rank)])]
+                              : std::string();
         if (parts.empty() || parts.back().role != rank->role || parts.back().host != host)
             parts.push_back({.role = rank->role, .host = host});
         ++parts.back().ranks;
@@ -108,8 +108,12 @@ std::optional<MpirunVersion> parse_mpirun_version(std::string_view output) {
 std::vector<std::string> mpirun_names(const Plan& plan) {
     std::vector<std::string> names;
     std::set<std::string> known;
-    for (const auto& node : plan.nodes)
-        names.push_back(known.insert(node.host).second ? node.host : stand_in(names.size()));
+    for (const auto& node : plan.nodes) {
+        const bool is_new = known.insert(node.host).second;
+        const bool can_be_a_name = node.host.find(':') == std::string::npos;
+        const bool here = plan.own_node == static_cast<int>(names.size());
+        names.push_back(is_new && can_be_a_name ? node.host : here ? "127.0.0.1" : stand_in(names.size()));
+    }
     return names;
 }
 
@@ -167,7 +171,7 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
     if (options.with_gloo) out.set("PADDLE_WITH_GLOO", std::to_string(*options.with_gloo));
     out.set("DTRAIN_MASTER", plan.endpoints.paddle_master);
     out.set("DTRAIN_TORCH_MASTER",
-            fmt::format("{}:{}", plan.endpoints.master_addr, plan.endpoints.master_port));
+            cluster::format_address(plan.endpoints.master_addr, plan.endpoints.master_port));
     cluster::set_long(out, "DTRAIN_HOSTS", hosts_with_slots(plan));
     if (!numbered_node_by_node(plan)) {
         std::vector<std::string> nodes;

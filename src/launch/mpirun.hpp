@@ -30,7 +30,8 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
                                         const std::vector<std::string>& carried);
 
 /// What mpirun calls the nodes: their hosts. Where one host is several nodes, all but the first get an
-/// address of their own, so that mpirun takes them for other machines.
+/// address of their own, so that mpirun takes them for other machines; so do IPv6 addresses, which mpirun 4.1
+/// refuses as names. Its agent knows who is meant.
 std::vector<std::string> mpirun_names(const Plan& plan);
 
 /// The lines of that hostfile.

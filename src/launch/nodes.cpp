@@ -94,6 +94,29 @@ std::optional<int> own_position(const Options& options, const std::vector<std::s
 
 }  // namespace
 
+std::set<std::string> own_names(
+    std::set<std::string> own_addresses, const std::vector<std::string>& hosts,
+    const std::function<std::vector<std::string>(const std::string&)>& addresses_of) {
+    const auto is_own = [&](const std::string& name) { return own_addresses.contains(name); };
+    if (std::any_of(hosts.begin(), hosts.end(), is_own)) return own_addresses;
+    for (const auto& host : hosts) {
+        const auto addresses = addresses_of(host);
+        if (std::none_of(addresses.begin(), addresses.end(), is_own)) continue;
+        own_addresses.insert(host);
+        break;
+    }
+    return own_addresses;
+}
+
+std::vector<std::string> hosts_named(const Options& options,
+                                     const std::vector<cluster::HostSlots>& hostfile) {
+    std::vector<std::string> out;
+    for (const auto& each : hostfile) out.push_back(each.host);
+    if (options.ips == loopback) return out;
+    for (const auto& each : split(options.ips, ',')) out.emplace_back(trimmed(each));
+    return out;
+}
+
 bool is_loopback(const std::string& host) {
     return host.starts_with("127.") || host == "localhost" || host == "::1";
 }

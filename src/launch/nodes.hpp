@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,15 @@
 #include "launch/options.hpp"
 
 namespace dtrain::launch {
+
+/// The names in `hosts` that lead to this machine, and all that it has itself. They are looked up only where
+/// none of them is known already.
+std::set<std::string> own_names(
+    std::set<std::string> own_addresses, const std::vector<std::string>& hosts,
+    const std::function<std::vector<std::string>(const std::string&)>& addresses_of);
+
+/// The hosts of --ips, or of the hostfile; what is wrong with them is said elsewhere. Pure.
+std::vector<std::string> hosts_named(const Options& options, const std::vector<cluster::HostSlots>& hostfile);
 
 /// The nodes of a collective job.
 struct Nodes {

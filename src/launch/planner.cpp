@@ -100,7 +100,7 @@ Plan Planner::plan(const Options& options, const std::vector<MetNode>& met, int 
          .engine = engine_,
          .remote_shell = remote_shell_,
          .met = met,
-         .own_addresses = own_addresses(),
+         .own_addresses = own_names(own_addresses(), hosts_named(options, hostfile_), addresses_of),
          .ports = {
              .any =
                  [&](int count) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "launch/mpirun.hpp"
+
 namespace dtrain::launch {
 
 std::set<int> companions_of(const Plan& plan) {
@@ -23,6 +25,7 @@ std::vector<int> first_ranks_of_nodes(const Plan& plan) {
 
 std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name) {
     std::vector<RankFacts> facts(static_cast<std::size_t>(plan.size()));
+    const auto names = mpirun_names(plan);
     for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
         const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
         for (const auto& rank : plan.nodes[node].ranks)
@@ -34,7 +37,8 @@ std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name) {
                 .is_here = is_here,
                 .local_rank = rank.local_rank,
                 .gpus = rank.gpus,
-                .log = fmt::format("{}/{}", plan.log_dir, cluster::log_name(rank.role, rank.index))};
+                .log = fmt::format("{}/{}", plan.log_dir, cluster::log_name(rank.role, rank.index)),
+                .mpirun_name = names[node]};
     }
     return facts;
 }

@@ -13,6 +13,7 @@
 #include "launch/follow.hpp"
 #include "launch/hello.hpp"
 #include "launch/meeting.hpp"
+#include "launch/nodes.hpp"
 #include "link/tcp.hpp"
 
 namespace dtrain::launch {
@@ -28,7 +29,7 @@ void refuse_stranger(const Options& options, const Plan& plan) {
 Rendezvous meet_at_master(int count, const Options& options, const Environment& environment,
                           const Planner& planner) {
     const auto meeting = meeting_at_master(options);
-    if (may_be_head(options, meeting, own_addresses())) {
+    if (may_be_head(options, meeting, own_names(own_addresses(), {meeting.head}, addresses_of))) {
         auto listener = link::listen_at(meeting.head, meeting.port);
         // Of several launchers on one machine the first one gets the port.
         const bool another_is_head = errno == EADDRINUSE && options.rank.value_or(-1) < 0;

@@ -108,10 +108,11 @@ class Examination {
         return true;
     }
 
-    /// mpirun 4.1 calls a node as the plan does, 5 as the machine does itself, without the domain.
+    /// mpirun 4.1 calls a node as it was told to, 5 as the machine does itself, without the domain.
     bool is_on(int rank, const std::string& node) const {
         const auto& start = job_.start_of(rank);
-        return ranks_.at(static_cast<std::size_t>(rank)).node == node ||
+        const auto& facts = ranks_.at(static_cast<std::size_t>(rank));
+        return facts.node == node || facts.mpirun_name == node ||
                (start && (start->host == node || start->host.starts_with(node + ".")));
     }
 

@@ -27,6 +27,7 @@ struct RankFacts {
     int local_rank = 0;
     std::vector<std::string> gpus;  ///< ids as users know them; empty: none
     std::string log;                ///< absolute path
+    std::string mpirun_name;        ///< its node as mpirun calls it
     friend bool operator==(const RankFacts&, const RankFacts&) = default;
 };
 

@@ -46,8 +46,9 @@ std::size_t place_of_host(const std::vector<std::string>& arguments) {
     return place;
 }
 
-[[noreturn]] void become_ssh(const std::vector<std::string>& arguments, const std::string& host,
+[[noreturn]] void become_ssh(std::vector<std::string> arguments, std::size_t place, const std::string& host,
                              const Environment& environment) {
+    if (!host.empty()) arguments[place] = host;
     std::vector<std::string> argv{"ssh", "-x", "-o", "BatchMode=yes"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     const auto ssh = find_in_path("ssh", environment);
@@ -55,7 +56,7 @@ std::size_t place_of_host(const std::vector<std::string>& arguments) {
         throw UsageError(
             fmt::format("node {} has started no dtrain-launch, and there is no ssh to reach it with; start "
                         "the same command there",
-                        host));
+                        arguments[place]));
     const int error = ExecImage(argv, environment).become(ssh->c_str());
     throw std::system_error(error, std::generic_category(), "cannot execute " + *ssh);
 }
@@ -65,13 +66,14 @@ std::size_t place_of_host(const std::vector<std::string>& arguments) {
 int run_agent(const std::vector<std::string>& arguments, const Environment& environment) {
     const auto path = environment.get_or("DTRAIN_AGENT_SOCKET", "");
     if (path.empty()) throw UsageError(not_by_hand);
-    const auto host = place_of_host(arguments);
+    const auto place = place_of_host(arguments);
     const auto socket = connect_to_path(path);
-    const RunOn wish{.host = arguments[host], .command = join(std::span(arguments).subspan(host + 1), " ")};
+    const RunOn wish{.host = arguments[place], .command = join(std::span(arguments).subspan(place + 1), " ")};
     write_all(socket.get(), framed(encode(wish)));
     FrameReader frames(longest_message);
     while (const auto message = receive(socket.get(), frames)) {
-        if (std::holds_alternative<UseSsh>(*message)) become_ssh(arguments, wish.host, environment);
+        if (const auto* ssh = std::get_if<UseSsh>(&*message))
+            become_ssh(arguments, place, ssh->host, environment);
         if (const auto* output = std::get_if<DaemonOutput>(&*message))
             write_all(output->to_stderr ? STDERR_FILENO : STDOUT_FILENO, output->text);
         if (const auto* ended = std::get_if<DaemonEnded>(&*message)) {

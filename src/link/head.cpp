@@ -192,9 +192,10 @@ void Head::serve_agents(const std::string& path) {
                         .gone = [this](int agent) { agent_gone(agent); }});
 }
 
-void Head::begin_run(const JobFacts& facts, std::vector<std::string> names) {
+void Head::begin_run(const JobFacts& facts, std::vector<std::string> names, std::vector<std::string> hosts) {
     facts_ = facts;
     names_ = std::move(names);
+    hosts_ = std::move(hosts);
     ++run_;
     lost_.clear();
     refusal_.reset();
@@ -212,7 +213,7 @@ void Head::run_on(int agent, const RunOn& wish) {
     } else if (const auto lost = lost_.find(node); lost != lost_.end()) {
         agents_->send(agent, DaemonEnded{.run = run_, .status = 1, .reason = lost->second});
     } else {
-        agents_->send(agent, UseSsh{});
+        agents_->send(agent, UseSsh{found == names_.end() ? "" : hosts_.at(static_cast<std::size_t>(node))});
     }
 }
 

@@ -63,7 +63,8 @@ class Head {
     void serve_agents(const std::string& path);
     /// The next mpirun's daemons are of this job.
     /// @param names of the nodes as mpirun knows them
-    void begin_run(const JobFacts& facts, std::vector<std::string> names);
+    /// @param hosts where the nodes are found
+    void begin_run(const JobFacts& facts, std::vector<std::string> names, std::vector<std::string> hosts);
 
     /// Nodes whose followers are gone, and why.
     const std::map<int, std::string>& lost() const { return lost_; }
@@ -103,6 +104,7 @@ class Head {
     std::unique_ptr<Agents> agents_;
     JobFacts facts_;
     std::vector<std::string> names_;
+    std::vector<std::string> hosts_;
     int run_ = 0;
     std::map<int, std::string> lost_;
     std::optional<std::string> refusal_;

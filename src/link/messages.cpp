@@ -91,6 +91,8 @@ void fields(M& message, const Field& field) {
     } else if constexpr (std::is_same_v<T, RunOn>) {
         field("host", message.host);
         field("command", message.command);
+    } else if constexpr (std::is_same_v<T, UseSsh>) {
+        field("host", message.host);
     } else if constexpr (std::is_same_v<T, RunDaemon>) {
         field("command", message.command);
         field("run", message.run);

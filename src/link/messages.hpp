@@ -54,8 +54,9 @@ struct RunOn {
     friend bool operator==(const RunOn&, const RunOn&) = default;
 };
 
-/// Head to agent: that host has no follower.
+/// Head to agent: that node has no follower.
 struct UseSsh {
+    std::string host;  ///< where ssh finds it; "": as mpirun calls it
     friend bool operator==(const UseSsh&, const UseSsh&) = default;
 };
 

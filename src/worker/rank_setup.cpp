@@ -95,7 +95,7 @@ std::optional<cluster::Endpoints> planned_endpoints(const Environment& environme
                            .paddle_master = environment.get_or("DTRAIN_MASTER", "")};
     const auto torch = environment.get_or("DTRAIN_TORCH_MASTER", "");
     out.master_port = cluster::port_of(torch);
-    out.master_addr = torch.substr(0, torch.rfind(':'));
+    out.master_addr = cluster::parse_address(torch).host;
     return out;
 }
 

@@ -197,7 +197,7 @@ TEST(Identity, JobIdAndHostsOfDtrainLaunchCompleteTheLaunchers) {
     EXPECT_EQ(identity.ranks_of_node, (Counts{2, 2}));
 
     rank.set("DTRAIN_HOSTS", "[fe80::1]:2,fe80::2");
-    EXPECT_EQ(identify(rank).hosts, (Hosts{"[fe80::1]", "fe80::2"}));
+    EXPECT_EQ(identify(rank).hosts, (Hosts{"fe80::1", "fe80::2"}));
 }
 
 TEST(Identity, CountsInHostsTellNodesWithUnequallyManyRanks) {

@@ -86,6 +86,13 @@ TEST(Mpirun, HostsOfOneNodeNeedNoRemoteShell) {
     EXPECT_THAT(mpirun_hosts(two_ranks()), ElementsAre(cluster::HostSlots{"localhost", 2}));
 }
 
+TEST(MpirunNames, OfIPv6AddressesAreStandInsAndThisMachineIsItself) {
+    auto plan = two_ranks();
+    plan.nodes = {{.host = "fd00::1"}, {.host = "fd00::2"}, {.host = "node3"}};
+    plan.own_node = 0;
+    EXPECT_THAT(mpirun_names(plan), ElementsAre("127.0.0.1", "127.1.0.2", "node3"));
+}
+
 TEST(Mpirun, HostsOfSeveralNodesInOrder) {
     auto plan = two_ranks();
     plan.nodes.front().host = "node2";

@@ -18,6 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
 
 const std::set<std::string> own{"127.0.0.1", "localhost", "192.168.0.2", "node2"};
 
@@ -105,6 +106,24 @@ TEST(Nodes, PaddleCloudKnowsBest) {
     EXPECT_THAT(told.notices, ElementsAre(HasSubstr("--ips 1.1.1.1,2.2.2.2 is not used")));
     EXPECT_THAT(nodes_of({}, cloud, {}, own).notices, IsEmpty());
     EXPECT_THAT(nodes_of({.ips = "10.0.0.1,10.0.0.2"}, cloud, {}, own).notices, IsEmpty());
+}
+
+TEST(OwnNames, AreLookedUpOnlyWhereNoneIsKnown) {
+    const std::set<std::string> addresses{"fd00::1", "node1"};
+    int questions = 0;
+    const auto addresses_of = [&](const std::string& host) -> std::vector<std::string> {
+        ++questions;
+        if (host == "node1-ib") return {"10.1.0.1", "fd00::1"};
+        return {"fd00::7"};
+    };
+    EXPECT_EQ(own_names(addresses, {"node2", "node1"}, addresses_of), addresses);
+    EXPECT_EQ(questions, 0);
+    EXPECT_THAT(own_names(addresses, {"node2-ib", "node1-ib", "node3-ib"}, addresses_of),
+                UnorderedElementsAre("fd00::1", "node1", "node1-ib"));
+    EXPECT_EQ(questions, 2);
+    EXPECT_EQ(own_names(addresses, {"other"}, addresses_of), addresses);
+    EXPECT_THAT(hosts_named({.ips = "a, fd00::2"}, {}), ElementsAre("a", "fd00::2"));
+    EXPECT_THAT(hosts_named({}, {{.host = "c", .slots = 1}}), ElementsAre("c"));
 }
 
 TEST(LoneLaunchers, TheFirstOfSeveralTasksSaysSo) {

@@ -27,6 +27,7 @@ std::vector<Message> one_of_each() {
             Welcome{.node = 1, .nodes = 2, .first_rank = 4, .ranks = 4, .by_ssh = true},
             RunOn{.host = "b", .command = "orted -mca a \"b\""},
             UseSsh{},
+            UseSsh{"fd00::2"},
             RunDaemon{.run = 2, .command = "orted", .job_token = "abc", .grace_ms = 10'000},
             StopDaemon{2},
             DaemonOutput{.run = 2, .to_stderr = true, .text = "no route\n"},

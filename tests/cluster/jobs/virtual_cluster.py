@@ -4,7 +4,8 @@
 on demand there are Slurm (two made-up GPUs a node) and etcd.
 
 Nothing of it can be seen outside: a holder process keeps the namespaces, and killing it ends everything in them. So
-several clusters can stand at the same time, all with nodes node1, node2, ... at 10.77.0.1, 10.77.0.2, ... The nodes
+several clusters can stand at the same time, all with nodes node1, node2, ... at 10.77.0.1, 10.77.0.2, ..., and at
+fd00:77::1, fd00:77::2, ..., where only node1-v6, node2-v6, ... lead. The nodes
 share the file system below `shared` (as an NFS home is shared); /tmp and /dev/shm are each node's own.
 
 By hand: `virtual_cluster.py up N [--slurm] [--etcd]` and, elsewhere, the commands that it then prints.
@@ -51,7 +52,7 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FO
 """
 
 SSH_CONFIG = """\
-Host node* ctl 10.77.0.*
+Host node* ctl 10.77.0.* fd00:77::*
   IdentityFile {folder}/ssh/id
   StrictHostKeyChecking no
   UserKnownHostsFile /dev/null
@@ -242,6 +243,9 @@ class VirtualCluster:
     def address(self, number):
         return f"10.77.0.{number}"
 
+    def address_v6(self, number):
+        return f"fd00:77::{number:x}"
+
     def addresses(self, count=None):
         return ",".join(self.address(number) for number in range(1, (count or len(self.nodes)) + 1))
 
@@ -291,6 +295,7 @@ class VirtualCluster:
     def _write_files(self, count):
         hosts = ["127.0.0.1 localhost", "::1 localhost ip6-localhost", f"{CONTROL_ADDRESS} {CONTROL}"]
         hosts += [f"{self.address(number)} node{number}" for number in range(1, count + 1)]
+        hosts += [f"{self.address_v6(number)} node{number}-v6" for number in range(1, count + 1)]
         (self.folder / "hosts").write_text("\n".join(hosts) + "\n")
         for key in ("host", "id"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / "ssh" / key], check=True)
@@ -307,7 +312,7 @@ class VirtualCluster:
                             str(node.init)], check=True)
             self.control.check("ip", "link", "set", f"to-{node.name}", "master", "switch", "up")
             node.check("sh", "-c", f"ip link set far name eth0 && ip addr add {self.address(number)}/24 dev eth0 && "
-                       "ip link set eth0 up && ip route add default dev eth0")
+                       f"ip addr add {self.address_v6(number)}/64 dev eth0 nodad && ip link set eth0 up && ip route add default dev eth0")
 
     def daemon(self, node, *argv, log, env=None):
         """A program that runs until the cluster is closed."""

@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How long a job takes that does nothing, on two virtual nodes: the same command on both, without ssh.
+
+Peer: mpirun over ssh between the same nodes, in the same run.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from harness import Case, Unavailable, mpi_environment
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests/cluster/jobs"))
+from virtual_cluster import VirtualCluster, why_not  # noqa: E402
+
+AIM = 1.0
+LIMIT = 20  # seconds
+MPIRUN_HANGS = 4
+
+
+def cases(build):
+    if (reason := why_not()) is not None:
+        raise Unavailable(reason)
+    with VirtualCluster(2, visible=[ROOT, build], environment=mpi_environment) as cluster:
+        yield Case("/bin/true on 2 ranks of 2 nodes", "s", "lower", followers(cluster, build), "mpirun over ssh",
+                   over_ssh(cluster), AIM)
+
+
+def followers(cluster, build):
+    launcher = build / "src/bin/dtrain-launch"
+
+    def measure():
+        with tempfile.TemporaryDirectory(dir=cluster.shared) as folder:
+            command = [launcher, "--quiet", "--ips", cluster.addresses(), "--nproc_per_node", 1, "/bin/true"]
+            begin = time.monotonic()
+            launchers = [node.start(*command, cwd=folder) for node in cluster.nodes]
+            ends = [child.communicate(timeout=LIMIT) for child in launchers]
+            seconds = time.monotonic() - begin
+            if any(child.returncode != 0 for child in launchers):
+                raise RuntimeError(f"dtrain-launch failed: {ends}")
+            return seconds
+    return measure
+
+
+def over_ssh(cluster):
+    hosts = ",".join(f"{cluster.address(number)}:1" for number in (1, 2))
+
+    def measure():
+        for _ in range(20):
+            begin = time.monotonic()
+            child = cluster[1].start("mpirun", "--host", hosts, "-np", 2, "/bin/true")
+            try:
+                out, err = child.communicate(timeout=MPIRUN_HANGS)
+            except subprocess.TimeoutExpired:  # mpirun 4.1 may wait for ever for ranks that ended at once
+                child.kill()
+                child.communicate()
+                cluster.clear()
+                continue
+            seconds = time.monotonic() - begin
+            if child.returncode != 0:
+                raise RuntimeError(f"mpirun over ssh failed: {out}{err}")
+            return seconds
+        raise RuntimeError("mpirun over ssh does not end")
+    return measure
