@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/signals.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <sys/signalfd.h>
@@ -28,6 +29,13 @@ std::vector<int> stop_signals_and(std::vector<int> more) {
 void hold_signals(const std::vector<int>& signals) {
     const auto set = set_of(signals);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+bool is_waiting(const std::vector<int>& signals) {
+    sigset_t waiting;
+    ::sigpending(&waiting);
+    return std::any_of(signals.begin(), signals.end(),
+                       [&](int signal) { return ::sigismember(&waiting, signal) == 1; });
 }
 
 SignalSource::SignalSource(const std::vector<int>& signals) {

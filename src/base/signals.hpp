@@ -17,6 +17,9 @@ std::vector<int> stop_signals_and(std::vector<int> more = {});
 /// From here on these signals wait for this thread to take them, and for threads that it makes.
 void hold_signals(const std::vector<int>& signals);
 
+/// One of these, held by this thread, waits to be taken.
+bool is_waiting(const std::vector<int>& signals);
+
 struct TakenSignal {
     int number = 0;
     pid_t sender = 0;

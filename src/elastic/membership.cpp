@@ -74,9 +74,13 @@ Membership::Membership(MembershipOptions options)
 }
 
 Membership::~Membership() {
+    leave();
+}
+
+void Membership::leave() {
     {
         const std::lock_guard lock(mutex_);
-        leave_ = true;
+        if (std::exchange(leave_, true)) return;
     }
     leaving_.notify_all();
     keeper_.interrupt();

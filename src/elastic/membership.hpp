@@ -59,8 +59,10 @@ class Membership {
     explicit Membership(MembershipOptions options);
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
-    /// Leaves: the others see it at once.
     ~Membership();
+
+    /// The others see at once that this node is gone; what is seen of them stays as it is.
+    void leave();
 
     Seen seen() const;
     /// Readable after anything has changed; seen() makes it unreadable.

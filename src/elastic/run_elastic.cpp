@@ -101,8 +101,11 @@ class Participation {
                     end_job(state_failed, status_failed);
                 return status_failed;
             case What::start:
-                if (!first || !(seen.is_head() || membership_.become_head())) return std::nullopt;
-                return start(decision);
+                if (!first) return std::nullopt;
+                if (seen.is_head() || membership_.become_head()) return start(decision);
+                remind(fmt::format("{} was head and says nothing; waiting until its time is over",
+                                   membership_.seen().view.head));
+                return std::nullopt;
             case What::wait:
             case What::stop:
                 remind(decision.reason);

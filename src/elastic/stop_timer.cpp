@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <poll.h>
 #include <sys/timerfd.h>
 #include <system_error>
 
@@ -24,6 +25,11 @@ void set(int timer, const itimerspec& times) {
 
 StopTimer::StopTimer() : timer_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
     if (!timer_.valid()) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+}
+
+bool StopTimer::has_told() const {
+    pollfd readable{timer_.get(), POLLIN, 0};
+    return ::poll(&readable, 1, 0) > 0;
 }
 
 void StopTimer::stop_at(BootClock::time_point when, std::chrono::milliseconds grace) const {

@@ -15,6 +15,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/interfaces.hpp"
+#include "base/signals.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/address.hpp"
@@ -79,11 +80,35 @@ void publish_endpoints(elastic::Membership& membership, const elastic::JobKeys& 
     }
 }
 
+/// This node alone is asked to go: the others see it at once, and the head ends what runs here.
+class Farewell {
+  public:
+    Farewell(elastic::Membership& membership, milliseconds patience)
+        : membership_(membership), patience_(patience) {}
+
+    void begin(int signal) {
+        signal_ = signal;
+        give_up_at_ = Clock::now() + patience_;
+        membership_.leave();
+    }
+    int signal() const { return signal_; }
+    /// The head has had its time.
+    bool is_over() const { return signal_ != 0 && Clock::now() >= give_up_at_; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    elastic::Membership& membership_;
+    milliseconds patience_;
+    int signal_ = 0;
+    Clock::time_point give_up_at_;
+};
+
 class ElasticJob {
   public:
     ElasticJob(const ElasticSettings& settings, const Options& options, elastic::Membership& membership,
-               const StartAsHead& run)
-        : settings_(settings), options_(options), membership_(membership), run_(run) {}
+               const StartAsHead& run, const FollowStart& follow)
+        : settings_(settings), options_(options), membership_(membership), run_(run), follow_(follow) {}
 
     elastic::StartEnd drive(const elastic::Start& start, const elastic::StopTimer& stop,
                             const std::function<std::string()>& why_stopped) const {
@@ -102,14 +127,33 @@ class ElasticJob {
         return out;
     }
 
-    /// The head reaches this node by itself; there is nothing to do here.
+    /// A head that cannot be followed reaches this node by ssh.
     elastic::StartEnd follow(const elastic::Start& start, const std::string& own_name) const {
-        const auto number = find(start, own_name) - start.nodes.data();
-        spdlog::info("node {} of {}: {} drives the job", number, start.nodes.size(), start.head);
-        return {};
+        const auto* node = find(start, own_name);
+        spdlog::info("node {} of {}: {} drives the job", node - start.nodes.data(), start.nodes.size(),
+                     start.head);
+        Farewell farewell(membership_, options_.grace + stop_overhead);
+        const Leaving leaving{
+            .must_leave =
+                [&] { return farewell.is_over() || is_waiting(stop_signals_and()) || is_past(start); },
+            .on_signal = [&](int signal) { farewell.begin(signal); }};
+        try {
+            const auto followed =
+                follow_(options_of_start(options_, addresses_of(start), node->address), leaving);
+            if (!followed.text.empty()) spdlog::warn("{}", followed.text);
+        } catch (const UsageError& error) {
+            spdlog::warn("{}; {} has to reach this node by ssh", error.what(), start.head);
+        }
+        return {.stopped_by = farewell.signal()};
     }
 
   private:
+    /// Its head is not the job's any more, or there is another start.
+    bool is_past(const elastic::Start& start) const {
+        const auto seen = membership_.seen();
+        return !seen.away_since && (seen.view.start != start || seen.view.head != start.head);
+    }
+
     static const elastic::Node* find(const elastic::Start& start, const std::string& name) {
         for (const auto& node : start.nodes)
             if (node.name == name) return &node;
@@ -120,6 +164,7 @@ class ElasticJob {
     const Options& options_;
     elastic::Membership& membership_;
     const StartAsHead& run_;
+    const FollowStart& follow_;
 };
 
 }  // namespace
@@ -136,7 +181,7 @@ std::string own_address(const ElasticSettings& settings, const Options& options)
 }
 
 int run_elastic_job(const ElasticSettings& settings, const Options& options, const Environment& environment,
-                    const OwnPart& own, const StartAsHead& run) {
+                    const OwnPart& own, const StartAsHead& run, const FollowStart& follow) {
     const auto& keys = settings.keys;
     auto job = first_contact([&] {
         elastic::EtcdClient client(settings.access);
@@ -172,7 +217,7 @@ int run_elastic_job(const ElasticSettings& settings, const Options& options, con
     }
     if (options.elastic_pre_hook)
         elastic.before_start = [&] { run_hook(*options.elastic_pre_hook, environment); };
-    const ElasticJob this_job(settings, options, *membership, run);
+    const ElasticJob this_job(settings, options, *membership, run, follow);
     return elastic::run_elastic(*membership, keys, elastic,
                                 {.head = [&](const auto& start, const auto& stop,
                                              const auto& why) { return this_job.drive(start, stop, why); },

@@ -9,6 +9,7 @@
 #include "elastic/run_elastic.hpp"
 #include "elastic/stop_timer.hpp"
 #include "launch/elastic_settings.hpp"
+#include "launch/follow.hpp"
 
 namespace dtrain::launch {
 
@@ -32,6 +33,10 @@ struct ElasticStartEnd {
 
 using StartAsHead = std::function<ElasticStartEnd(const StartOrder&)>;
 
+/// @param options with the nodes of the start in --ips
+/// @throws UsageError when this node cannot follow its head
+using FollowStart = std::function<link::Followed(const Options& options, const Leaving& leaving)>;
+
 /// What of this node the others are told.
 struct OwnPart {
     int processes = 0;
@@ -44,9 +49,10 @@ std::string own_address(const ElasticSettings& settings, const Options& options)
 
 /// Takes part in an elastic job to its end; the exit status.
 /// @param run drives one start when this node is head
+/// @param follow takes part in one when it is not
 /// @throws UsageError when etcd does not answer at all, or says no.
 int run_elastic_job(const ElasticSettings& settings, const Options& options, const Environment& environment,
-                    const OwnPart& own, const StartAsHead& run);
+                    const OwnPart& own, const StartAsHead& run, const FollowStart& follow);
 
 /// Does what the command says and prints Paddle's "action scale done"; the exit status.
 int run_elastic_command(const ElasticCommand& command, const Options& options);

@@ -11,7 +11,6 @@
 #include "base/files.hpp"
 #include "base/log_files.hpp"
 #include "launch/hello.hpp"
-#include "link/follower.hpp"
 #include "link/key_file.hpp"
 
 namespace dtrain::launch {
@@ -23,34 +22,49 @@ bool is_name_of_log(const fs::path& name) {
     return name.has_filename() && name == name.filename() && name.string().find("log.") != std::string::npos;
 }
 
+link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello& hello,
+                                       const Options& options, const Environment& environment) {
+    auto for_daemon = environment;
+    for_daemon.set("DTRAIN_NODE_LOG_DIR", hello.log_dir);
+    const auto log_dir = hello.log_dir;
+    return {.head = meeting.head,
+            .port = meeting.port,
+            .key = link::read_or_make_key(link::key_file(environment)),
+            .hello = hello,
+            .environment = for_daemon,
+            .patience = options.start_timeout,
+            .welcomed =
+                [log_dir](const link::Welcome& welcome) {
+                    spdlog::info("{}; logs in {}", part_text(welcome), log_dir);
+                },
+            .write_last_words =
+                [log_dir](const link::LastWords& words) {
+                    if (is_name_of_log(words.log)) append_line(fs::path(log_dir) / words.log, words.line);
+                },
+            .must_leave = {},
+            .on_stop = {}};
+}
+
 }  // namespace
 
 int follow_head(const Meeting& meeting, const link::Hello& hello, const Options& options,
                 const Environment& environment) {
-    auto for_daemon = environment;
-    for_daemon.set("DTRAIN_NODE_LOG_DIR", hello.log_dir);
+    const auto follower = follower_options(meeting, hello, options, environment);
     spdlog::info("waiting for node 0 ({} port {}), which starts the job", meeting.head, meeting.port);
-    const auto followed =
-        link::follow({.head = meeting.head,
-                      .port = meeting.port,
-                      .key = link::read_or_make_key(link::key_file(environment)),
-                      .hello = hello,
-                      .environment = for_daemon,
-                      .patience = options.start_timeout,
-                      .welcomed =
-                          [&](const link::Welcome& welcome) {
-                              spdlog::info("{}; logs in {}", part_text(welcome), hello.log_dir);
-                          },
-                      .write_last_words =
-                          [&](const link::LastWords& words) {
-                              if (is_name_of_log(words.log))
-                                  append_line(fs::path(hello.log_dir) / words.log, words.line);
-                          }});
+    const auto followed = link::follow(follower);
     if (followed.status != 0)
         write_all(STDERR_FILENO,
                   fmt::format("dtrain-launch: {}\n",
                               followed.text.empty() ? "the job failed; node 0 tells why" : followed.text));
     return followed.status;
+}
+
+link::Followed follow_start(const Meeting& meeting, const link::Hello& hello, const Options& options,
+                            const Environment& environment, const Leaving& leaving) {
+    auto follower = follower_options(meeting, hello, options, environment);
+    follower.must_leave = leaving.must_leave;
+    follower.on_stop = leaving.on_signal;
+    return link::follow(follower);
 }
 
 }  // namespace dtrain::launch

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include <dtrain/environment.hpp>
 
 #include "launch/meeting.hpp"
 #include "launch/options.hpp"
+#include "link/follower.hpp"
 #include "link/messages.hpp"
 
 namespace dtrain::launch {
@@ -14,5 +17,16 @@ namespace dtrain::launch {
 /// @param hello what this machine is and has
 int follow_head(const Meeting& meeting, const link::Hello& hello, const Options& options,
                 const Environment& environment);
+
+/// What makes this machine leave a job that goes on.
+struct Leaving {
+    std::function<bool()> must_leave;           ///< asked often
+    std::function<void(int signal)> on_signal;  ///< that asks this node to go
+};
+
+/// As follow_head, of a start of the job that is not all of it.
+/// @throws UsageError when it cannot follow node 0, which has to do without then
+link::Followed follow_start(const Meeting& meeting, const link::Hello& hello, const Options& options,
+                            const Environment& environment, const Leaving& leaving);
 
 }  // namespace dtrain::launch

@@ -126,14 +126,19 @@ void Followers::give_up(const std::string& text) {
     throw UsageError(text);
 }
 
-void Followers::gather() {
-    started_ = false;
+bool Followers::gather(const std::function<bool()>& must_leave) {
+    if (std::exchange(started_, false)) head_->take_refusal();  // of one that came while the job ran
     const auto begin = Clock::now();
     auto complain_at = begin + between_complaints;
     SshProbe ssh(environment_);
     for (auto absent = missing(); !absent.empty(); absent = missing()) {
         head_->reactor().wait(look_again);
-        if (head_->refusal()) give_up("a node cannot take part: " + *head_->refusal());
+        if (must_leave()) return false;
+        if (const auto refusal = head_->take_refusal()) {
+            const auto text = "a node cannot take part: " + *refusal;
+            if (strays_end_it_) give_up(text);
+            spdlog::warn("{}", text);
+        }
         absent = missing();
         const auto now = Clock::now();
         if (named_ && now - begin >= before_ssh)
@@ -147,6 +152,7 @@ void Followers::gather() {
                      meeting_.port);
         complain_at += between_complaints;
     }
+    return true;
 }
 
 std::vector<MetNode> Followers::met(int own_ranks) {
@@ -217,6 +223,12 @@ std::optional<LostNode> Followers::first_lost() const {
         if (const auto& ranks = plan_.nodes[static_cast<std::size_t>(node)].ranks; !ranks.empty())
             return LostNode{.rank = ranks.front().rank, .reason = "its launcher: " + reason};
     return std::nullopt;
+}
+
+std::set<std::size_t> Followers::lost_nodes() const {
+    std::set<std::size_t> out;
+    for (const auto& [node, reason] : head_->lost()) out.insert(static_cast<std::size_t>(node));
+    return out;
 }
 
 bool Followers::end_log(int node, const std::string& log, const std::string& line) {

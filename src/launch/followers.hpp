@@ -36,10 +36,15 @@ class Followers {
     /// When finish() was not called, the followers are told that the job failed.
     ~Followers();
 
+    /// Launchers that cannot take part are only refused: they may belong to an earlier start.
+    void let_strays_be() { strays_end_it_ = false; }
+
     /// Waits until every other node has its follower or, where the nodes are named, can be reached by ssh.
+    /// @param must_leave asked often; true ends the waiting
+    /// @returns whether all are there
     /// @throws UsageError when a follower was started in another way than this launcher, or naming the nodes
     /// that did not come in time
-    void gather();
+    bool gather(const std::function<bool()>& must_leave = [] { return false; });
 
     /// The nodes that met at --master, in their order; nothing where they are named.
     /// @param own_ranks of this node
@@ -58,6 +63,9 @@ class Followers {
 
     /// Some nodes have no follower and are reached by ssh.
     bool any_by_ssh() const { return !by_ssh_.empty(); }
+
+    /// Nodes whose followers went away in this run.
+    std::set<std::size_t> lost_nodes() const;
 
     /// Has the follower of a node end a log of its folder with a line; false when the node has none.
     bool end_log(int node, const std::string& log, const std::string& line);
@@ -82,6 +90,7 @@ class Followers {
     int count_;                       ///< of nodes
     std::vector<std::string> hosts_;  ///< of nodes; empty until they have met
     bool named_;
+    bool strays_end_it_ = true;
     Plan plan_;
     TemporaryFolder folder_;
     std::unique_ptr<link::Head> head_;

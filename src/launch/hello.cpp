@@ -41,6 +41,10 @@ std::optional<link::Refused> other_version(const link::Hello& hello) {
 link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
                      int nodes_at_master) {
     link::Hello hello{.version = version, .host_name = host_name, .log_dir = plan.log_dir};
+    if (nodes_at_master == 0) {
+        hello.nodes = plan.hosts();
+        hello.node_count = static_cast<int>(hello.nodes.size());
+    }
     if (!plan.own_node) return hello;
     const auto& own = node_of(plan, *plan.own_node);
     if (nodes_at_master > 0) {
@@ -48,8 +52,6 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
         hello.address = options.host.value_or("");
         if (options.rank && *options.rank >= 0) hello.wanted_node = options.rank;
     } else {
-        hello.nodes = plan.hosts();
-        hello.node_count = static_cast<int>(hello.nodes.size());
         hello.address = own.host;
     }
     hello.ranks = gpus_of(own);

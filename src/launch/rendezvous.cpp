@@ -3,6 +3,7 @@
 #include "launch/rendezvous.hpp"
 
 #include <cerrno>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,6 @@
 
 #include "base/host.hpp"
 #include "base/interfaces.hpp"
-#include "launch/follow.hpp"
 #include "launch/hello.hpp"
 #include "launch/meeting.hpp"
 #include "launch/nodes.hpp"
@@ -19,9 +19,20 @@
 namespace dtrain::launch {
 namespace {
 
-/// With --ips the same command runs on every node, so this one must be among them.
-void refuse_stranger(const Options& options, const Plan& plan) {
+constexpr std::chrono::seconds time_to_tell{3};
+
+/// With --ips the same command runs on every node, so this one must be among them. Where node 0 waits, it
+/// waits for somebody who will not come: it is told.
+void refuse_stranger(const Options& options, const Environment& environment, const Plan& plan) {
     if (plan.own_node || options.hostfile || plan.servers) return;
+    auto briefly = options;
+    briefly.start_timeout = time_to_tell;
+    try {
+        follow_start(meeting_of(options, plan.hosts()), hello_of(plan, options, host_name(), 0), briefly,
+                     environment, {});
+    } catch (const Error&) {
+        // What is said here is enough for people on this node.
+    }
     throw UsageError(fmt::format(
         "none of this machine's addresses is in --ips {}; name its address there with --host", options.ips));
 }
@@ -42,6 +53,14 @@ Rendezvous meet_at_master(int count, const Options& options, const Environment& 
     return {.followed = follow_head(meeting, hello, options, environment)};
 }
 
+Rendezvous lead(const Plan& plan, const Meeting& meeting, const Options& options,
+                const Environment& environment) {
+    auto listener = link::listen_at(meeting.head, meeting.port);
+    if (!listener.valid()) refuse_port(meeting, errno);
+    return {.followers =
+                std::make_unique<Followers>(std::move(listener), meeting, plan, options, environment)};
+}
+
 }  // namespace
 
 Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner) {
@@ -50,16 +69,28 @@ Rendezvous meet_other_nodes(const Options& options, const Environment& environme
         return meet_at_master(count, options, environment, planner);
     auto plan = planner.plan(options);
     if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
-    refuse_stranger(options, plan);
+    refuse_stranger(options, environment, plan);
     if (!plan.own_node) return {.plan = std::move(plan)};
     const auto meeting = meeting_of(options, plan.hosts());
     if (*plan.own_node > 0)
         return {.followed =
                     follow_head(meeting, hello_of(plan, options, host_name(), 0), options, environment)};
-    auto listener = link::listen_at(meeting.head, meeting.port);
-    if (!listener.valid()) refuse_port(meeting, errno);
-    return {.followers =
-                std::make_unique<Followers>(std::move(listener), meeting, plan, options, environment)};
+    return lead(plan, meeting, options, environment);
+}
+
+Rendezvous lead_start(const Options& options, const Environment& environment, const Planner& planner) {
+    auto plan = planner.plan(options);
+    if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
+    auto out = lead(plan, meeting_of(options, plan.hosts()), options, environment);
+    out.followers->let_strays_be();
+    return out;
+}
+
+link::Followed follow_start(const Options& options, const Environment& environment, const Planner& planner,
+                            const Leaving& leaving) {
+    const auto plan = planner.plan(options);
+    return follow_start(meeting_of(options, plan.hosts()), hello_of(plan, options, host_name(), 0), options,
+                        environment, leaving);
 }
 
 }  // namespace dtrain::launch

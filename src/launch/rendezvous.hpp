@@ -7,6 +7,7 @@
 
 #include <dtrain/environment.hpp>
 
+#include "launch/follow.hpp"
 #include "launch/followers.hpp"
 #include "launch/planner.hpp"
 
@@ -22,5 +23,14 @@ struct Rendezvous {
 /// Of several nodes the first drives the job, and the launchers of the others follow it.
 /// @throws UsageError when this machine has no place among the nodes, or cannot be found by the others
 Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner);
+
+/// This launcher drives one start of an elastic job, on the nodes of --ips.
+/// @throws UsageError when it cannot be found by the others
+Rendezvous lead_start(const Options& options, const Environment& environment, const Planner& planner);
+
+/// Another one does: takes part until that is over.
+/// @throws UsageError when this one cannot follow it
+link::Followed follow_start(const Options& options, const Environment& environment, const Planner& planner,
+                            const Leaving& leaving);
 
 }  // namespace dtrain::launch

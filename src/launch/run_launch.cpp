@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <random>
+#include <set>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -16,6 +17,8 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
+#include "base/run_main.hpp"
+#include "base/signals.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "launch/banner.hpp"
@@ -120,25 +123,40 @@ class Launch {
         OwnPart own{.processes = own_plan.size()};
         for (const auto& rank : own_plan.nodes.front().ranks) append(own.gpus, rank.gpus);
         const auto options = options_;
-        return run_elastic_job(*elastic_, options, environment_, own, [&](const StartOrder& start) {
-            const bool log_overwrite = options_.log_overwrite;
-            options_ = start.options;
-            options_.log_overwrite = log_overwrite;
-            show_job();
-            auto outcome = run_once(start);
-            shown_->finish(outcome.status);
-            shown_.reset();  // the next start may be another node's
-            options_.log_overwrite = false;
-            return ElasticStartEnd{.status = outcome.status,
-                                   .stopped_by = outcome.asked_to_stop_by,
-                                   .ordered = outcome.ordered_to_stop,
-                                   .lost_nodes = std::move(outcome.silent_nodes)};
-        });
+        return run_elastic_job(
+            *elastic_, options, environment_, own, [&](const StartOrder& start) { return lead(start); },
+            [&](const Options& of_start, const Leaving& leaving) {
+                return follow_start(of_start, environment_, planner_, leaving);
+            });
+    }
+
+    ElasticStartEnd lead(const StartOrder& start) {
+        const bool log_overwrite = options_.log_overwrite;
+        options_ = start.options;
+        options_.log_overwrite = log_overwrite;
+        others_ = lead_start(options_, environment_, planner_);
+        show_job();
+        auto outcome = run_once(start);
+        shown_->finish(outcome.status);
+        shown_.reset();  // the next start may be another node's
+        options_.log_overwrite = false;
+        std::set lost(outcome.silent_nodes.begin(), outcome.silent_nodes.end());
+        if (others_.followers) {
+            lost.merge(others_.followers->lost_nodes());
+            others_.followers->finish(outcome.status, outcome.text);
+        }
+        others_ = {};
+        return {.status = outcome.status,
+                .stopped_by = outcome.asked_to_stop_by,
+                .ordered = outcome.ordered_to_stop,
+                .lost_nodes = {lost.begin(), lost.end()}};
     }
 
     /// One start of the job, or several where ports that were free got taken in between.
     Outcome run_once(const StartOrder& order) {
         for (int attempt = 1;; ++attempt) {
+            if (others_.followers && !others_.followers->gather(stop_asked(order.stop)))
+                return {.status = status_failed, .ordered_to_stop = true};
             const auto plan = next_plan(attempt);
             const auto token = random_token();
             // Bad words for the workers are found before anything is there.
@@ -163,6 +181,11 @@ class Launch {
         }
     }
 
+    /// Whether an elastic job must not be started after all. Other jobs end with the signal.
+    static std::function<bool()> stop_asked(const elastic::StopTimer* stop) {
+        return [stop] { return stop != nullptr && (stop->has_told() || is_waiting(stop_signals_and())); };
+    }
+
     /// From now on dtrain-launch status and the like find the job.
     void show_job() {
         auto record = record_in(environment_);
@@ -175,7 +198,6 @@ class Launch {
 
     Plan next_plan(int attempt) {
         if (others_.followers) {
-            others_.followers->gather();
             if (nodes_at_master(options_) > 0)
                 met_ = others_.followers->met(planner_.plan_of_this_machine(options_).size());
             return others_.followers->start(planner_.plan(options_, met_, attempt));

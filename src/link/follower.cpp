@@ -40,6 +40,10 @@ constexpr milliseconds daemon_cleanup{3'000};  // what a daemon needs to kill ra
 constexpr milliseconds end_margin{3'000};
 constexpr int status_link_lost = 1;
 
+bool must_leave(const FollowerOptions& options) {
+    return options.must_leave && options.must_leave();
+}
+
 LocalPrograms programs_of(const Environment& environment) {
     return {.in_path = [&environment](const std::string& name) { return find_in_path(name, environment); },
             .same_file =
@@ -104,7 +108,10 @@ class Following {
 
     /// Nothing when the head went away before it said anything: it may be busy, or not the head.
     std::optional<Followed> run() {
-        while (!outcome_ && !(gone_ && !welcomed_)) reactor_.wait(between_heartbeats);
+        while (!outcome_ && !(gone_ && !welcomed_)) {
+            reactor_.wait(options_.must_leave ? try_again : between_heartbeats);
+            if (!outcome_ && must_leave(options_)) outcome_ = Followed{.left = true};
+        }
         if (daemon_) end_all_of(*daemon_);
         return outcome_;
     }
@@ -231,7 +238,10 @@ class Following {
                 if (daemon_) daemon_->grace = milliseconds(0);
             } else {
                 asked_to_stop_ = true;
-                say(StopJob{signal});
+                if (options_.on_stop)
+                    options_.on_stop(signal);
+                else
+                    say(StopJob{signal});
             }
         }
     }
@@ -266,6 +276,7 @@ Followed follow(const FollowerOptions& options) {
     const auto begin = Clock::now();
     auto complain_at = begin + between_complaints;
     for (;;) {
+        if (must_leave(options)) return {.left = true};
         auto connected = connect_to(options.head, options.port, connecting_limit);
         std::string reason = "it closed the connection at once";
         if (auto* socket = std::get_if<FileDescriptor>(&connected)) {

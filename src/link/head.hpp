@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -47,8 +48,8 @@ class Head {
 
     Reactor& reactor() { return reactor_; }
 
-    /// A follower that cannot take part: what is wrong with its command line.
-    const std::optional<std::string>& refusal() const { return refusal_; }
+    /// A follower that cannot take part: what is wrong with its command line. Told once.
+    std::optional<std::string> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
     bool here(int node) const { return followers_.contains(node); }
     const Hello& hello_of(int node) const { return hellos_.at(node); }

@@ -29,7 +29,10 @@ class SignalsTest : public testing::Test {
 TEST_F(SignalsTest, AHeldSignalIsTakenOnce) {
     const SignalSource source({SIGUSR1, SIGTERM});
     EXPECT_FALSE(source.take());
+    EXPECT_FALSE(is_waiting({SIGUSR1, SIGTERM}));
     ::raise(SIGTERM);
+    EXPECT_TRUE(is_waiting({SIGUSR1, SIGTERM}));
+    EXPECT_FALSE(is_waiting({SIGUSR1}));
     ::raise(SIGUSR1);
     std::vector<int> taken;
     while (const auto signal = source.take()) {

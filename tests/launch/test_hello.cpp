@@ -79,6 +79,10 @@ TEST(Judge, WhatDiffersIsNamed) {
     hello = hello_of_second();
     hello.address = "";
     EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("--host"));
+    auto elsewhere = plan;
+    elsewhere.own_node.reset();
+    EXPECT_EQ(reason(judge_named(hello_of(elsewhere, {}, "c", 0), plan)),
+              "its own address is none of the nodes 10.0.0.1,10.0.0.2; name it with --host");
     hello = hello_of_second();
     hello.address = "10.0.0.1";
     EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("takes itself for node 0"));

@@ -24,6 +24,18 @@ def clean_environment(**extra):
     return env
 
 
+class NoSsh:
+    """An ssh that only leaves a mark, and the variables that put it before the real one."""
+
+    def __init__(self, folder):
+        self.folder, self.mark = folder / "no-ssh", folder / "ssh-was-called"
+        self.folder.mkdir()
+        program = self.folder / "ssh"
+        program.write_text(f"#!/bin/sh\necho \"$@\" >> {self.mark}\nexit 255\n")
+        program.chmod(0o755)
+        self.environment = {"PATH": f"{self.folder}:{os.environ['PATH']}"}
+
+
 def processes_with(mark):
     """pids whose environment holds the mark."""
     found = []

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elastic jobs whose nodes come, go, die and are cut off, with etcd on a machine of its own.
 
-Oracle: the life of Paddle's elastic jobs and its order of ranks. The script of all tests counts steps in a file that all
+Oracle: the life of Paddle's elastic jobs and its order of ranks. ssh is replaced by a program that only leaves a mark, but
+for the test of ssh. The script of all tests counts steps in a file that all
 nodes share, as a program with checkpoints does, and writes down who took part in each start."""
 import json
 import os
@@ -12,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import LAUNCH
+from whole_jobs import LAUNCH, NoSsh
 
 SCRIPT = """
 import json, os, socket, sys, time
@@ -37,12 +38,15 @@ class Elastic:
         self.id = job.folder.name
         self.launchers = {}
         job.script("a.py", SCRIPT)
+        self.no_ssh = NoSsh(job.folder)
+        self.environment = self.no_ssh.environment | {"DTRAIN_KEY_FILE": job.folder / "key"}
 
-    def join(self, number):
+    def join(self, number, env=None):
         log = open(self.job.folder / f"launch.node{number}.{time.monotonic_ns()}", "w")
         self.launchers[number] = self.job.start_on(
             number, LAUNCH, "--elastic_server", "10.77.0.254:2379", "--job_id", self.id, "--np", self.np, "--elastic_timeout",
-            "1", "--elastic-ttl", "1", "--grace", "1", *self.more, "a.py", stdout=log, stderr=log)
+            "1", "--elastic-ttl", "1", "--grace", "1", *self.more, "a.py", stdout=log, stderr=log,
+            env=self.environment if env is None else env)
 
     def leave(self, number, how=signal.SIGTERM):
         launcher = self.launchers.pop(number)
@@ -76,6 +80,7 @@ class Elastic:
         statuses = {number: launcher.wait(60) for number, launcher in self.launchers.items()}
         assert set(statuses.values()) == {0}, f"{statuses}\n{self.said()}"
         assert self.job.cluster.left_behind() == {}
+        assert not self.no_ssh.mark.exists(), self.said()
 
 
 @pytest.fixture
@@ -116,6 +121,38 @@ def test_newcomers_are_taken_in_and_survivors_keep_their_ranks(elastic):
     assert one.leave(1) == 143
     one.wait_for("node3", "node2")
     one.finish()
+
+
+def test_a_follower_that_leaves_ends_its_ranks_first(elastic):
+    one = elastic("1:2")
+    one.join(1)
+    one.wait_for("node1")
+    one.join(2)
+    one.wait_for("node1", "node2")
+    assert one.leave(2) == 143
+    assert not any("a.py" in line for line in one.job.cluster[2].processes().values())
+    one.wait_for("node1")
+    one.finish()
+
+
+def test_logs_stay_on_each_nodes_own_disk(elastic):
+    one = elastic(2, "--log_dir", "/tmp/own")
+    one.join(1)
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.join(2)
+    one.wait_for("node1", "node2")
+    one.finish()
+    logs = {number: [path.name for path in one.job.cluster[number].tmp("own").glob("workerlog.*")] for number in (1, 2)}
+    assert logs == {1: ["workerlog.0"], 2: ["workerlog.1"]}
+
+
+def test_nodes_without_a_common_key_are_reached_by_ssh(elastic):
+    one = elastic(2)
+    for number in (1, 2):
+        one.join(number, env={"DTRAIN_KEY_FILE": f"/tmp/key{number}"})
+    one.job.cluster.wait_until(lambda: len(one.starts()) == 1, "the start", patience=60)
+    one.finish()
+    assert "has another key" in one.said() and "to reach this node by ssh" in one.said() and "reached by ssh" in one.said()
 
 
 @pytest.mark.parametrize("victim", [1, 2], ids=["head", "follower"])

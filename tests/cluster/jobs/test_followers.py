@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from whole_jobs import LAUNCH, PYTHON
+from whole_jobs import LAUNCH, PYTHON, NoSsh
 
 HELLO = "import os, socket; print('rank', os.environ['PADDLE_TRAINER_ID'], 'on', socket.gethostname(), flush=True)\n"
 SLEEP = "import time\nprint('up', flush=True)\ntime.sleep(1000)\n"
@@ -23,13 +23,9 @@ class Follow:
 
     def __init__(self, job):
         self.job, self.cluster = job, job.cluster
-        self.bin = job.folder / "bin"
-        self.bin.mkdir()
-        self.mark = job.folder / "ssh-was-called"
-        ssh = self.bin / "ssh"
-        ssh.write_text(f"#!/bin/sh\necho \"$@\" >> {self.mark}\nexit 255\n")
-        ssh.chmod(0o755)
-        self.environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "DTRAIN_KEY_FILE": job.folder / "key"}
+        no_ssh = NoSsh(job.folder)
+        self.bin, self.mark = no_ssh.folder, no_ssh.mark
+        self.environment = no_ssh.environment | {"DTRAIN_KEY_FILE": job.folder / "key"}
 
     def start(self, number, *arguments, env=None, folder=None):
         cwd = folder or self.job.folder
@@ -153,10 +149,13 @@ def test_different_numbers_of_ranks_are_an_error_on_both_sides(follow):
         assert status == 2 and "it has 2 ranks, and 1 rank would be its part" in err
 
 
-def test_a_machine_that_is_not_in_the_list(follow):
+@pytest.mark.parametrize("nodes", [(3,), (1, 3)], ids=["alone", "node 0 waits"])
+def test_a_machine_that_is_not_in_the_list(follow, nodes):
     follow.job.script("train.py", HELLO)
-    done = ends({3: follow.start(3, "--ips", follow.cluster.addresses(2), "train.py")})
+    done = ends(follow.launch("--ips", follow.cluster.addresses(2), "train.py", nodes=nodes))
     assert done[3][0] == 2 and "none of this machine's addresses is in --ips 10.77.0.1,10.77.0.2" in done[3][2]
+    if 1 in nodes:
+        assert done[1][0] == 2 and "node3 (10.77.0.3): its own address is none of the nodes 10.77.0.1,10.77.0.2" in done[1][2]
 
 
 def test_another_key_is_refused_with_the_command_that_copies_it(follow):
