@@ -89,6 +89,7 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_MCA_oob_tcp_if_include", written, "on machines with several networks", "Network of the nodes, such as 10.0.0.0/24, for the daemons of Open MPI 4.1; the user's value is kept."},
     Row{"OMPI_MCA_btl_tcp_if_include", written, "on machines with several networks", "The same for the ranks; the user's value is kept."},
     Row{"PRTE_MCA_prte_if_include", written, "on machines with several networks", "The same for the daemons of Open MPI 5; the user's value is kept."},
+    Row{"OMPI_MCA_orte_tmpdir_base", both, "below TMPDIR", "Where daemons of Open MPI 4.1 have their files; a follower gives its daemon a folder of its own there."},
     Row{"OMPI_MCA_plm", written, "with the agent", "rsh: mpirun 4.1 uses the agent also inside of a batch job."},
     Row{"OMPI_MCA_ras", written, "with the agent", "mpirun 4.1 asks no scheduler for nodes: dtrain-launch names them."},
     Row{"PRTE_MCA_plm", written, "with the agent", "ssh: mpirun 5 uses the agent also inside of a batch job."},

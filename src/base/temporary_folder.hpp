@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace dtrain {
 
-/// A folder below /tmp that only this user can enter, gone with the object.
+/// A folder that only this user can enter, gone with the object.
 class TemporaryFolder {
   public:
-    TemporaryFolder();
+    TemporaryFolder();  ///< below /tmp, or $TMPDIR
+    explicit TemporaryFolder(const std::filesystem::path& parent);
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     ~TemporaryFolder();

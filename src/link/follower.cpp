@@ -19,6 +19,7 @@
 #include "base/process_tree.hpp"
 #include "base/signals.hpp"
 #include "base/subprocess.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "link/connection.hpp"
 #include "link/daemon_command.hpp"
@@ -53,16 +54,27 @@ LocalPrograms programs_of(const Environment& environment) {
                 }};
 }
 
+/// Where daemons of Open MPI 4.1 have their files. Several of one job on one machine would use the same
+/// folder, and fail when they make it at the same time.
+constexpr const char* session_variable = "OMPI_MCA_orte_tmpdir_base";
+
+std::filesystem::path session_parent(const Environment& environment) {
+    const auto own = environment.get_or(session_variable, "");
+    return own.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(own);
+}
+
 /// The MPI daemon of one mpirun.
 class Daemon {
   public:
     /// @throws UsageError when the command is not what mpirun says, or the daemon is not here
-    Daemon(const RunDaemon& wish, const Environment& environment) : run(wish.run), token(wish.job_token) {
+    Daemon(const RunDaemon& wish, const Environment& environment)
+        : run(wish.run), token(wish.job_token), session(session_parent(environment)) {
         grace = milliseconds(wish.grace_ms);
         const auto command = parse_daemon_command(wish.command, environment);
         auto variables = environment;
         for (const auto& [name, value] : command.assignments) variables.set(name, value);
         variables.set("DTRAIN_JOB_TOKEN", token);
+        variables.set(session_variable, session.path());
         std::vector<std::string> argv{local_daemon(command, programs_of(environment))};
         argv.insert(argv.end(), command.arguments.begin(), command.arguments.end());
         process = std::make_unique<Subprocess>(SpawnOptions{.argv = std::move(argv),
@@ -75,6 +87,7 @@ class Daemon {
     int run;
     std::string token;
     milliseconds grace{0};
+    TemporaryFolder session;
     std::unique_ptr<Subprocess> process;
 };
 
@@ -178,7 +191,7 @@ class Following {
         forget_daemon();
         try {
             daemon_.emplace(wish, options_.environment);
-        } catch (const Error& error) {
+        } catch (const std::exception& error) {
             return say(DaemonEnded{.run = wish.run, .status = 1, .reason = error.what()});
         }
         const auto pass_on = [this](int fd, bool to_stderr) {

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """What the whole-job tests share: the real programs of a build, real mpirun, and a look at what is left behind."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -79,7 +80,8 @@ def job(tmp_path):
     job = Job(tmp_path)
     yield job
     for pid in processes_with(job.mark):
-        os.kill(pid, 9)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 9)
 
 
 def run(argv, cwd, timeout=120, **changes):

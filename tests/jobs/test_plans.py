@@ -121,6 +121,11 @@ def with_ports(expected, got):
     return out
 
 
+def name_for_mpirun(number, host):
+    """Open MPI 4.1 refuses IPv6 addresses. Node 0 is this machine here, and the others get addresses that nobody has."""
+    return host if ":" not in host else "127.0.0.1" if number == 0 else f"127.1.0.{number + 1}"
+
+
 def at(plan, path):
     """The value at "environment.DTRAIN_BACKEND"; KeyError when there is none."""
     name, _, rest = path.partition(".")
@@ -187,7 +192,8 @@ def check_what_always_holds(plan):
         assert words[words.index("--") + 1:][:len(plan["program"])] == plan["program"]
         assert rank["role"] == "trainer" or words[words.index("--role") + 1] == rank["role"]
     # mpirun starts the ranks of one node itself, without a remote shell.
-    hosts = ["localhost"] if len(plan["nodes"]) == 1 else [node["host"] for node in plan["nodes"]]
+    hosts = ["localhost"] if len(plan["nodes"]) == 1 else [name_for_mpirun(number, node["host"]) for number, node in
+                                                           enumerate(plan["nodes"])]
     slots = [f"{host} slots={len(node['ranks'])}" for host, node in zip(hosts, plan["nodes"])]
     assert plan["hostfile"].splitlines() == slots
     # The workers of each node get what is planned for them, and see what the plan says.

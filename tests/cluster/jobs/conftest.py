@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One virtual cluster for all tests of this folder; each test begins and ends on empty nodes."""
 import pathlib
+import shutil
 import sys
 import uuid
 
@@ -59,5 +60,6 @@ class ClusterJob:
 @pytest.fixture
 def job(whole_cluster):
     whole_cluster.clear()
+    shutil.rmtree(whole_cluster.home / ".local/state/dtrain", ignore_errors=True)  # traces of killed launchers
     yield ClusterJob(whole_cluster)
     whole_cluster.clear()

@@ -249,8 +249,12 @@ class VirtualCluster:
     def addresses(self, count=None):
         return ",".join(self.address(number) for number in range(1, (count or len(self.nodes)) + 1))
 
+    @property
+    def home(self):
+        return self.folder / "home"
+
     def environment(self, **extra):
-        env = self._base_environment() | {"HOME": str(self.folder / "home")}
+        env = self._base_environment() | {"HOME": str(self.home)}
         if self.slurm:
             env["SLURM_CONF"] = str(self.folder / "slurm.conf")
         return env | {name: str(value) for name, value in extra.items()}

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Real followers in threads of their own, over the loopback network, and an agent as mpirun would start it.
+// Oracle: what each side is to learn of the other.
+#include <future>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "link/follower.hpp"
+#include "link/head.hpp"
+#include "link/tcp.hpp"
+#include "link/unix_socket.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace dtrain::link {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+const Key key = *Key::parse("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
+const Key other = *Key::parse("ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
+
+class HeadTest : public testing::Test {
+  protected:
+    HeadTest() {
+        auto listener = listen_at("127.0.0.1", 0);
+        port_ = port_of(listener);
+        head_ = std::make_unique<Head>(Head::Options{.listener = std::move(listener),
+                                                     .key = key,
+                                                     .name = "head",
+                                                     .judge = [](const Hello& hello) { return judge(hello); },
+                                                     .arrived = {}});
+        head_->serve_agents(agents());
+    }
+
+    static Judgement judge(const Hello& hello) {
+        if (hello.address == "stranger") return Refused{"it is a stranger"};
+        return hello.wanted_node.value_or(1);
+    }
+
+    std::string agents() const { return (folder_ / "agents").string(); }
+
+    FollowerOptions node(int number, const Key& own_key = key) const {
+        return {.head = "127.0.0.1",
+                .port = port_,
+                .key = own_key,
+                .hello = {.host_name = "here", .wanted_node = number},
+                .environment = {},
+                .patience = seconds(20),
+                .welcomed = {},
+                .write_last_words = {},
+                .must_leave = {},
+                .on_stop = {}};
+    }
+
+    /// Serves until that is so.
+    template <class Condition>
+    void serve_until(const Condition& condition) {
+        const auto give_up_at = std::chrono::steady_clock::now() + seconds(20);
+        bool is_so = false;
+        while (!(is_so = condition()) && std::chrono::steady_clock::now() < give_up_at)
+            head_->reactor().wait(milliseconds(20));
+        ASSERT_TRUE(is_so);
+    }
+
+    /// Serves until the follower has ended.
+    template <class Result>
+    void serve_to_the_end_of(std::future<Result>& follower) {
+        serve_until([&] { return follower.wait_for(milliseconds(0)) == std::future_status::ready; });
+    }
+
+    tests::TemporaryFolder folder_;
+    int port_ = 0;
+    std::unique_ptr<Head> head_;
+};
+
+std::future<Followed> started(FollowerOptions options) {
+    return std::async(std::launch::async, [options = std::move(options)] { return follow(options); });
+}
+
+TEST_F(HeadTest, TellsEachFollowerItsPartAndTheEnd) {
+    std::promise<Welcome> part;
+    auto options = node(2);
+    options.welcomed = [&](const Welcome& welcome) { part.set_value(welcome); };
+    auto follower = started(options);
+    serve_until([&] { return head_->here(2); });
+    EXPECT_FALSE(head_->here(1));
+    EXPECT_EQ(head_->hello_of(2), options.hello);
+    EXPECT_EQ(head_->peer_of(2), "127.0.0.1");
+    const Welcome welcome{.node = 2, .nodes = 3, .first_rank = 8, .ranks = 4};
+    head_->send(2, welcome);
+    head_->end({.status = 7, .text = "rank 3 failed"});
+    serve_to_the_end_of(follower);
+    EXPECT_EQ(part.get_future().get(), welcome);
+    const auto followed = follower.get();
+    EXPECT_EQ(followed.status, 7);
+    EXPECT_EQ(followed.text, "rank 3 failed");
+    EXPECT_FALSE(followed.left);
+}
+
+TEST_F(HeadTest, RefusesWithTheReason) {
+    auto options = node(1);
+    options.hello.address = "stranger";
+    auto follower = started(options);
+    serve_to_the_end_of(follower);
+    EXPECT_THAT(tests::message_of([&] { follower.get(); }), HasSubstr("refuses this node: it is a stranger"));
+    EXPECT_EQ(head_->take_refusal(), "here (127.0.0.1): it is a stranger");
+    EXPECT_EQ(head_->take_refusal(), std::nullopt);
+    EXPECT_FALSE(head_->here(1));
+}
+
+TEST_F(HeadTest, ANodeIsThereOnlyOnce) {
+    auto first = started(node(1));
+    serve_until([&] { return head_->here(1); });
+    auto second = started(node(1));
+    serve_to_the_end_of(second);
+    EXPECT_THAT(tests::message_of([&] { second.get(); }), HasSubstr("node 1 is there already"));
+    EXPECT_EQ(head_->take_refusal(), std::nullopt);
+    head_->send(1, Welcome{.node = 1, .nodes = 2});
+    head_->end({});
+    EXPECT_EQ(first.get().status, 0);
+}
+
+TEST_F(HeadTest, AFollowerWithAnotherKeyLearnsHowToCopyIt) {
+    auto follower = started(node(1, other));
+    serve_to_the_end_of(follower);
+    EXPECT_THAT(tests::message_of([&] { follower.get(); }), HasSubstr("dtrain-launch key show"));
+    EXPECT_FALSE(head_->here(1));
+}
+
+TEST_F(HeadTest, AFollowerLeavesWhenItMust) {
+    std::atomic<bool> must_leave = false;
+    auto options = node(1);
+    options.must_leave = [&] { return must_leave.load(); };
+    auto follower = started(options);
+    serve_until([&] { return head_->here(1); });
+    head_->begin_run({}, {"a", "b"}, {"a", "b"});
+    head_->send(1, Welcome{.node = 1, .nodes = 2});
+    must_leave = true;
+    serve_to_the_end_of(follower);
+    EXPECT_TRUE(follower.get().left);
+    serve_until([&] { return head_->lost().contains(1); });
+    EXPECT_FALSE(head_->here(1));
+}
+
+TEST_F(HeadTest, AFollowerNeedsNoHeadToLeave) {
+    head_.reset();
+    auto options = node(1);
+    options.must_leave = [] { return true; };
+    EXPECT_TRUE(started(options).get().left);
+}
+
+TEST_F(HeadTest, AFollowerThatLosesItsHeadSaysSo) {
+    auto follower = started(node(1));
+    serve_until([&] { return head_->here(1); });
+    std::promise<void> welcomed;
+    head_->send(1, Welcome{.node = 1, .nodes = 2});
+    head_->send(1, Heartbeat{});
+    head_.reset();
+    const auto followed = follower.get();
+    EXPECT_EQ(followed.status, 1);
+    EXPECT_THAT(followed.text, HasSubstr("lost node 0 (127.0.0.1)"));
+}
+
+TEST_F(HeadTest, NodesGetOtherNumbers) {
+    auto first = started(node(1));
+    serve_until([&] { return head_->here(1); });
+    head_->renumber({0, 2});
+    EXPECT_FALSE(head_->here(1));
+    EXPECT_EQ(head_->hello_of(2).wanted_node, 1);
+    head_->send(2, Welcome{.node = 2, .nodes = 3});
+    head_->end({});
+    EXPECT_EQ(first.get().status, 0);
+}
+
+/// What mpirun's remote-shell agent hears from the head.
+class Agent {
+  public:
+    explicit Agent(const std::string& path) : socket_(connect_to_path(path)) {}
+
+    void ask(const std::string& host, const std::string& command) const {
+        write_all(socket_.get(), framed(encode(RunOn{.host = host, .command = command})));
+    }
+    std::optional<Message> heard() {
+        pollfd readable{socket_.get(), POLLIN, 0};
+        if (::poll(&readable, 1, 0) > 0) {
+            std::array<char, 4096> buffer{};
+            const auto got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+            if (got > 0) frames_.take({buffer.data(), static_cast<std::size_t>(got)});
+        }
+        const auto frame = frames_.next();
+        return frame ? std::optional(decode(*frame)) : std::nullopt;
+    }
+
+  private:
+    FileDescriptor socket_;
+    FrameReader frames_{4096};
+};
+
+TEST_F(HeadTest, AnAgentOfANodeWithoutAFollowerUsesSsh) {
+    head_->begin_run({}, {"127.0.0.1", "127.1.0.2"}, {"fd00::1", "fd00::2"});
+    Agent agent(agents());
+    agent.ask("127.1.0.2", "orted");
+    std::optional<Message> heard;
+    serve_until([&] { return (heard = agent.heard()).has_value(); });
+    EXPECT_EQ(*heard, Message(UseSsh{"fd00::2"}));
+    Agent unknown(agents());
+    unknown.ask("elsewhere", "orted");
+    serve_until([&] { return (heard = unknown.heard()).has_value(); });
+    EXPECT_EQ(*heard, Message(UseSsh{""}));
+}
+
+TEST_F(HeadTest, ACommandThatIsNoDaemonIsNotRun) {
+    head_->begin_run({}, {"a", "b"}, {"a", "b"});
+    auto follower = started(node(1));
+    serve_until([&] { return head_->here(1); });
+    head_->send(1, Welcome{.node = 1, .nodes = 2});
+    Agent agent(agents());
+    const auto proof = folder_ / "was-run";
+    agent.ask("b", "touch " + proof.string());
+    std::optional<Message> heard;
+    serve_until([&] { return (heard = agent.heard()).has_value(); });
+    const auto* ended = std::get_if<DaemonEnded>(&*heard);
+    ASSERT_NE(ended, nullptr);
+    EXPECT_NE(ended->status, 0);
+    EXPECT_THAT(ended->reason, HasSubstr("touch"));
+    EXPECT_FALSE(std::filesystem::exists(proof));
+    head_->end({});
+    EXPECT_EQ(follower.get().status, 0);
+}
+
+TEST_F(HeadTest, AnAgentLearnsThatItsNodeIsLost) {
+    head_->begin_run({}, {"a", "b"}, {"a", "b"});
+    std::atomic<bool> must_leave = false;
+    auto options = node(1);
+    options.must_leave = [&] { return must_leave.load(); };
+    auto follower = started(options);
+    serve_until([&] { return head_->here(1); });
+    must_leave = true;
+    serve_until([&] { return head_->lost().contains(1); });
+    Agent late(agents());
+    late.ask("b", "orted");
+    std::optional<Message> heard;
+    serve_until([&] { return (heard = late.heard()).has_value(); });
+    ASSERT_TRUE(std::holds_alternative<DaemonEnded>(*heard));
+    EXPECT_EQ(std::get<DaemonEnded>(*heard).reason, head_->lost().at(1));
+    follower.get();
+}
+
+}  // namespace
+}  // namespace dtrain::link
