@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("DTRAIN_BUILD", ROOT / "build")).resolve()
 LAUNCH = BUILD / "src/bin/dtrain-launch"
 WORKER = BUILD / "src/bin/dtrain-worker"
-OMPI5 = os.environ.get("DTRAIN_OMPI5")  # mpirun of an Open MPI 5.0, beside the one in PATH
+OMPI5 = os.environ.get("DTRAIN_OMPI5") or None  # mpirun of an Open MPI 5.0, beside the one in PATH
 PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
 
 

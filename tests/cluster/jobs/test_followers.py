@@ -274,7 +274,7 @@ def test_a_job_that_is_started_again_uses_the_same_followers(follow):
 
 def test_nodes_meet_at_a_master_and_may_be_unequal(follow):
     follow.job.script("train.py", HELLO)
-    arguments = ("--master", "10.77.0.1:36500", "--nnodes", 3, "train.py")
+    arguments = ("--master", "10.77.0.1:7500", "--nnodes", 3, "train.py")
     launchers = {2: follow.start(2, "--nproc_per_node", 3, *arguments)}
     launchers[1] = follow.start(1, "--nproc_per_node", 1, *arguments)
     time.sleep(1)
@@ -287,7 +287,7 @@ def test_nodes_meet_at_a_master_and_may_be_unequal(follow):
 
 def test_nodes_at_a_master_get_the_ranks_that_they_ask_for(follow):
     follow.job.script("train.py", HELLO)
-    arguments = ("--master", "10.77.0.1:36500", "--nnodes", 3, "--nproc_per_node", 1)
+    arguments = ("--master", "10.77.0.1:7500", "--nnodes", 3, "--nproc_per_node", 1)
     launchers = {1: follow.start(1, *arguments, "--rank", 0, "train.py")}
     launchers[2] = follow.start(2, *arguments, "--rank", 2, "train.py")
     time.sleep(1)
@@ -299,7 +299,7 @@ def test_nodes_at_a_master_get_the_ranks_that_they_ask_for(follow):
 
 def test_several_launchers_on_one_machine_are_several_nodes(follow):
     follow.job.script("train.py", "import os\nprint(os.environ['PADDLE_TRAINER_ID'], os.environ['PADDLE_TRAINER_ENDPOINTS'])\n")
-    launchers = {number: follow.start(1, "--master", "127.0.0.1:36500", "--nnodes", 3, "--nproc_per_node", 2, "--log_dir",
+    launchers = {number: follow.start(1, "--master", "127.0.0.1:7500", "--nnodes", 3, "--nproc_per_node", 2, "--log_dir",
                                       f"log{number}", "train.py") for number in (1, 2, 3)}
     done = ends(launchers)
     assert [status for status, _, _ in done.values()] == [0, 0, 0], told(done)
@@ -310,7 +310,7 @@ def test_several_launchers_on_one_machine_are_several_nodes(follow):
         assert int(number) == rank and len(set(endpoints.split(","))) == 6
 
 
-PORT = 36512
+PORT = 7512  # no port that the kernel gives to clients
 
 
 class Attacker:
@@ -447,7 +447,7 @@ def test_a_replayed_conversation_starts_nothing(follow):
     """The attacker records what a follower says in one job, through a relay, and says it again to the next job's head."""
     follow.job.script("train.py", HELLO)
     relay = follow.cluster[4].start(PYTHON, follow.job.script("relay.py", RELAY), "10.77.0.1", PORT, cwd=follow.job.folder)
-    assert relay.stdout.readline() == "listening\n"
+    assert relay.stdout.readline() == "listening\n", relay.stderr.read()
     arguments = ("--nnodes", 2, "--nproc_per_node", 1, "train.py")
     launchers = {1: follow.start(1, "--master", f"10.77.0.1:{PORT}", *arguments)}
     wait_for_port(follow)

@@ -18,6 +18,15 @@ names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "GROUP_RANK", "PADDLE_TRAINER_ID", 
          "MASTER_ADDR", "MINE", "PYTHONPATH", "HERE", "PADDLE_NNODES")
 print("TOLD", {"host": socket.gethostname(), "cwd": os.getcwd()} | {n: os.environ[n] for n in names if n in os.environ})
 """
+# Workers do not end, and so end the job, before both servers have told.
+PS = """
+import sys, time
+sys.stdout.flush()
+if os.environ["TRAINING_ROLE"] == "PSERVER":
+    open("told." + os.environ["RANK"], "w").close()
+    time.sleep(1000)
+while len([name for name in os.listdir() if name.startswith("told.")]) < 2: time.sleep(0.05)
+"""
 WAIT = "import time\ntime.sleep(1000)\n"
 
 
@@ -86,7 +95,7 @@ def test_setup_runs_before_the_program_on_every_node(job):
 
 
 def test_parameter_servers_whose_lists_interleave_the_nodes(job):
-    job.script("ps.py", TELL + "if os.environ['TRAINING_ROLE'] == 'PSERVER': __import__('time').sleep(1000)")
+    job.script("ps.py", TELL + PS)
     done = job.launch_on(1, "--servers", "10.77.0.1:7000,10.77.0.2:7000", "--workers",
                          "10.77.0.1:8000,10.77.0.2:8000,10.77.0.1:8001,10.77.0.3:8000", "--tee", "all", "ps.py")
     assert done.returncode == 0, done.stderr
