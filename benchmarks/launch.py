@@ -21,8 +21,8 @@ AIM_FOR_PYTHON = 1.4
 MPIRUN_HANGS = 4  # seconds; many times what it needs
 AIM_FOR_LAUNCHERS = 1 / 20
 FRAMEWORKS = {  # module to look for: its launcher's name and command
-    "torch": ("torchrun", ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]),
-    "paddle": ("paddle.distributed.launch", ["-m", "paddle.distributed.launch", "--nproc_per_node", "2"]),
+    "torch": ("torchrun", ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]),
+    "paddle": ("paddle.distributed.launch", ["-m", "paddle.distributed.launch", "--nproc_per_node"]),
 }
 
 
@@ -45,7 +45,8 @@ def cases(build):
             yield against_mpirun("python3 -c pass", ranks, launcher, [str(script)], ["python3", "-c", "pass"],
                                  AIM_FOR_PYTHON, environment)
         for module in FRAMEWORKS:
-            yield against_launcher(module, launcher, script, environment)
+            for ranks in RANKS:
+                yield against_launcher(module, ranks, launcher, script, environment)
 
 
 def measured(launcher, ranks, program, environment):
@@ -68,9 +69,9 @@ def against_mpirun(what, ranks, launcher, program, peer_program, aim, environmen
                 measure_peer, aim, repeats=15 if ranks <= 4 else 7)
 
 
-def against_launcher(module, launcher, script, environment):
+def against_launcher(module, ranks, launcher, script, environment):
     peer, command = FRAMEWORKS[module]
-    what = f"an empty script on 2 ranks against {peer}"
+    what = f"an empty script on {ranks} ranks against {peer}"
     python = os.environ.get("DTRAIN_COMPAT_PYTHON")
     if python is None:
         return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
@@ -81,7 +82,7 @@ def against_launcher(module, launcher, script, environment):
 
     def measure_peer():
         with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as folder:
-            return wall_time([python, *command, str(script)], environment, folder)
+            return wall_time([python, *command, str(ranks), str(script)], environment, folder)
 
-    return Case(what, "s", "lower", measured(launcher, 2, [str(script)], environment), peer, measure_peer,
-                AIM_FOR_LAUNCHERS, repeats=5)
+    return Case(what, "s", "lower", measured(launcher, ranks, [str(script)], environment), peer, measure_peer,
+                AIM_FOR_LAUNCHERS, repeats=5 if ranks <= 4 else 3)
