@@ -136,6 +136,17 @@ def test_resumed_run_is_the_undisturbed_run(native, tmp_path, ranks, optimizer):
     assert checkpoint_of(second, tmp_path).read_bytes() == checkpoint_of(whole, tmp_path).read_bytes()
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_resume_auto_begins_and_goes_on(native, tmp_path, ranks):
+    whole = mpirun(ranks, [native, write_job(tmp_path, "whole", 6)], tmp_path)
+    job = write_job(tmp_path, "parts", 6)
+    first = mpirun(ranks, [native, job, "--epochs", "3", "--resume", "auto"], tmp_path)
+    assert first.returncode == 0 and "resumed" not in first.stdout, first.stderr
+    second = mpirun(ranks, [native, job, "--resume", "auto"], tmp_path)
+    assert second.returncode == 0 and "resumed" in second.stdout, second.stderr
+    assert checkpoint_of(second, tmp_path).read_bytes() == checkpoint_of(whole, tmp_path).read_bytes()
+
+
 def test_same_run_twice_same_file(native, tmp_path):
     files = []
     for name in ("one", "two"):

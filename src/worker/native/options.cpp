@@ -49,8 +49,9 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     auto* job_option = app.add_option("job", job, "Job file (TOML); none: the built-in job");
     job_option->option_text("job.toml");
     auto* resume_option = app.add_option("--resume", resume_from,
-                                         "Go on from a checkpoint; without FILE from the newest of the job");
-    resume_option->expected(0, 1)->option_text("[FILE]");
+                                         "Go on from a checkpoint; without FILE from the newest of the job; "
+                                         "auto: from that if there is one");
+    resume_option->expected(0, 1)->option_text("[FILE|auto]");
     auto* epochs_option = app.add_option("--epochs", epochs, "Train until this many epochs are complete");
     epochs_option->option_text("N");
     auto* dir_option = app.add_option("--checkpoint-dir", checkpoint_dir, "Folder for checkpoints");
@@ -65,7 +66,8 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     // "--resume my.toml" can only mean the job file.
     if (job_option->count() == 0 && resume_from.ends_with(".toml")) std::swap(job, resume_from);
     if (!job.empty()) options.job = job;
-    if (!resume_from.empty()) options.resume_from = resume_from;
+    options.from_the_beginning_else = resume_from == "auto";
+    if (!resume_from.empty() && !options.from_the_beginning_else) options.resume_from = resume_from;
     if (epochs_option->count() > 0) {
         if (epochs < 1) throw UsageError(fmt::format("--epochs {}: it must be 1 or more", epochs));
         options.epochs = epochs;

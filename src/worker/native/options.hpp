@@ -16,6 +16,7 @@ namespace dtrain::native {
 struct Options {
     std::optional<std::filesystem::path> job;  ///< none: the built-in job
     bool resume = false;
+    bool from_the_beginning_else = false;  ///< --resume auto: a job without a checkpoint begins
     std::optional<std::filesystem::path> resume_from;  ///< none: the newest in the checkpoint folder
     std::optional<std::int64_t> epochs;
     std::optional<std::filesystem::path> checkpoint_dir;

@@ -123,10 +123,10 @@ Input read_input(const Options& options, int rank) {
         // Only rank 0 reads it, so that the folder need not be seen from every node.
         if (rank == 0) {
             const auto newest = CheckpointFolder(*job.checkpoint.dir).newest();
-            if (!newest)
+            if (!newest && !options.from_the_beginning_else)
                 throw UsageError(
                     fmt::format("--resume: there is no checkpoint in {}", job.checkpoint.dir->string()));
-            resume_from = *newest;
+            resume_from = newest.value_or("");
         }
     }
     return {std::move(job), std::move(train), std::move(test), threads, std::move(resume_from)};
@@ -150,12 +150,13 @@ void train(const Options& options, const Communicator& world, const std::string&
     auto trainer = agreed(world, [&] {
         return Trainer(job, std::move(input.train), std::move(input.test), world, input.threads);
     });
-    if (options.resume) trainer.resume(input.resume_from);
+    const bool resumes = world.sum(std::int64_t{!input.resume_from.empty()}) > 0;
+    if (resumes) trainer.resume(input.resume_from);
     if (job.checkpoint.dir)
         agreed(world, [&] { return world.rank() != 0 || check_writable(*job.checkpoint.dir); });
 
     console.print(header(job, options.job ? options.job->string() : "built-in job", trainer, world.size()));
-    if (options.resume)
+    if (resumes)
         console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", input.resume_from.string(),
                                   trainer.epochs_done(), trainer.steps_done()));
     console.print(fmt::format("\n{}", table_head()));

@@ -37,6 +37,14 @@ TEST(Options, Everything) {
     EXPECT_EQ(options.resume_from, "a.h5");
 }
 
+TEST(Options, ResumeAutoMayBegin) {
+    const auto options = parse({"my.toml", "--resume", "auto"});
+    EXPECT_TRUE(options.resume && options.from_the_beginning_else);
+    EXPECT_EQ(options.resume_from, std::nullopt);
+    EXPECT_FALSE(parse({"my.toml", "--resume"}).from_the_beginning_else);
+    EXPECT_EQ(parse({"my.toml", "--resume", "./auto"}).resume_from, "./auto");
+}
+
 TEST(Options, ResumeWithoutAFileDoesNotTakeTheJob) {
     for (const auto& arguments : std::vector<std::vector<std::string>>{
              {"--resume", "my.toml"}, {"my.toml", "--resume"}, {"--resume", "--epochs", "3", "my.toml"}}) {
