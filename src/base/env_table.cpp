@@ -130,6 +130,8 @@ constexpr std::array slurm_rows{
     Row{"SLURM_DISTRIBUTION", read, "block", "How srun deals ranks to nodes."},
     Row{"SLURM_STEP_NODELIST", read, "SLURM_JOB_NODELIST", "Nodes of the step, such as n[01-03,7]."},
     Row{"SLURM_NODELIST", read, "no scheduler", "SLURM_JOB_NODELIST under its old name; hidden from MPI like SLURM_STEPID."},
+    Row{"SLURM_HET_SIZE", read, "one component", "Components of a heterogeneous job; dtrain-launch uses the one that its script is in, and says so."},
+    Row{"SLURM_JOB_NODELIST_HET_GROUP_<n>", read, "one component", "Nodes of component n."},
     Row{"SLURM_JOB_NODELIST", read, "no scheduler", "Nodes of the job; also names the hosts of ranks that mpirun or mpiexec started there."},
     Row{"SLURM_HOSTFILE", read, "not asked for", "Hosts of ranks for srun; taken from the srun of dtrain-launch, whose plan has them."},
     Row{"SLURM_NPROCS", read, "not asked for", "SLURM_NTASKS under its old name; taken from the srun of dtrain-launch."},

@@ -195,4 +195,19 @@ std::optional<std::string> lone_launchers_warning(const Options& options, const 
         task->size, join(task->hosts, ","));
 }
 
+std::optional<std::string> other_components_warning(const Environment& environment) {
+    const int components = parse_int(environment.get_or("SLURM_HET_SIZE", "")).value_or(0);
+    const auto used = environment.get("SLURM_JOB_NODELIST");
+    if (components < 2 || !used) return std::nullopt;
+    std::vector<std::string> others;
+    for (int number = 0; number < components; ++number) {
+        const auto nodes = environment.get_or(fmt::format("SLURM_JOB_NODELIST_HET_GROUP_{}", number), "");
+        if (!nodes.empty() && nodes != *used) others.push_back(nodes);
+    }
+    return fmt::format(
+        "this heterogeneous job has {} components; only {} is used, and {} {} left to other programs. To use "
+        "all nodes name them in --ips; they are reached by ssh then",
+        components, *used, join(others, ", "), others.size() == 1 ? "is" : "are");
+}
+
 }  // namespace dtrain::launch

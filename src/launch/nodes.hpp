@@ -51,6 +51,9 @@ bool uses_allocation(const Options& options, const Environment& environment,
 /// first of them says it.
 std::optional<std::string> lone_launchers_warning(const Options& options, const Environment& environment);
 
+/// What to say in a heterogeneous job of Slurm, of which only the component with this script is used.
+std::optional<std::string> other_components_warning(const Environment& environment);
+
 /// 127.0.0.1 and the like: always this machine.
 bool is_loopback(const std::string& host);
 

@@ -82,6 +82,7 @@ void Planner::ask_batch_system(Options& options) {
     if (job && options.job_id == Options().job_id) options.job_id = *job;
     if (const auto warning = lone_launchers_warning(options, environment_)) spdlog::warn("{}", *warning);
     if (!allocation_) return;
+    if (const auto warning = other_components_warning(environment_)) spdlog::warn("{}", *warning);
     if (engine_ == Engine::srun) srun_site_ = ask_slurm(*allocation_, environment_);
     if (!of_slurm && allocation_->nodes.size() > 1) remote_shell_ = shell_of_pbs(environment_);
 }

@@ -183,3 +183,13 @@ def test_submit_passes_on_what_slurm_refuses(slurm):
     assert done.returncode == 2 and "sbatch refuses the job" in done.stderr and "partition" in done.stderr
     done = slurm.control.run(LAUNCH, "submit", "missing.py", cwd=slurm.job.folder)
     assert done.returncode == 2 and "missing.py" in done.stderr
+
+
+def test_a_heterogeneous_job_is_told_which_nodes_are_used(slurm):
+    slurm.job.script("where.py", "import os, socket\nprint(os.environ['WORLD_SIZE'], socket.gethostname())\n")
+    script = slurm.job.script("het.sbatch", "#!/bin/sh\n#SBATCH --nodes=1 --output=het.out\n#SBATCH hetjob\n#SBATCH --nodes=2\n"
+                              "exec dtrain-launch --quiet where.py\n")
+    slurm.wait_for(slurm.submit(script), "COMPLETED")
+    said = slurm.output("het.out")
+    assert "has 2 components; only node1 is used, and node[2-3] is left to other programs" in said, said
+    assert slurm.job.log(0) == "1 node1\n"
