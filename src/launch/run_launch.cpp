@@ -28,6 +28,7 @@
 #include "launch/conclusion.hpp"
 #include "launch/elastic_job.hpp"
 #include "launch/elastic_settings.hpp"
+#include "launch/job_command.hpp"
 #include "launch/job_commands.hpp"
 #include "launch/key_command.hpp"
 #include "launch/log_folder.hpp"
@@ -53,10 +54,6 @@ constexpr std::chrono::seconds between_heartbeats{5};  // of each node of severa
 std::string random_token() {
     std::random_device random;
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
-std::string step_name(const std::string& token) {
-    return "dtrain." + token.substr(0, 8);
 }
 
 Environment with_given(Environment environment, const Environment& given) {
@@ -110,12 +107,6 @@ class Launch {
 
   private:
     using Outcome = Conclusion::Outcome;
-
-    /// What runs the ranks, and what it and they are told.
-    struct Command {
-        std::vector<std::string> argv;
-        Environment added;  ///< to what they inherit
-    };
 
     /// Takes part in the job with what this machine has; every start in which it is head is one of run_once.
     int run_elastic() {
@@ -249,33 +240,11 @@ class Launch {
         return 0;
     }
 
-    Command command_for(const Plan& plan, const std::string& token, int restarts) const {
-        auto added = variables_of_workers(plan, token, restarts);
-        const auto hostfile = plan.log_dir + "/hostfile";
-        const auto worker = installed("bin/dtrain-worker");
-        if (!by_mpirun())
-            return {.argv = srun_command(plan,
-                                         {.hostfile = hostfile,
-                                          .worker = worker,
-                                          .step_name = step_name(token),
-                                          .pmix = planner_.srun_site().pmix},
-                                         options_),
-                    .added = std::move(added)};
-        auto job = environment_;
-        job.set_all(added);
-        return {.argv = mpirun_command(plan, hostfile, worker, options_, carried_names(job, given_)),
-                .added = std::move(added)};
-    }
-
-    Environment variables_of_workers(const Plan& plan, const std::string& token, int restarts) const {
-        const bool as_root = ::geteuid() == 0;
-        auto out = by_mpirun() ? worker_environment(plan, options_, token, as_root)
-                               : srun_worker_environment(plan, options_, token, as_root);
-        if (nodes_beat(plan)) out.set("DTRAIN_HEARTBEAT", std::to_string(between_heartbeats.count()));
-        if (elastic_ || options_.max_restart.value_or(0) > 0)
-            for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})
-                out.set(name, std::to_string(restarts));
-        return out;
+    JobCommand command_for(const Plan& plan, const std::string& token, int restarts) const {
+        StartFacts start{.token = token, .restarts = {}, .heartbeats = {}};
+        if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = restarts;
+        if (nodes_beat(plan)) start.heartbeats = between_heartbeats;
+        return job_command(plan, options_, planner_, environment_, given_, start);
     }
 
     /// Behind a remote shell the daemon of a node learns of a cut cable from TCP's keepalive, which holds
@@ -285,7 +254,7 @@ class Launch {
         return !by_mpirun() || (others_.followers && !others_.followers->any_by_ssh());
     }
 
-    Watched start(const Plan& plan, const Command& command, const std::string& token,
+    Watched start(const Plan& plan, const JobCommand& command, const std::string& token,
                   const elastic::StopTimer* stop) {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", hostfile_text(plan));

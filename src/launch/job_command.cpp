@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/job_command.hpp"
+
+#include <unistd.h>
+
+#include "launch/carried.hpp"
+#include "launch/mpirun.hpp"
+#include "launch/program.hpp"
+#include "launch/srun.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+Environment variables_of_workers(const Plan& plan, const Options& options, Engine engine,
+                                 const StartFacts& start) {
+    const bool as_root = ::geteuid() == 0;
+    auto out = engine == Engine::mpirun ? worker_environment(plan, options, start.token, as_root)
+                                        : srun_worker_environment(plan, options, start.token, as_root);
+    if (start.heartbeats) out.set("DTRAIN_HEARTBEAT", std::to_string(start.heartbeats->count()));
+    if (start.restarts)
+        for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})
+            out.set(name, std::to_string(*start.restarts));
+    return out;
+}
+
+}  // namespace
+
+JobCommand job_command(const Plan& plan, const Options& options, const Planner& planner,
+                       const Environment& environment, const Environment& given, const StartFacts& start) {
+    auto added = variables_of_workers(plan, options, planner.engine(), start);
+    const auto hostfile = plan.log_dir + "/hostfile";
+    const auto worker = installed("bin/dtrain-worker");
+    if (planner.engine() == Engine::srun)
+        return {.argv = srun_command(plan,
+                                     {.hostfile = hostfile,
+                                      .worker = worker,
+                                      .step_name = step_name(start.token),
+                                      .pmix = planner.srun_site().pmix},
+                                     options),
+                .added = std::move(added)};
+    auto job = environment;
+    job.set_all(added);
+    return {.argv = mpirun_command(plan, hostfile, worker, options, carried_names(job, given)),
+            .added = std::move(added)};
+}
+
+std::string step_name(const std::string& token) {
+    return "dtrain." + token.substr(0, 8);
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+#include "launch/planner.hpp"
+
+namespace dtrain::launch {
+
+/// What starts the ranks of a job on its engine.
+struct JobCommand {
+    std::vector<std::string> argv;
+    Environment added;  ///< to what the engine inherits
+};
+
+/// One start of a job.
+struct StartFacts {
+    std::string token;                               ///< carried by all of its processes
+    std::optional<int> restarts;                     ///< before it; not told where there can be none
+    std::optional<std::chrono::seconds> heartbeats;  ///< how often each node gives a sign of life
+};
+
+/// @param environment the job's, with what --env and --env-file gave
+/// @param given that alone
+/// @throws UsageError for options that workers cannot be told
+JobCommand job_command(const Plan& plan, const Options& options, const Planner& planner,
+                       const Environment& environment, const Environment& given, const StartFacts& start);
+
+/// The name by which Slurm knows the step of a start.
+std::string step_name(const std::string& token);
+
+}  // namespace dtrain::launch
