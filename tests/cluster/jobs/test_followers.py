@@ -104,6 +104,25 @@ def test_a_log_on_another_disk_says_where_to_look_for_the_cause(follow):
         "up\ndtrain: stopped by SIGTERM after rank 0 failed on node1; see workerlog.0 there\n")
 
 
+def test_parameter_servers_whose_lists_interleave_the_nodes(follow):
+    follow.job.script("train.py", """
+import os, socket, time
+role = os.environ["TRAINING_ROLE"]
+print(role, "on", socket.gethostname(), flush=True)
+if role == "PSERVER":
+    open("up." + os.environ["RANK"], "w").close()
+    time.sleep(1000)
+while not (os.path.exists("up.0") and os.path.exists("up.1")): time.sleep(0.05)
+""")
+    done = ends(follow.launch("--servers", "10.77.0.1:7000,10.77.0.2:7000", "--workers",
+                              "10.77.0.2:8000,10.77.0.1:8000,10.77.0.2:8001", "train.py"))
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    logs = {path.name: path.read_text().splitlines()[0] for path in follow.job.folder.glob("log/*log.[0-9]")}
+    assert logs == {"serverlog.0": "PSERVER on node1", "serverlog.1": "PSERVER on node2", "workerlog.0": "TRAINER on node2",
+                    "workerlog.1": "TRAINER on node1", "workerlog.2": "TRAINER on node2"}
+    assert not follow.mark.exists()
+
+
 def test_mpi_runs_across_the_nodes(follow):
     follow.job.script("train.py", "from mpi4py import MPI\nprint('sum', MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1))\n")
     launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, PYTHON, "train.py")

@@ -4,6 +4,7 @@
 
 Oracles: Slurm's own word on how a job ended; programs that say what they saw.
 """
+import os
 import time
 
 import pytest
@@ -193,3 +194,24 @@ def test_a_heterogeneous_job_is_told_which_nodes_are_used(slurm):
     said = slurm.output("het.out")
     assert "has 2 components; only node1 is used, and node[2-3] is left to other programs" in said, said
     assert slurm.job.log(0) == "1 node1\n"
+
+
+WAITS_FOR_USR1 = """
+import signal, sys, time
+signal.signal(signal.SIGUSR1, lambda number, frame: (print("out of time", flush=True), sys.exit(0)))
+print("up", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.skipif(not os.environ.get("DTRAIN_STRESS"), reason="waits for a time limit of two minutes: DTRAIN_STRESS=1")
+def test_slurm_itself_tells_of_the_time_limit(slurm):
+    slurm.job.script("train.py", RESUMES)
+    slurm.job.script("usr1.py", WAITS_FOR_USR1)
+    script = slurm.job.script("usr1.sbatch", "#!/bin/sh\nexec dtrain-launch --quiet --log_dir usr1 usr1.py\n")
+    requeued = slurm.submit("--time=2", "--signal=B:USR1@100", ROOT / "slurm/requeue.sbatch", "train.py")
+    told = slurm.submit("--nodes=2", "--time=2", "--signal=USR1@100", script)
+    slurm.wait_for(told, "COMPLETED", patience=150)
+    assert [slurm.job.log(rank, "usr1") for rank in (0, 1)] == ["up\nout of time\n"] * 2
+    slurm.wait_for(requeued, "PENDING", patience=150)
+    assert f"out of time: job {requeued} goes back to the queue" in slurm.output("dtrain-requeue-*.out")
