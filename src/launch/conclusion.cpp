@@ -44,9 +44,9 @@ Conclusion::Conclusion(const Plan& plan, const Options& options, const Environme
 Ending Conclusion::ending_of(const Watched& ended, const std::function<std::string()>& why_stopped) const {
     const auto kills = oom_watch_.kills_since();
     Ending ending{.engine = to_string(plan_.engine),
-                  .mpirun = ended.mpirun,
+                  .engine_status = ended.engine_status,
                   .asked_to_stop_by = ended.asked_to_stop_by,
-                  .mpirun_text = ended.mpirun_text,
+                  .engine_text = ended.engine_text,
                   .restarts = restarts_,
                   .machine = host_name(),
                   .machine_facts = kills && kills->count > 0 ? kills->to_sentence() : ""};

@@ -53,8 +53,8 @@ class Examination {
         report_.stop_reason = ending_.stop_reason;
         report_.stop_details = ending_.stop_details;
         report_.engine = ending_.engine;
-        report_.mpirun = ending_.mpirun;
-        report_.mpirun_text = ending_.mpirun_text;
+        report_.engine_status = ending_.engine_status;
+        report_.engine_text = ending_.engine_text;
         report_.lost_because = ending_.lost_because;
         report_.lost_node = lost_node();
         const bool done = ending_.asked_to_stop_by == 0 && job_.all_done();
@@ -72,8 +72,8 @@ class Examination {
   private:
     std::string lost_node() const {
         if (!ending_.lost_node.empty()) return ending_.lost_node;
-        if (const auto node = node_lost_by_mpirun(ending_.mpirun_text)) return *node;
-        return node_failed_for_srun(ending_.mpirun_text).value_or("");
+        if (const auto node = node_lost_by_mpirun(ending_.engine_text)) return *node;
+        return node_failed_for_srun(ending_.engine_text).value_or("");
     }
 
     void note_roles() {
@@ -131,9 +131,9 @@ class Examination {
             return ranks;
         }
         report_.lost_node.clear();
-        const auto named = rank_named_by_mpirun(ending_.mpirun_text);
+        const auto named = rank_named_by_mpirun(ending_.engine_text);
         if (named && std::find(silent.begin(), silent.end(), *named) != silent.end()) return {*named};
-        if (const auto tasks = ranks_named_by_srun(ending_.mpirun_text)) {
+        if (const auto tasks = ranks_named_by_srun(ending_.engine_text)) {
             std::vector<int> both;
             std::copy_if(silent.begin(), silent.end(), std::back_inserter(both),
                          [&](int rank) { return tasks->contains(rank); });
@@ -150,7 +150,7 @@ class Examination {
         if (vanished) {
             for (const int rank : vanished_ranks()) report_.failed.push_back(end_of(rank));
             if (nothing_was_started())
-                report_.not_started = start_refused_by_shell(ending_.mpirun_text)
+                report_.not_started = start_refused_by_shell(ending_.engine_text)
                                           .value_or(ending_.engine + " could not start it");
         }
         for (const auto& failure : failures) {
@@ -210,7 +210,8 @@ class Examination {
             report_.outcome = FailureReport::Outcome::stopped;
             report_.status = 128 + ending_.asked_to_stop_by;
         } else if (const auto* cause = report_.cause()) {
-            report_.status = (cause->how == How::vanished ? ending_.mpirun : cause->status).shell_status();
+            report_.status =
+                (cause->how == How::vanished ? ending_.engine_status : cause->status).shell_status();
         } else if (!ending_.stop_reason.empty()) {
             report_.status = ending_.stop_status;
         }
@@ -232,7 +233,7 @@ FailureReport examine(const JobState& job, const Ending& ending, const std::vect
 }
 
 FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
-    for (auto* text : {&report.stop_reason, &report.last_lines, &report.mpirun_text})
+    for (auto* text : {&report.stop_reason, &report.last_lines, &report.engine_text})
         *text = secrets.hidden_in(*text);
     for (auto* lines : {&report.hints, &report.stop_details})
         for (auto& line : *lines) line = secrets.hidden_in(line);

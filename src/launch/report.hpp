@@ -34,9 +34,9 @@ struct RankFacts {
 /// What is known when nothing of the job runs any more, beside the ranks' events.
 struct Ending {
     std::string engine = "mpirun";
-    ExitStatus mpirun;
+    ExitStatus engine_status;
     int asked_to_stop_by = 0;  ///< the signal that dtrain-launch itself got; 0: none
-    std::string mpirun_text;   ///< what mpirun had to say
+    std::string engine_text;   ///< what mpirun or srun had to say
     int restarts = 0;          ///< how often the job had been started again after failures
     std::string stop_reason;   ///< why dtrain-launch stopped a job in which no rank failed: "it hangs"
     std::vector<std::string> stop_details;  ///< more about that, line by line
@@ -95,8 +95,8 @@ struct FailureReport {
     std::vector<std::string> hints;  ///< what the cause's end usually means, and what is known of it
     std::string last_lines;          ///< of the cause's log
     std::string engine = "mpirun";
-    ExitStatus mpirun;
-    std::string mpirun_text;
+    ExitStatus engine_status;
+    std::string engine_text;
 
     const RankEnd* cause() const { return failed.empty() ? nullptr : &failed.front(); }
 };

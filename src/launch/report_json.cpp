@@ -123,8 +123,8 @@ std::string report_json(const FailureReport& report) {
                     {"lost_node", report.lost_node.empty() ? Json() : Json(report.lost_node)},
                     {"not_started", report.not_started.empty() ? Json() : Json(report.not_started)},
                     {"cause", cause_json(report)}};
-    auto mpirun = with_status(Json::object(), report.mpirun, true);
-    mpirun["text"] = report.mpirun_text;
+    auto mpirun = with_status(Json::object(), report.engine_status, true);
+    mpirun["text"] = report.engine_text;
 
     auto out = text_of(head);
     out.resize(out.size() - 2);  // the line with its closing brace

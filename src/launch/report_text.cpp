@@ -100,20 +100,20 @@ std::string block_of_vanished(const FailureReport& report) {
     const auto vanished = those(report.failed, How::vanished);
     if (!report.not_started.empty())
         return fmt::format("nothing was started: {}; {} ended with {}\n{}", report.not_started, report.engine,
-                           report.mpirun.to_string(), report.mpirun_text);
-    auto text =
-        report.lost_node.empty()
-            ? fmt::format(
-                  "{} ended without a word: dtrain-worker was killed, its node was lost, or it "
-                  "could not start; {} ended with {}\n",
-                  list_of(vanished), report.engine, report.mpirun.to_string())
-            : fmt::format("node {} was lost with {}: {}; {} ended with {}\n", report.lost_node,
-                          list_of(vanished), why_lost(report), report.engine, report.mpirun.to_string());
+                           report.engine_status.to_string(), report.engine_text);
+    auto text = report.lost_node.empty()
+                    ? fmt::format(
+                          "{} ended without a word: dtrain-worker was killed, its node was lost, or it "
+                          "could not start; {} ended with {}\n",
+                          list_of(vanished), report.engine, report.engine_status.to_string())
+                    : fmt::format("node {} was lost with {}: {}; {} ended with {}\n", report.lost_node,
+                                  list_of(vanished), why_lost(report), report.engine,
+                                  report.engine_status.to_string());
     for (std::size_t i = 0; i < std::min(vanished.size(), described_ranks); ++i)
         text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].facts.host,
                             vanished[i].pid != 0 ? facts_of(vanished[i])
                                                  : facts_of(vanished[i]) + ", no program of it was seen");
-    return text + report.mpirun_text;
+    return text + report.engine_text;
 }
 
 std::string block_of_cause(const FailureReport& report) {

@@ -32,9 +32,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_signals{50};   // two equal signals closer together may arrive as one
 constexpr milliseconds answer_margin{3000};   // for what must answer at once but runs on a busy machine
-constexpr milliseconds mpirun_cleanup{3000};  // what mpirun 4.1 needs to kill ranks that ignore SIGTERM
+constexpr milliseconds engine_cleanup{3000};  // what mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_redraws{1000};
-constexpr std::size_t longest_mpirun_text = 16 * 1024;
+constexpr std::size_t longest_engine_text = 16 * 1024;
 
 /// Passes bytes on without ever waiting for a slow reader: it reads only when the last piece is gone.
 class PassThrough {
@@ -85,21 +85,21 @@ class Watch {
     explicit Watch(const WatchOptions& options)
         : options_(options),
           signals_(stop_signals_and({SIGCHLD, SIGUSR1, SIGUSR2})),
-          mpirun_({.argv = options.command,
+          engine_({.argv = options.command,
                    .environment = options.environment,
                    .pipe_input = options.control.by_lines,
                    .parent_death_signal = options.control.death_signal,
                    .new_process_group = true}),
-          console_(mpirun_.stdout_fd(), STDOUT_FILENO),
+          console_(engine_.stdout_fd(), STDOUT_FILENO),
           status_(options.status_line ? STDERR_FILENO : -1),
           result_{.job = JobState(options.size, options.companions)} {
         ::signal(SIGPIPE, SIG_IGN);
-        make_nonblocking(mpirun_.stderr_fd());
+        make_nonblocking(engine_.stderr_fd());
         for (const int rank : options.beating) last_heard_[rank] = begin_;
     }
 
     Watched run() {
-        while (!mpirun_.poll()) {
+        while (!engine_.poll()) {
             show_status();
             tell_that_we_live();
             wait_for_something();
@@ -109,7 +109,7 @@ class Watch {
         read_events();
         console_.finish();
         if (options_.beside.fd >= 0) see_what_was_lost();
-        result_.mpirun = *mpirun_.poll();
+        result_.engine_status = *engine_.poll();
         end_what_escaped();
         return std::move(result_);
     }
@@ -117,7 +117,7 @@ class Watch {
   private:
     void wait_for_something() {
         std::array<pollfd, 7> sources{{{signals_.fd(), POLLIN, 0},
-                                       {mpirun_text_open_ ? mpirun_.stderr_fd() : -1, POLLIN, 0},
+                                       {engine_text_open_ ? engine_.stderr_fd() : -1, POLLIN, 0},
                                        console_.reading(),
                                        console_.writing(),
                                        {options_.stop_fd, POLLIN, 0},
@@ -154,9 +154,9 @@ class Watch {
 
     void tell_ranks(const Order& order) {
         if (options_.control.by_lines)
-            write_all(mpirun_.stdin_fd(), cluster::to_line(order) + "\n");
+            write_all(engine_.stdin_fd(), cluster::to_line(order) + "\n");
         else
-            mpirun_.send(signal_of(order));
+            engine_.send(signal_of(order));
     }
 
     /// Of those that mpirun passes on to its ranks.
@@ -168,7 +168,7 @@ class Watch {
     /// Ranks that hear nothing end: their launcher or their network is gone.
     void tell_that_we_live() {
         if (!options_.control.by_lines || Clock::now() < next_sign_of_life_) return;
-        write_all(mpirun_.stdin_fd(), fmt::format("{}\n", cluster::alive_line));
+        write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::alive_line));
         next_sign_of_life_ = Clock::now() + cluster::between_alive_lines;
     }
 
@@ -231,8 +231,8 @@ class Watch {
     void read_events() {
         std::array<char, 16384> buffer;
         for (;;) {
-            const auto got = ::read(mpirun_.stderr_fd(), buffer.data(), buffer.size());
-            if (got == 0) mpirun_text_open_ = false;
+            const auto got = ::read(engine_.stderr_fd(), buffer.data(), buffer.size());
+            if (got == 0) engine_text_open_ = false;
             if (got <= 0) break;
             unfinished_line_.append(buffer.data(), static_cast<std::size_t>(got));
         }
@@ -252,7 +252,7 @@ class Watch {
             if (const auto event = cluster::decode(std::string_view(line).substr(marker))) take_event(*event);
             return;
         }
-        if (result_.mpirun_text.size() < longest_mpirun_text) result_.mpirun_text += line + "\n";
+        if (result_.engine_text.size() < longest_engine_text) result_.engine_text += line + "\n";
     }
 
     void take_event(const cluster::Event& event) {
@@ -268,8 +268,8 @@ class Watch {
     /// Every step has a deadline, after which the next and rougher one follows.
     void decide() {
         if (kill_now_ && !std::exchange(killed_at_once_, true)) {
-            mpirun_.send(options_.control.at_once);
-            go_on(Step::killing, mpirun_cleanup);
+            engine_.send(options_.control.at_once);
+            go_on(Step::killing, engine_cleanup);
         }
         switch (step_) {
             case Step::running:
@@ -280,7 +280,7 @@ class Watch {
                 else if (result_.job.work_done())  // nobody is left for the servers to serve
                     stop_programs();
                 else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
-                    go_on(Step::leaving, options_.grace + mpirun_cleanup);
+                    go_on(Step::leaving, options_.grace + engine_cleanup);
                 else if (auto lost = options_.beside.lost ? options_.beside.lost() : std::nullopt)
                     stop_for(std::move(*lost));
                 else if ((result_.lost = rank_of_lost_node()))
@@ -293,12 +293,12 @@ class Watch {
                 break;
             case Step::leaving:
                 if (late()) {
-                    mpirun_.send(SIGTERM);
-                    go_on(Step::killing, mpirun_cleanup);
+                    engine_.send(SIGTERM);
+                    go_on(Step::killing, engine_cleanup);
                 }
                 break;
             case Step::killing:
-                if (late()) mpirun_.send(SIGKILL);
+                if (late()) engine_.send(SIGKILL);
                 break;
         }
     }
@@ -327,7 +327,7 @@ class Watch {
     void stop_for(LostNode lost) {
         result_.lost = lost.rank;
         result_.lost_because = std::move(lost.reason);
-        go_on(Step::leaving, options_.grace + mpirun_cleanup);
+        go_on(Step::leaving, options_.grace + engine_cleanup);
     }
 
     void stop_hung(std::vector<cluster::Event> hung) {
@@ -381,14 +381,14 @@ class Watch {
     const WatchOptions& options_;
     ControlSocket* const questions_ = options_.control_socket;
     SignalSource signals_;
-    Subprocess mpirun_;
+    Subprocess engine_;
     PassThrough console_;
     StatusLine status_;
     const Clock::time_point begin_ = Clock::now();
     Watched result_;
     std::map<int, Clock::time_point> last_heard_;  ///< of the ranks that give signs of life
     std::string unfinished_line_;
-    bool mpirun_text_open_ = true;
+    bool engine_text_open_ = true;
     bool signalled_ = false;
     bool kill_now_ = false;
     bool killed_at_once_ = false;

@@ -57,10 +57,10 @@ struct WatchOptions {
 
 struct Watched {
     JobState job;
-    ExitStatus mpirun;             ///< or srun
+    ExitStatus engine_status;      ///< of mpirun or srun
     int asked_to_stop_by = 0;      ///< signal that this process got; 0: none
     bool ordered_to_stop = false;  ///< by WatchOptions::stop_fd
-    std::string mpirun_text;       ///< what mpirun or srun itself said
+    std::string engine_text;       ///< what mpirun or srun itself said
     /// The last words of the ranks that were left, when all of them were idle and the job was stopped
     /// therefore.
     std::vector<cluster::Event> hung;

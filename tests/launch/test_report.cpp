@@ -306,8 +306,8 @@ TEST(Report, AVanishedWorkerIsTheOneThatMpirunNames) {
     ranks[1].gpus = {"GPU-8932f937"};
     const auto job = job_of(3, {started(1, 4711, 5), ended(Kind::stopped, 0, 20, {.signal = SIGTERM}),
                                 ended(Kind::stopped, 2, 21, {.signal = SIGTERM})});
-    const Ending ending{.mpirun = {.code = 137},
-                        .mpirun_text = rank_1_killed_4,
+    const Ending ending{.engine_status = {.code = 137},
+                        .engine_text = rank_1_killed_4,
                         .machine = "n1",
                         .machine_facts = "the kernel's OOM killer ended 1 process of memory cgroup /job"};
     const auto report = examined(job, ending, {{1, "step 3\n"}}, ranks);
@@ -334,7 +334,7 @@ TEST(Report, AVanishedWorkerIsTheOneThatMpirunNames) {
 
 TEST(Report, WhenMpirunNamesNobodyAllSilentRanksAreNamed) {
     const auto job = job_of(3, {started(1, 4711, 5), ended(Kind::stopped, 0, 20, {.signal = SIGTERM})});
-    const auto report = examined(job, {.mpirun = {.signal = SIGKILL}});
+    const auto report = examined(job, {.engine_status = {.signal = SIGKILL}});
     EXPECT_EQ(report.status, 137);
     EXPECT_EQ(
         report_text(report),
@@ -351,13 +351,13 @@ TEST(Report, WhenMpirunNamesNobodyAllSilentRanksAreNamed) {
 
 TEST(Report, MpirunsWordDoesNotCountAgainstARankThatTold) {
     const auto job = job_of(2, {ended(Kind::stopped, 1, 20, {.signal = SIGTERM})});
-    const auto report = examined(job, {.mpirun = {.code = 1}, .mpirun_text = rank_1_killed_4});
+    const auto report = examined(job, {.engine_status = {.code = 1}, .engine_text = rank_1_killed_4});
     EXPECT_THAT(ranks_of(report.failed), ElementsAre(0));
 }
 
 TEST(Report, MpirunCouldNotStartAnything) {
     const auto report =
-        examined(JobState(2), {.mpirun = {.code = 1}, .mpirun_text = "There are not enough slots\n"});
+        examined(JobState(2), {.engine_status = {.code = 1}, .engine_text = "There are not enough slots\n"});
     EXPECT_EQ(report.status, 1);
     EXPECT_THAT(report_text(report), AllOf(HasSubstr("nothing was started: mpirun could not start it"),
                                            HasSubstr("mpirun ended with exit code 1\n"),
@@ -366,7 +366,7 @@ TEST(Report, MpirunCouldNotStartAnything) {
 
 TEST(Report, ARealFailureComesBeforeAVanishedWorker) {
     const auto job = job_of(2, {ended(Kind::exited, 0, 20, {.code = 7})});
-    const auto report = examined(job, {.mpirun = {.code = 137}, .mpirun_text = rank_1_killed_4});
+    const auto report = examined(job, {.engine_status = {.code = 137}, .engine_text = rank_1_killed_4});
     EXPECT_EQ(report.status, 7);
     EXPECT_THAT(ranks_of(report.failed), ElementsAre(0));
     EXPECT_THAT(ranks_of(report.silent), ElementsAre(1));
@@ -513,7 +513,7 @@ TEST(Redacted, NoSecretIsLeftAnywhere) {
     const KnownSecrets secrets(Environment{{"HF_TOKEN", "hf_xyz123"}}, {});
     const auto report = redacted(
         examined(job,
-                 {.mpirun_text = "hf_xyz123\n", .stop_reason = "hf_xyz123", .stop_details = {"hf_xyz123"}},
+                 {.engine_text = "hf_xyz123\n", .stop_reason = "hf_xyz123", .stop_details = {"hf_xyz123"}},
                  {{0, log}, {1, log}}),
         secrets);
     for (const auto& shown : {report_text(report), report_json(report)})
@@ -528,7 +528,8 @@ TEST(Json, SaysTheSameForPrograms) {
     job.take(ended(Kind::stopped, 0, 3'600'000, {.code = 1}));
     auto ranks = trainers(3);
     ranks[1].gpus = {"4"};
-    const Ending ending{.mpirun = {.signal = SIGTERM}, .mpirun_text = "bad \xff byte\n", .restarts = 2};
+    const Ending ending{
+        .engine_status = {.signal = SIGTERM}, .engine_text = "bad \xff byte\n", .restarts = 2};
     const auto json = nlohmann::json::parse(report_json(examined(job, ending, {{1, "a\n\nb\n"}}, ranks)));
     const auto rank = [](int number, const char* host, const char* how) {
         return nlohmann::json{
@@ -588,8 +589,8 @@ TEST(Report, ALostNodeIsNamedWithItsRanks) {
                                 ended(Kind::stopped, 0, 20, {.signal = SIGTERM})});
     const std::string lost =
         "ORTE has lost communication with a remote daemon.\n  Remote daemon: [[1,0],1] on node 10.0.0.2\n";
-    for (const auto& ending : {Ending{.mpirun = {.code = 205}, .mpirun_text = lost},
-                               Ending{.mpirun = {.code = 205}, .lost_node = "10.0.0.2"}}) {
+    for (const auto& ending : {Ending{.engine_status = {.code = 205}, .engine_text = lost},
+                               Ending{.engine_status = {.code = 205}, .lost_node = "10.0.0.2"}}) {
         const auto report = examine(job, ending, ranks, [](int) { return std::string(); });
         EXPECT_EQ(report.status, 205);
         EXPECT_THAT(ranks_of(report.failed), ElementsAre(2, 3));
@@ -608,8 +609,8 @@ TEST(Report, ALostNodeExplainsMoreThanTheTasksThatSlurmKilledBecauseOfIt) {
     const auto job = job_of(2, {started(0, 10, 5), started(1, 11, 5)});
     const std::string killed = "srun: error: node1: task 0: Killed\n";
     for (const auto& ending :
-         {Ending{.engine = "srun", .mpirun_text = killed, .lost_node = "node2"},
-          Ending{.engine = "srun", .mpirun_text = "srun: error: Node failure on node2\n" + killed}}) {
+         {Ending{.engine = "srun", .engine_text = killed, .lost_node = "node2"},
+          Ending{.engine = "srun", .engine_text = "srun: error: Node failure on node2\n" + killed}}) {
         const auto report = examine(job, ending, ranks, [](int) { return std::string(); });
         EXPECT_THAT(report_text(report), StartsWith("node node2 was lost with rank [1]: "));
     }
@@ -625,7 +626,7 @@ TEST(Report, ALostNodeMayBeNamedAsItCallsItself) {
         const auto job = job_of(2, {started(0, 10, 5), of_second});
         const auto report =
             examine(job,
-                    {.mpirun_text = "PRTE has lost communication with a remote daemon.\n  Remote daemon: "
+                    {.engine_text = "PRTE has lost communication with a remote daemon.\n  Remote daemon: "
                                     "[prterun-node1-89@0,1] on node node2\n"},
                     ranks, [](int) { return std::string(); });
         EXPECT_THAT(report_text(report), StartsWith("node 10.0.0.2 was lost with rank [1]: "));
@@ -633,9 +634,9 @@ TEST(Report, ALostNodeMayBeNamedAsItCallsItself) {
 }
 
 TEST(Report, ANodeThatCannotBeReachedIsNoListOfDeadRanks) {
-    const auto report = examined(
-        JobState(2),
-        {.mpirun = {.code = 255}, .mpirun_text = "ssh: connect to host b port 22: No route to host\n"});
+    const auto report =
+        examined(JobState(2), {.engine_status = {.code = 255},
+                               .engine_text = "ssh: connect to host b port 22: No route to host\n"});
     EXPECT_EQ(report.status, 255);
     EXPECT_THAT(
         report_text(report),
