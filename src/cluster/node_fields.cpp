@@ -22,7 +22,8 @@ std::string join_node_fields(const std::vector<std::string>& fields) {
         std::size_t end = begin + 1;
         while (end < fields.size() && fields[end] == fields[begin]) ++end;
         if (begin > 0) out += between_nodes;
-        if (end - begin > 1) out += fmt::format("{}{}", end - begin, after_count);
+        const bool needs_count = end - begin > 1 || fields[begin].find(after_count) != std::string::npos;
+        if (needs_count) out += fmt::format("{}{}", end - begin, after_count);
         out += fields[begin];
         begin = end;
     }

@@ -27,7 +27,7 @@ TEST(NodeFields, NodesAlikeAreCounted) {
 }
 
 TEST(NodeFields, EveryNodeFindsItsOwn) {
-    const std::vector<std::string> fields{"a", "b", "b", "", "", "c"};
+    const std::vector<std::string> fields{"a", "b", "b", "", "", "c", "2*d", "*"};
     const auto text = join_node_fields(fields);
     for (std::size_t node = 0; node < fields.size(); ++node)
         EXPECT_EQ(node_field("X", text, static_cast<int>(node)), fields[node]) << node;

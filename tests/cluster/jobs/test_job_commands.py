@@ -80,13 +80,14 @@ def test_cancel_from_another_node(job, running):
 
 def test_logs_and_stacks_of_a_node_with_disks_of_its_own(job):
     job.script("wait.py", WAIT)
-    words = [LAUNCH, "--job_id", "mine", "--ips", job.cluster.addresses(2), "--log_dir", "/tmp/own", "--nproc_per_node", 1,
+    own = f"/tmp/{job.folder.name}"
+    words = [LAUNCH, "--job_id", "mine", "--ips", job.cluster.addresses(2), "--log_dir", own, "--nproc_per_node", 1,
              "--grace", 2, job.folder / "wait.py"]
     children = [job.start_on(node, *words) for node in (1, 2)]
     wait_for_ranks(job)
     assert job.launch_on(1, "logs", "mine").stdout == "rank 0 on node1\n"
     other = job.launch_on(1, "logs", "--rank", 1, "mine")
-    assert other.returncode == 1 and "the log of rank 1 is /tmp/own/workerlog.1 on node2" in other.stderr, other.stderr
+    assert other.returncode == 1 and f"the log of rank 1 is {own}/workerlog.1 on node2" in other.stderr, other.stderr
     stacks = job.launch_on(1, "stacks", "mine", timeout=90)
     assert re.search(r"^---- rank 1 on node2\n==== pid \d+: ", stacks.stdout, re.M), stacks.stdout + stacks.stderr
     assert job.launch_on(1, "cancel", "--now", "mine").returncode == 0
