@@ -270,5 +270,5 @@ def test_a_native_job_trains_while_nodes_come_and_go(elastic):
     one.finish(patience=300)
     told = job.log(0)
     assert "resumed" in told and one.starts_told() > times // 2, one.said()
-    expected, (found,) = accuracies(undisturbed.stdout)[-1], accuracies(told)
+    expected, found = accuracies(undisturbed.stdout)[-1], accuracies(told)[-1]  # a complete job may be started once more
     assert found > 0.95 and abs(found - expected) <= 0.02
