@@ -3,8 +3,8 @@
 #include "elastic/etcd_wire.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "elastic/base64.hpp"
 
@@ -120,7 +120,7 @@ std::string transaction_request(const std::vector<Condition>& conditions,
 }
 
 std::string authenticate_request(const std::string& user, const std::string& password) {
-    return Json{{"name", user}, {"password", password}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dumped({{"name", user}, {"password", password}});
 }
 
 Found read_found(std::string_view reply) {

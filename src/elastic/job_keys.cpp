@@ -5,20 +5,16 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <dtrain/error.hpp>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::elastic {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string dumped(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json json_of(const Node& node) {
     return {{"name", node.name},           {"address", node.address}, {"host", node.host},
@@ -36,16 +32,6 @@ Node read_node(const Json& json) {
     json.at("dtrain").get_to(out.version);
     json.at("start").get_to(out.start);
     return out;
-}
-
-/// What `read` makes of a JSON text, or nothing when it is of another kind.
-template <class Read>
-auto read_json(std::string_view text, const Read& read) -> std::optional<decltype(read(Json()))> {
-    try {
-        return read(Json::parse(text));
-    } catch (const Json::exception&) {
-        return std::nullopt;
-    }
 }
 
 std::optional<NodeCount> count_of(const std::string& text) {

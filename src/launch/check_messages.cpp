@@ -5,10 +5,10 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <dtrain/error.hpp>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::launch {
@@ -28,11 +28,6 @@ constexpr const char* task_key = "task";
 constexpr const char* peers_key = "peers";
 constexpr const char* facts_key = "facts";
 constexpr const char* probe_key = "probe";
-
-/// Names and messages may hold bytes that are no UTF-8.
-std::string dumped(const json& message) {
-    return message.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 std::string text_or_nothing(const json& value) {
     return value.is_string() ? value.get<std::string>() : std::string();

@@ -17,6 +17,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+constexpr milliseconds launcher_limit{3000};
+
 }  // namespace
 
 ControlClient::ControlClient(const JobRecord& record, const std::string& question) {
@@ -53,10 +55,9 @@ std::optional<std::string> ControlClient::read_line(milliseconds limit) {
     }
 }
 
-std::optional<JobView> ask_for_view(const JobRecord& record, const std::string& question,
-                                    milliseconds limit) {
+std::optional<JobView> ask_for_view(const JobRecord& record, const std::string& question) {
     ControlClient client(record, question);
-    const auto line = client.read_line(limit);
+    const auto line = client.read_line(launcher_limit);
     return line ? parse_view(*line) : std::nullopt;
 }
 

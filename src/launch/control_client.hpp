@@ -34,7 +34,6 @@ class ControlClient {
 
 /// What a launcher says of its job; nothing when it does not answer in time.
 /// @param question "summary" or "status"
-std::optional<JobView> ask_for_view(const JobRecord& record, const std::string& question,
-                                    std::chrono::milliseconds limit);
+std::optional<JobView> ask_for_view(const JobRecord& record, const std::string& question);
 
 }  // namespace dtrain::launch

@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_text.hpp"
 #include "link/unix_socket.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using Json = nlohmann::json;
 using cluster::Event;
 
 constexpr std::size_t most_clients = 64;
@@ -32,14 +31,9 @@ bool is_own_user(int socket) {
            (peer.uid == ::geteuid() || peer.uid == 0);
 }
 
-std::string to_text(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 }  // namespace
 
-ControlSocket::ControlSocket()
-    : path_(folder_.path() + "/control"), listener_(link::listen_at_path(path_)) {
+ControlSocket::ControlSocket() : path_(folder_.path() + "/control"), listener_(link::listen_at_path(path_)) {
     reactor_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
 }
 
@@ -48,7 +42,7 @@ void ControlSocket::describe(std::vector<PlannedRank> planned, int restarts) {
     restarts_ = restarts;
     stacks_.clear();
     for (auto& client : clients_)
-        if (client.lacking) say(client, to_text({{"end", true}}), true);  // those ranks are gone
+        if (client.lacking) say(client, dumped({{"end", true}}), true);  // those ranks are gone
 }
 
 void ControlSocket::serve(const JobState& job, bool stopping) {
@@ -78,8 +72,8 @@ void ControlSocket::accept() {
 
 void ControlSocket::read_question(Clients::iterator client) {
     std::array<char, longest_question> buffer;
-    const auto got = ::recv(client->socket.get(), buffer.data(), buffer.size() - client->question.size(),
-                            MSG_DONTWAIT);
+    const auto got =
+        ::recv(client->socket.get(), buffer.data(), buffer.size() - client->question.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) return drop(client);
     client->question.append(buffer.data(), static_cast<std::size_t>(got));
@@ -107,7 +101,7 @@ void ControlSocket::answer(Client& client, const JobState& job, bool stopping) {
         client.lacking = std::set<int>(silent.begin(), silent.end());
         stacks_wanted_ = true;
     } else {
-        say(client, to_text({{"end", true}}), true);
+        say(client, dumped({{"end", true}}), true);
     }
 }
 
@@ -131,10 +125,10 @@ void ControlSocket::note_stacks(const Event& event) {
         return;
     }
     const auto told = stacks_.extract(event.rank);
-    const auto line = to_text({{"rank", event.rank},
-                               {"host", event.host},
-                               {"file", event.text},
-                               {"text", told ? told.mapped() : std::string()}});
+    const auto line = dumped({{"rank", event.rank},
+                              {"host", event.host},
+                              {"file", event.text},
+                              {"text", told ? told.mapped() : std::string()}});
     for (auto& client : clients_)
         if (client.lacking && client.lacking->contains(event.rank)) say(client, line, false);
 }
@@ -142,13 +136,13 @@ void ControlSocket::note_stacks(const Event& event) {
 void ControlSocket::no_longer_lacking(int rank) {
     for (auto& client : clients_)
         if (client.lacking && client.lacking->erase(rank) > 0 && client.lacking->empty())
-            say(client, to_text({{"end", true}}), true);
+            say(client, dumped({{"end", true}}), true);
 }
 
 void ControlSocket::finish(int status) {
     for (const auto& client : clients_) {
         if (!client.waits_for_end) continue;
-        const auto line = to_text({{"status", status}}) + "\n";
+        const auto line = dumped({{"status", status}}) + "\n";
         [[maybe_unused]] const auto ignored =
             ::send(client.socket.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     }

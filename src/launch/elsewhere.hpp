@@ -29,6 +29,8 @@ class Way {
 
     /// Why there is none; "" when there is one.
     const std::string& obstacle() const { return obstacle_; }
+    /// Whether what runs there is part of the job, and may be killed when the job ends.
+    bool is_step() const { return !by_ssh_; }
 
     std::vector<std::string> command(const std::vector<std::string>& words) const;
 

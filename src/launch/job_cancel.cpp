@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <system_error>
 #include <thread>
@@ -42,15 +43,33 @@ void wait_until(const std::function<bool()>& ended, milliseconds between, const 
     }
 }
 
+bool comes_true(const std::function<bool()>& condition, milliseconds limit) {
+    const auto deadline = Clock::now() + limit;
+    while (!condition()) {
+        if (Clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(milliseconds{200});
+    }
+    return true;
+}
+
 void send(const JobRecord& record, int signal) {
     if (::kill(record.pid, signal) == 0 || errno == ESRCH) return;
     throw std::system_error(errno, std::generic_category(),
                             fmt::format("cannot signal the launcher of {}, pid {}", record.job, record.pid));
 }
 
+bool left_the_queue(const JobRecord& record, const Environment& environment) {
+    const auto found = ask_queue(record.scheduler, {record.scheduler_job}, environment);
+    return found && (found->empty() || found->front().state == QueuedJob::State::ended);
+}
+
+void say_ended(const JobRecord& record) {
+    write_all(STDOUT_FILENO, fmt::format("job {} has ended\n", record.job));
+}
+
 }  // namespace
 
-int cancel_running(const JobRecord& record, const KnownJobs& jobs, bool now) {
+void signal_running(const JobRecord& record, const KnownJobs& jobs, bool now) {
     if (!is_running(record)) {
         remove_traces(jobs.folder(), record);
         throw Error(fmt::format("job {} is gone already", full_name(record)));
@@ -58,9 +77,28 @@ int cancel_running(const JobRecord& record, const KnownJobs& jobs, bool now) {
     // As a person who presses Ctrl-C twice; but two equal signals may arrive as one.
     if (now) send(record, SIGINT);
     send(record, SIGTERM);
+}
+
+int see_it_end(const JobRecord& record, const KnownJobs& jobs) {
     wait_until([&] { return !is_running(record); }, milliseconds{20}, record.job);
     remove_traces(jobs.folder(), record);  // of a launcher that could not do it itself
-    write_all(STDOUT_FILENO, fmt::format("job {} has ended\n", record.job));
+    say_ended(record);
+    return 0;
+}
+
+int cancel_by_step(const JobRecord& record, const KnownJobs& jobs, const std::vector<std::string>& command,
+                   const Environment& environment) {
+    const auto told = run_and_capture({.argv = command, .environment = environment}, scheduler_limit);
+    const auto file = record_file(jobs.folder(), record);
+    const auto has_ended = [&] {
+        return !std::filesystem::exists(file) || left_the_queue(record, environment);
+    };
+    // A step that was killed with the job did what it was for.
+    if (!told.status.success() && !comes_true(has_ended, patience))
+        throw Error(fmt::format("job {} cannot be cancelled: {}", record.job, one_line(trimmed(told.err))));
+    wait_until(has_ended, milliseconds{500}, record.job);
+    std::filesystem::remove(file);
+    say_ended(record);
     return 0;
 }
 
@@ -80,7 +118,7 @@ int cancel_in_queue(const JobRecord& record, const KnownJobs& jobs, bool now,
         throw Error(fmt::format("job {} cannot be cancelled: {}", record.job, one_line(trimmed(answer.err))));
     wait_until([&] { return jobs.examine(record, false).state == "ended"; }, milliseconds{500}, record.job);
     remove_traces(jobs.folder(), record);
-    write_all(STDOUT_FILENO, fmt::format("job {} has ended\n", record.job));
+    say_ended(record);
     return 0;
 }
 

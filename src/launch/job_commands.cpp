@@ -34,6 +34,7 @@ struct JobCommand {
     bool json = false;
     bool now = false;
     bool here = false;                ///< never asked of another machine
+    bool without_waiting = false;     ///< until a cancelled job has ended
     std::optional<std::string> text;  ///< of --help
 };
 
@@ -57,6 +58,7 @@ JobCommand parse_job_command(const std::vector<std::string>& arguments) {
     if (out.word == "cancel")
         app.add_flag("--now", out.now, "Kill it at once; the programs cannot write a checkpoint");
     app.add_flag("--here", out.here)->group("");
+    app.add_flag("--without-waiting", out.without_waiting)->group("");
     out.text = parse_words(app, {arguments.begin() + 1, arguments.end()});
     return out;
 }
@@ -70,17 +72,26 @@ std::optional<cluster::RankList> ranks_of(const JobCommand& command) {
     }
 }
 
-/// The same command on the machine of the job's launcher, in place of this process.
-int become_there(const JobRecord& record, const std::vector<std::string>& arguments, const KnownJobs& jobs,
-                 const Environment& environment) {
-    const Way way(record, jobs.folder(), environment);
-    if (!way.obstacle().empty()) throw Error(fmt::format("{}: {}", full_name(record), way.obstacle()));
+/// The same command on the machine of the job's launcher.
+std::vector<std::string> words_there(const JobRecord& record, const std::vector<std::string>& arguments) {
     std::vector<std::string> words{this_executable().string(), arguments.front(), "--here"};
     for (auto word = arguments.begin() + 1; word != arguments.end(); ++word)
         words.push_back(is_called(record, *word) ? full_name(record) : *word);
-    auto command = way.command(words);
-    const auto program = find_in_path(command.front(), environment);
-    const int error = ExecImage(command, environment).become(program->c_str());
+    return words;
+}
+
+int run_there(const JobRecord& record, const JobCommand& command, const std::vector<std::string>& arguments,
+              const KnownJobs& jobs, const Environment& environment) {
+    const Way way(record, jobs.folder(), environment);
+    if (!way.obstacle().empty()) throw Error(fmt::format("{}: {}", full_name(record), way.obstacle()));
+    auto words = words_there(record, arguments);
+    if (command.word == "cancel" && way.is_step()) {
+        words.emplace_back("--without-waiting");
+        return cancel_by_step(record, jobs, way.command(words), environment);
+    }
+    const auto argv = way.command(words);
+    const auto program = find_in_path(argv.front(), environment);
+    const int error = ExecImage(argv, environment).become(program->c_str());
     throw Error(fmt::format("cannot execute {}: {}", *program, std::strerror(error)));
 }
 
@@ -111,7 +122,8 @@ int run_for(const JobRecord& record, const JobCommand& command, const KnownJobs&
     const auto ranks = ranks_of(command);
     if (command.word == "logs") return show_logs(record, {.follow = command.follow, .ranks = ranks});
     if (command.word == "stacks") return show_stacks(record, ranks.value_or(cluster::RankList::all()));
-    return cancel_running(record, jobs, command.now);
+    signal_running(record, jobs, command.now);
+    return command.without_waiting ? 0 : see_it_end(record, jobs);
 }
 
 }  // namespace
@@ -140,7 +152,7 @@ int run_job_command(const std::vector<std::string>& arguments, const Environment
     if (command.here)
         throw Error(fmt::format("this is {}, and the launcher of {} runs on {}", host_name(), record.job,
                                 record.host));
-    return become_there(record, arguments, jobs, environment);
+    return run_there(record, command, arguments, jobs, environment);
 }
 
 }  // namespace dtrain::launch

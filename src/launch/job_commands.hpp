@@ -28,7 +28,14 @@ struct LogOptions {
 /// The commands about a job whose launcher runs on this machine.
 int show_logs(const JobRecord& record, const LogOptions& options);
 int show_stacks(const JobRecord& record, const cluster::RankList& ranks);
-int cancel_running(const JobRecord& record, const KnownJobs& jobs, bool now);
+/// What `cancel` does first: its launcher is told to end it, gently or `now`.
+/// @throws Error when there is no launcher any more
+void signal_running(const JobRecord& record, const KnownJobs& jobs, bool now);
+/// And then: returns when the launcher has ended.
+int see_it_end(const JobRecord& record, const KnownJobs& jobs);
+/// One whose launcher is told by `command`, which is a step of the job.
+int cancel_by_step(const JobRecord& record, const KnownJobs& jobs, const std::vector<std::string>& command,
+                   const Environment& environment);
 /// One that has no launcher (yet).
 int cancel_in_queue(const JobRecord& record, const KnownJobs& jobs, bool now, const Environment& environment);
 

@@ -22,7 +22,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds launcher_limit{3000};
 constexpr milliseconds between_looks{100};
 
 /// Rank 0, or in a parameter-server job worker 0.
@@ -103,7 +102,7 @@ int follow(const JobRecord& record, std::vector<LogTail>& tails) {
 
 int show_logs(const JobRecord& record, const LogOptions& options) {
     ::signal(SIGPIPE, SIG_IGN);
-    const auto view = ask_for_view(record, "status", launcher_limit);
+    const auto view = ask_for_view(record, "status");
     if (!view || view->ranks.empty())
         throw Error(
             record.size == 0 && is_running(record)

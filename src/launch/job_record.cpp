@@ -9,17 +9,20 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "base/json_text.hpp"
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::launch {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobRecord, job, host, pid, started, engine, scheduler, scheduler_job,
+                                   program, log_dir, begin_us, socket, size, hosts)
+
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr std::string_view extension = ".json";
 constexpr std::uintmax_t largest_record = 4 * 1024 * 1024;  // 10,000 nodes with long names
@@ -47,43 +50,11 @@ std::string_view number_of(std::string_view scheduler_job) {
 }  // namespace
 
 std::string to_json(const JobRecord& record) {
-    const Json json{{"job", record.job},
-                    {"host", record.host},
-                    {"pid", record.pid},
-                    {"started", record.started},
-                    {"engine", record.engine},
-                    {"scheduler", record.scheduler},
-                    {"scheduler_job", record.scheduler_job},
-                    {"program", record.program},
-                    {"log_dir", record.log_dir},
-                    {"begin_us", record.begin_us},
-                    {"socket", record.socket},
-                    {"size", record.size},
-                    {"hosts", record.hosts}};
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dumped(record) + "\n";
 }
 
 std::optional<JobRecord> parse_record(std::string_view text) {
-    try {
-        const auto json = Json::parse(text);
-        JobRecord record;
-        json.at("job").get_to(record.job);
-        json.at("host").get_to(record.host);
-        json.at("pid").get_to(record.pid);
-        json.at("started").get_to(record.started);
-        json.at("engine").get_to(record.engine);
-        json.at("scheduler").get_to(record.scheduler);
-        json.at("scheduler_job").get_to(record.scheduler_job);
-        json.at("program").get_to(record.program);
-        json.at("log_dir").get_to(record.log_dir);
-        json.at("begin_us").get_to(record.begin_us);
-        json.at("socket").get_to(record.socket);
-        json.at("size").get_to(record.size);
-        json.at("hosts").get_to(record.hosts);
-        return record;
-    } catch (const Json::exception&) {
-        return std::nullopt;
-    }
+    return read_json(text, [](const nlohmann::json& json) { return json.get<JobRecord>(); });
 }
 
 std::string full_name(const JobRecord& record) {

@@ -22,7 +22,6 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds launcher_limit{3000};
 constexpr milliseconds workers_limit{60'000};  // theirs is 30 s, and then only the kernel is asked
 
 /// What a rank told, as it is shown.
@@ -61,7 +60,7 @@ Answers all_answers(const JobRecord& record) {
 
 int show_stacks(const JobRecord& record, const cluster::RankList& ranks) {
     ::signal(SIGPIPE, SIG_IGN);
-    const auto view = ask_for_view(record, "status", launcher_limit);
+    const auto view = ask_for_view(record, "status");
     if (!view) throw Error(fmt::format("the launcher of {} does not answer", record.job));
     const auto answers = all_answers(record);
     for (const auto& [rank, text] : answers.of_ranks)

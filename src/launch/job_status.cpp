@@ -17,21 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
-/// Columns as wide as what is in them; the last one ends where its text ends.
-std::string table_of(const std::vector<Row>& rows) {
-    std::vector<std::size_t> widths(rows.front().size());
-    for (const auto& row : rows)
-        for (std::size_t column = 0; column < row.size(); ++column)
-            widths[column] = std::max(widths[column], row[column].size());
-    std::string out;
-    for (const auto& row : rows) {
-        for (std::size_t column = 0; column + 1 < row.size(); ++column)
-            out += fmt::format("{:<{}}  ", row[column], widths[column]);
-        out += row.back() + "\n";
-    }
-    return out;
-}
-
 /// "0:42", "3:00:05", "2-03:00:05".
 std::string elapsed_text(std::int64_t since_us, std::int64_t now_us) {
     const auto seconds = std::max<std::int64_t>(0, (now_us - since_us) / 1'000'000);
@@ -97,7 +82,7 @@ std::string status_table(const std::vector<JobStatus>& jobs, std::int64_t now_us
         });
         rows.push_back(row_of(job, same == 1, now_us));
     }
-    auto out = table_of(rows);
+    auto out = join(aligned(rows), "\n") + "\n";
     for (const auto& job : jobs)
         if (!job.why.empty())
             out += fmt::format("{} is {}: {}\n", one_line(job.record.job), job.state, one_line(job.why));
@@ -121,7 +106,7 @@ std::string status_text(const JobStatus& job, std::int64_t now_us) {
                         rank.role == "trainer" ? rank.role : fmt::format("{} {}", rank.role, rank.number),
                         one_line(rank.host), rank.pid == 0 ? "-" : std::to_string(rank.pid), rank.state,
                         end_of(rank), one_line(rank.log)});
-    return out + "\n" + table_of(rows);
+    return out + "\n" + join(aligned(rows), "\n") + "\n";
 }
 
 std::string to_json(const std::vector<JobStatus>& jobs) {

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/job_view.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json_text.hpp"
 
 namespace dtrain::launch {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankView, rank, role, number, host, pid, state, code, signal, log,
+                                   log_begin)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobView, state, restarts, up, done, ended, ranks)
+
 namespace {
 
-using Json = nlohmann::json;
 using cluster::Event;
 
 std::string state_of(const JobState& job, int rank) {
@@ -38,27 +42,6 @@ RankView rank_view(const PlannedRank& planned, const JobState& job, int rank) {
     return out;
 }
 
-Json to_json_object(const RankView& rank) {
-    return {{"rank", rank.rank},     {"role", rank.role},     {"number", rank.number}, {"host", rank.host},
-            {"pid", rank.pid},       {"state", rank.state},   {"code", rank.code},     {"signal", rank.signal},
-            {"log", rank.log},       {"log_begin", rank.log_begin}};
-}
-
-RankView rank_from(const Json& json) {
-    RankView out;
-    json.at("rank").get_to(out.rank);
-    json.at("role").get_to(out.role);
-    json.at("number").get_to(out.number);
-    json.at("host").get_to(out.host);
-    json.at("pid").get_to(out.pid);
-    json.at("state").get_to(out.state);
-    json.at("code").get_to(out.code);
-    json.at("signal").get_to(out.signal);
-    json.at("log").get_to(out.log);
-    json.at("log_begin").get_to(out.log_begin);
-    return out;
-}
-
 }  // namespace
 
 std::vector<PlannedRank> planned_ranks(const std::vector<RankFacts>& facts,
@@ -70,9 +53,9 @@ std::vector<PlannedRank> planned_ranks(const std::vector<RankFacts>& facts,
 }
 
 JobView view_of(const std::vector<PlannedRank>& planned, const JobState& job, bool stopping, int restarts) {
-    JobView out{.state = stopping                                   ? "stopping"
-                         : job.up() + job.ended() < job.size()      ? "starting"
-                                                                    : "running",
+    JobView out{.state = stopping                              ? "stopping"
+                         : job.up() + job.ended() < job.size() ? "starting"
+                                                               : "running",
                 .restarts = restarts,
                 .up = job.up(),
                 .done = job.done(),
@@ -83,30 +66,11 @@ JobView view_of(const std::vector<PlannedRank>& planned, const JobState& job, bo
 }
 
 std::string to_json(const JobView& view) {
-    Json json{{"state", view.state},
-              {"restarts", view.restarts},
-              {"up", view.up},
-              {"done", view.done},
-              {"ended", view.ended},
-              {"ranks", Json::array()}};
-    for (const auto& rank : view.ranks) json["ranks"].push_back(to_json_object(rank));
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dumped(view);
 }
 
 std::optional<JobView> parse_view(std::string_view text) {
-    try {
-        const auto json = Json::parse(text);
-        JobView out;
-        json.at("state").get_to(out.state);
-        json.at("restarts").get_to(out.restarts);
-        json.at("up").get_to(out.up);
-        json.at("done").get_to(out.done);
-        json.at("ended").get_to(out.ended);
-        for (const auto& rank : json.at("ranks")) out.ranks.push_back(rank_from(rank));
-        return out;
-    } catch (const Json::exception&) {
-        return std::nullopt;
-    }
+    return read_json(text, [](const nlohmann::json& json) { return json.get<JobView>(); });
 }
 
 }  // namespace dtrain::launch

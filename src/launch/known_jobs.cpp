@@ -23,7 +23,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds launcher_limit{3};
 constexpr seconds machine_limit{30};
 
 std::filesystem::path folder_of(const Environment& environment) {
@@ -92,7 +91,7 @@ JobStatus KnownJobs::examine(const JobRecord& record, bool with_ranks) const {
     }
     if (!is_running(record))
         return {.record = record, .state = "lost", .why = "its launcher is gone without an end"};
-    auto view = ask_for_view(record, with_ranks ? "status" : "summary", launcher_limit);
+    auto view = ask_for_view(record, with_ranks ? "status" : "summary");
     if (view) return {.record = record, .state = view->state, .why = "", .view = view};
     if (record.size == 0)
         return {.record = record, .state = "waiting", .why = "for the launchers of its other nodes"};

@@ -28,7 +28,6 @@
 #include "launch/conclusion.hpp"
 #include "launch/elastic_job.hpp"
 #include "launch/elastic_settings.hpp"
-#include "launch/job_command.hpp"
 #include "launch/job_commands.hpp"
 #include "launch/key_command.hpp"
 #include "launch/log_folder.hpp"
@@ -43,6 +42,7 @@
 #include "launch/running_job.hpp"
 #include "launch/settings.hpp"
 #include "launch/srun.hpp"
+#include "launch/start_command.hpp"
 #include "launch/watch.hpp"
 
 namespace dtrain::launch {
@@ -240,11 +240,11 @@ class Launch {
         return 0;
     }
 
-    JobCommand command_for(const Plan& plan, const std::string& token, int restarts) const {
+    StartCommand command_for(const Plan& plan, const std::string& token, int restarts) const {
         StartFacts start{.token = token, .restarts = {}, .heartbeats = {}};
         if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = restarts;
         if (nodes_beat(plan)) start.heartbeats = between_heartbeats;
-        return job_command(plan, options_, planner_, environment_, given_, start);
+        return start_command(plan, options_, planner_, environment_, given_, start);
     }
 
     /// Behind a remote shell the daemon of a node learns of a cut cable from TCP's keepalive, which holds
@@ -254,7 +254,7 @@ class Launch {
         return !by_mpirun() || (others_.followers && !others_.followers->any_by_ssh());
     }
 
-    Watched start(const Plan& plan, const JobCommand& command, const std::string& token,
+    Watched start(const Plan& plan, const StartCommand& command, const std::string& token,
                   const elastic::StopTimer* stop) {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", hostfile_text(plan));

@@ -3,7 +3,8 @@
 #include "link/messages.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "base/json_text.hpp"
 
 namespace dtrain::link {
 namespace {
@@ -169,8 +170,7 @@ std::string encode(const Message& message) {
             fields(each, Write{object});
         },
         message);
-    // What a daemon prints need not be UTF-8.
-    return object.dump(-1, ' ', false, json::error_handler_t::replace);
+    return dumped(object);
 }
 
 Message decode(std::string_view text) {

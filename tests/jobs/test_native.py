@@ -12,31 +12,12 @@ import re
 import pytest
 
 from conftest import ROOT, mpirun, run
+from whole_jobs import NATIVE_JOB
 
 DIGITS = ROOT / "examples" / "digits.h5"
 
-# 1408 samples are 22 batches of 64, and 1, 2 and 4 divide 64: no padding.
-JOB = """
-[model]
-hidden = [32]
-[data]
-train = {{ file = "{digits}", x = "train/x", y = "train/y" }}
-test = {{ file = "{digits}", x = "test/x", y = "test/y" }}
-scale = 0.0625
-[train]
-epochs = {epochs}
-global_batch = 64
-seed = 3
-optimizer = "{optimizer}"
-[checkpoint]
-dir = "{name}"
-every = 3
-keep = 10
-"""
-
-
 def write_job(folder, name="job", epochs=1, optimizer="adam", digits=DIGITS, **replaced):
-    text = JOB.format(name=name, epochs=epochs, optimizer=optimizer, digits=digits)
+    text = NATIVE_JOB.format(name=name, epochs=epochs, optimizer=optimizer, digits=digits, hidden=32, every=3)
     for old, new in replaced.items():
         text = text.replace(old, new)
     path = folder / f"{name}.toml"

@@ -9,6 +9,24 @@ BUILD = pathlib.Path(os.environ.get("DTRAIN_BUILD", ROOT / "build")).resolve()
 LAUNCH = BUILD / "src/bin/dtrain-launch"
 WORKER = BUILD / "src/bin/dtrain-worker"
 OMPI5 = os.environ.get("DTRAIN_OMPI5") or None  # mpirun of an Open MPI 5.0, beside the one in PATH
+# 1408 samples are 22 batches of 64, and 1, 2 and 4 divide 64: no padding.
+NATIVE_JOB = """
+[model]
+hidden = [{hidden}]
+[data]
+train = {{ file = "{digits}", x = "train/x", y = "train/y" }}
+test = {{ file = "{digits}", x = "test/x", y = "test/y" }}
+scale = 0.0625
+[train]
+epochs = {epochs}
+global_batch = 64
+seed = 3
+optimizer = "{optimizer}"
+[checkpoint]
+dir = "{name}"
+every = {every}
+keep = 10
+"""
 PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
 
 

@@ -11,6 +11,7 @@ import signal
 
 import pytest
 
+from programs import OBEDIENT, STUBBORN
 from whole_jobs import LAUNCH, OMPI5
 
 pytestmark = pytest.mark.skipif(OMPI5 is None, reason="DTRAIN_OMPI5 names no mpirun of an Open MPI 5.0")
@@ -18,26 +19,6 @@ pytestmark = pytest.mark.skipif(OMPI5 is None, reason="DTRAIN_OMPI5 names no mpi
 TELL = """
 import os, socket
 print(os.environ["RANK"], os.environ["LOCAL_RANK"], os.environ["WORLD_SIZE"], socket.gethostname(), os.environ.get("MINE"))
-"""
-
-# Ranks that ignore SIGTERM and have a child that left their session; rank 1 does what it is told.
-STUBBORN = """
-import os, signal, subprocess, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-subprocess.Popen(["setsid", "sleep", "1000"])
-print("up", flush=True)
-open("up." + os.environ["RANK"], "w").close()
-if os.environ["RANK"] == "1":
-    while not os.path.exists("up.0"): time.sleep(0.02)
-    exec(sys.argv[1])
-time.sleep(1000)
-"""
-
-OBEDIENT = """
-import os, signal, sys, time
-signal.signal(signal.SIGTERM, lambda number, frame: (print("got SIGTERM", flush=True), sys.exit(0)))
-open("up." + os.environ["RANK"], "w").close()
-while True: time.sleep(0.1)
 """
 
 ON_ONE_NODE = ((1,), ("--nproc_per_node", 2))

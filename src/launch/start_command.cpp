@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/job_command.hpp"
+#include "launch/start_command.hpp"
 
 #include <unistd.h>
 
@@ -26,8 +26,9 @@ Environment variables_of_workers(const Plan& plan, const Options& options, Engin
 
 }  // namespace
 
-JobCommand job_command(const Plan& plan, const Options& options, const Planner& planner,
-                       const Environment& environment, const Environment& given, const StartFacts& start) {
+StartCommand start_command(const Plan& plan, const Options& options, const Planner& planner,
+                           const Environment& environment, const Environment& given,
+                           const StartFacts& start) {
     auto added = variables_of_workers(plan, options, planner.engine(), start);
     const auto hostfile = plan.log_dir + "/hostfile";
     const auto worker = installed("bin/dtrain-worker");

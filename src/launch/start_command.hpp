@@ -14,7 +14,7 @@
 namespace dtrain::launch {
 
 /// What starts the ranks of a job on its engine.
-struct JobCommand {
+struct StartCommand {
     std::vector<std::string> argv;
     Environment added;  ///< to what the engine inherits
 };
@@ -29,8 +29,8 @@ struct StartFacts {
 /// @param environment the job's, with what --env and --env-file gave
 /// @param given that alone
 /// @throws UsageError for options that workers cannot be told
-JobCommand job_command(const Plan& plan, const Options& options, const Planner& planner,
-                       const Environment& environment, const Environment& given, const StartFacts& start);
+StartCommand start_command(const Plan& plan, const Options& options, const Planner& planner,
+                           const Environment& environment, const Environment& given, const StartFacts& start);
 
 /// The name by which Slurm knows the step of a start.
 std::string step_name(const std::string& token);
