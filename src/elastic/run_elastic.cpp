@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <map>
 #include <mutex>
 #include <poll.h>
 #include <unistd.h>
@@ -34,14 +35,6 @@ std::vector<std::string> names_of(const Start& start) {
     return out;
 }
 
-Nodes nodes_of(const JobView& view, milliseconds unchanged) {
-    Nodes out{.alive = view.names(), .unchanged = unchanged};
-    for (const auto& each : view.nodes)
-        if (each.node.start != 0) out.busy.push_back(each.node.name);
-    if (view.start) out.previous = names_of(*view.start);
-    return out;
-}
-
 /// Why a running job is stopped: one thread says it, another one asks.
 class StopReason {
   public:
@@ -63,6 +56,19 @@ class StopReason {
     mutable std::mutex mutex_;
     std::string text_ = "etcd does not answer, and another node may become head";
     bool give_up_ = false;
+};
+
+class Fenced {
+  public:
+    Fenced(Membership& membership, Membership::Fence fence) : membership_(membership) {
+        membership_.set_fence(std::move(fence));
+    }
+    Fenced(const Fenced&) = delete;
+    Fenced& operator=(const Fenced&) = delete;
+    ~Fenced() { membership_.set_fence(std::nullopt); }
+
+  private:
+    Membership& membership_;
 };
 
 class Participation {
@@ -121,6 +127,19 @@ class Participation {
         return out;
     }
 
+    Nodes nodes_of(const JobView& view, milliseconds unchanged) const {
+        Nodes out{.unchanged = unchanged};
+        for (const auto& each : view.nodes) {
+            if (const auto left = left_out_.find(each.node.name);
+                left != left_out_.end() && left->second == each.arrived)
+                continue;
+            out.alive.push_back(each.node.name);
+            if (each.node.start != 0) out.busy.push_back(each.node.name);
+        }
+        if (view.start) out.previous = names_of(*view.start);
+        return out;
+    }
+
     std::string first_of(const JobView& view) const {
         const auto nodes = nodes_of(view, {});
         return rank_order(nodes.previous, nodes.alive, policy(view).wanted.most).front();
@@ -156,10 +175,16 @@ class Participation {
         options_.before_start();
         const StopTimer timer;
         StopReason reason;
-        membership_.set_fence(Membership::Fence{
-            .timer = &timer, .must_stop = [&](const Seen& seen) { return must_stop(seen, start, reason); }});
-        const auto end = runner_.head(start, timer, [&] { return reason.text(); });
-        membership_.set_fence(std::nullopt);
+        const auto end = [&] {
+            const Fenced fenced(membership_, {.timer = &timer, .must_stop = [&](const Seen& seen) {
+                                                  return must_stop(seen, start, reason);
+                                              }});
+            return runner_.head(start, timer, [&] { return reason.text(); });
+        }();
+        if (!end.absent.empty()) {
+            leave_out(end.absent);
+            return std::nullopt;
+        }
         return after_driving(end, reason.give_up());
     }
 
@@ -190,6 +215,14 @@ class Participation {
                          end.status, failures_, options_.most_failures);
         }
         return std::nullopt;
+    }
+
+    /// Until they come anew.
+    void leave_out(const std::vector<std::string>& names) {
+        const auto view = membership_.seen().view;
+        for (const auto& each : view.nodes)
+            if (std::find(names.begin(), names.end(), each.node.name) != names.end())
+                left_out_[each.node.name] = each.arrived;
     }
 
     /// Whether nodes that nothing was heard of live all the same: those do come again when they are removed.
@@ -263,7 +296,8 @@ class Participation {
     SignalSource signals_{stop_signals_and()};
     std::int64_t last_start_ = 0;
     int failures_ = 0;
-    int signal_ = 0;  ///< that asks this node to leave
+    std::map<std::string, std::int64_t> left_out_;  ///< nodes that cannot take part, and when they arrived
+    int signal_ = 0;                                ///< that asks this node to leave
     std::string reminded_;
     BootClock::time_point remind_at_;
 };

@@ -18,6 +18,8 @@ struct StartEnd {
     int stopped_by = 0;             ///< signal that this launcher got; 0: none
     bool ordered = false;           ///< it stopped because StopTimer told it to
     std::vector<std::string> lost;  ///< names of nodes that are known not to be there any more
+    std::vector<std::string>
+        absent;  ///< names of nodes that could not take part, so that nothing was started
 };
 
 /// What a node is told to do in one start. Both run until nothing of the job is left on this node and return

@@ -29,6 +29,7 @@ struct ElasticStartEnd {
     int stopped_by = 0;                   ///< signal
     bool ordered = false;                 ///< by StartOrder::stop
     std::vector<std::size_t> lost_nodes;  ///< by node rank: nothing was heard of what ran there
+    std::vector<int> absent_nodes;        ///< which could neither follow nor be reached: nothing was started
 };
 
 using StartAsHead = std::function<ElasticStartEnd(const StartOrder&)>;

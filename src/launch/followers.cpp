@@ -126,6 +126,16 @@ void Followers::give_up(const std::string& text) {
     throw UsageError(text);
 }
 
+bool Followers::come_without(const std::vector<int>& absent, const std::string& complaint) {
+    const auto text =
+        fmt::format("{} did not come within {} s", names_of(absent), seconds_text(options_.start_timeout));
+    if (strays_end_it_) give_up(text + "; start the same command there" + in_brackets(complaint));
+    spdlog::warn("{}; going on without {} anew{}", text,
+                 absent.size() == 1 ? "it until it comes" : "them until they come", in_brackets(complaint));
+    absent_ = absent;
+    return false;
+}
+
 bool Followers::gather(const std::function<bool()>& must_leave) {
     if (std::exchange(started_, false)) head_->take_refusal();  // of one that came while the job ran
     const auto begin = Clock::now();
@@ -144,9 +154,7 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
         if (named_ && now - begin >= before_ssh)
             for (const int node : ssh.reached(absent, hosts_)) by_ssh_.insert(node);
         if (!absent.empty() && now - begin >= options_.start_timeout)
-            give_up(fmt::format("{} did not come within {} s; start the same command there{}",
-                                names_of(absent), seconds_text(options_.start_timeout),
-                                in_brackets(ssh.complaint_about(absent.front()))));
+            return come_without(absent, ssh.complaint_about(absent.front()));
         if (absent.empty() || now < complain_at) continue;
         spdlog::warn("waiting for {} at port {}; start the same command there", names_of(absent),
                      meeting_.port);

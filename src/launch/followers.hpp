@@ -36,8 +36,10 @@ class Followers {
     /// When finish() was not called, the followers are told that the job failed.
     ~Followers();
 
-    /// Launchers that cannot take part are only refused: they may belong to an earlier start.
+    /// Launchers that cannot take part are only refused: they may belong to an earlier start. Nodes that do
+    /// not come in time are absent().
     void let_strays_be() { strays_end_it_ = false; }
+    const std::vector<int>& absent() const { return absent_; }
 
     /// Waits until every other node has its follower or, where the nodes are named, can be reached by ssh.
     /// @param must_leave asked often; true ends the waiting
@@ -82,6 +84,7 @@ class Followers {
     void welcome_late(int node);
     link::Judgement judge_at_master(const link::Hello& hello) const;
     std::optional<LostNode> first_lost() const;
+    bool come_without(const std::vector<int>& absent, const std::string& complaint);
     [[noreturn]] void give_up(const std::string& text);
 
     const Options& options_;
@@ -91,6 +94,7 @@ class Followers {
     std::vector<std::string> hosts_;  ///< of nodes; empty until they have met
     bool named_;
     bool strays_end_it_ = true;
+    std::vector<int> absent_;
     Plan plan_;
     TemporaryFolder folder_;
     std::unique_ptr<link::Head> head_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -23,6 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds between_looks{100};
+constexpr std::chrono::seconds clock_skew{60};
 
 /// Rank 0, or in a parameter-server job worker 0.
 int speaker_of(const JobView& view) {
@@ -49,11 +50,19 @@ struct Tails {
     bool all = true;
 };
 
-Tails tails_of(const std::vector<RankView>& ranks) {
+/// Whether a path of another node is that node's file here too, and not one that an earlier job left on this
+/// machine's own disk.
+bool is_shared(const std::string& log, std::int64_t job_began_us) {
+    struct stat file {};
+    return ::stat(log.c_str(), &file) == 0 &&
+           std::chrono::seconds(file.st_mtim.tv_sec) + clock_skew >= std::chrono::microseconds(job_began_us);
+}
+
+Tails tails_of(const std::vector<RankView>& ranks, std::int64_t job_began_us) {
     const auto own_host = host_name();
     Tails out;
     for (const auto& rank : ranks) {
-        if (rank.host != own_host && !std::filesystem::exists(rank.log)) {
+        if (rank.host != own_host && !is_shared(rank.log, job_began_us)) {
             out.all = false;
             write_all(
                 STDERR_FILENO,
@@ -109,7 +118,7 @@ int show_logs(const JobRecord& record, const LogOptions& options) {
                 ? fmt::format("job {} waits for the launchers of other nodes; it has no logs yet", record.job)
                 : fmt::format("the launcher of {} does not answer; its logs are in {} on {}", record.job,
                               record.log_dir, record.host));
-    auto tails = tails_of(chosen(*view, options.ranks));
+    auto tails = tails_of(chosen(*view, options.ranks), record.begin_us);
     if (options.follow) return follow(record, tails.of);
     show_all(tails.of, true);
     return tails.all ? 0 : 1;

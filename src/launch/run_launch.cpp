@@ -132,7 +132,9 @@ class Launch {
         shown_.reset();  // the next start may be another node's
         options_.log_overwrite = false;
         std::set lost(outcome.silent_nodes.begin(), outcome.silent_nodes.end());
+        std::vector<int> absent;
         if (others_.followers) {
+            absent = others_.followers->absent();
             lost.merge(others_.followers->lost_nodes());
             others_.followers->finish(outcome.status, outcome.text);
         }
@@ -140,7 +142,8 @@ class Launch {
         return {.status = outcome.status,
                 .stopped_by = outcome.asked_to_stop_by,
                 .ordered = outcome.ordered_to_stop,
-                .lost_nodes = {lost.begin(), lost.end()}};
+                .lost_nodes = {lost.begin(), lost.end()},
+                .absent_nodes = std::move(absent)};
     }
 
     /// One start of the job, or several where ports that were free got taken in between.

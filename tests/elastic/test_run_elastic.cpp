@@ -67,6 +67,9 @@ class Shared {
         tests::write_bytes(path("end.new"), std::to_string(status));
         std::filesystem::rename(path("end.new"), path("end"));
     }
+    void set_absent(const std::string& name) const { tests::write_bytes(path("absent." + name), ""); }
+    void set_present(const std::string& name) const { std::filesystem::remove(path("absent." + name)); }
+    bool is_absent(const std::string& name) const { return std::filesystem::exists(path("absent." + name)); }
     void run_programs() const { std::filesystem::remove(path("end")); }
     std::optional<int> end() const {
         return std::filesystem::exists(path("end")) ? parse_int(tests::bytes_of(path("end"))) : std::nullopt;
@@ -82,6 +85,8 @@ bool is_terminated() {
     ::sigpending(&pending);
     return ::sigismember(&pending, SIGTERM) == 1;
 }
+
+constexpr int status_of_errors = 9;
 
 bool is_readable(int fd, int wait_ms) {
     pollfd source{fd, POLLIN, 0};
@@ -99,6 +104,8 @@ StartEnd drive(const Shared& shared, const Start& start, const StopTimer& stop) 
     for (const auto& node : start.nodes) order.push_back(node.name);
     tests::write_bytes(shared.path("started." + std::to_string(start.number)), "");
     shared.note("start " + join(order, ","));
+    if (shared.is_absent(order.back())) return {.absent = {order.back()}};
+    if (shared.is_absent(order.front())) throw UsageError("of the head");
     for (;;) {
         if (is_terminated()) return {.status = 143, .stopped_by = SIGTERM};
         if (is_readable(stop.fd(), 10)) return {.status = 75, .ordered = true};
@@ -138,7 +145,11 @@ class RunElastic : public tests::EtcdTest {
         if (pid == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             spdlog::set_level(spdlog::level::off);
-            ::_exit(be_node(address));
+            try {
+                ::_exit(be_node(address));
+            } catch (const Error&) {
+                ::_exit(status_of_errors);
+            }
         }
         nodes_[address] = pid;
     }
@@ -301,6 +312,37 @@ TEST_F(RunElastic, ScaleTakesEffectWhileItRuns) {
     EXPECT_EQ(wait_for("spare"), 0);
     EXPECT_THAT(shared_.starts(),
                 ElementsAre(ElementsAre("n0"), ElementsAre("n0", "spare"), ElementsAre("n0")));
+}
+
+TEST_F(RunElastic, ANodeThatCannotTakePartIsLeftOutUntilItComesAnew) {
+    options_.policy.wanted = {1, 2};
+    shared_.set_absent("n1");
+    start_node("n0");
+    wait_for_starts(1);
+    start_node("n1");
+    wait_for_starts(3);
+    std::this_thread::sleep_for(milliseconds(1000));
+    EXPECT_THAT(shared_.starts(), ElementsAre(ElementsAre("n0"), ElementsAre("n0", "n1"), ElementsAre("n0")));
+    signal_node("n1", SIGTERM);
+    wait_for("n1");
+    shared_.set_present("n1");
+    start_node("n1");
+    wait_for_starts(4);
+    EXPECT_THAT(shared_.starts().back(), ElementsAre("n0", "n1"));
+    shared_.end_programs(0);
+    EXPECT_EQ(wait_for("n0"), 0);
+    EXPECT_EQ(wait_for("n1"), 0);
+}
+
+TEST_F(RunElastic, AnErrorOfTheHeadEndsItsNode) {
+    options_.policy.wanted = {1, 2};
+    start_node("n0");
+    wait_for_starts(1);
+    shared_.set_absent("n0");
+    start_node("n1");
+    EXPECT_EQ(wait_for("n0"), status_of_errors);
+    shared_.end_programs(0);
+    EXPECT_EQ(wait_for("n1"), 0);
 }
 
 TEST_F(RunElastic, TooFewNodesEndIt) {

@@ -265,3 +265,19 @@ def test_a_native_job_trains_while_nodes_come_and_go(elastic):
     assert undisturbed.returncode == 0, undisturbed.stderr
     expected, found = accuracies(undisturbed.stdout)[-1], accuracies(told)[-1]  # a complete job may be started once more
     assert found > 0.95 and abs(found - expected) <= 0.02, f"{found} after {epochs} epochs, undisturbed {expected}"
+
+
+def test_a_node_that_can_neither_follow_nor_be_reached_is_left_out_until_it_comes_anew(elastic):
+    one = elastic("1:2", "--nproc_per_node", "1", "--start-timeout", "7")
+    one.join(1)
+    one.wait_for("node1")
+    one.join(2, env=one.environment | {"DTRAIN_KEY_FILE": "/tmp/another-key"})
+    one.job.cluster.wait_until(lambda: "node 1 (10.77.0.2) did not come within 7 s; going on without it" in one.said(), "it is named",
+                               patience=60)
+    one.job.cluster.wait_until(lambda: len(one.starts()) == 2, "node1 alone again", patience=60)
+    assert one.starts()[-1] == ["node1"]
+    one.no_ssh.mark.unlink()  # it was tried
+    assert one.leave(2) == 143
+    one.join(2)
+    one.wait_for("node1", "node2")
+    one.finish()

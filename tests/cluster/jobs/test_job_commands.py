@@ -5,6 +5,7 @@
 Oracles: names of nodes, what programs print, Slurm's own tools, processes on the nodes.
 """
 import json
+import os
 import re
 
 import pytest
@@ -170,3 +171,19 @@ def test_a_launcher_that_cannot_be_reached_is_named(job):
     job.cluster[1].heal()
     assert job.launch_on(2, "cancel", "mine").returncode == 0
     assert child.wait(10) == 143
+
+
+def test_a_log_that_an_earlier_job_left_here_is_not_shown_for_another_nodes(job):
+    job.script("wait.py", WAIT)
+    left = job.cluster[1].tmp("own")
+    left.mkdir()
+    (left / "workerlog.1").write_text("of an earlier job\n")
+    os.utime(left / "workerlog.1", (1e9, 1e9))
+    child = job.start_on(1, LAUNCH, "--job_id", "mine", "--ips", job.cluster.addresses(2), "--nproc_per_node", 1, "--log_dir",
+                         "/tmp/own", "wait.py")
+    wait_for_ranks(job)
+    shown = job.launch_on(1, "logs", "--rank", "all", "mine")
+    assert (shown.returncode, shown.stdout) == (1, "[0] rank 0 on node1\n"), shown.stderr
+    assert "workerlog.1 on node2, which cannot be seen from node1" in shown.stderr
+    (job.folder / "go").touch()
+    assert child.wait(30) == 5
