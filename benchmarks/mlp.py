@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How fast the documents' MLP trains, one thread per rank, float32, Adam.
+
+Peers: the step's bare matrix products by oneDNN; this very program on one rank; PyTorch and Paddle where the
+interpreter that DTRAIN_COMPAT_PYTHON names has them.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+from harness import Case, Missing, mpi_environment
+
+HERE = Path(__file__).resolve().parent
+REPEATS = 5
+ONE_RANK = {"torch-fused": 2.5, "torch": 2.5, "torch-compile": 2.5, "paddle": 2.5, "paddle-static": 2.5}
+TWO_RANKS = {"torch-ddp": 9.0}
+
+
+def cases(build):
+    programs = {name: build / "benchmarks" / name for name in ("mlp_step", "bare_products")}
+    subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in programs)], check=True,
+                   stdout=subprocess.DEVNULL)
+    own, products = programs["mlp_step"], programs["bare_products"]
+    for model, aims in (("small", (None, 0.97)), ("big", (1 / 1.1, 0.95))):
+        if aims[0]:
+            yield Case(f"{model} model on one rank", "steps/s", "higher", rate(1, [own, model]),
+                       "bare oneDNN products", rate(None, [products, model]), aims[0], REPEATS)
+        yield Case(f"{model} model on two ranks, per rank", "steps/s", "higher", rate(2, [own, model]), "on one rank",
+                   rate(1, [own, model]), aims[1], REPEATS)
+        for way, aim in ONE_RANK.items():
+            yield against(way, model, 1, own, aim)
+        for way, aim in TWO_RANKS.items():
+            yield against(way, model, 2, own, aim)
+
+
+def rate(ranks, command):
+    environment = {**mpi_environment(), "OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29511"}
+    words = [str(word) for word in command]
+    if ranks is not None:
+        words = ["mpirun", "-np", str(ranks), "--bind-to", "core" if ranks <= os.cpu_count() else "none", *words]
+
+    def measure():
+        done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False, timeout=600)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(words)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+        return float(done.stdout.split()[-1])
+    return measure
+
+
+def against(way, model, ranks, own, aim):
+    what = f"{model} model on {'one rank' if ranks == 1 else f'{ranks} ranks'} against {way}"
+    python = os.environ.get("DTRAIN_COMPAT_PYTHON")
+    if python is None:
+        return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
+    module = way.split("-")[0]
+    if subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode != 0:
+        return Missing(what, f"{python} has no {module}")
+    return Case(what, "steps/s", "higher", rate(ranks, [own, model]), way,
+                rate(ranks, [python, HERE / "peers" / "mlp.py", model, way]), aim, REPEATS)

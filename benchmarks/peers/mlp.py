@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Steps per second of the documents' MLP with PyTorch or Paddle, one thread per rank.
+
+mlp.py small|big torch|torch-fused|torch-compile|torch-ddp|paddle|paddle-static     rank 0 prints steps per second
+"""
+
+import os
+import statistics
+import sys
+import time
+
+SIZES = {"small": (64, 784, (128, 128), 10, "tanh"), "big": (256, 784, (1024, 1024), 10, "relu")}
+
+
+def steady_rate(step, agree=lambda value: value, blocks=10):
+    def seconds_of(calls):
+        begin = time.perf_counter()
+        for _ in range(calls):
+            step()
+        return time.perf_counter() - begin
+
+    seconds_of(20)
+    calls = max(1, int(agree(0.15 / (seconds_of(20) / 20))))
+    return statistics.median(calls / seconds_of(calls) for _ in range(blocks))
+
+
+def torch_step(model_name, way):
+    import torch
+    torch.set_num_threads(1)
+    batch, features, hidden, classes, activation = SIZES[model_name]
+    torch.manual_seed(1)
+    layers, width = [], features
+    for size in hidden:
+        layers += [torch.nn.Linear(width, size), torch.nn.Tanh() if activation == "tanh" else torch.nn.ReLU()]
+        width = size
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(width, classes))
+    agree = lambda value: value
+    if way == "torch-ddp":
+        torch.distributed.init_process_group("gloo", rank=int(os.environ["OMPI_COMM_WORLD_RANK"]),
+                                             world_size=int(os.environ["OMPI_COMM_WORLD_SIZE"]))
+        model = torch.nn.parallel.DistributedDataParallel(model)
+
+        def agree(value):
+            told = torch.tensor([value])
+            torch.distributed.all_reduce(told, torch.distributed.ReduceOp.MAX)
+            return told.item()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3, fused=True if way == "torch-fused" else None)
+    loss_of = torch.nn.CrossEntropyLoss()
+    x, label = torch.rand(batch, features) - 0.5, torch.arange(batch) % classes
+
+    def step():
+        optimizer.zero_grad()
+        loss_of(model(x), label).backward()
+        optimizer.step()
+
+    return (torch.compile(step) if way == "torch-compile" else step), agree
+
+
+def paddle_step(model_name):
+    import paddle
+    batch, features, hidden, classes, activation = SIZES[model_name]
+    paddle.seed(1)
+    layers, width = [], features
+    for size in hidden:
+        layers += [paddle.nn.Linear(width, size), paddle.nn.Tanh() if activation == "tanh" else paddle.nn.ReLU()]
+        width = size
+    model = paddle.nn.Sequential(*layers, paddle.nn.Linear(width, classes))
+    optimizer = paddle.optimizer.Adam(1e-3, parameters=model.parameters())
+    loss_of = paddle.nn.CrossEntropyLoss()
+    x, label = paddle.rand([batch, features]) - 0.5, paddle.arange(batch) % classes
+
+    def step():
+        loss_of(model(x), label).backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+    return step, lambda value: value
+
+
+def paddle_static_step(model_name):
+    import numpy
+    import paddle
+    batch, features, hidden, classes, activation = SIZES[model_name]
+    paddle.seed(1)
+    paddle.enable_static()
+    x = paddle.static.data("x", [batch, features])
+    label = paddle.static.data("label", [batch, 1], dtype="int64")
+    out = x
+    for size in hidden:
+        out = paddle.static.nn.fc(out, size, activation=activation)
+    loss = paddle.nn.functional.cross_entropy(paddle.static.nn.fc(out, classes), label)
+    paddle.optimizer.Adam(1e-3).minimize(loss)
+    executor = paddle.static.Executor(paddle.CPUPlace())
+    executor.run(paddle.static.default_startup_program())
+    fed = {"x": numpy.random.rand(batch, features).astype("float32") - 0.5,
+           "label": (numpy.arange(batch) % classes).reshape(batch, 1)}
+    program = paddle.static.default_main_program()
+    return (lambda: executor.run(program, feed=fed, fetch_list=[])), lambda value: value
+
+
+def main():
+    model_name, way = sys.argv[1:3]
+    step, agree = (paddle_static_step(model_name) if way == "paddle-static" else
+                   paddle_step(model_name) if way == "paddle" else torch_step(model_name, way))
+    rate = steady_rate(step, agree)
+    if os.environ.get("OMPI_COMM_WORLD_RANK", "0") == "0":
+        print(f"{rate:.1f}")
+
+
+main()
