@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -60,6 +62,31 @@ struct ExecutorOptions {
     /// False keeps every variable of the program fetchable, at the price of a pass over memory per
     /// activation.
     bool fuse = true;
+    /// Variables that are never needed at the same time share memory. What a step overwrites cannot be
+    /// fetched after it, but for `keep`.
+    bool memory_optimize = false;
+    /// With memory_optimize: gradients keep memory of their own.
+    bool skip_grads = false;
+    std::vector<std::string> keep = {};
+    /// Measures every operator, see profile(). Costs two looks at the clock per operator.
+    bool profile = false;
+};
+
+/// What an operator has cost so far.
+struct OperatorTime {
+    std::string type;
+    std::string result;  ///< name of the first variable that it makes
+    std::int64_t calls = 0;
+    std::chrono::nanoseconds total{0};
+};
+
+/// The virtual ranks from `begin` up to, without, `end`.
+struct VirtualRanks {
+    int begin = 0;
+    int end = 0;
+
+    int count() const { return end - begin; }
+    friend bool operator==(const VirtualRanks&, const VirtualRanks&) = default;
 };
 
 /// A program compiled for this process' CPU: prepared primitives over one block of memory. A step
@@ -88,6 +115,21 @@ class Executor {
     /// @throws Error when a label is outside the classes; MpiError.
     void run();
 
+    /// The part of a step that makes gradients, for one batch; they are added to those of the batches since
+    /// the last update. Not collective. Variables of the batch can be fetched. The first call allocates
+    /// memory for the sums. With virtual ranks: the batch of the next virtual rank of this one.
+    /// @throws Error when a label is outside the classes, or all virtual ranks of this one had their batch
+    void accumulate();
+
+    /// The rest of the step, with the gradients of all batches since the last one: run() is accumulate() and
+    /// update(). Collective when the program is data parallel.
+    /// @throws Error when there was no batch, or some virtual ranks of this one had none; MpiError.
+    void update();
+
+    /// Those whose batches this rank gives to accumulate(), one after the other. In a program without virtual
+    /// ranks every rank is one.
+    VirtualRanks virtual_ranks() const;
+
     /// Values of a variable after run(). Valid as long as the executor lives; the next run() changes them.
     /// @throws ProgramError when the program has no such variable of float32.
     std::span<const float> fetch(std::string_view name) const;
@@ -99,6 +141,13 @@ class Executor {
 
     /// The program as it runs, after the executor's own passes.
     const Program& program() const;
+
+    /// Memory for everything that a step makes; parameters and optimizer state are the State's.
+    std::size_t memory_bytes() const;
+
+    /// A row for each step of the compiled program, in the order in which they run; with
+    /// ExecutorOptions::profile calls and times since it was compiled.
+    std::vector<OperatorTime> profile() const;
 
   private:
     TensorView fed(std::string_view name, DataType type) const;

@@ -15,7 +15,18 @@ struct DataParallelOptions {
     int ranks = 1;  ///< size of the communicator that the program will run with
     /// A bucket is closed when it has reached this size. 0 makes one bucket per gradient.
     std::int64_t bucket_bytes = 1 << 20;
+    /// Batches that each rank gives to Executor::accumulate() before an update; its gradients are their
+    /// average, too.
+    int micro_batches = 1;
 };
+
+/// Makes a training program one whose gradients come from so many virtual ranks and are their average. These
+/// are dealt to the real ranks, as many as there are of those, and added in the order of a fixed binary tree:
+/// any number of ranks from 1 to virtual_ranks gives the same bits, on processors of the same kind and with
+/// the same number of threads. Virtual rank v of K is fed the v-th of K parts of the global batch.
+/// @throws ProgramError when virtual_ranks is below 1 or the program has no gradients or is data parallel
+/// already.
+Program with_virtual_ranks(const Program& program, int virtual_ranks);
 
 /// Makes a training program (minimize() done) one that averages its gradients over ranks: groups the
 /// gradients that updates read into buckets in the order in which they are made, appends `allreduce_start`

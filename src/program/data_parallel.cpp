@@ -1,66 +1,22 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
 #include <dtrain/passes.hpp>
 
+#include "program/exchanges.hpp"
+
 namespace dtrain {
 namespace {
 
-constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
-
-// A gradient that updates read: where it is made and first read (numbers of operators).
-struct Exchange {
-    std::string gradient;
-    std::int64_t bytes = 0;
-    std::size_t made = nowhere;
-    std::size_t read = nowhere;
-};
-
-// Gradients that updates read, in the order in which they are made.
-std::vector<Exchange> exchanges_of(const Program& program) {
-    const auto& operators = program.operators();
-    const auto persists = [&](const Argument& argument) {
-        return is_persistable(program.variable(argument.variable).role);
-    };
-    std::map<std::string, Exchange, std::less<>> by_name;
-    for (const auto& op : operators) {
-        if (std::ranges::none_of(op.outputs, persists)) continue;
-        for (const auto& input : op.inputs) {
-            const auto& variable = program.variable(input.variable);
-            if (variable.role != Role::gradient) continue;
-            const auto bytes =
-                element_count(variable.shape) * static_cast<std::int64_t>(size_of(variable.type));
-            by_name.try_emplace(variable.name, Exchange{variable.name, bytes});
-        }
-    }
-    for (std::size_t number = 0; number < operators.size(); ++number) {
-        for (const auto& input : operators[number].inputs)
-            if (const auto at = by_name.find(input.variable); at != by_name.end())
-                at->second.read = std::min(at->second.read, number);
-        for (const auto& output : operators[number].outputs)
-            if (const auto at = by_name.find(output.variable); at != by_name.end()) at->second.made = number;
-    }
-    std::vector<Exchange> exchanges;
-    for (auto& [name, exchange] : by_name) exchanges.push_back(std::move(exchange));
-    // Two gradients of one operator keep the order of the operator's outputs.
-    const auto place = [&](const Exchange& exchange) {
-        const auto& outputs = operators[exchange.made].outputs;
-        return std::ranges::find(outputs, exchange.gradient, &Argument::variable) - outputs.begin();
-    };
-    std::ranges::sort(exchanges, [&](const Exchange& a, const Exchange& b) {
-        return a.made != b.made ? a.made < b.made : place(a) < place(b);
-    });
-    return exchanges;
-}
+using program::Exchange;
 
 struct Bucket {
     std::vector<Exchange> exchanges;
     std::int64_t bytes = 0;
-    std::size_t read = nowhere;  // the first operator that reads one of them
+    std::size_t read = program::nowhere;  // the first operator that reads one of them
 
     std::size_t made() const { return exchanges.back().made; }
 
@@ -89,36 +45,76 @@ std::vector<Bucket> buckets_of(const std::vector<Exchange>& exchanges, std::int6
     return buckets;
 }
 
+std::vector<Exchange> exchanges_to_add(const Program& program, const char* pass) {
+    if (std::ranges::any_of(program.operators(), program::is_communication))
+        throw ProgramError(fmt::format("{}: the program is data parallel already", pass), "allreduce_start",
+                           "");
+    auto exchanges = program::exchanges_of(program);
+    if (exchanges.empty())
+        throw ProgramError(
+            fmt::format("{}: no operator updates parameters from gradients; call minimize() first", pass), "",
+            "");
+    return exchanges;
+}
+
+/// Every gradient carries the factor of the loss's own gradient, so none has to be scaled.
+Operator with_loss_divided(Operator op, int parts) {
+    if (op.type == "loss_gradient")
+        op.attributes["value"] = std::get<double>(op.attributes.at("value")) / parts;
+    return op;
+}
+
+Program variables_of(const Program& program) {
+    Program result;
+    for (const auto& variable : program.variables()) result.add(variable);
+    return result;
+}
+
 }  // namespace
 
 Program data_parallel(const Program& program, const DataParallelOptions& options) {
     if (options.ranks < 1)
         throw ProgramError(fmt::format("data_parallel: {} ranks, expected at least 1", options.ranks), "",
                            "");
-    for (const auto& op : program.operators())
-        if (op.type == "allreduce_start")
-            throw ProgramError("data_parallel: the program is data parallel already", op.type, "");
-    const auto exchanges = exchanges_of(program);
-    if (exchanges.empty())
+    if (options.micro_batches < 1)
         throw ProgramError(
-            "data_parallel: no operator updates parameters from gradients; call minimize() first", "", "");
-    if (options.ranks == 1) return program;
-    const auto buckets = buckets_of(exchanges, options.bucket_bytes);
+            fmt::format("data_parallel: {} micro-batches, expected at least 1", options.micro_batches), "",
+            "");
+    const auto exchanges = exchanges_to_add(program, "data_parallel");
+    const auto buckets =
+        options.ranks == 1 ? std::vector<Bucket>() : buckets_of(exchanges, options.bucket_bytes);
 
-    Program result;
-    for (const auto& variable : program.variables()) result.add(variable);
+    auto result = variables_of(program);
     for (std::size_t number = 0; number < program.operators().size(); ++number) {
         for (std::size_t i = 0; i < buckets.size(); ++i)
             if (buckets[i].read == number)
                 result.append(buckets[i].communication("allreduce_wait", i, options.ranks));
-        auto op = program.operators()[number];
-        // Every gradient carries the factor of the loss's own gradient, so none has to be scaled.
-        if (op.type == "loss_gradient")
-            op.attributes["value"] = std::get<double>(op.attributes.at("value")) / options.ranks;
-        result.append(std::move(op));
+        result.append(with_loss_divided(program.operators()[number], options.ranks * options.micro_batches));
         for (std::size_t i = 0; i < buckets.size(); ++i)
             if (buckets[i].made() == number)
                 result.append(buckets[i].communication("allreduce_start", i, options.ranks));
+    }
+    return result;
+}
+
+Program with_virtual_ranks(const Program& program, int virtual_ranks) {
+    if (virtual_ranks < 1)
+        throw ProgramError(
+            fmt::format("with_virtual_ranks: {} virtual ranks, expected at least 1", virtual_ranks), "", "");
+    const auto exchanges = exchanges_to_add(program, "with_virtual_ranks");
+    for (const auto& exchange : exchanges)
+        if (exchange.read < exchanges.back().made)
+            throw ProgramError(
+                fmt::format("with_virtual_ranks: '{}' is read before the gradient '{}' is made",
+                            exchange.gradient, exchanges.back().gradient),
+                "", exchange.gradient);
+    Operator sum{"tree_sum", {}, {}, {{"virtual_ranks", std::int64_t{virtual_ranks}}}};
+    for (const auto& exchange : exchanges) sum.inputs.push_back({"gradient", exchange.gradient});
+    sum.outputs = sum.inputs;
+    auto result = variables_of(program);
+    for (std::size_t number = 0; number < program.operators().size(); ++number) {
+        result.append(with_loss_divided(program.operators()[number], virtual_ranks));
+        if (number == exchanges.back().made) result.append(sum);
     }
     return result;
 }

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -9,11 +11,17 @@
 #include <dtrain/passes.hpp>
 
 #include "kernels/kernel.hpp"
+#include "kernels/loops.hpp"
 #include "program/aligned_memory.hpp"
+#include "program/exchanges.hpp"
+#include "program/memory_plan.hpp"
+#include "program/merge_updates.hpp"
+#include "program/tree_sum.hpp"
 
 namespace dtrain {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 using TensorsByName = std::map<std::string, TensorView, std::less<>>;
 
 std::vector<kernels::SlotTensor> bind(const std::vector<Argument>& arguments, const TensorsByName& tensors) {
@@ -22,33 +30,47 @@ std::vector<kernels::SlotTensor> bind(const std::vector<Argument>& arguments, co
     return bound;
 }
 
-bool is_communication(const Operator& op) {
-    return op.type == "allreduce_start" || op.type == "allreduce_wait";
+std::int64_t whole_number(const Operator& op, std::string_view attribute) {
+    return std::get<std::int64_t>(op.attributes.find(attribute)->second);
 }
 
 std::size_t bucket_of(const Operator& op) {
-    return static_cast<std::size_t>(std::get<std::int64_t>(op.attributes.at("bucket")));
+    return static_cast<std::size_t>(whole_number(op, "bucket"));
+}
+
+program::MemoryPlanOptions memory_options(const ExecutorOptions& options) {
+    return {.reuse = options.memory_optimize,
+            .skip_grads = options.skip_grads,
+            .keep = {options.keep.begin(), options.keep.end()}};
 }
 
 }  // namespace
 
 struct Executor::Content {
-    enum class Action { compute, start, wait, exchange };
+    enum class Action { compute, start, wait, exchange, tree };
+    /// One batch makes gradients, the update reads them.
+    enum class Phase { batch, exchange, update };
 
     struct Step {
         Action action;
+        Phase phase;
         std::size_t number;  // of the kernel or bucket
+        OperatorTime time;
     };
 
-    Content(Program compiled, State with_state, Communicator with_communicator)
+    Content(Program compiled, State with_state, Communicator with_communicator,
+            const ExecutorOptions& options)
         : program(std::move(compiled)),
           state(std::move(with_state)),
-          communicator(std::move(with_communicator)) {}
+          communicator(std::move(with_communicator)),
+          plan(program::plan_memory(program, memory_options(options))),
+          memory(program::make_memory(plan.bytes)),
+          profiles(options.profile) {}
 
     void check_ranks() const {
         for (const auto& op : program.operators()) {
-            if (!is_communication(op)) continue;
-            const auto ranks = std::get<std::int64_t>(op.attributes.at("ranks"));
+            if (op.type != "allreduce_start") continue;
+            const auto ranks = whole_number(op, "ranks");
             if (ranks != communicator.size())
                 throw ProgramError(
                     fmt::format("the program was made data parallel for {} ranks and the communicator "
@@ -76,40 +98,19 @@ struct Executor::Content {
         }
     }
 
-    // Everything that a step makes, in one block; the gradients of a bucket side by side, so that one
-    // all-reduce sums them where they are. The gaps between them hold zeros.
     void place_temporaries() {
-        std::map<std::string, std::size_t, std::less<>> offsets;
-        std::size_t end = 0;
-        const auto place = [&](const std::string& name) {
+        for (const auto& [name, range] : plan.places) {
             const auto& variable = program.variable(name);
-            offsets.emplace(name, end);
-            end += program::aligned(TensorView{nullptr, variable.shape, variable.type}.bytes());
-        };
-        struct Range {
-            std::size_t begin;
-            std::size_t end;
-        };
-        std::vector<Range> ranges;
-        for (const auto& op : program.operators()) {
-            if (op.type != "allreduce_start") continue;
-            ranges.resize(std::max(ranges.size(), bucket_of(op) + 1));
-            const auto begin = end;
-            for (const auto& gradient : op.inputs) place(gradient.variable);
-            ranges[bucket_of(op)] = {begin, end};
+            tensors.emplace(name, TensorView{memory.get() + range.begin, variable.shape, variable.type});
         }
-        for (const auto& variable : program.variables())
-            if (!is_persistable(variable.role) && !offsets.contains(variable.name)) place(variable.name);
-
-        memory = program::make_memory(end);
-        for (const auto& [name, offset] : offsets) {
-            const auto& variable = program.variable(name);
-            tensors.emplace(name, TensorView{memory.get() + offset, variable.shape, variable.type});
-        }
-        for (const auto& range : ranges)
+        for (const auto& range : plan.buckets)
             buckets.emplace_back(reinterpret_cast<float*>(memory.get() + range.begin),
                                  (range.end - range.begin) / sizeof(float));
         requests.resize(buckets.size());
+    }
+
+    std::span<float> exchanged() const {
+        return {reinterpret_cast<float*>(memory.get()), plan.exchanged / sizeof(float)};
     }
 
     // With nothing to compute between start and wait the blocking call is the faster one. A counter is
@@ -124,41 +125,135 @@ struct Executor::Content {
         return false;
     }
 
-    void prepare_kernels(bool overlap) {
+    void add_step(Action action, Phase phase, std::size_t number, const Operator& op) {
+        steps.push_back(
+            {action, phase, number, {op.type, op.outputs.empty() ? "" : op.outputs.front().variable, 0, {}}});
+    }
+
+    void prepare(bool overlap) {
         const auto& operators = program.operators();
+        const auto second = program::update_begin(program);
+        const auto exchanges = program::exchanges_of(program);
+        updates_follow =
+            std::ranges::all_of(exchanges, [&](const auto& exchange) { return exchange.read >= second; });
         for (std::size_t number = 0; number < operators.size(); ++number) {
             const auto& op = operators[number];
             if (op.type == "allreduce_start") {
                 const bool blocking = !overlap || is_waited_for_at_once(number);
-                steps.push_back({blocking ? Action::exchange : Action::start, bucket_of(op)});
+                add_step(blocking ? Action::exchange : Action::start, Phase::exchange, bucket_of(op), op);
             } else if (op.type == "allreduce_wait") {
-                steps.push_back({Action::wait, bucket_of(op)});
+                add_step(Action::wait, Phase::exchange, bucket_of(op), op);
+            } else if (op.type == "tree_sum") {
+                tree.emplace(communicator, static_cast<int>(whole_number(op, "virtual_ranks")),
+                             exchanged().size());
+                add_step(Action::tree, Phase::exchange, 0, op);
+            } else if (const auto updates = run_of_updates(number); updates > 1) {
+                prepare_updates(number, updates);
+                number += updates - 1;
             } else {
-                steps.push_back({Action::compute, prepared.size()});
-                prepared.push_back(kernels::make_cpu_kernel(
-                    op.type, {bind(op.inputs, tensors), bind(op.outputs, tensors), op.attributes}));
+                add_step(Action::compute, number < second ? Phase::batch : Phase::update, prepared.size(),
+                         op);
+                prepared.push_back(kernels::make_cpu_kernel(op.type, arguments_of(op)));
             }
         }
     }
 
-    void run() {
-        for (const auto& step : steps) {
-            switch (step.action) {
-                case Action::compute:
-                    prepared[step.number]->run();
-                    poke();
-                    break;
-                case Action::start:
-                    requests[step.number] = communicator.start_allreduce_sum(buckets[step.number]);
-                    break;
-                case Action::wait:
-                    requests[step.number].wait();
-                    break;
-                case Action::exchange:
-                    communicator.allreduce_sum(buckets[step.number]);
-                    break;
-            }
+    kernels::KernelArguments arguments_of(const Operator& op) const {
+        return {bind(op.inputs, tensors), bind(op.outputs, tensors), op.attributes};
+    }
+
+    // How many operators from this one on update a parameter in the same way.
+    std::size_t run_of_updates(std::size_t begin) const {
+        const auto& operators = program.operators();
+        const auto updates = [&](const Operator& op) {
+            return !op.outputs.empty() && op.outputs.front().slot == "parameter" &&
+                   program.variable(op.outputs.front().variable).role == Role::parameter;
+        };
+        std::size_t end = begin;
+        while (end < operators.size() && updates(operators[end]) &&
+               operators[end].type == operators[begin].type &&
+               operators[end].attributes == operators[begin].attributes)
+            ++end;
+        return end - begin;
+    }
+
+    void prepare_updates(std::size_t begin, std::size_t count) {
+        std::vector<kernels::KernelArguments> updates;
+        const auto& first = program.operators()[begin];
+        for (std::size_t number = begin; number < begin + count; ++number)
+            updates.push_back(arguments_of(program.operators()[number]));
+        for (const auto& merged : program::merge_updates(std::move(updates))) {
+            add_step(Action::compute, Phase::update, prepared.size(), first);
+            prepared.push_back(kernels::make_cpu_kernel(first.type, merged));
         }
+    }
+
+    template <class Wanted>
+    void run_steps(const Wanted& wanted) {
+        for (auto& step : steps) {
+            if (!wanted(step)) continue;
+            if (!profiles) {
+                run_step(step);
+                continue;
+            }
+            const auto begin = Clock::now();
+            run_step(step);
+            step.time.total += Clock::now() - begin;
+            ++step.time.calls;
+        }
+    }
+
+    void run_step(const Step& step) {
+        switch (step.action) {
+            case Action::compute:
+                prepared[step.number]->run();
+                poke();
+                break;
+            case Action::start:
+                requests[step.number] = communicator.start_allreduce_sum(buckets[step.number]);
+                break;
+            case Action::wait:
+                requests[step.number].wait();
+                break;
+            case Action::exchange:
+                communicator.allreduce_sum(buckets[step.number]);
+                break;
+            case Action::tree:
+                tree->finish(exchanged());
+                break;
+        }
+    }
+
+    void run() {
+        if (accumulated > 0 || tree) {
+            accumulate();
+            update();
+            return;
+        }
+        run_steps([](const Step&) { return true; });
+    }
+
+    void accumulate() {
+        if (!updates_follow)
+            throw Error("accumulate(): the program updates parameters before it has made all gradients");
+        run_steps([](const Step& step) { return step.phase == Phase::batch; });
+        ++accumulated;
+        if (tree) {
+            tree->add(exchanged());
+        } else if (sums.empty()) {
+            sums.assign(exchanged().begin(), exchanged().end());
+        } else if (accumulated == 1) {
+            std::ranges::copy(exchanged(), sums.begin());
+        } else {
+            kernels::loops::add(exchanged().data(), sums.data(), sums.size());
+        }
+    }
+
+    void update() {
+        if (accumulated == 0) throw Error("update() without a batch: call accumulate() before, or run()");
+        accumulated = 0;
+        if (!tree) std::ranges::copy(sums, exchanged().begin());
+        run_steps([](const Step& step) { return step.phase != Phase::batch; });
     }
 
     // MPI moves data only while it is called.
@@ -170,26 +265,33 @@ struct Executor::Content {
     Program program;
     State state;
     Communicator communicator;
+    program::MemoryPlan plan;
     program::AlignedMemory memory;
     TensorsByName tensors;
     std::vector<std::string> fused;  // variables that the executor's passes removed
     std::vector<std::span<float>> buckets;
     std::vector<std::unique_ptr<kernels::Kernel>> prepared;
     std::vector<Step> steps;
+    std::optional<program::TreeSum> tree;
+    std::vector<float> sums;  // gradients of the batches since the last update
+    int accumulated = 0;      // such batches
+    bool updates_follow = true;
+    bool profiles;
     std::vector<Request> requests;  // by bucket; goes first, for it uses communicator and memory
 };
 
 Executor::Executor(const Program& program, State state, Communicator communicator,
                    const ExecutorOptions& options) {
     if (options.threads > 0) kernels::set_compute_threads(options.threads);
+    for (const auto& name : options.keep) program.variable(name);
     content_ = std::make_unique<Content>(options.fuse ? fuse_activations(program) : program, std::move(state),
-                                         std::move(communicator));
+                                         std::move(communicator), options);
     for (const auto& variable : program.variables())
         if (!content_->program.has(variable.name)) content_->fused.push_back(variable.name);
     content_->check_ranks();
     content_->place_state();
     content_->place_temporaries();
-    content_->prepare_kernels(options.overlap);
+    content_->prepare(options.overlap);
 }
 
 Executor::Executor(Executor&&) noexcept = default;
@@ -198,6 +300,19 @@ Executor::~Executor() = default;
 
 void Executor::run() {
     content_->run();
+}
+
+void Executor::accumulate() {
+    content_->accumulate();
+}
+
+void Executor::update() {
+    content_->update();
+}
+
+VirtualRanks Executor::virtual_ranks() const {
+    if (!content_->tree) return {content_->communicator.rank(), content_->communicator.rank() + 1};
+    return {content_->tree->own().begin, content_->tree->own().end};
 }
 
 TensorView Executor::fed(std::string_view name, DataType type) const {
@@ -220,6 +335,11 @@ std::span<const float> Executor::fetch(std::string_view name) const {
                         name),
             "", std::string(name));
     const auto& variable = content_->program.variable(name);
+    if (content_->plan.overwritten.contains(variable.name))
+        throw ProgramError(fmt::format("fetch: '{}' is not kept, because memory_optimize gave its memory to "
+                                       "others; name it in ExecutorOptions::keep",
+                                       name),
+                           "", variable.name);
     if (variable.type != DataType::float32)
         throw ProgramError(fmt::format("fetch: '{}' is {}, expected float32", name, to_string(variable.type)),
                            "", variable.name);
@@ -241,6 +361,16 @@ const State& Executor::state() const {
 
 const Program& Executor::program() const {
     return content_->program;
+}
+
+std::size_t Executor::memory_bytes() const {
+    return content_->plan.bytes;
+}
+
+std::vector<OperatorTime> Executor::profile() const {
+    std::vector<OperatorTime> times;
+    for (const auto& step : content_->steps) times.push_back(step.time);
+    return times;
 }
 
 }  // namespace dtrain

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include <dtrain/executor.hpp>
 
 #include "program/aligned_memory.hpp"
+#include "program/state_order.hpp"
 
 namespace dtrain {
 namespace {
@@ -61,18 +63,19 @@ struct State::Content {
 };
 
 State::State(const Program& program, std::uint64_t seed) : content_(std::make_shared<Content>()) {
-    std::vector<const Variable*> variables;
-    for (const auto& variable : program.variables()) {
-        if (!is_persistable(variable.role)) continue;
-        variables.push_back(&variable);
-        content_->bytes += program::aligned(TensorView{nullptr, variable.shape, variable.type}.bytes());
+    std::map<std::string_view, std::size_t> offsets;
+    for (const auto* variable : program::state_order(program)) {
+        offsets[variable->name] = content_->bytes;
+        content_->bytes += program::aligned(TensorView{nullptr, variable->shape, variable->type}.bytes());
     }
     content_->memory = program::make_memory(content_->bytes);
-    auto* next = content_->memory.get();
-    for (const auto* variable : variables) {
-        StateTensor tensor{variable->name, variable->role, {next, variable->shape, variable->type}};
-        next += program::aligned(tensor.view.bytes());
-        initialise(tensor, variable->initializer, seed);
+    for (const auto& variable : program.variables()) {
+        const auto offset = offsets.find(variable.name);
+        if (offset == offsets.end()) continue;
+        StateTensor tensor{variable.name,
+                           variable.role,
+                           {content_->memory.get() + offset->second, variable.shape, variable.type}};
+        initialise(tensor, variable.initializer, seed);
         content_->tensors.push_back(std::move(tensor));
     }
 }

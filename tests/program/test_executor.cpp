@@ -158,6 +158,22 @@ TEST(Executor, AllocatesNothingOfItsOwnInAStep) {
 #endif
 }
 
+TEST(Executor, CountsAndTimesItsOperators) {
+    auto made = make_classifier(32);
+    minimize(made.program, made.cross_entropy.loss, Adam{});
+    Executor executor(made.program, State(made.program, 1), {}, {.profile = true});
+    feed_samples(executor, 0);
+    for (int step = 0; step < 3; ++step) executor.run();
+    const auto rows = executor.profile();
+    EXPECT_EQ(rows.front().type, "fc");
+    EXPECT_EQ(rows.front().result, "fc_0.relu");
+    for (const auto& row : rows) {
+        EXPECT_EQ(row.calls, 3) << row.type;
+        EXPECT_GT(row.total.count(), 0) << row.type;
+    }
+    EXPECT_EQ(std::ranges::count(rows, "adam", &OperatorTime::type), 1) << "all updates are one";
+}
+
 TEST(Executor, FeedsAndFetchesStayWhereTheyAre) {
     auto made = make_classifier(8);
     minimize(made.program, made.cross_entropy.loss, Sgd{});

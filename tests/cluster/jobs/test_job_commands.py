@@ -175,12 +175,12 @@ def test_a_launcher_that_cannot_be_reached_is_named(job):
 
 def test_a_log_that_an_earlier_job_left_here_is_not_shown_for_another_nodes(job):
     job.script("wait.py", WAIT)
-    left = job.cluster[1].tmp("own")
+    left = job.cluster[1].tmp("left")
     left.mkdir()
     (left / "workerlog.1").write_text("of an earlier job\n")
     os.utime(left / "workerlog.1", (1e9, 1e9))
     child = job.start_on(1, LAUNCH, "--job_id", "mine", "--ips", job.cluster.addresses(2), "--nproc_per_node", 1, "--log_dir",
-                         "/tmp/own", "wait.py")
+                         "/tmp/left", "wait.py")
     wait_for_ranks(job)
     shown = job.launch_on(1, "logs", "--rank", "all", "mine")
     assert (shown.returncode, shown.stdout) == (1, "[0] rank 0 on node1\n"), shown.stderr

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/exchanges.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <dtrain/optimizer.hpp>
+
+namespace dtrain::program {
+namespace {
+
+using Exchanges = std::map<std::string, Exchange, std::less<>>;
+
+std::string updated_parameter(const Program& program, const Operator& op) {
+    for (const auto& output : op.outputs)
+        if (program.variable(output.variable).role == Role::parameter) return output.variable;
+    return "";
+}
+
+/// An update may read what clipping or decay made of the gradient: ranks add the gradient itself.
+std::string gradient_behind(const Program& program, const Operator& update, const std::string& parameter) {
+    if (program.has(gradient_name(parameter))) return gradient_name(parameter);
+    for (const auto& input : update.inputs)
+        if (program.variable(input.variable).role == Role::gradient) return input.variable;
+    return "";
+}
+
+Exchanges read_by_updates(const Program& program) {
+    Exchanges found;
+    for (const auto& op : program.operators()) {
+        const auto parameter = updated_parameter(program, op);
+        if (parameter.empty()) continue;
+        const auto gradient = gradient_behind(program, op, parameter);
+        if (gradient.empty()) continue;
+        const auto& variable = program.variable(gradient);
+        const auto bytes = element_count(variable.shape) * static_cast<std::int64_t>(size_of(variable.type));
+        found.try_emplace(gradient, Exchange{gradient, parameter, bytes});
+    }
+    return found;
+}
+
+}  // namespace
+
+std::vector<Exchange> exchanges_of(const Program& program) {
+    const auto& operators = program.operators();
+    auto by_name = read_by_updates(program);
+    for (std::size_t number = 0; number < operators.size(); ++number) {
+        if (is_communication(operators[number])) continue;
+        for (const auto& input : operators[number].inputs)
+            if (const auto at = by_name.find(input.variable); at != by_name.end())
+                at->second.read = std::min(at->second.read, number);
+        for (const auto& output : operators[number].outputs)
+            if (const auto at = by_name.find(output.variable); at != by_name.end()) at->second.made = number;
+    }
+    std::vector<Exchange> exchanges;
+    for (auto& [name, exchange] : by_name) exchanges.push_back(std::move(exchange));
+    // Two gradients of one operator keep the order of the operator's outputs.
+    const auto place = [&](const Exchange& exchange) {
+        const auto& outputs = operators[exchange.made].outputs;
+        return std::ranges::find(outputs, exchange.gradient, &Argument::variable) - outputs.begin();
+    };
+    std::ranges::sort(exchanges, [&](const Exchange& a, const Exchange& b) {
+        return a.made != b.made ? a.made < b.made : place(a) < place(b);
+    });
+    return exchanges;
+}
+
+std::size_t update_begin(const Program& program) {
+    const auto exchanges = exchanges_of(program);
+    return exchanges.empty() ? program.operators().size() : exchanges.back().made + 1;
+}
+
+bool is_communication(const Operator& op) {
+    return op.type == "allreduce_start" || op.type == "allreduce_wait" || op.type == "tree_sum";
+}
+
+}  // namespace dtrain::program

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <dtrain/program.hpp>
+
+namespace dtrain::program {
+
+inline constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+
+/// A gradient that updates read: where it is made and first read (numbers of operators).
+struct Exchange {
+    std::string gradient;
+    std::string parameter;  ///< that it updates
+    std::int64_t bytes = 0;
+    std::size_t made = nowhere;
+    std::size_t read = nowhere;
+};
+
+/// Operators that the passes for several ranks put in.
+bool is_communication(const Operator& op);
+
+/// The gradients of a program that ranks have to add, in the order in which they are made.
+std::vector<Exchange> exchanges_of(const Program& program);
+
+/// Where a program's second part begins: up to there one batch gives the gradients, from there on they are
+/// exchanged and read. The number of operators when nothing is updated.
+std::size_t update_begin(const Program& program);
+
+}  // namespace dtrain::program

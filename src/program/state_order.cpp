@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/state_order.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace dtrain::program {
+namespace {
+
+using Places = std::map<std::string, std::size_t, std::less<>>;
+
+std::size_t number_of(Places& places, const std::string& name) {
+    return places.emplace(name, places.size()).first->second;
+}
+
+}  // namespace
+
+std::vector<const Variable*> state_order(const Program& program) {
+    Places declared;
+    for (const auto& variable : program.variables()) number_of(declared, variable.name);
+    Places slots;
+    struct Place {
+        std::size_t slot;
+        std::size_t parameter;
+    };
+    std::map<std::string, Place, std::less<>> of_updates;
+    for (const auto& op : program.operators()) {
+        const auto& parameter = op.output("parameter");
+        if (parameter.empty()) continue;
+        for (const auto& output : op.outputs)
+            of_updates[output.variable] = {number_of(slots, output.slot), declared[parameter]};
+    }
+    std::vector<const Variable*> order;
+    for (const auto& variable : program.variables())
+        if (is_persistable(variable.role)) order.push_back(&variable);
+    const auto key = [&](const Variable* variable) {
+        const auto place = of_updates.find(variable->name);
+        const bool known = place != of_updates.end();
+        return std::tuple(variable->role != Role::parameter, !known, known ? place->second.slot : 0,
+                          known ? place->second.parameter : 0);
+    };
+    std::ranges::stable_sort(order, {}, key);
+    return order;
+}
+
+}  // namespace dtrain::program

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <dtrain/program.hpp>
+
+namespace dtrain::program {
+
+/// The persistable variables in the order in which they lie in memory: all parameters, then for each place
+/// that an update has for state ("moment1") the state of all parameters, so that one update can go over all
+/// of them; then the rest. Pure; the pointers are into `program`.
+std::vector<const Variable*> state_order(const Program& program);
+
+}  // namespace dtrain::program

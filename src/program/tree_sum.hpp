@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <dtrain/communicator.hpp>
+
+#include "program/virtual_tree.hpp"
+
+namespace dtrain::program {
+
+/// Adds what the virtual ranks give in the order of their tree, which is the same for every number of real
+/// ranks.
+class TreeSum {
+  public:
+    /// @param elements of what a virtual rank gives
+    TreeSum(Communicator communicator, int virtual_ranks, std::size_t elements);
+
+    /// The virtual ranks of this rank.
+    const TreeNode& own() const { return own_; }
+
+    /// What the next of them gives.
+    /// @throws Error when all have given
+    void add(std::span<const float> values);
+
+    /// The sum over all virtual ranks, on all ranks; ready for the next one then. Collective.
+    /// @throws Error when some of this rank's have not given
+    void finish(std::span<float> sum);
+
+  private:
+    using Values = std::vector<float>;
+
+    void gather();
+    void evaluate(const TreeNode& node, std::size_t begin, std::size_t count, float* out, std::size_t depth);
+
+    Communicator communicator_;
+    TreeNode all_;
+    TreeNode own_;
+    std::size_t elements_;
+    std::vector<int> merges_;
+    std::vector<Values> made_;  ///< the sums of this rank so far; memory for all that there can be at once
+    std::size_t made_count_ = 0;
+    int given_ = 0;
+
+    struct Part {
+        TreeNode node;
+        int owner;
+        Values values;
+    };
+    std::vector<Part> parts_;  ///< of all ranks
+    std::vector<Values> scratch_;
+};
+
+}  // namespace dtrain::program
