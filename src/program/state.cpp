@@ -1,39 +1,19 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include <dtrain/executor.hpp>
 
+#include "base/checksum.hpp"
 #include "program/aligned_memory.hpp"
 #include "program/state_order.hpp"
 
 namespace dtrain {
 namespace {
 
-// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): output function of the state x.
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31U);
-}
-
-std::uint64_t hash(std::uint64_t start, std::span<const std::byte> bytes) {
-    std::uint64_t value = mix(start ^ bytes.size());
-    while (!bytes.empty()) {
-        std::uint64_t word = 0;
-        const auto taken = std::min(bytes.size(), sizeof(word));
-        std::memcpy(&word, bytes.data(), taken);
-        value = mix(value ^ word);
-        bytes = bytes.subspan(taken);
-    }
-    return value;
-}
-
-std::uint64_t hash(std::uint64_t start, std::string_view text) {
-    return hash(start, std::as_bytes(std::span(text)));
+std::uint64_t checksum_of_text(std::uint64_t start, std::string_view text) {
+    return checksum(start, std::as_bytes(std::span(text)));
 }
 
 // Element i of a tensor is made from (seed, name, i) alone: a counter and no sequence.
@@ -47,9 +27,9 @@ void initialise(const StateTensor& tensor, const Initializer& initializer, std::
         std::ranges::fill(values, static_cast<float>(initializer.value));
         return;
     }
-    const auto key = hash(seed, tensor.name);
+    const auto key = checksum_of_text(seed, tensor.name);
     for (std::size_t i = 0; i < values.size(); ++i) {
-        const double unit = static_cast<double>(mix(key + i) >> 11U) * 0x1p-53;  // [0, 1)
+        const double unit = static_cast<double>(mixed(key + i) >> 11U) * 0x1p-53;  // [0, 1)
         values[i] = static_cast<float>((2.0 * unit - 1.0) * initializer.value);
     }
 }
@@ -112,9 +92,9 @@ std::uint64_t parameters_checksum(const State& state) {
     std::uint64_t sum = 0;
     for (const auto& tensor : state.tensors()) {
         if (tensor.role != Role::parameter) continue;
-        sum = hash(sum, tensor.name);
-        sum = hash(sum, std::as_bytes(std::span(tensor.view.shape)));
-        sum = hash(sum, std::span(static_cast<const std::byte*>(tensor.view.data), tensor.view.bytes()));
+        sum = checksum_of_text(sum, tensor.name);
+        sum = checksum(sum, std::as_bytes(std::span(tensor.view.shape)));
+        sum = checksum(sum, std::span(static_cast<const std::byte*>(tensor.view.data), tensor.view.bytes()));
     }
     return sum;
 }

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/bucket_size.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace dtrain::parallel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double nearly = 0.8;
+constexpr std::int64_t smallest = 64 << 10;
+constexpr std::int64_t largest = 32 << 20;
+constexpr int repeats = 3;
+
+double rate_of(const MeasuredSize& measured) {
+    return static_cast<double>(measured.bytes) /
+           static_cast<double>(std::max<std::int64_t>(measured.time.count(), 1));
+}
+
+}  // namespace
+
+std::int64_t sufficient_size(std::span<const MeasuredSize> measured) {
+    const auto best = rate_of(*std::ranges::max_element(measured, {}, rate_of));
+    return std::ranges::find_if(measured, [&](const auto& each) { return rate_of(each) >= nearly * best; })
+        ->bytes;
+}
+
+std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t most_bytes) {
+    const auto most = std::clamp(most_bytes, smallest, largest);
+    std::vector<float> values(static_cast<std::size_t>(most) / sizeof(float));
+    std::vector<MeasuredSize> measured;
+    for (auto bytes = smallest; bytes <= most; bytes *= 4) {
+        const auto part = std::span(values).first(static_cast<std::size_t>(bytes) / sizeof(float));
+        communicator.allreduce_sum(part);
+        auto fastest = std::chrono::nanoseconds::max();
+        for (int repeat = 0; repeat < repeats; ++repeat) {
+            communicator.barrier();
+            const auto begin = Clock::now();
+            communicator.allreduce_sum(part);
+            fastest = std::min<std::chrono::nanoseconds>(fastest, Clock::now() - begin);
+        }
+        measured.push_back(
+            {bytes, std::chrono::nanoseconds(communicator.max(std::int64_t{fastest.count()}))});
+    }
+    return sufficient_size(measured);
+}
+
+}  // namespace dtrain::parallel

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+#include <dtrain/communicator.hpp>
+
+namespace dtrain::parallel {
+
+/// How long an all-reduce of so many bytes takes.
+struct MeasuredSize {
+    std::int64_t bytes = 0;
+    std::chrono::nanoseconds time{0};
+};
+
+/// The smallest size that gets nearly as many bytes a second through as the best one: larger buckets would
+/// only start later. Pure.
+/// @param measured at least one, the smallest first
+std::int64_t sufficient_size(std::span<const MeasuredSize> measured);
+
+/// Times all-reduces of several sizes, up to `most_bytes`. All ranks get the same answer. Collective.
+std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t most_bytes);
+
+}  // namespace dtrain::parallel
