@@ -1,10 +1,15 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Steps per second of the documents' MLP, data parallel over the ranks of mpirun, one thread per rank.
-//   mlp_step small|big      rank 0 prints steps per second
+//   mlp_step small|big [WAY]      rank 0 prints steps per second
+// WAY: overlap (default), blocking: without overlap, compute: nothing is exchanged, communicate: nothing else
+// is.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
@@ -19,22 +24,45 @@ namespace {
 
 using namespace dtrain;
 
-void measure(const benchmarks::MlpSizes& sizes, const Communicator& world) {
+Program mlp(const benchmarks::MlpSizes& sizes) {
     Program program;
     auto x = layers::data(program, "x", {sizes.batch, sizes.features});
     const auto label = layers::data(program, "label", {sizes.batch}, DataType::int64);
     for (const auto size : sizes.hidden) x = layers::fc(program, x, size, {sizes.activation});
     const auto logits = layers::fc(program, x, sizes.classes);
     minimize(program, layers::softmax_with_cross_entropy(program, logits, label).loss, Adam{});
-    Executor executor(data_parallel(program, {world.size()}), State(program, 1), world, {.threads = 1});
+    return program;
+}
+
+void feed(Executor& executor, int rank, std::int64_t classes) {
     const auto values = executor.feed<float>("x");
     for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(world.rank())) % 11) * 0.1F - 0.5F;
+        values[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank)) % 11) * 0.1F - 0.5F;
     const auto labels = executor.feed<std::int64_t>("label");
-    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int64_t>(i) % sizes.classes;
-    const auto rate =
-        benchmarks::steady_rate([&] { executor.run(); }, [&](double value) { return world.max(value); });
-    if (world.rank() == 0) std::printf("%.1f\n", rate);
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int64_t>(i) % classes;
+}
+
+std::int64_t parameters_of(const Program& program) {
+    std::int64_t count = 0;
+    for (const auto& variable : program.variables())
+        if (variable.role == Role::parameter) count += element_count(variable.shape);
+    return count;
+}
+
+double rate_of(const std::string& way, const benchmarks::MlpSizes& sizes, const Communicator& world) {
+    const auto agree = [&](double value) { return world.max(value); };
+    const auto program = mlp(sizes);
+    if (way == "communicate") {
+        std::vector<float> gradients(static_cast<std::size_t>(parameters_of(program)));
+        return benchmarks::steady_rate([&] { world.allreduce_sum(std::span(gradients)); }, agree);
+    }
+    if (way != "overlap" && way != "blocking" && way != "compute")
+        throw std::invalid_argument("WAY is overlap, blocking, compute or communicate, not '" + way + "'");
+    const int ranks = way == "compute" ? 1 : world.size();
+    Executor executor(data_parallel(program, {ranks}), State(program, 1), ranks == 1 ? Communicator() : world,
+                      {.threads = 1, .overlap = way == "overlap"});
+    feed(executor, world.rank(), sizes.classes);
+    return benchmarks::steady_rate([&] { executor.run(); }, agree);
 }
 
 }  // namespace
@@ -42,7 +70,9 @@ void measure(const benchmarks::MlpSizes& sizes, const Communicator& world) {
 int main(int count, char** arguments) {
     try {
         const MpiSession mpi;
-        measure(benchmarks::mlp_sizes(count > 1 ? arguments[1] : "small"), mpi.world());
+        const auto rate = rate_of(count > 2 ? arguments[2] : "overlap",
+                                  benchmarks::mlp_sizes(count > 1 ? arguments[1] : "small"), mpi.world());
+        if (mpi.world().rank() == 0) std::printf("%.2f\n", rate);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "mlp_step: %s\n", error.what());
         return EXIT_FAILURE;

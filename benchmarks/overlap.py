@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What overlapping the exchange of gradients with the backward pass gains between two nodes whose link is so slow that the
+exchange takes about as long as a step computes.
+
+Peers: the same step without overlap; the longer one of computing and communicating, which no overlap can beat.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import Case, Unavailable, mpi_environment
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests/cluster/jobs"))
+from virtual_cluster import VirtualCluster, why_not  # noqa: E402
+
+MODEL = "big"
+BYTES = 4 * (784 * 1024 + 1024 + 1024 * 1024 + 1024 + 1024 * 10 + 10)  # of gradients: each rank sends as many
+BURST = 256 << 10
+REPEATS = 3
+
+
+def cases(build):
+    if (reason := why_not()) is not None:
+        raise Unavailable(reason)
+    subprocess.run(["ninja", "-C", build, "benchmarks/mlp_step"], check=True, stdout=subprocess.DEVNULL)
+    with VirtualCluster(2, visible=[ROOT, build], environment=mpi_environment) as cluster:
+        def rate(way):
+            return lambda: steps_per_second(cluster, build, way)
+
+        computing = rate("compute")()
+        limit_links(cluster, BYTES * computing * 8)
+        yield Case("a step with overlap", "steps/s", "higher", rate("overlap"), "without overlap", rate("blocking"), 1.3, REPEATS)
+        yield Case("a step with overlap", "steps/s", "higher", rate("overlap"), "the longer of computing and communicating",
+                   lambda: min(rate("compute")(), rate("communicate")()), 0.9, REPEATS)
+
+
+def limit_links(cluster, bits_per_second):
+    for number in (1, 2):
+        cluster[number].check("tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate", str(int(bits_per_second)), "burst",
+                              str(BURST), "latency", "50ms")
+
+
+def steps_per_second(cluster, build, way):
+    hosts = ",".join(f"{cluster.address(number)}:1" for number in (1, 2))
+    done = cluster[1].run("mpirun", "--host", hosts, "-np", "2", "--bind-to", "core", "-x", "OMP_NUM_THREADS=1",
+                          build / "benchmarks/mlp_step", MODEL, way, timeout=300)
+    if done.returncode != 0:
+        raise RuntimeError(f"mlp_step {way}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+    return float(done.stdout.split()[-1])
