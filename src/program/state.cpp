@@ -17,20 +17,29 @@ std::uint64_t checksum_of_text(std::uint64_t start, std::string_view text) {
 }
 
 // Element i of a tensor is made from (seed, name, i) alone: a counter and no sequence.
-void initialise(const StateTensor& tensor, const Initializer& initializer, std::uint64_t seed) {
-    if (tensor.view.type == DataType::int64) {
-        std::ranges::fill(tensor.view.as<std::int64_t>(), static_cast<std::int64_t>(initializer.value));
+template <class Element>
+void fill(std::span<Element> values, const Initializer& initializer, std::uint64_t key) {
+    if (std::is_integral_v<Element> || initializer.kind == Initializer::Kind::constant) {
+        std::ranges::fill(values, static_cast<Element>(initializer.value));
         return;
     }
-    const auto values = tensor.view.as<float>();
-    if (initializer.kind == Initializer::Kind::constant) {
-        std::ranges::fill(values, static_cast<float>(initializer.value));
-        return;
-    }
-    const auto key = checksum_of_text(seed, tensor.name);
     for (std::size_t i = 0; i < values.size(); ++i) {
         const double unit = static_cast<double>(mixed(key + i) >> 11U) * 0x1p-53;  // [0, 1)
-        values[i] = static_cast<float>((2.0 * unit - 1.0) * initializer.value);
+        values[i] = static_cast<Element>((2.0 * unit - 1.0) * initializer.value);
+    }
+}
+
+void initialise(const StateTensor& tensor, const Initializer& initializer, std::uint64_t seed) {
+    const auto key = checksum_of_text(seed, tensor.name);
+    switch (tensor.view.type) {
+        case DataType::float32:
+            return fill(tensor.view.as<float>(), initializer, key);
+        case DataType::float64:
+            return fill(tensor.view.as<double>(), initializer, key);
+        case DataType::int64:
+            return fill(tensor.view.as<std::int64_t>(), initializer, key);
+        case DataType::int32:
+            return fill(tensor.view.as<std::int32_t>(), initializer, key);
     }
 }
 
