@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <dtrain/program.hpp>
 
@@ -16,21 +17,65 @@ std::string data(Program& program, const std::string& name, const Shape& shape,
                  DataType type = DataType::float32);
 
 struct FcOptions {
-    std::string activation = {};  ///< "", "relu", "tanh" or "sigmoid"
+    std::string activation = {};  ///< "", "relu", "tanh", "sigmoid" or "softmax"
     std::string name = {};        ///< stem of the parameters' names; "" picks fc_0, fc_1, ...
 };
 
 /// activation(x weight + bias) for x [batch, n]. Adds the parameters NAME.weight [n, size], Xavier uniform,
-/// and NAME.bias [size], zero. Returns [batch, size].
+/// and NAME.bias [size], zero, with elements of x's type. Returns [batch, size].
 std::string fc(Program& program, const std::string& x, std::int64_t size, const FcOptions& options = {});
 
 /// Element by element; same shape.
 std::string relu(Program& program, const std::string& x);
 std::string tanh(Program& program, const std::string& x);
 std::string sigmoid(Program& program, const std::string& x);
+std::string square(Program& program, const std::string& x);
+std::string sqrt(Program& program, const std::string& x);  ///< its gradient is infinite at 0
+
+/// exp(x) over its sum along the last axis; same shape.
+std::string softmax(Program& program, const std::string& x);
+
+/// x + y + ... for one or more variables of one shape.
+std::string sum(Program& program, const std::vector<std::string>& terms);
+
+/// Element by element, for x and y of one shape.
+std::string subtract(Program& program, const std::string& x, const std::string& y);
+std::string multiply(Program& program, const std::string& x, const std::string& y);
+std::string divide(Program& program, const std::string& x, const std::string& y);
+
+/// scale x + bias, element by element.
+std::string scale(Program& program, const std::string& x, double scale, double bias = 0);
+
+struct MatmulOptions {
+    bool transpose_x = false;
+    bool transpose_y = false;
+};
+
+/// The product of two matrices, each transposed before it when the options say so.
+std::string matmul(Program& program, const std::string& x, const std::string& y,
+                   const MatmulOptions& options = {});
 
 /// The mean of all elements, [1].
 std::string mean(Program& program, const std::string& x);
+
+/// The sum of all elements, [1].
+std::string reduce_sum(Program& program, const std::string& x);
+
+/// (x - y)^2, element by element.
+std::string square_error(Program& program, const std::string& x, const std::string& y);
+
+/// The mean of (x - y)^2 over all elements, [1].
+std::string mean_square_error(Program& program, const std::string& x, const std::string& y);
+
+/// -label log p - (1 - label) log(1 - p) with p = sigmoid(logits), element by element; labels are real
+/// numbers in 0..1 of the logits' shape. Computed as max(x, 0) - x label + log(1 + exp(-|x|)), which no logit
+/// overflows.
+std::string bce_with_logits(Program& program, const std::string& logits, const std::string& label);
+
+/// -log of the label's probability: for probabilities [batch, classes] (of softmax()) and label [batch] of
+/// integers, [batch]. Gradients are better behaved with softmax_with_cross_entropy(). The executor throws
+/// when a label is outside 0..classes-1.
+std::string cross_entropy(Program& program, const std::string& probabilities, const std::string& label);
 
 struct CrossEntropy {
     std::string loss;           ///< [1]: mean over all rows; what append_backward() takes
@@ -38,12 +83,12 @@ struct CrossEntropy {
     std::string probabilities;  ///< [batch, classes]: softmax of the logits
 };
 
-/// logits [batch, classes] float32, label [batch] int64 in 0..classes-1. The executor throws when a label is
+/// logits [batch, classes], label [batch] of integers in 0..classes-1. The executor throws when a label is
 /// outside. Every row counts, padded ones too; metrics that leave rows out take `weight` below.
 CrossEntropy softmax_with_cross_entropy(Program& program, const std::string& logits,
                                         const std::string& label);
 
-/// Sum over rows of rows[i] * weight[i], both [batch] float32; [1]. With row_loss and weights 1 (real) and 0
+/// Sum over rows of rows[i] * weight[i], both [batch]; [1]. With row_loss and weights 1 (real) and 0
 /// (padded) it is the loss metric's numerator.
 std::string weighted_sum(Program& program, const std::string& rows, const std::string& weight);
 

@@ -22,7 +22,7 @@ std::string gradient_name(const std::string& variable);
 
 /// Appends the operators that make the gradient of `loss` ([1]) by every parameter that it depends on.
 /// Returns parameters and gradients in the order in which the operators make them: last layer first.
-/// @throws ProgramError when `loss` is unknown, is not [1] float32 or depends on no parameter.
+/// @throws ProgramError when `loss` is unknown, is not [1] of real numbers or depends on no parameter.
 std::vector<ParameterGradient> append_backward(Program& program, const std::string& loss);
 
 /// p -= lr g

@@ -15,10 +15,21 @@
 
 namespace dtrain {
 
-enum class DataType { float32, int64 };
+enum class DataType { float32, int64, float64, int32 };
 
-/// "float32", "int64".
+/// "float32", "int64", "float64", "int32".
 std::string to_string(DataType type);
+
+/// True for float32 and float64: what operators with gradients compute with. float64 is for checks, not for
+/// speed.
+constexpr bool is_real(DataType type) {
+    return type == DataType::float32 || type == DataType::float64;
+}
+
+/// True for int64 and int32: what labels and ids are.
+constexpr bool is_integer(DataType type) {
+    return !is_real(type);
+}
 
 /// Bytes of one element.
 std::size_t size_of(DataType type);
@@ -34,9 +45,12 @@ std::int64_t element_count(const Shape& shape);
 
 template <class Element>
 inline constexpr DataType data_type_of = [] {
-    static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, std::int64_t>,
-                  "tensors hold float or std::int64_t");
-    return std::is_same_v<Element, float> ? DataType::float32 : DataType::int64;
+    static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, double> ||
+                      std::is_same_v<Element, std::int64_t> || std::is_same_v<Element, std::int32_t>,
+                  "tensors hold float, double, std::int64_t or std::int32_t");
+    if (std::is_same_v<Element, float>) return DataType::float32;
+    if (std::is_same_v<Element, double>) return DataType::float64;
+    return std::is_same_v<Element, std::int64_t> ? DataType::int64 : DataType::int32;
 }();
 
 /// Memory of somebody else seen as a tensor: contiguous, in C order, aligned to 64 bytes when the library
@@ -61,10 +75,11 @@ struct TensorView {
 };
 
 /// What an operator is told besides its tensors.
-using Attribute = std::variant<std::int64_t, double, std::string>;
+using Attribute =
+    std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
-/// 3, 0.001, "relu".
+/// 3, 0.001, "relu", [2, 2], [0.5, 0.25].
 std::string to_string(const Attribute& attribute);
 
 }  // namespace dtrain

@@ -7,15 +7,21 @@
 namespace dtrain::kernels {
 namespace {
 
-Matrix matrix(const TensorView& tensor) {
-    return {static_cast<float*>(tensor.data), tensor.shape[0], tensor.shape[1]};
+template <class Real>
+MatrixOf<Real> matrix(const TensorView& tensor) {
+    return {static_cast<Real*>(tensor.data), tensor.shape[0], tensor.shape[1]};
 }
 
-Matrix transposed(const TensorView& tensor) {
-    return {static_cast<float*>(tensor.data), tensor.shape[1], tensor.shape[0], true};
+template <class Real>
+MatrixOf<Real> transposed(const TensorView& tensor) {
+    return {static_cast<Real*>(tensor.data), tensor.shape[1], tensor.shape[0], true};
 }
 
-auto loop_of(const std::string& activation) {
+template <class Real>
+using BiasLoop = void (*)(const Real* bias, Real* y, std::size_t rows, std::size_t columns);
+
+template <class Real>
+BiasLoop<Real> loop_of(const std::string& activation) {
     if (activation == "relu") return loops::add_bias_relu;
     if (activation == "tanh") return loops::add_bias_tanh;
     if (activation == "sigmoid") return loops::add_bias_sigmoid;
@@ -23,32 +29,62 @@ auto loop_of(const std::string& activation) {
     throw Error("there is no activation '" + activation + "'");
 }
 
-}  // namespace
-
+template <class Real>
 std::unique_ptr<Kernel> make_fc(const KernelArguments& arguments) {
-    return kernel_of([product = MatrixProduct(matrix(arguments.input("x")), matrix(arguments.input("weight")),
-                                              matrix(arguments.output("out"))),
-                      bias = arguments.in("bias"), out = arguments.out("out"),
-                      add_bias = loop_of(arguments.text("activation"))]() mutable {
-        product.run();
-        add_bias(bias.data(), out.data(), out.size() / bias.size(), bias.size());
-    });
+    return kernel_of(
+        [product = Product<Real>(matrix<Real>(arguments.input("x")), matrix<Real>(arguments.input("weight")),
+                                 matrix<Real>(arguments.output("out"))),
+         bias = arguments.in<Real>("bias"), out = arguments.out<Real>("out"),
+         add_bias = loop_of<Real>(arguments.text("activation"))]() mutable {
+            product.run();
+            add_bias(bias.data(), out.data(), out.size() / bias.size(), bias.size());
+        });
 }
 
+template <class Real>
 std::unique_ptr<Kernel> make_fc_grad_weight(const KernelArguments& arguments) {
-    const auto& dout = arguments.input("out@grad");
-    return kernel_of([product = MatrixProduct(transposed(arguments.input("x")), matrix(dout),
-                                              matrix(arguments.output("weight@grad"))),
-                      dy = arguments.in("out@grad"), dbias = arguments.out("bias@grad")]() mutable {
+    return kernel_of([product = Product<Real>(transposed<Real>(arguments.input("x")),
+                                              matrix<Real>(arguments.input("out@grad")),
+                                              matrix<Real>(arguments.output("weight@grad"))),
+                      dy = arguments.in<Real>("out@grad"),
+                      dbias = arguments.out<Real>("bias@grad")]() mutable {
         product.run();
         loops::column_sum(dy.data(), dbias.data(), dy.size() / dbias.size(), dbias.size());
     });
 }
 
+template <class Real>
 std::unique_ptr<Kernel> make_fc_grad_input(const KernelArguments& arguments) {
     return kernel_of(
-        [product = MatrixProduct(matrix(arguments.input("out@grad")), transposed(arguments.input("weight")),
-                                 matrix(arguments.output("x@grad")))]() mutable { product.run(); });
+        [product = Product<Real>(matrix<Real>(arguments.input("out@grad")),
+                                 transposed<Real>(arguments.input("weight")),
+                                 matrix<Real>(arguments.output("x@grad")))]() mutable { product.run(); });
+}
+
+// The matrix that an input is, or its transpose when the attribute says so.
+template <class Real>
+MatrixOf<Real> factor(const KernelArguments& arguments, std::string_view slot, std::string_view attribute) {
+    const auto& tensor = arguments.input(slot);
+    return arguments.whole(attribute) != 0 ? transposed<Real>(tensor) : matrix<Real>(tensor);
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_matmul(const KernelArguments& arguments) {
+    return kernel_of(
+        [product = Product<Real>(factor<Real>(arguments, "x", "transpose_x"),
+                                 factor<Real>(arguments, "y", "transpose_y"),
+                                 matrix<Real>(arguments.output("out")))]() mutable { product.run(); });
+}
+
+}  // namespace
+
+Entries fc_kernels() {
+    return {
+        {"fc", by_type<make_fc<float>, make_fc<double>>},
+        {"fc_grad_input", by_type<make_fc_grad_input<float>, make_fc_grad_input<double>>},
+        {"fc_grad_weight", by_type<make_fc_grad_weight<float>, make_fc_grad_weight<double>>},
+        {"matmul", by_type<make_matmul<float>, make_matmul<double>>},
+    };
 }
 
 }  // namespace dtrain::kernels

@@ -40,12 +40,25 @@ struct KernelArguments {
 
     /// All tensors of a slot that takes several.
     std::vector<TensorView> inputs_of(std::string_view slot) const;
+    std::vector<TensorView> outputs_of(std::string_view slot) const;
 
-    std::span<const float> in(std::string_view slot) const { return input(slot).as<float>(); }
-    std::span<float> out(std::string_view slot) const { return output(slot).as<float>(); }
+    template <class Element = float>
+    std::span<const Element> in(std::string_view slot) const {
+        return input(slot).as<Element>();
+    }
+    template <class Element = float>
+    std::span<Element> out(std::string_view slot) const {
+        return output(slot).as<Element>();
+    }
+
+    /// float64 when the first output (or, without one, input) of real numbers holds such, else float32.
+    DataType real_type() const;
 
     double number(std::string_view attribute) const;
+    std::int64_t whole(std::string_view attribute) const;
     std::string text(std::string_view attribute) const;
+    std::vector<std::int64_t> wholes(std::string_view attribute) const;
+    std::vector<double> numbers(std::string_view attribute) const;
 };
 
 /// True when make_cpu_kernel() knows this operator.

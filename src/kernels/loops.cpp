@@ -6,12 +6,7 @@
 #include <bit>
 #include <cmath>
 
-// One function, several bodies: the dynamic loader picks the widest instruction set that the processor has.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define EACH_SET __attribute__((target_clones("default", "avx2", "avx512f")))
-#else
-#define EACH_SET
-#endif
+#include "kernels/each_set.hpp"
 
 namespace dtrain::kernels::loops {
 namespace {
@@ -190,7 +185,8 @@ EACH_SET void momentum(float* p, float* v, const float* g, std::size_t n, float 
 }
 
 EACH_SET void adam(float* __restrict p, float* __restrict m, float* __restrict v, const float* __restrict g,
-                   std::size_t n, AdamFactors factors) {
+                   std::size_t n, const AdamFactors<float>& all) {
+    const auto factors = all;  // kept in registers
     for (std::size_t i = 0; i < n; ++i) {
         m[i] = factors.beta1 * m[i] + factors.one_minus_beta1 * g[i];
         v[i] = factors.beta2 * v[i] + factors.one_minus_beta2 * g[i] * g[i];

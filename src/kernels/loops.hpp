@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Plain loops over contiguous floats, compiled for several instruction sets; the processor picks at load
+#include "kernels/plain_loops.hpp"
+
+/// Loops over contiguous floats, compiled for several instruction sets; the processor picks at load
 /// time. Sums are made in an order that is fixed for a given length and instruction set.
 namespace dtrain::kernels::loops {
 
@@ -17,6 +19,26 @@ void sigmoid(const float* x, float* y, std::size_t n);
 void relu_grad(const float* y, const float* dy, float* dx, std::size_t n);
 void tanh_grad(const float* y, const float* dy, float* dx, std::size_t n);
 void sigmoid_grad(const float* y, const float* dy, float* dx, std::size_t n);
+
+void sqrt(const float* x, float* y, std::size_t n);
+void sqrt_grad(const float* y, const float* dy, float* dx, std::size_t n);
+
+// out = x op y
+void subtract(const float* x, const float* y, float* out, std::size_t n);
+void multiply(const float* x, const float* y, float* out, std::size_t n);
+void divide(const float* x, const float* y, float* out, std::size_t n);
+
+/// dy of out = x / y
+void divisor_grad(const float* y, const float* out, const float* dout, float* dy, std::size_t n);
+
+/// y = a x + b
+void scale_and_shift(float a, float b, const float* x, float* y, std::size_t n);
+
+/// dx of y = x^2
+void square_grad(const float* x, const float* dy, float* dx, std::size_t n);
+
+/// out = y (x - a)
+void multiply_difference(const float* y, const float* x, float a, float* out, std::size_t n);
 
 /// y += x
 void add(const float* x, float* y, std::size_t n);
@@ -49,14 +71,6 @@ void sgd(float* p, const float* g, std::size_t n, float rate);
 void momentum(float* p, float* v, const float* g, std::size_t n, float rate, float mu);
 
 /// m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; p -= rate m / (sqrt(v) + epsilon)
-struct AdamFactors {
-    float rate;
-    float beta1;
-    float one_minus_beta1;
-    float beta2;
-    float one_minus_beta2;
-    float epsilon;
-};
-void adam(float* p, float* m, float* v, const float* g, std::size_t n, AdamFactors factors);
+void adam(float* p, float* m, float* v, const float* g, std::size_t n, const AdamFactors<float>& factors);
 
 }  // namespace dtrain::kernels::loops

@@ -4,19 +4,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include <dnnl.hpp>
 
 namespace dtrain::kernels {
 
-/// A matrix of floats somewhere in memory, possibly read as its transpose.
-struct Matrix {
-    float* data;
+/// A matrix somewhere in memory, possibly read as its transpose.
+template <class Real>
+struct MatrixOf {
+    Real* data;
     std::int64_t rows;
     std::int64_t columns;
     bool transposed = false;  ///< `data` holds the columns x rows matrix whose transpose this is
+
+    Real& at(std::int64_t row, std::int64_t column) const {
+        return transposed ? data[column * rows + row] : data[row * columns + column];
+    }
 };
+using Matrix = MatrixOf<float>;
 
 /// out = a b, prepared once by oneDNN for memory that stays where it is. Bias and activation are loops of
 /// ours behind it: oneDNN 2.6 has vector code for them on AVX-512 only and is up to four times slower
@@ -32,5 +39,21 @@ class MatrixProduct {
     std::vector<dnnl::memory> memories_;
     std::vector<dnnl_exec_arg_t> arguments_;
 };
+
+/// The same in double precision, as three loops: for checks.
+class PlainProduct {
+  public:
+    PlainProduct(MatrixOf<double> a, MatrixOf<double> b, MatrixOf<double> out) : a_(a), b_(b), out_(out) {}
+
+    void run();
+
+  private:
+    MatrixOf<double> a_;
+    MatrixOf<double> b_;
+    MatrixOf<double> out_;
+};
+
+template <class Real>
+using Product = std::conditional_t<std::is_same_v<Real, float>, MatrixProduct, PlainProduct>;
 
 }  // namespace dtrain::kernels

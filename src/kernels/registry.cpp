@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -10,40 +10,19 @@
 namespace dtrain::kernels {
 namespace {
 
-struct Entry {
-    std::string_view type;
-    Factory make;
-};
-
-constexpr std::array entries{
-    Entry{"accuracy", make_accuracy},
-    Entry{"adam", make_adam},
-    Entry{"correct_count", make_correct_count},
-    Entry{"fc", make_fc},
-    Entry{"fc_grad_input", make_fc_grad_input},
-    Entry{"fc_grad_weight", make_fc_grad_weight},
-    Entry{"increment", make_increment},
-    Entry{"loss_gradient", make_fill},
-    Entry{"mean", make_mean},
-    Entry{"mean_grad", make_mean_grad},
-    Entry{"momentum", make_momentum},
-    Entry{"relu", make_relu},
-    Entry{"relu_grad", make_relu_grad},
-    Entry{"sgd", make_sgd},
-    Entry{"sigmoid", make_sigmoid},
-    Entry{"sigmoid_grad", make_sigmoid_grad},
-    Entry{"softmax_with_cross_entropy", make_softmax_with_cross_entropy},
-    Entry{"softmax_with_cross_entropy_grad", make_softmax_with_cross_entropy_grad},
-    Entry{"sum", make_sum},
-    Entry{"tanh", make_tanh},
-    Entry{"tanh_grad", make_tanh_grad},
-    Entry{"weighted_sum", make_weighted_sum},
-    Entry{"weighted_sum_grad", make_weighted_sum_grad},
-};
+std::vector<Entry> all_entries() {
+    std::vector<Entry> all;
+    for (const auto& entries : {activation_kernels(), classification_kernels(), element_wise_kernels(),
+                                fc_kernels(), optimizer_kernels(), reduction_kernels()})
+        std::ranges::copy(entries, std::back_inserter(all));
+    std::ranges::sort(all, {}, &Entry::type);
+    return all;
+}
 
 const Entry* find(std::string_view type) {
-    const auto at = std::ranges::find(entries, type, &Entry::type);
-    return at == entries.end() ? nullptr : &*at;
+    static const auto entries = all_entries();
+    const auto at = std::ranges::lower_bound(entries, type, {}, &Entry::type);
+    return at == entries.end() || at->type != type ? nullptr : &*at;
 }
 
 const TensorView* find(const std::vector<SlotTensor>& tensors, std::string_view slot) {
@@ -57,10 +36,18 @@ const TensorView& get(const std::vector<SlotTensor>& tensors, std::string_view s
     return *tensor;
 }
 
-const Attribute& get(const Attributes& attributes, std::string_view name) {
+std::vector<TensorView> all_of(const std::vector<SlotTensor>& tensors, std::string_view slot) {
+    std::vector<TensorView> found;
+    for (const auto& tensor : tensors)
+        if (tensor.slot == slot) found.push_back(tensor.tensor);
+    return found;
+}
+
+template <class Value>
+const Value& get(const Attributes& attributes, std::string_view name) {
     const auto at = attributes.find(name);
     if (at == attributes.end()) throw Error(fmt::format("a kernel got no attribute '{}'", name));
-    return at->second;
+    return std::get<Value>(at->second);
 }
 
 }  // namespace
@@ -78,18 +65,38 @@ const TensorView& KernelArguments::output(std::string_view slot) const {
 }
 
 std::vector<TensorView> KernelArguments::inputs_of(std::string_view slot) const {
-    std::vector<TensorView> tensors;
-    for (const auto& input : inputs)
-        if (input.slot == slot) tensors.push_back(input.tensor);
-    return tensors;
+    return all_of(inputs, slot);
+}
+
+std::vector<TensorView> KernelArguments::outputs_of(std::string_view slot) const {
+    return all_of(outputs, slot);
+}
+
+DataType KernelArguments::real_type() const {
+    for (const auto* tensors : {&outputs, &inputs})
+        for (const auto& [slot, tensor] : *tensors)
+            if (is_real(tensor.type)) return tensor.type;
+    return DataType::float32;
 }
 
 double KernelArguments::number(std::string_view attribute) const {
-    return std::get<double>(get(attributes, attribute));
+    return get<double>(attributes, attribute);
+}
+
+std::int64_t KernelArguments::whole(std::string_view attribute) const {
+    return get<std::int64_t>(attributes, attribute);
 }
 
 std::string KernelArguments::text(std::string_view attribute) const {
-    return std::get<std::string>(get(attributes, attribute));
+    return get<std::string>(attributes, attribute);
+}
+
+std::vector<std::int64_t> KernelArguments::wholes(std::string_view attribute) const {
+    return get<std::vector<std::int64_t>>(attributes, attribute);
+}
+
+std::vector<double> KernelArguments::numbers(std::string_view attribute) const {
+    return get<std::vector<double>>(attributes, attribute);
 }
 
 bool has_cpu_kernel(std::string_view operator_type) {

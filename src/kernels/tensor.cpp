@@ -8,22 +8,55 @@
 #include <dtrain/tensor.hpp>
 
 namespace dtrain {
+namespace {
+
+std::string text_of(std::int64_t number) {
+    return std::to_string(number);
+}
+
+// The shortest text that reads back as the same number.
+std::string text_of(double number) {
+    std::array<char, 32> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+    return {digits.data(), end.ptr};
+}
+
+std::string text_of(const std::string& text) {
+    return '"' + text + '"';
+}
+
+template <class Element>
+std::string text_of(const std::vector<Element>& values) {
+    std::string text = "[";
+    for (const auto value : values) {
+        if (text.size() > 1) text += ", ";
+        text += text_of(value);
+    }
+    return text += "]";
+}
+
+}  // namespace
 
 std::string to_string(DataType type) {
-    return type == DataType::float32 ? "float32" : "int64";
+    switch (type) {
+        case DataType::float32:
+            return "float32";
+        case DataType::int64:
+            return "int64";
+        case DataType::float64:
+            return "float64";
+        case DataType::int32:
+            return "int32";
+    }
+    return "";
 }
 
 std::size_t size_of(DataType type) {
-    return type == DataType::float32 ? 4 : 8;
+    return type == DataType::float32 || type == DataType::int32 ? 4 : 8;
 }
 
 std::string to_string(const Shape& shape) {
-    std::string text = "[";
-    for (const auto extent : shape) {
-        if (text.size() > 1) text += ", ";
-        text += std::to_string(extent);
-    }
-    return text += "]";
+    return text_of(shape);
 }
 
 std::int64_t element_count(const Shape& shape) {
@@ -31,11 +64,7 @@ std::int64_t element_count(const Shape& shape) {
 }
 
 std::string to_string(const Attribute& attribute) {
-    if (const auto* text = std::get_if<std::string>(&attribute)) return '"' + *text + '"';
-    if (const auto* number = std::get_if<std::int64_t>(&attribute)) return std::to_string(*number);
-    std::array<char, 32> digits;  // the shortest text that reads back as the same number
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), std::get<double>(attribute));
-    return {digits.data(), end.ptr};
+    return std::visit([](const auto& value) { return text_of(value); }, attribute);
 }
 
 }  // namespace dtrain

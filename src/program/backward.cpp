@@ -43,16 +43,22 @@ std::vector<std::size_t> path_to(const Program& program, const std::string& loss
     return path;
 }
 
+std::size_t number_of(const std::vector<Argument>& arguments, std::string_view slot) {
+    return static_cast<std::size_t>(std::ranges::find(arguments, slot, &Argument::slot) - arguments.begin());
+}
+
 class Backward {
   public:
     Backward(Program& program, const std::string& loss) : program_(program), loss_(loss) {}
 
     std::vector<ParameterGradient> append() {
         const auto& loss = program_.variable(loss_);
-        if (loss.shape != Shape{1} || loss.type != DataType::float32)
+        if (loss.shape != Shape{1} || !is_real(loss.type))
             throw ProgramError(fmt::format("append_backward: the loss '{}' is {} {}, expected float32 [1]",
                                            loss_, to_string(loss.type), to_string(loss.shape)),
                                "", loss_);
+        Operator start{"loss_gradient", {}, {{"out", gradient_name(loss_)}}, {}};
+        if (loss.type != DataType::float32) start.inputs = {{"loss", loss_}};
         depending_ = depending_on_parameters(program_);
         const auto path = path_to(program_, loss_, depending_);
         if (path.empty())
@@ -62,8 +68,7 @@ class Backward {
             for (const auto& input : program_.operators()[number].inputs)
                 if (depending_.contains(input.variable)) ++uses_[input.variable];
 
-        program_.append_with_outputs({"loss_gradient", {}, {{"out", gradient_name(loss_)}}, {}},
-                                     Role::gradient);
+        program_.append_with_outputs(std::move(start), Role::gradient);
         complete_.insert(loss_);
         for (const auto number : path) differentiate(program_.operators()[number]);
         return std::move(parameters_);
@@ -77,33 +82,49 @@ class Backward {
         const Operator& op() const override { return op_; }
 
         std::string of_output(std::string_view slot) const override {
-            const auto& variable = op_.output(slot);
+            return of_output_at(number_of(op_.outputs, slot));
+        }
+
+        std::string of_output_at(std::size_t number) const override {
+            const auto& variable = op_.outputs.at(number).variable;
             return backward_.complete_.contains(variable) ? gradient_name(variable) : "";
         }
 
         std::string of_input(std::string_view slot) override {
-            const auto& variable = op_.input(slot);
+            return of_input_at(number_of(op_.inputs, slot));
+        }
+
+        std::string of_input_at(std::size_t number) override {
+            const auto& variable = op_.inputs.at(number).variable;
             if (!backward_.depending_.contains(variable)) return "";
-            const auto [name, is_new] = names_.try_emplace(std::string(slot));
+            const auto [name, is_new] = names_.try_emplace(number);
             if (is_new) name->second = backward_.next_term(variable);
             return name->second;
         }
 
         std::string of_input_or_unused(std::string_view slot) override {
-            const auto name = of_input(slot);
-            return name.empty() ? backward_.program_.unique_name("unused") : name;
+            return of_input_at_or_unused(number_of(op_.inputs, slot));
+        }
+
+        std::string of_input_at_or_unused(std::size_t number) override {
+            const auto name = of_input_at(number);
+            return name.empty() ? helper("unused") : name;
+        }
+
+        std::string helper(std::string_view stem) const override {
+            return backward_.program_.unique_name(stem);
         }
 
         void append(Operator gradient_operator) override {
             backward_.program_.append_with_outputs(std::move(gradient_operator), Role::gradient);
         }
 
-        bool has_made(const std::string& slot) const { return names_.contains(slot); }
+        bool has_made(std::size_t input) const { return names_.contains(input); }
 
       private:
         Backward& backward_;
         const Operator& op_;
-        std::map<std::string, std::string> names_;  // by input slot
+        std::map<std::size_t, std::string> names_;  // by number of the input
     };
 
     void differentiate(const Operator& original) {
@@ -116,9 +137,10 @@ class Backward {
                 op.type, op.outputs.front().variable);
         Maker maker(*this, op);
         schema->make_gradient(maker);
-        for (const auto& input : op.inputs) {
+        for (std::size_t number = 0; number < op.inputs.size(); ++number) {
+            const auto& input = op.inputs[number];
             if (!depending_.contains(input.variable)) continue;
-            if (!maker.has_made(input.slot))
+            if (!maker.has_made(number))
                 throw ProgramError(
                     fmt::format("operator {}: it has no gradient by its {} '{}', which depends on a "
                                 "parameter",

@@ -37,6 +37,29 @@ std::vector<TensorType> Checked::types_of(std::string_view slot) const {
     return types;
 }
 
+std::int64_t Checked::whole(std::string_view attribute) const {
+    return std::get<std::int64_t>(op_.attributes.find(attribute)->second);
+}
+
+double Checked::number(std::string_view attribute) const {
+    return std::get<double>(op_.attributes.find(attribute)->second);
+}
+
+const std::vector<std::int64_t>& Checked::wholes(std::string_view attribute) const {
+    return std::get<std::vector<std::int64_t>>(op_.attributes.find(attribute)->second);
+}
+
+DataType Checked::real(std::string_view slot) const {
+    const auto type = input(slot).type;
+    if (!is_real(type)) refuse(slot, "real numbers (float32 or float64)");
+    return type;
+}
+
+void Checked::expect_integers(std::string_view slot, const Shape& shape) const {
+    const auto type = input(slot).type;
+    expect(slot, {shape, is_integer(type) ? type : DataType::int64});
+}
+
 void Checked::expect(std::string_view slot, const TensorType& type) const {
     for (const auto& argument : op_.inputs) {
         if (argument.slot != slot) continue;
@@ -61,9 +84,23 @@ void Checked::expect_type(std::string_view slot, DataType type) const {
     }
 }
 
+void Checked::refuse(std::string_view slot, std::string_view expected) const {
+    const auto& given = input(slot);
+    throw ProgramError(fmt::format("operator {}: {} '{}' is {}, expected {}", op_.type, slot, given.name,
+                                   to_string(TensorType{given.shape, given.type}), expected),
+                       op_.type, given.name);
+}
+
+void Checked::refuse_attribute(std::string_view attribute, std::string_view expected) const {
+    throw ProgramError(fmt::format("operator {}: attribute {} is {}, expected {}", op_.type, attribute,
+                                   dtrain::to_string(op_.attributes.find(attribute)->second), expected),
+                       op_.type, "");
+}
+
 Types same_as_x(const Checked& op) {
-    op.expect("x", {op.shape("x"), DataType::float32});
-    return {{op.shape("x"), DataType::float32}};
+    const TensorType type{op.shape("x"), op.real("x")};
+    op.expect("x", type);
+    return {type};
 }
 
 }  // namespace dtrain::program

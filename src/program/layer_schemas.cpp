@@ -1,11 +1,23 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+
 #include <fmt/format.h>
 
 #include "program/schemas.hpp"
 
 namespace dtrain::program {
 namespace {
+
+struct Activation {
+    std::string_view type;
+    std::string_view gradient;
+};
+
+// Element by element, softmax along the last axis; their gradients need their results alone.
+constexpr std::array activations{Activation{"relu", "relu_grad"}, Activation{"tanh", "tanh_grad"},
+                                 Activation{"sigmoid", "sigmoid_grad"}, Activation{"sqrt", "sqrt_grad"},
+                                 Activation{"softmax", "softmax_grad"}};
 
 Schema activation(std::string_view type, std::string_view gradient_type) {
     return {.type = type,
@@ -25,18 +37,19 @@ Schema activation_gradient(std::string_view type) {
             .inputs = {{"out"}, {"out@grad"}},
             .outputs = {{"x@grad"}},
             .infer = [](const Checked& op) -> Types {
-                op.expect("out", {op.shape("out"), DataType::float32});
-                op.expect("out@grad", {op.shape("out"), DataType::float32});
-                return {{op.shape("out"), DataType::float32}};
+                const TensorType result{op.shape("out"), op.real("out")};
+                op.expect("out@grad", result);
+                return {result};
             }};
 }
 
 Types infer_fc(const Checked& op) {
-    op.expect("x", {{any, any}, DataType::float32});
-    op.expect("weight", {{op.shape("x")[1], any}, DataType::float32});
+    const auto type = op.real("x");
+    op.expect("x", {{any, any}, type});
+    op.expect("weight", {{op.shape("x")[1], any}, type});
     const auto size = op.shape("weight")[1];
-    op.expect("bias", {{size}, DataType::float32});
-    return {{{op.shape("x")[0], size}, DataType::float32}};
+    op.expect("bias", {{size}, type});
+    return {{{op.shape("x")[0], size}, type}};
 }
 
 void make_fc_gradient(GradientMaker& maker) {
@@ -66,12 +79,10 @@ void make_fc_gradient(GradientMaker& maker) {
 
 std::vector<Schema> layer_schemas() {
     std::vector<Schema> schemas;
-    schemas.push_back(activation("relu", "relu_grad"));
-    schemas.push_back(activation("tanh", "tanh_grad"));
-    schemas.push_back(activation("sigmoid", "sigmoid_grad"));
-    schemas.push_back(activation_gradient("relu_grad"));
-    schemas.push_back(activation_gradient("tanh_grad"));
-    schemas.push_back(activation_gradient("sigmoid_grad"));
+    for (const auto& [type, gradient] : activations) {
+        schemas.push_back(activation(type, gradient));
+        schemas.push_back(activation_gradient(gradient));
+    }
 
     schemas.push_back({.type = "fc",
                        .inputs = {{"x"}, {"weight"}, {"bias"}},
@@ -79,23 +90,24 @@ std::vector<Schema> layer_schemas() {
                        .attributes = {{"activation", ""}},
                        .infer = infer_fc,
                        .make_gradient = make_fc_gradient});
-    schemas.push_back(
-        {.type = "fc_grad_weight",
-         .inputs = {{"x"}, {"out@grad"}},
-         .outputs = {{"weight@grad"}, {"bias@grad"}},
-         .infer = [](const Checked& op) -> Types {
-             op.expect("x", {{any, any}, DataType::float32});
-             op.expect("out@grad", {{op.shape("x")[0], any}, DataType::float32});
-             const auto size = op.shape("out@grad")[1];
-             return {{{op.shape("x")[1], size}, DataType::float32}, {{size}, DataType::float32}};
-         }});
+    schemas.push_back({.type = "fc_grad_weight",
+                       .inputs = {{"x"}, {"out@grad"}},
+                       .outputs = {{"weight@grad"}, {"bias@grad"}},
+                       .infer = [](const Checked& op) -> Types {
+                           const auto type = op.real("x");
+                           op.expect("x", {{any, any}, type});
+                           op.expect("out@grad", {{op.shape("x")[0], any}, type});
+                           const auto size = op.shape("out@grad")[1];
+                           return {{{op.shape("x")[1], size}, type}, {{size}, type}};
+                       }});
     schemas.push_back({.type = "fc_grad_input",
                        .inputs = {{"out@grad"}, {"weight"}},
                        .outputs = {{"x@grad"}},
                        .infer = [](const Checked& op) -> Types {
-                           op.expect("weight", {{any, any}, DataType::float32});
-                           op.expect("out@grad", {{any, op.shape("weight")[1]}, DataType::float32});
-                           return {{{op.shape("out@grad")[0], op.shape("weight")[0]}, DataType::float32}};
+                           const auto type = op.real("weight");
+                           op.expect("weight", {{any, any}, type});
+                           op.expect("out@grad", {{any, op.shape("weight")[1]}, type});
+                           return {{{op.shape("out@grad")[0], op.shape("weight")[0]}, type}};
                        }});
     return schemas;
 }

@@ -1,18 +1,19 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include <dtrain/layers.hpp>
 
+#include "program/simple_layer.hpp"
+
 namespace dtrain::layers {
 namespace {
 
-// Appends an operator with one output, named after the operator.
-std::string simple(Program& program, const std::string& type, std::vector<Argument> inputs) {
-    auto name = program.unique_name(type);
-    program.append_with_outputs({type, std::move(inputs), {{"out", name}}, {}});
-    return name;
-}
+constexpr std::array<std::string_view, 5> activations{"", "relu", "tanh", "sigmoid", "softmax"};
 
 }  // namespace
 
@@ -23,24 +24,26 @@ std::string data(Program& program, const std::string& name, const Shape& shape, 
 
 std::string fc(Program& program, const std::string& x, std::int64_t size, const FcOptions& options) {
     const auto& activation = options.activation;
-    if (!activation.empty() && activation != "relu" && activation != "tanh" && activation != "sigmoid")
+    if (std::ranges::find(activations, activation) == activations.end())
         throw ProgramError(
-            fmt::format("layer fc: activation '{}' is unknown, expected relu, tanh, sigmoid or none",
+            fmt::format("layer fc: activation '{}' is unknown, expected relu, tanh, sigmoid, softmax or none",
                         activation),
             "fc", x);
     if (size < 1) throw ProgramError(fmt::format("layer fc: size {} is below 1", size), "fc", x);
     const auto& input = program.variable(x);
-    if (input.shape.size() != 2 || input.type != DataType::float32)
+    if (input.shape.size() != 2 || !is_real(input.type))
         throw ProgramError(fmt::format("layer fc: x '{}' is {} {}, expected float32 [batch, n]", x,
                                        to_string(input.type), to_string(input.shape)),
                            "fc", x);
     const auto columns = input.shape[1];
+    const auto type = input.type;
     const auto stem = options.name.empty() ? program.unique_name("fc") : options.name;
     program.add({.name = stem + ".weight",
                  .shape = {columns, size},
+                 .type = type,
                  .role = Role::parameter,
                  .initializer = Initializer::xavier_uniform(columns, size)});
-    program.add({.name = stem + ".bias", .shape = {size}, .role = Role::parameter});
+    program.add({.name = stem + ".bias", .shape = {size}, .type = type, .role = Role::parameter});
     program.append_with_outputs({"fc",
                                  {{"x", x}, {"weight", stem + ".weight"}, {"bias", stem + ".bias"}},
                                  {{"out", stem + ".out"}},
@@ -49,6 +52,17 @@ std::string fc(Program& program, const std::string& x, std::int64_t size, const 
     const auto out = stem + "." + activation;
     program.append_with_outputs({activation, {{"x", stem + ".out"}}, {{"out", out}}, {}});
     return out;
+}
+
+std::string matmul(Program& program, const std::string& x, const std::string& y,
+                   const MatmulOptions& options) {
+    return simple(program, "matmul", {{"x", x}, {"y", y}},
+                  {{"transpose_x", std::int64_t{options.transpose_x}},
+                   {"transpose_y", std::int64_t{options.transpose_y}}});
+}
+
+std::string softmax(Program& program, const std::string& x) {
+    return simple(program, "softmax", {{"x", x}});
 }
 
 std::string relu(Program& program, const std::string& x) {
@@ -77,6 +91,25 @@ CrossEntropy softmax_with_cross_entropy(Program& program, const std::string& log
                                  {}});
     program.append_with_outputs({"mean", {{"x", names.row_loss}}, {{"out", names.loss}}, {}});
     return names;
+}
+
+std::string cross_entropy(Program& program, const std::string& probabilities, const std::string& label) {
+    auto name = program.unique_name("cross_entropy");
+    program.append_with_outputs(
+        {"cross_entropy", {{"probabilities", probabilities}, {"label", label}}, {{"row_loss", name}}, {}});
+    return name;
+}
+
+std::string bce_with_logits(Program& program, const std::string& logits, const std::string& label) {
+    return simple(program, "bce_with_logits", {{"logits", logits}, {"label", label}});
+}
+
+std::string square_error(Program& program, const std::string& x, const std::string& y) {
+    return square(program, subtract(program, x, y));
+}
+
+std::string mean_square_error(Program& program, const std::string& x, const std::string& y) {
+    return mean(program, square_error(program, x, y));
 }
 
 std::string weighted_sum(Program& program, const std::string& rows, const std::string& weight) {

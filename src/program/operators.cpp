@@ -12,7 +12,8 @@ namespace {
 
 std::vector<Schema> all_schemas() {
     std::vector<Schema> all;
-    for (const auto& schemas : {layer_schemas(), loss_schemas(), training_schemas()})
+    for (const auto& schemas :
+         {arithmetic_schemas(), layer_schemas(), loss_schemas(), reduction_schemas(), training_schemas()})
         std::ranges::copy(schemas, std::back_inserter(all));
     std::ranges::sort(all, {}, &Schema::type);
     return all;

@@ -23,7 +23,8 @@ std::string to_string(const TensorType& type);
 
 struct Slot {
     std::string_view name;
-    bool many = false;  ///< takes one or more variables
+    bool many = false;      ///< takes one or more variables
+    bool optional = false;  ///< may be left out
 };
 
 /// An extent that any number fits.
@@ -37,12 +38,29 @@ class Checked {
     const Variable& input(std::string_view slot) const { return program_.variable(op_.input(slot)); }
     const Shape& shape(std::string_view slot) const { return input(slot).shape; }
     std::vector<TensorType> types_of(std::string_view slot) const;
+    bool has(std::string_view slot) const { return !op_.input(slot).empty(); }
+
+    std::int64_t whole(std::string_view attribute) const;
+    double number(std::string_view attribute) const;
+    const std::vector<std::int64_t>& wholes(std::string_view attribute) const;
+
+    /// The type of this input's elements. @throws ProgramError unless these are real numbers
+    DataType real(std::string_view slot) const;
+
+    /// @throws ProgramError unless this input's elements are integers of any size
+    void expect_integers(std::string_view slot, const Shape& shape) const;
 
     /// @throws ProgramError unless every input in this slot is of this type; extents may be `any`
     void expect(std::string_view slot, const TensorType& type) const;
 
     /// @throws ProgramError unless every input in this slot has elements of this type
     void expect_type(std::string_view slot, DataType type) const;
+
+    /// @throws ProgramError that this input is not `expected`
+    [[noreturn]] void refuse(std::string_view slot, std::string_view expected) const;
+
+    /// @throws ProgramError that an attribute is not `expected`
+    [[noreturn]] void refuse_attribute(std::string_view attribute, std::string_view expected) const;
 
   private:
     const Program& program_;
@@ -63,6 +81,14 @@ class GradientMaker {
 
     /// Like of_input(), with a name for a result that nobody wants.
     virtual std::string of_input_or_unused(std::string_view slot) = 0;
+
+    /// The same by the argument's number in op(), for slots that take several variables.
+    virtual std::string of_output_at(std::size_t number) const = 0;
+    virtual std::string of_input_at(std::size_t number) = 0;
+    virtual std::string of_input_at_or_unused(std::size_t number) = 0;
+
+    /// A new name for a variable that the gradient needs besides.
+    virtual std::string helper(std::string_view stem) const = 0;
 
     virtual void append(Operator gradient_operator) = 0;
 };

@@ -36,9 +36,12 @@ void check_slots(const Operator& op, const std::vector<Argument>& arguments, con
     for (const auto& slot : slots) {
         names.emplace_back(slot.name);
         const auto given = std::ranges::count(arguments, slot.name, &Argument::slot);
-        if (given < 1 || (given > 1 && !slot.many))
+        if ((given < 1 && !slot.optional) || (given > 1 && !slot.many))
             throw ProgramError(fmt::format("operator {}: {} {} is given {} times, expected {}", op.type, kind,
-                                           slot.name, given, slot.many ? "at least once" : "once"),
+                                           slot.name, given,
+                                           slot.many       ? "at least once"
+                                           : slot.optional ? "at most once"
+                                                           : "once"),
                                op.type, variable_in(arguments, slot.name));
     }
     for (const auto& argument : arguments)

@@ -11,14 +11,18 @@ namespace dtrain::program {
 
 using Types = std::vector<TensorType>;
 
-/// What a loss, a metric or the gradient of a loss by itself is.
-inline const TensorType one_float{{1}, DataType::float32};
+/// What a loss or a metric of this type by itself is.
+inline TensorType one(DataType type) {
+    return {{1}, type};
+}
 
-/// Checks that x is float32; the output is as x.
+/// Checks that x holds real numbers; the output is as x.
 Types same_as_x(const Checked& op);
 
-std::vector<Schema> layer_schemas();     ///< fully connected layers, activations and their gradients
-std::vector<Schema> loss_schemas();      ///< losses, metrics and their gradients
-std::vector<Schema> training_schemas();  ///< sums of gradients, their all-reduce, updates of parameters
+std::vector<Schema> arithmetic_schemas();  ///< element by element, and products of matrices
+std::vector<Schema> layer_schemas();       ///< fully connected layers, activations and their gradients
+std::vector<Schema> loss_schemas();        ///< losses and their gradients
+std::vector<Schema> reduction_schemas();   ///< sums and means, metrics, and the gradients of sums
+std::vector<Schema> training_schemas();    ///< sums of gradients, their all-reduce, updates of parameters
 
 }  // namespace dtrain::program

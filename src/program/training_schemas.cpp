@@ -8,7 +8,7 @@ namespace dtrain::program {
 namespace {
 
 Types infer_update(const Checked& op, std::initializer_list<std::string_view> state) {
-    const TensorType type{op.shape("parameter"), DataType::float32};
+    const TensorType type{op.shape("parameter"), op.real("parameter")};
     op.expect("parameter", type);
     op.expect("gradient", type);
     for (const auto slot : state) op.expect(slot, type);
@@ -19,15 +19,13 @@ Types infer_update(const Checked& op, std::initializer_list<std::string_view> st
 
 std::vector<Schema> training_schemas() {
     std::vector<Schema> schemas;
-    schemas.push_back(
-        {.type = "sum", .inputs = {{"x", true}}, .outputs = {{"out"}}, .infer = [](const Checked& op) {
-             return same_as_x(op);
-         }});
     schemas.push_back({.type = "loss_gradient",
-                       .inputs = {},
+                       .inputs = {{.name = "loss", .optional = true}},  // when it is not float32
                        .outputs = {{"out"}},
                        .attributes = {{"value", 1.0}},
-                       .infer = [](const Checked&) -> Types { return {one_float}; }});
+                       .infer = [](const Checked& op) -> Types {
+                           return {one(op.has("loss") ? op.real("loss") : DataType::float32)};
+                       }});
 
     schemas.push_back({.type = "increment",
                        .inputs = {{"step"}},

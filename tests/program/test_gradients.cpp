@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: central differences. f(p + h) - f(p - h) over 2h is the slope up to h^2 and the rounding of f over
-// h.
-#include <cmath>
+// Oracle: central differences in double precision, see check_gradients.hpp.
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -13,6 +11,7 @@
 #include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
 
+#include "check_gradients.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain {
@@ -21,65 +20,13 @@ namespace {
 // Adds layers to a program with x [3, 4], label [3] and weight [3]; returns the loss.
 using Build = std::function<std::string(Program&)>;
 
-void feed(Executor& executor) {
-    const auto& program = executor.program();
-    if (program.has("x")) {
-        const auto x = executor.feed<float>("x");
-        for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(1.0F + 2.3F * static_cast<float>(i));
-    }
-    if (program.has("label")) {
-        const auto label = executor.feed<std::int64_t>("label");
-        for (std::size_t i = 0; i < label.size(); ++i) label[i] = static_cast<std::int64_t>(i * 2 % 3);
-    }
-    if (program.has("weight")) {
-        const auto weight = executor.feed<float>("weight");
-        for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = 0.5F + static_cast<float>(i);
-    }
-}
-
 void check_gradients(const Build& build) {
-    Program program;
-    layers::data(program, "x", {3, 4});
-    layers::data(program, "label", {3}, DataType::int64);
-    layers::data(program, "weight", {3});
-    const auto loss = build(program);
-    const auto forward = for_test(program, {loss});
-    const auto gradients = append_backward(program, loss);
-    ASSERT_FALSE(gradients.empty());
-
-    const State state(program, 5);
-    // Biases start at zero, where relu has its corner; anything else will do.
-    for (const auto& tensor : state.tensors())
-        if (tensor.name.ends_with("bias"))
-            for (auto& value : tensor.view.as<float>()) value = 0.3F;
-    Executor backward(program, state);
-    Executor evaluate(forward, state);
-    feed(backward);
-    feed(evaluate);
-    backward.run();
-    evaluate.run();
-    ASSERT_EQ(backward.fetch_scalar(loss), evaluate.fetch_scalar(loss)) << "both see the same forward pass";
-
-    double largest = 0;
-    for (const auto& [parameter, gradient] : gradients) {
-        const auto slopes = backward.fetch(gradient);
-        const auto values = state.find(parameter)->view.as<float>();
-        ASSERT_EQ(slopes.size(), values.size());
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const float before = values[i];
-            const float h = 4e-3F;
-            values[i] = before + h;
-            evaluate.run();
-            const double above = evaluate.fetch_scalar(loss);
-            values[i] = before - h;
-            evaluate.run();
-            const double below = evaluate.fetch_scalar(loss);
-            values[i] = before;
-            EXPECT_NEAR(slopes[i], (above - below) / (2.0 * h), 4e-4) << parameter << "[" << i << "]";
-            largest = std::max(largest, std::fabs(static_cast<double>(slopes[i])));
-        }
-    }
-    EXPECT_GT(largest, 0.02) << "gradients that are all nearly zero prove nothing";
+    dtrain::check_gradients([&](Program& program, DataType type) {
+        layers::data(program, "x", {3, 4}, type);
+        layers::data(program, "label", {3}, DataType::int64);
+        layers::data(program, "weight", {3}, type);
+        return build(program);
+    });
 }
 
 TEST(Gradients, Fc) {
@@ -150,11 +97,9 @@ TEST(Gradients, OfAParameterThatIsUsedThreeTimesAreAdded) {
 // A parameter as the input of fc: its weight is data, so only x and bias have gradients that somebody wants.
 TEST(Gradients, ByTheInputAlone) {
     check_gradients([](Program& program) {
-        program.add({.name = "table",
-                     .shape = {2, 3},
-                     .role = Role::parameter,
-                     .initializer = Initializer::xavier_uniform(2, 3)});
-        program.add({.name = "offset.bias", .shape = {4}, .role = Role::parameter});
+        const auto type = program.variable("x").type;
+        add_parameter(program, "table", {2, 3}, type);
+        add_parameter(program, "offset.bias", {4}, type);
         program.append_with_outputs(
             {"fc", {{"x", "table"}, {"weight", "x"}, {"bias", "offset.bias"}}, {{"out", "product"}}, {}});
         return layers::mean(program, layers::tanh(program, "product"));

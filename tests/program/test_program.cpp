@@ -143,7 +143,7 @@ TEST(ProgramErrors, OfVariablesAndLayers) {
               }),
               "variable 'z' has shape [4, 0], expected extents of at least 1");
     EXPECT_EQ(message_of<ProgramError>([&] { layers::fc(program, "x", 3, {.activation = "tahn"}); }),
-              "layer fc: activation 'tahn' is unknown, expected relu, tanh, sigmoid or none");
+              "layer fc: activation 'tahn' is unknown, expected relu, tanh, sigmoid, softmax or none");
     EXPECT_EQ(message_of<ProgramError>([&] { layers::fc(program, "label", 3); }),
               "layer fc: x 'label' is int64 [4], expected float32 [batch, n]");
     EXPECT_EQ(message_of<ProgramError>([&] { layers::fc(program, "x", 0); }), "layer fc: size 0 is below 1");

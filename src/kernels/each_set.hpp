@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One function, several bodies: the dynamic loader picks the widest instruction set that the processor has.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define EACH_SET __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define EACH_SET
+#endif

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+/// The loops of loops.hpp for any other type of real numbers, in practice double: for checks, so they are as
+/// simple as their formulas.
+namespace dtrain::kernels::loops {
+
+template <class Real>
+void relu(const Real* x, Real* y, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = x[i] < 0 ? Real(0) : x[i];
+}
+
+template <class Real>
+void tanh(const Real* x, Real* y, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = std::tanh(x[i]);
+}
+
+template <class Real>
+void sigmoid(const Real* x, Real* y, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = 1 / (1 + std::exp(-x[i]));
+}
+
+template <class Real>
+void relu_grad(const Real* y, const Real* dy, Real* dx, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) dx[i] = y[i] > 0 ? dy[i] : Real(0);
+}
+
+template <class Real>
+void tanh_grad(const Real* y, const Real* dy, Real* dx, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) dx[i] = dy[i] * (1 - y[i] * y[i]);
+}
+
+template <class Real>
+void sigmoid_grad(const Real* y, const Real* dy, Real* dx, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) dx[i] = dy[i] * y[i] * (1 - y[i]);
+}
+
+template <class Real>
+void add(const Real* x, Real* y, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] += x[i];
+}
+
+template <class Real>
+void scale(Real a, const Real* x, Real* y, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i];
+}
+
+template <class Real>
+Real exp_minus(Real a, const Real* x, Real* y, std::size_t n) {
+    Real sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += y[i] = std::exp(x[i] - a);
+    return sum;
+}
+
+template <class Real>
+Real sum(const Real* x, std::size_t n) {
+    Real result = 0;
+    for (std::size_t i = 0; i < n; ++i) result += x[i];
+    return result;
+}
+
+template <class Real>
+Real dot(const Real* x, const Real* y, std::size_t n) {
+    Real result = 0;
+    for (std::size_t i = 0; i < n; ++i) result += x[i] * y[i];
+    return result;
+}
+
+template <class Real>
+Real max(const Real* x, std::size_t n) {
+    return *std::max_element(x, x + n);
+}
+
+template <class Real>
+void column_sum(const Real* x, Real* out, std::size_t rows, std::size_t columns) {
+    std::fill_n(out, columns, Real(0));
+    for (std::size_t row = 0; row < rows; ++row) add(x + row * columns, out, columns);
+}
+
+template <class Real>
+void add_bias(const Real* bias, Real* y, std::size_t rows, std::size_t columns) {
+    for (std::size_t row = 0; row < rows; ++row) add(bias, y + row * columns, columns);
+}
+
+template <class Real>
+void add_bias_relu(const Real* bias, Real* y, std::size_t rows, std::size_t columns) {
+    add_bias(bias, y, rows, columns);
+    relu(y, y, rows * columns);
+}
+
+template <class Real>
+void add_bias_tanh(const Real* bias, Real* y, std::size_t rows, std::size_t columns) {
+    add_bias(bias, y, rows, columns);
+    tanh(y, y, rows * columns);
+}
+
+template <class Real>
+void add_bias_sigmoid(const Real* bias, Real* y, std::size_t rows, std::size_t columns) {
+    add_bias(bias, y, rows, columns);
+    sigmoid(y, y, rows * columns);
+}
+
+template <class Real>
+void sqrt(const Real* x, Real* y, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = std::sqrt(x[i]);
+}
+
+template <class Real>
+void sqrt_grad(const Real* y, const Real* dy, Real* dx, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) dx[i] = dy[i] / (2 * y[i]);
+}
+
+template <class Real>
+void subtract(const Real* x, const Real* y, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] - y[i];
+}
+
+template <class Real>
+void multiply(const Real* x, const Real* y, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] * y[i];
+}
+
+template <class Real>
+void divide(const Real* x, const Real* y, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] / y[i];
+}
+
+template <class Real>
+void divisor_grad(const Real* y, const Real* out, const Real* dout, Real* dy, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) dy[i] = -dout[i] * out[i] / y[i];
+}
+
+template <class Real>
+void scale_and_shift(Real a, Real b, const Real* x, Real* y, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i] + b;
+}
+
+template <class Real>
+void square_grad(const Real* x, const Real* dy, Real* dx, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) dx[i] = 2 * x[i] * dy[i];
+}
+
+template <class Real>
+void multiply_difference(const Real* y, const Real* x, Real a, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = y[i] * (x[i] - a);
+}
+
+template <class Real>
+void bce_with_logits(const Real* x, const Real* label, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i)
+        out[i] = std::max(x[i], Real(0)) - x[i] * label[i] + std::log1p(std::exp(-std::fabs(x[i])));
+}
+
+template <class Real>
+void bce_with_logits_grad(const Real* x, const Real* label, const Real* dout, Real* dx, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) dx[i] = dout[i] * (1 / (1 + std::exp(-x[i])) - label[i]);
+}
+
+template <class Real>
+void sgd(Real* p, const Real* g, std::size_t n, Real rate) {
+    for (std::size_t i = 0; i < n; ++i) p[i] -= rate * g[i];
+}
+
+template <class Real>
+void momentum(Real* p, Real* v, const Real* g, std::size_t n, Real rate, Real mu) {
+    for (std::size_t i = 0; i < n; ++i) {
+        v[i] = mu * v[i] + g[i];
+        p[i] -= rate * v[i];
+    }
+}
+
+template <class Real>
+struct AdamFactors {
+    Real rate;
+    Real beta1;
+    Real one_minus_beta1;
+    Real beta2;
+    Real one_minus_beta2;
+    Real epsilon;
+};
+
+template <class Real>
+void adam(Real* p, Real* m, Real* v, const Real* g, std::size_t n, const AdamFactors<Real>& factors) {
+    for (std::size_t i = 0; i < n; ++i) {
+        m[i] = factors.beta1 * m[i] + factors.one_minus_beta1 * g[i];
+        v[i] = factors.beta2 * v[i] + factors.one_minus_beta2 * g[i] * g[i];
+        p[i] -= factors.rate * m[i] / (std::sqrt(v[i]) + factors.epsilon);
+    }
+}
+
+}  // namespace dtrain::kernels::loops

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/schemas.hpp"
+
+namespace dtrain::program {
+namespace {
+
+Types infer_to_one(const Checked& op) {
+    return {one(op.real("x"))};
+}
+
+// Schema of an operator that makes one number of all elements of x.
+Schema reduction(std::string_view type, std::string_view gradient_type) {
+    return {.type = type,
+            .inputs = {{"x"}},
+            .outputs = {{"out"}},
+            .infer = infer_to_one,
+            .make_gradient = [gradient_type](GradientMaker& maker) {
+                maker.append({std::string(gradient_type),
+                              {{"x", maker.op().input("x")}, {"out@grad", maker.of_output("out")}},
+                              {{"x@grad", maker.of_input("x")}},
+                              {}});
+            }};
+}
+
+Schema reduction_gradient(std::string_view type) {
+    return {.type = type,
+            .inputs = {{"x"}, {"out@grad"}},
+            .outputs = {{"x@grad"}},
+            .infer = [](const Checked& op) {
+                op.expect("out@grad", one(op.real("x")));
+                return same_as_x(op);
+            }};
+}
+
+Types infer_count(const Checked& op) {
+    const auto type = op.real("scores");
+    op.expect("scores", {{any, any}, type});
+    op.expect_integers("label", {op.shape("scores")[0]});
+    op.expect("weight", {{op.shape("scores")[0]}, type});
+    return {one(type)};
+}
+
+}  // namespace
+
+std::vector<Schema> reduction_schemas() {
+    std::vector<Schema> schemas;
+    schemas.push_back(reduction("mean", "mean_grad"));
+    schemas.push_back(reduction_gradient("mean_grad"));
+    schemas.push_back(reduction("reduce_sum", "reduce_sum_grad"));
+    schemas.push_back(reduction_gradient("reduce_sum_grad"));
+
+    schemas.push_back(
+        {.type = "weighted_sum",
+         .inputs = {{"x"}, {"weight"}},
+         .outputs = {{"out"}},
+         .infer = [](const Checked& op) -> Types {
+             const auto type = op.real("x");
+             op.expect("x", {{any}, type});
+             op.expect("weight", {op.shape("x"), type});
+             return {one(type)};
+         },
+         .make_gradient =
+             [](GradientMaker& maker) {
+                 maker.append({"weighted_sum_grad",
+                               {{"weight", maker.op().input("weight")}, {"out@grad", maker.of_output("out")}},
+                               {{"x@grad", maker.of_input("x")}},
+                               {}});
+             }});
+    schemas.push_back({.type = "weighted_sum_grad",
+                       .inputs = {{"weight"}, {"out@grad"}},
+                       .outputs = {{"x@grad"}},
+                       .infer = [](const Checked& op) -> Types {
+                           const auto type = op.real("weight");
+                           op.expect("weight", {{any}, type});
+                           op.expect("out@grad", one(type));
+                           return {{op.shape("weight"), type}};
+                       }});
+
+    schemas.push_back(
+        {.type = "accuracy", .inputs = {{"scores"}, {"label"}}, .outputs = {{"out"}}, .infer = infer_count});
+    schemas.push_back({.type = "correct_count",
+                       .inputs = {{"scores"}, {"label"}, {"weight"}},
+                       .outputs = {{"out"}},
+                       .infer = infer_count});
+    return schemas;
+}
+
+}  // namespace dtrain::program
