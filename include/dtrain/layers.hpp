@@ -55,6 +55,35 @@ struct MatmulOptions {
 std::string matmul(Program& program, const std::string& x, const std::string& y,
                    const MatmulOptions& options = {});
 
+/// The elements of x, of any type, in their order with another shape; one extent may be -1 and is what is
+/// left.
+std::string reshape(Program& program, const std::string& x, Shape shape);
+
+/// [batch, everything else] of x [batch, ...].
+std::string flatten(Program& program, const std::string& x);
+
+/// Variables side by side along an axis (negative: counted from the end); their other extents are the same.
+std::string concat(Program& program, const std::vector<std::string>& parts, std::int64_t axis);
+
+/// x cut along an axis (negative: counted from the end) into parts of these sizes.
+std::vector<std::string> split(Program& program, const std::string& x, const std::vector<std::int64_t>& sizes,
+                               std::int64_t axis);
+
+struct EmbeddingOptions {
+    /// The gradient has only the rows that the batch looks up (their numbers are gradient_rows_name() of it),
+    /// and optimizers change nothing but those rows and their state: what large tables need. A program with
+    /// such gradients cannot be data parallel yet.
+    bool is_sparse = false;
+    std::int64_t padding = -1;          ///< an id that is looked up as zeros and never trained; -1: none
+    DataType type = DataType::float32;  ///< of the table
+    std::string name = {};              ///< stem of names; layers with one name share a table
+};
+
+/// Rows of a table: ids of any shape with integers in 0..rows-1, the result has one more extent, `width`.
+/// Adds the parameter NAME.weight [rows, width], Xavier uniform. The executor throws when an id is outside.
+std::string embedding(Program& program, const std::string& ids, std::int64_t rows, std::int64_t width,
+                      const EmbeddingOptions& options = {});
+
 /// The mean of all elements, [1].
 std::string mean(Program& program, const std::string& x);
 

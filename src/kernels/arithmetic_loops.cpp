@@ -43,4 +43,16 @@ EACH_SET void multiply_difference(const float* y, const float* x, float a, float
     for (std::size_t i = 0; i < n; ++i) out[i] = y[i] * (x[i] - a);
 }
 
+EACH_SET void add_scaled(const float* x, const float* y, float a, float* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] + a * y[i];
+}
+
+EACH_SET void add_sign(const float* x, const float* y, float a, float* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] + (y[i] > 0.0F ? a : y[i] < 0.0F ? -a : 0.0F);
+}
+
+EACH_SET void limit(const float* x, float least, float most, float* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] < least ? least : x[i] > most ? most : x[i];
+}
+
 }  // namespace dtrain::kernels::loops

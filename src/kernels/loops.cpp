@@ -173,25 +173,4 @@ EACH_SET void add_bias_sigmoid(const float* bias, float* y, std::size_t rows, st
         bias, y, rows, columns, [](float x) __attribute__((always_inline)) { return logistic(x); });
 }
 
-EACH_SET void sgd(float* p, const float* g, std::size_t n, float rate) {
-    for (std::size_t i = 0; i < n; ++i) p[i] -= rate * g[i];
-}
-
-EACH_SET void momentum(float* p, float* v, const float* g, std::size_t n, float rate, float mu) {
-    for (std::size_t i = 0; i < n; ++i) {
-        v[i] = mu * v[i] + g[i];
-        p[i] -= rate * v[i];
-    }
-}
-
-EACH_SET void adam(float* __restrict p, float* __restrict m, float* __restrict v, const float* __restrict g,
-                   std::size_t n, const AdamFactors<float>& all) {
-    const auto factors = all;  // kept in registers
-    for (std::size_t i = 0; i < n; ++i) {
-        m[i] = factors.beta1 * m[i] + factors.one_minus_beta1 * g[i];
-        v[i] = factors.beta2 * v[i] + factors.one_minus_beta2 * g[i] * g[i];
-        p[i] -= factors.rate * m[i] / (std::sqrt(v[i]) + factors.epsilon);
-    }
-}
-
 }  // namespace dtrain::kernels::loops

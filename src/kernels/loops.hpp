@@ -40,6 +40,15 @@ void square_grad(const float* x, const float* dy, float* dx, std::size_t n);
 /// out = y (x - a)
 void multiply_difference(const float* y, const float* x, float a, float* out, std::size_t n);
 
+/// out = x + a y
+void add_scaled(const float* x, const float* y, float a, float* out, std::size_t n);
+
+/// out = x + a sign(y)
+void add_sign(const float* x, const float* y, float a, float* out, std::size_t n);
+
+/// out = x, least and most at its ends
+void limit(const float* x, float least, float most, float* out, std::size_t n);
+
 /// y += x
 void add(const float* x, float* y, std::size_t n);
 
@@ -70,7 +79,20 @@ void sgd(float* p, const float* g, std::size_t n, float rate);
 /// v = mu v + g; p -= rate v
 void momentum(float* p, float* v, const float* g, std::size_t n, float rate, float mu);
 
+/// v = mu v + g; p -= rate (g + mu v)
+void nesterov(float* p, float* v, const float* g, std::size_t n, float rate, float mu);
+
+/// s += g^2; p -= rate g / (sqrt(s) + epsilon)
+void adagrad(float* p, float* s, const float* g, std::size_t n, float rate, float epsilon);
+
+/// s and z are the sums n and z of McMahan et al., KDD 2013, algorithm 1
+void ftrl(float* p, float* z, float* s, const float* g, std::size_t n, const FtrlFactors<float>& factors);
+
 /// m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; p -= rate m / (sqrt(v) + epsilon)
 void adam(float* p, float* m, float* v, const float* g, std::size_t n, const AdamFactors<float>& factors);
+
+/// p = kept p, then as adam()
+void adamw(float* p, float* m, float* v, const float* g, std::size_t n, const AdamFactors<float>& factors,
+           float kept);
 
 }  // namespace dtrain::kernels::loops

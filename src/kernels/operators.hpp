@@ -26,10 +26,14 @@ std::unique_ptr<Kernel> by_type(const KernelArguments& arguments) {
 }
 
 Entries activation_kernels();
+Entries adjustment_kernels();
 Entries classification_kernels();
 Entries element_wise_kernels();
+Entries embedding_kernels();
 Entries fc_kernels();
 Entries optimizer_kernels();
 Entries reduction_kernels();
+Entries schedule_kernels();
+Entries shape_kernels();
 
 }  // namespace dtrain::kernels

@@ -4,9 +4,24 @@
 
 #include "kernels/loops.hpp"
 #include "kernels/operators.hpp"
+#include "kernels/updated_rows.hpp"
 
 namespace dtrain::kernels {
 namespace {
+
+// The learning rate: an input when a schedule makes it, else an attribute.
+class Rate {
+  public:
+    explicit Rate(const KernelArguments& arguments)
+        : value_(arguments.number("learning_rate")),
+          scheduled_(arguments.has_input("learning_rate") ? arguments.in("learning_rate").data() : nullptr) {}
+
+    double operator()() const { return scheduled_ != nullptr ? static_cast<double>(*scheduled_) : value_; }
+
+  private:
+    double value_;
+    const float* scheduled_;
+};
 
 std::unique_ptr<Kernel> make_increment(const KernelArguments& arguments) {
     return kernel_of([step = arguments.output("step").as<std::int64_t>()] { ++step[0]; });
@@ -14,38 +29,81 @@ std::unique_ptr<Kernel> make_increment(const KernelArguments& arguments) {
 
 template <class Real>
 std::unique_ptr<Kernel> make_sgd(const KernelArguments& arguments) {
-    return kernel_of([p = arguments.out<Real>("parameter"), g = arguments.in<Real>("gradient"),
-                      rate = static_cast<Real>(arguments.number("learning_rate"))] {
-        loops::sgd(p.data(), g.data(), p.size(), rate);
+    return kernel_of([rows = UpdatedRows(arguments), p = arguments.out<Real>("parameter").data(),
+                      g = arguments.in<Real>("gradient").data(), rate = Rate(arguments)] {
+        rows.for_each([&, r = static_cast<Real>(rate())](std::size_t at, std::size_t from, std::size_t n) {
+            loops::sgd(p + at, g + from, n, r);
+        });
     });
 }
 
 template <class Real>
 std::unique_ptr<Kernel> make_momentum(const KernelArguments& arguments) {
-    return kernel_of([p = arguments.out<Real>("parameter"), v = arguments.out<Real>("velocity"),
-                      g = arguments.in<Real>("gradient"),
-                      rate = static_cast<Real>(arguments.number("learning_rate")),
-                      mu = static_cast<Real>(arguments.number("mu"))] {
-        loops::momentum(p.data(), v.data(), g.data(), p.size(), rate, mu);
+    return kernel_of([rows = UpdatedRows(arguments), p = arguments.out<Real>("parameter").data(),
+                      v = arguments.out<Real>("velocity").data(), g = arguments.in<Real>("gradient").data(),
+                      rate = Rate(arguments), mu = static_cast<Real>(arguments.number("mu")),
+                      is_nesterov = arguments.whole("nesterov") != 0] {
+        rows.for_each([&, r = static_cast<Real>(rate())](std::size_t at, std::size_t from, std::size_t n) {
+            if (is_nesterov)
+                loops::nesterov(p + at, v + at, g + from, n, r, mu);
+            else
+                loops::momentum(p + at, v + at, g + from, n, r, mu);
+        });
     });
 }
 
 template <class Real>
+std::unique_ptr<Kernel> make_adagrad(const KernelArguments& arguments) {
+    return kernel_of([rows = UpdatedRows(arguments), p = arguments.out<Real>("parameter").data(),
+                      s = arguments.out<Real>("squares").data(), g = arguments.in<Real>("gradient").data(),
+                      rate = Rate(arguments), epsilon = static_cast<Real>(arguments.number("epsilon"))] {
+        rows.for_each([&, r = static_cast<Real>(rate())](std::size_t at, std::size_t from, std::size_t n) {
+            loops::adagrad(p + at, s + at, g + from, n, r, epsilon);
+        });
+    });
+}
+
+// Both forms of Adam: weights that decay are scaled by 1 - rate weight_decay first.
+template <class Real, bool decays>
 std::unique_ptr<Kernel> make_adam(const KernelArguments& arguments) {
-    return kernel_of([p = arguments.out<Real>("parameter"), m = arguments.out<Real>("moment1"),
-                      v = arguments.out<Real>("moment2"), g = arguments.in<Real>("gradient"),
-                      step = arguments.input("step").as<std::int64_t>(),
-                      rate = arguments.number("learning_rate"), beta1 = arguments.number("beta1"),
-                      beta2 = arguments.number("beta2"), epsilon = arguments.number("epsilon")] {
-        const auto t = static_cast<double>(step[0]);
-        const double correction = std::sqrt(1.0 - std::pow(beta2, t));
-        loops::adam(p.data(), m.data(), v.data(), g.data(), p.size(),
-                    {.rate = static_cast<Real>(rate * correction / (1.0 - std::pow(beta1, t))),
-                     .beta1 = static_cast<Real>(beta1),
-                     .one_minus_beta1 = static_cast<Real>(1.0 - beta1),
-                     .beta2 = static_cast<Real>(beta2),
-                     .one_minus_beta2 = static_cast<Real>(1.0 - beta2),
-                     .epsilon = static_cast<Real>(epsilon * correction)});
+    return kernel_of(
+        [rows = UpdatedRows(arguments), p = arguments.out<Real>("parameter").data(),
+         m = arguments.out<Real>("moment1").data(), v = arguments.out<Real>("moment2").data(),
+         g = arguments.in<Real>("gradient").data(), step = arguments.input("step").as<std::int64_t>(),
+         rate = Rate(arguments), beta1 = arguments.number("beta1"), beta2 = arguments.number("beta2"),
+         epsilon = arguments.number("epsilon"), decay = decays ? arguments.number("weight_decay") : 0.0] {
+            const auto t = static_cast<double>(step[0]);
+            const double correction = std::sqrt(1.0 - std::pow(beta2, t));
+            const loops::AdamFactors<Real> factors{
+                .rate = static_cast<Real>(rate() * correction / (1.0 - std::pow(beta1, t))),
+                .beta1 = static_cast<Real>(beta1),
+                .one_minus_beta1 = static_cast<Real>(1.0 - beta1),
+                .beta2 = static_cast<Real>(beta2),
+                .one_minus_beta2 = static_cast<Real>(1.0 - beta2),
+                .epsilon = static_cast<Real>(epsilon * correction)};
+            rows.for_each([&, kept = static_cast<Real>(1.0 - rate() * decay)](
+                              std::size_t at, std::size_t from, std::size_t n) {
+                if constexpr (decays)
+                    loops::adamw(p + at, m + at, v + at, g + from, n, factors, kept);
+                else
+                    loops::adam(p + at, m + at, v + at, g + from, n, factors);
+            });
+        });
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_ftrl(const KernelArguments& arguments) {
+    return kernel_of([rows = UpdatedRows(arguments), p = arguments.out<Real>("parameter").data(),
+                      z = arguments.out<Real>("linear").data(), s = arguments.out<Real>("squares").data(),
+                      g = arguments.in<Real>("gradient").data(), rate = Rate(arguments),
+                      beta = static_cast<Real>(arguments.number("beta")),
+                      l1 = static_cast<Real>(arguments.number("l1")),
+                      l2 = static_cast<Real>(arguments.number("l2"))] {
+        if (rate() <= 0) return;  // a warm-up's first step; there is no 1 / rate
+        const loops::FtrlFactors<Real> factors{static_cast<Real>(1.0 / rate()), beta, l1, l2};
+        rows.for_each([&](std::size_t at, std::size_t from, std::size_t n) {
+            loops::ftrl(p + at, z + at, s + at, g + from, n, factors);
+        });
     });
 }
 
@@ -53,7 +111,10 @@ std::unique_ptr<Kernel> make_adam(const KernelArguments& arguments) {
 
 Entries optimizer_kernels() {
     return {
-        {"adam", by_type<make_adam<float>, make_adam<double>>},
+        {"adagrad", by_type<make_adagrad<float>, make_adagrad<double>>},
+        {"adam", by_type<make_adam<float, false>, make_adam<double, false>>},
+        {"adamw", by_type<make_adam<float, true>, make_adam<double, true>>},
+        {"ftrl", by_type<make_ftrl<float>, make_ftrl<double>>},
         {"increment", make_increment},
         {"momentum", by_type<make_momentum<float>, make_momentum<double>>},
         {"sgd", by_type<make_sgd<float>, make_sgd<double>>},

@@ -151,6 +151,21 @@ void multiply_difference(const Real* y, const Real* x, Real a, Real* out, std::s
 }
 
 template <class Real>
+void add_scaled(const Real* x, const Real* y, Real a, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] + a * y[i];
+}
+
+template <class Real>
+void add_sign(const Real* x, const Real* y, Real a, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] + (y[i] > 0 ? a : y[i] < 0 ? -a : Real(0));
+}
+
+template <class Real>
+void limit(const Real* x, Real least, Real most, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] < least ? least : x[i] > most ? most : x[i];
+}
+
+template <class Real>
 void bce_with_logits(const Real* x, const Real* label, Real* out, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i)
         out[i] = std::max(x[i], Real(0)) - x[i] * label[i] + std::log1p(std::exp(-std::fabs(x[i])));
@@ -175,6 +190,42 @@ void momentum(Real* p, Real* v, const Real* g, std::size_t n, Real rate, Real mu
 }
 
 template <class Real>
+void nesterov(Real* p, Real* v, const Real* g, std::size_t n, Real rate, Real mu) {
+    for (std::size_t i = 0; i < n; ++i) {
+        v[i] = mu * v[i] + g[i];
+        p[i] -= rate * (g[i] + mu * v[i]);
+    }
+}
+
+template <class Real>
+void adagrad(Real* p, Real* s, const Real* g, std::size_t n, Real rate, Real epsilon) {
+    for (std::size_t i = 0; i < n; ++i) {
+        s[i] += g[i] * g[i];
+        p[i] -= rate * g[i] / (std::sqrt(s[i]) + epsilon);
+    }
+}
+
+template <class Real>
+struct FtrlFactors {
+    Real inverse_rate;
+    Real beta;
+    Real l1;
+    Real l2;
+};
+
+template <class Real>
+void ftrl(Real* p, Real* z, Real* s, const Real* g, std::size_t n, const FtrlFactors<Real>& factors) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const Real before = std::sqrt(s[i]);
+        s[i] += g[i] * g[i];
+        const Real after = std::sqrt(s[i]);
+        z[i] += g[i] - (after - before) * factors.inverse_rate * p[i];
+        const Real far = std::max(std::fabs(z[i]) - factors.l1, Real(0));
+        p[i] = -std::copysign(far, z[i]) / ((factors.beta + after) * factors.inverse_rate + factors.l2);
+    }
+}
+
+template <class Real>
 struct AdamFactors {
     Real rate;
     Real beta1;
@@ -191,6 +242,13 @@ void adam(Real* p, Real* m, Real* v, const Real* g, std::size_t n, const AdamFac
         v[i] = factors.beta2 * v[i] + factors.one_minus_beta2 * g[i] * g[i];
         p[i] -= factors.rate * m[i] / (std::sqrt(v[i]) + factors.epsilon);
     }
+}
+
+template <class Real>
+void adamw(Real* p, Real* m, Real* v, const Real* g, std::size_t n, const AdamFactors<Real>& factors,
+           Real kept) {
+    scale(kept, p, p, n);
+    adam(p, m, v, g, n, factors);
 }
 
 }  // namespace dtrain::kernels::loops

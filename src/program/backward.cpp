@@ -111,8 +111,12 @@ class Backward {
             return name.empty() ? helper("unused") : name;
         }
 
-        std::string helper(std::string_view stem) const override {
-            return backward_.program_.unique_name(stem);
+        std::string helper(std::string_view stem) override {
+            return fmt::format("{}_{}", backward_.program_.unique_name(stem), helpers_++);
+        }
+
+        const Variable& variable(std::string_view name) const override {
+            return backward_.program_.variable(name);
         }
 
         void append(Operator gradient_operator) override {
@@ -125,6 +129,7 @@ class Backward {
         Backward& backward_;
         const Operator& op_;
         std::map<std::size_t, std::string> names_;  // by number of the input
+        int helpers_ = 0;
     };
 
     void differentiate(const Operator& original) {
@@ -159,14 +164,27 @@ class Backward {
         return terms.back();
     }
 
+    Operator sum_of(const std::string& variable, const std::vector<std::string>& terms) const {
+        const auto is_sparse = [&](const auto& term) { return program_.has(gradient_rows_name(term)); };
+        const auto gradient = gradient_name(variable);
+        Operator sum{"sum", {}, {{"out", gradient}}, {}};
+        for (const auto& term : terms) sum.inputs.push_back({"x", term});
+        if (std::ranges::none_of(terms, is_sparse)) return sum;
+        if (!std::ranges::all_of(terms, is_sparse))
+            throw ProgramError(fmt::format("append_backward: '{}' has sparse and dense gradients; set "
+                                           "is_sparse for all embeddings that use it, or for none",
+                                           variable),
+                               "", variable);
+        sum.type = "merge_rows";
+        for (const auto& term : terms) sum.inputs.push_back({"rows", gradient_rows_name(term)});
+        sum.outputs.insert(sum.outputs.begin(), {"rows", gradient_rows_name(gradient)});
+        return sum;
+    }
+
     void complete_if_last(const std::string& variable) {
         const auto& terms = terms_.at(variable);
         if (static_cast<int>(terms.size()) < uses_.at(variable) || !complete_.insert(variable).second) return;
-        if (terms.size() > 1) {
-            Operator sum{"sum", {}, {{"out", gradient_name(variable)}}, {}};
-            for (const auto& term : terms) sum.inputs.push_back({"x", term});
-            program_.append_with_outputs(std::move(sum), Role::gradient);
-        }
+        if (terms.size() > 1) program_.append_with_outputs(sum_of(variable, terms), Role::gradient);
         if (program_.variable(variable).role == Role::parameter)
             parameters_.push_back({variable, gradient_name(variable)});
     }
@@ -184,6 +202,10 @@ class Backward {
 
 std::string gradient_name(const std::string& variable) {
     return variable + "@grad";
+}
+
+std::string gradient_rows_name(const std::string& gradient) {
+    return gradient + ".rows";
 }
 
 std::vector<ParameterGradient> append_backward(Program& program, const std::string& loss) {

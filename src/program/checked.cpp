@@ -49,6 +49,10 @@ const std::vector<std::int64_t>& Checked::wholes(std::string_view attribute) con
     return std::get<std::vector<std::int64_t>>(op_.attributes.find(attribute)->second);
 }
 
+const std::vector<double>& Checked::numbers(std::string_view attribute) const {
+    return std::get<std::vector<double>>(op_.attributes.find(attribute)->second);
+}
+
 DataType Checked::real(std::string_view slot) const {
     const auto type = input(slot).type;
     if (!is_real(type)) refuse(slot, "real numbers (float32 or float64)");

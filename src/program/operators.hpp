@@ -43,6 +43,7 @@ class Checked {
     std::int64_t whole(std::string_view attribute) const;
     double number(std::string_view attribute) const;
     const std::vector<std::int64_t>& wholes(std::string_view attribute) const;
+    const std::vector<double>& numbers(std::string_view attribute) const;
 
     /// The type of this input's elements. @throws ProgramError unless these are real numbers
     DataType real(std::string_view slot) const;
@@ -88,7 +89,9 @@ class GradientMaker {
     virtual std::string of_input_at_or_unused(std::size_t number) = 0;
 
     /// A new name for a variable that the gradient needs besides.
-    virtual std::string helper(std::string_view stem) const = 0;
+    virtual std::string helper(std::string_view stem) = 0;
+
+    virtual const Variable& variable(std::string_view name) const = 0;
 
     virtual void append(Operator gradient_operator) = 0;
 };

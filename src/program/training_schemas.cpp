@@ -1,18 +1,50 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <initializer_list>
+#include <string_view>
+#include <vector>
 
 #include "program/schemas.hpp"
 
 namespace dtrain::program {
 namespace {
 
-Types infer_update(const Checked& op, std::initializer_list<std::string_view> state) {
+// Checks an update of a parameter with this state; the gradient may be for some rows only.
+Types infer_update(const Checked& op, const std::vector<std::string_view>& state) {
     const TensorType type{op.shape("parameter"), op.real("parameter")};
     op.expect("parameter", type);
-    op.expect("gradient", type);
+    auto gradient = type;
+    if (op.has("rows")) {
+        op.expect("rows", {{any}, DataType::int64});
+        gradient.shape.front() = op.shape("rows")[0];
+    }
+    op.expect("gradient", gradient);
+    if (op.has("learning_rate")) op.expect("learning_rate", one(DataType::float32));
+    if (op.has("step")) op.expect("step", one(DataType::int64));
     for (const auto slot : state) op.expect(slot, type);
     return Types(1 + state.size(), type);
+}
+
+// Schema of an update with state variables of the parameter's shape, which it reads and writes.
+Schema update(std::string_view type, const std::vector<std::string_view>& state, Attributes attributes) {
+    attributes.emplace("learning_rate", 0.01);
+    Schema schema{.type = type,
+                  .inputs = {{"parameter"},
+                             {"gradient"},
+                             {.name = "rows", .optional = true},
+                             {.name = "learning_rate", .optional = true}},
+                  .outputs = {{"parameter"}},
+                  .attributes = std::move(attributes),
+                  .infer = [state](const Checked& op) { return infer_update(op, state); }};
+    for (const auto slot : state) {
+        schema.inputs.push_back({slot});
+        schema.outputs.push_back({slot});
+    }
+    return schema;
+}
+
+Schema with_step(Schema schema) {
+    schema.inputs.push_back({"step"});
+    return schema;
 }
 
 }  // namespace
@@ -34,25 +66,15 @@ std::vector<Schema> training_schemas() {
                            op.expect("step", {{1}, DataType::int64});
                            return {{{1}, DataType::int64}};
                        }});
-    schemas.push_back({.type = "sgd",
-                       .inputs = {{"parameter"}, {"gradient"}},
-                       .outputs = {{"parameter"}},
-                       .attributes = {{"learning_rate", 0.01}},
-                       .infer = [](const Checked& op) { return infer_update(op, {}); }});
-    schemas.push_back({.type = "momentum",
-                       .inputs = {{"parameter"}, {"gradient"}, {"velocity"}},
-                       .outputs = {{"parameter"}, {"velocity"}},
-                       .attributes = {{"learning_rate", 0.01}, {"mu", 0.9}},
-                       .infer = [](const Checked& op) { return infer_update(op, {"velocity"}); }});
-    schemas.push_back(
-        {.type = "adam",
-         .inputs = {{"parameter"}, {"gradient"}, {"moment1"}, {"moment2"}, {"step"}},
-         .outputs = {{"parameter"}, {"moment1"}, {"moment2"}},
-         .attributes = {{"learning_rate", 0.001}, {"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}},
-         .infer = [](const Checked& op) {
-             op.expect("step", {{1}, DataType::int64});
-             return infer_update(op, {"moment1", "moment2"});
-         }});
+    const Attributes adam{{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}};
+    auto adamw = adam;
+    adamw.emplace("weight_decay", 0.01);
+    schemas.push_back(update("sgd", {}, {}));
+    schemas.push_back(update("momentum", {"velocity"}, {{"mu", 0.9}, {"nesterov", std::int64_t{0}}}));
+    schemas.push_back(update("adagrad", {"squares"}, {{"epsilon", 1e-6}}));
+    schemas.push_back(with_step(update("adam", {"moment1", "moment2"}, adam)));
+    schemas.push_back(with_step(update("adamw", {"moment1", "moment2"}, adamw)));
+    schemas.push_back(update("ftrl", {"linear", "squares"}, {{"beta", 0.0}, {"l1", 0.0}, {"l2", 0.0}}));
 
     const auto float_gradients = [](const Checked& op) {
         op.expect_type("gradient", DataType::float32);

@@ -315,7 +315,7 @@ TEST(Kernels, Momentum) {
     const auto kernel =
         make_cpu_kernel("momentum", {{{"gradient", view(g, {50})}},
                                      {{"parameter", view(p, {50})}, {"velocity", view(v, {50})}},
-                                     {{"learning_rate", 0.1}, {"mu", 0.9}}});
+                                     {{"learning_rate", 0.1}, {"mu", 0.9}, {"nesterov", std::int64_t{0}}}});
     for (int step = 0; step < 5; ++step) {
         kernel->run();
         for (std::size_t i = 0; i < p.size(); ++i) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/job_file.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -238,8 +239,9 @@ Job read_job(const std::filesystem::path& file) {
 }
 
 std::string name_of(const Optimizer& optimizer) {
-    if (std::holds_alternative<Sgd>(optimizer)) return "sgd";
-    return std::holds_alternative<Momentum>(optimizer) ? "momentum" : "adam";
+    static constexpr std::array names{"sgd", "momentum", "adam", "adagrad", "adamw", "ftrl"};
+    static_assert(names.size() == std::variant_size_v<Optimizer>);
+    return names[optimizer.index()];
 }
 
 double learning_rate_of(const Optimizer& optimizer) {

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "kernels/integers.hpp"
+#include "kernels/loops.hpp"
+
+namespace dtrain::kernels {
+
+/// Stands where a list of rows has no more of them.
+inline constexpr std::int64_t no_row = -1;
+
+/// Numbers of rows of a table, and what is to be added to each: values.size() / rows.size() numbers a row.
+template <class Real>
+struct RowList {
+    Integers rows;
+    std::span<const Real> values;
+};
+
+/// Adds up what several lists have for the same row. The result's rows are sorted and each is there once;
+/// no_row and zeros fill its end. Sums are made in the order of the lists, so the bits are fixed.
+template <class Real>
+class RowMerger {
+  public:
+    /// @param rows as long as all lists together; `values` has as many rows
+    RowMerger(std::vector<RowList<Real>> lists, std::span<std::int64_t> rows, std::span<Real> values)
+        : lists_(std::move(lists)), rows_(rows), values_(values), width_(values.size() / rows.size()) {
+        places_.reserve(rows.size());
+    }
+
+    /// Rows with the numbers `skipped` and no_row are left out.
+    void run(std::int64_t skipped) {
+        places_.clear();
+        for (std::size_t list = 0; list < lists_.size(); ++list)
+            for (std::size_t i = 0; i < lists_[list].rows.size(); ++i)
+                if (const auto row = lists_[list].rows[i]; row != skipped && row != no_row)
+                    places_.push_back({row, static_cast<std::uint32_t>(list), static_cast<std::uint32_t>(i)});
+        std::ranges::sort(places_, {}, [](const Place& p) { return std::tuple(p.row, p.list, p.index); });
+
+        std::size_t made = 0;
+        for (const auto& [row, list, index] : places_) {
+            const Real* from = &lists_[list].values[index * width_];
+            if (made > 0 && rows_[made - 1] == row) {
+                loops::add(from, &values_[(made - 1) * width_], width_);
+            } else {
+                rows_[made] = row;
+                std::copy_n(from, width_, &values_[made * width_]);
+                ++made;
+            }
+        }
+        std::fill(rows_.begin() + static_cast<std::ptrdiff_t>(made), rows_.end(), no_row);
+        std::fill(values_.begin() + static_cast<std::ptrdiff_t>(made * width_), values_.end(), Real(0));
+    }
+
+  private:
+    struct Place {
+        std::int64_t row;
+        std::uint32_t list;
+        std::uint32_t index;
+    };
+
+    std::vector<RowList<Real>> lists_;
+    std::span<std::int64_t> rows_;
+    std::span<Real> values_;
+    std::size_t width_;
+    std::vector<Place> places_;
+};
+
+}  // namespace dtrain::kernels

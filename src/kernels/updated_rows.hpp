@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/kernel.hpp"
+
+namespace dtrain::kernels {
+
+/// What of a parameter a gradient is for: all of it, or the rows that the input "rows" lists (-1: none).
+class UpdatedRows {
+  public:
+    explicit UpdatedRows(const KernelArguments& arguments) : size_(arguments.input("gradient").size()) {
+        if (!arguments.has_input("rows")) return;
+        rows_ = arguments.in<std::int64_t>("rows");
+        width_ = size_ / rows_.size();
+    }
+
+    /// Calls function(first element in the parameter, first element in the gradient, number of elements).
+    template <class Function>
+    void for_each(const Function& function) const {
+        if (width_ == 0) {
+            function(std::size_t{0}, std::size_t{0}, size_);
+            return;
+        }
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            if (rows_[i] >= 0) function(static_cast<std::size_t>(rows_[i]) * width_, i * width_, width_);
+    }
+
+  private:
+    std::size_t size_;
+    std::span<const std::int64_t> rows_;
+    std::size_t width_ = 0;  // of a row; 0: the gradient is for all rows
+};
+
+}  // namespace dtrain::kernels

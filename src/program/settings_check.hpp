@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <dtrain/program.hpp>
+
+namespace dtrain::program {
+
+inline constexpr double no_limit = 1e30;
+inline constexpr double above_zero = 1e-30;
+
+/// @throws ProgramError unless least <= value < below. `what` is whose setting it is.
+inline void check_setting(std::string_view what, std::string_view name, double value, double least,
+                          double below) {
+    if (!(value >= least && value < below))
+        throw ProgramError(
+            fmt::format("{}: {} is {}, expected {} <= {} < {}", what, name, value, least, name, below), "",
+            "");
+}
+
+}  // namespace dtrain::program
