@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
 
 #include "program/exchanges.hpp"
@@ -54,6 +55,12 @@ std::vector<Exchange> exchanges_to_add(const Program& program, const char* pass)
         throw ProgramError(
             fmt::format("{}: no operator updates parameters from gradients; call minimize() first", pass), "",
             "");
+    for (const auto& exchange : exchanges)
+        if (program.has(gradient_rows_name(exchange.gradient)))
+            throw ProgramError(fmt::format("{}: the gradient of '{}' is sparse, and ranks add dense ones "
+                                           "only; make its embedding with is_sparse = false",
+                                           pass, exchange.parameter),
+                               "", exchange.gradient);
     return exchanges;
 }
 

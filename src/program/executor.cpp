@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <dtrain/executor.hpp>
+#include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
 
 #include "kernels/kernel.hpp"
@@ -136,6 +137,10 @@ struct Executor::Content {
         const auto exchanges = program::exchanges_of(program);
         updates_follow =
             std::ranges::all_of(exchanges, [&](const auto& exchange) { return exchange.read >= second; });
+        for (const auto& exchange : exchanges)
+            if (program.has(gradient_rows_name(exchange.gradient)) ||
+                program.variable(exchange.gradient).type != DataType::float32)
+                unaddable = exchange.gradient;
         for (std::size_t number = 0; number < operators.size(); ++number) {
             const auto& op = operators[number];
             if (op.type == "allreduce_start") {
@@ -236,6 +241,9 @@ struct Executor::Content {
     void accumulate() {
         if (!updates_follow)
             throw Error("accumulate(): the program updates parameters before it has made all gradients");
+        if (!unaddable.empty())
+            throw Error(fmt::format("accumulate(): only dense float32 gradients are added, and '{}' is none",
+                                    unaddable));
         run_steps([](const Step& step) { return step.phase == Phase::batch; });
         ++accumulated;
         if (tree) {
@@ -276,6 +284,7 @@ struct Executor::Content {
     std::vector<float> sums;  // gradients of the batches since the last update
     int accumulated = 0;      // such batches
     bool updates_follow = true;
+    std::string unaddable;  // a gradient of which there is no sum over batches
     bool profiles;
     std::vector<Request> requests;  // by bucket; goes first, for it uses communicator and memory
 };
