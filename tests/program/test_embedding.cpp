@@ -125,11 +125,38 @@ TEST(SparseGradient, CannotBeAddedToADenseOne) {
                 HasSubstr("'table.weight' has sparse and dense gradients"));
 }
 
-TEST(SparseGradient, IsRefusedByDataParallel) {
+TEST(SparseGradient, IsRefusedWhereGradientsAreAdded) {
     auto program = lookups(true, false);
     const std::vector<ParameterGradient> gradients{{"table.weight", "table.weight@grad"}};
     append_optimizer(program, Sgd{}, gradients);
-    EXPECT_THROW(data_parallel(program, {.ranks = 2}), ProgramError);
+    EXPECT_THAT(message_of<ProgramError>([&] { data_parallel(program, {.ranks = 2}); }),
+                HasSubstr("data_parallel: the gradient of 'table.weight' is sparse"));
+    Executor executor(program, State(program, 1));
+    executor.run();
+    EXPECT_THAT(message_of<Error>([&] { executor.accumulate(); }), HasSubstr("'table.weight@grad'"));
+}
+
+TEST(SparseGradient, IsUpdatedByTheExecutorAsByTheInterpreter) {
+    Program program;
+    const auto ids = layers::data(program, "ids", {5}, DataType::int64);
+    std::vector<std::string> parts;
+    for (const std::string name : {"first", "second"})  // tables side by side in memory
+        parts.push_back(layers::embedding(program, ids, 8, 16, {.is_sparse = true, .name = name}));
+    minimize(program, weigh(program, layers::square(program, layers::concat(program, parts, 1))),
+             Adagrad{.learning_rate = 0.1});
+    Interpreter interpreter(program, State(program, 3));
+    Executor executor(program, State(program, 3));
+    const std::vector<double> numbers{6, 1, 6, 3, 1};
+    interpreter.set(ids, numbers);
+    std::ranges::copy(numbers, executor.feed<std::int64_t>(ids).begin());
+    std::ranges::fill(interpreter.values("weights_0"), 0.5F);
+    std::ranges::fill(executor.feed<float>("weights_0"), 0.5F);
+    for (int step = 0; step < 3; ++step) {
+        interpreter.run();
+        executor.run();
+    }
+    EXPECT_EQ(parameters_checksum(interpreter.state()), parameters_checksum(executor.state()));
+    EXPECT_NE(parameters_checksum(executor.state()), parameters_checksum(State(program, 3)));
 }
 
 // What an optimizer does to a table in three steps; rows 1, 3 and 6 are looked up, or 0, 1 and 2 of a table

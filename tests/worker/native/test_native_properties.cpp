@@ -38,6 +38,11 @@ struct OptimizerToml {
         return fmt::format("learning_rate = {}\nbeta1 = {}\nbeta2 = {}\nepsilon = {}\n", adam.learning_rate,
                            adam.beta1, adam.beta2, adam.epsilon);
     }
+    template <class Other>
+    std::string operator()(const Other& /*other*/) const {
+        ADD_FAILURE() << "job files do not offer this optimizer";
+        return "";
+    }
 };
 
 std::string to_toml(const Job& job) {
