@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How long a state of 2 GB takes to disk, fsync included, and back.
+
+Peers: dd with 4 MiB blocks and conv=fsync; torch.load where the interpreter that DTRAIN_COMPAT_PYTHON names has torch.
+--size MB takes another size; the files lie in a folder below TMPDIR, and are removed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness import Case, Missing, Unavailable
+
+AIM_TO_DD = 1.0
+AIM_TO_TORCH = 2.0
+REPEATS = 5
+TORCH_SAVE = """
+import sys, torch
+rows = int(sys.argv[2]) * (1 << 20) // 4 // 16 // 1024
+torch.save({f"w{i:02}": torch.arange(rows * 1024, dtype=torch.float32).reshape(rows, 1024) % 8191 + i for i in range(16)}, sys.argv[1])
+"""
+TORCH_LOAD = """
+import sys, time, torch
+start = time.perf_counter()
+state = torch.load(sys.argv[1])
+print(time.perf_counter() - start)
+"""
+
+
+def cases(build, megabytes=2048):
+    subprocess.run(["ninja", "-C", build, "benchmarks/checkpoint_state"], check=True, stdout=subprocess.DEVNULL)
+    state = str(build / "benchmarks/checkpoint_state")
+    with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as name:
+        folder = Path(name)
+        if shutil.disk_usage(folder).free < 4 * megabytes << 20:
+            raise Unavailable(f"{folder.parent} has less free than 4 x {megabytes} MB; TMPDIR names another folder")
+        size = f"{megabytes} MB"
+        yield Case(f"{size} written and synced", "MB/s", "higher", lambda: rate(megabytes, save(state, folder, megabytes)),
+                   "dd bs=4M conv=fsync", lambda: rate(megabytes, dd(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
+        yield reload(state, folder, megabytes)
+
+
+def rate(megabytes, seconds):
+    return megabytes * (1 << 20) / 1e6 / seconds
+
+
+def own(*command):
+    return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def save(state, folder, megabytes):
+    target = folder / "ours"
+    target.mkdir()
+    try:
+        return own(state, "save", target, str(megabytes))
+    finally:
+        shutil.rmtree(target)
+
+
+def dd(folder, megabytes):
+    target = folder / "dd"
+    try:
+        told = subprocess.run(["dd", "if=/dev/zero", f"of={target}", "bs=4M", f"count={megabytes // 4}", "conv=fsync"],
+                              check=True, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"}).stderr
+    finally:
+        target.unlink(missing_ok=True)
+    return float(re.search(r"copied, ([\d.e+-]+) s", told)[1])
+
+
+def reload(state, folder, megabytes):
+    what = f"{megabytes} MB read back"
+    python = os.environ.get("DTRAIN_COMPAT_PYTHON")
+    if python is None:
+        return Missing(f"{what} against torch.load", "DTRAIN_COMPAT_PYTHON names no interpreter")
+    if subprocess.run([python, "-c", "import torch"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+        return Missing(f"{what} against torch.load", f"{python} cannot import torch")
+    subprocess.run([python, "-c", TORCH_SAVE, folder / "state.pt", str(megabytes)], check=True)
+    own(state, "save", folder, str(megabytes))
+    return Case(what, "MB/s", "higher", lambda: rate(megabytes, own(state, "load", folder, str(megabytes))), "torch.load",
+                lambda: rate(megabytes, own(python, "-c", TORCH_LOAD, folder / "state.pt")), AIM_TO_TORCH, repeats=REPEATS)
