@@ -37,12 +37,12 @@ int main(int argc, char** argv) {
     if (argc != 4) return 2;
     try {
         const std::string action = argv[1];
-        const auto path = std::filesystem::path(argv[2]) / "state.h5";
+        const auto path = std::filesystem::path(argv[2]) / "state";
         const auto state = action == "save" ? state_of(std::stoll(argv[3])) : dtrain::Checkpoint{};
         const auto start = std::chrono::steady_clock::now();
         std::int64_t loaded = tensors;
         if (action == "save")
-            dtrain::save_checkpoint(path, state);
+            dtrain::save_checkpoint_directory(path, state);
         else
             loaded = static_cast<std::int64_t>(dtrain::load_checkpoint(path).parameters.size());
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

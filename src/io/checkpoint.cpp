@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
 #include <system_error>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "io/checkpoint_directory.hpp"
 #include "io/hash.hpp"
 #include "io/hdf5_file.hpp"
 
@@ -17,8 +19,7 @@ namespace dtrain {
 namespace {
 
 constexpr const char* format_name = "dtrain checkpoint 1";
-constexpr std::string_view file_prefix = "epoch-";
-constexpr std::string_view file_suffix = ".h5";
+constexpr const char* format_within_an_epoch = "dtrain checkpoint 1, within an epoch";
 
 using Tensors = std::map<std::string, CheckpointTensor>;
 
@@ -46,6 +47,13 @@ std::string checksum(const Checkpoint& checkpoint) {
     }
     add(hash, "parameters", checkpoint.parameters);
     add(hash, "optimizer", checkpoint.optimizer);
+    if (checkpoint.epoch_step != 0) {
+        hash.add(static_cast<std::uint64_t>(checkpoint.epoch_step));
+        for (const auto& [name, sums] : checkpoint.sums) {
+            hash.add(std::string_view(name));
+            hash.add(std::span(sums));
+        }
+    }
     return fmt::format("{:016x}", hash.value());
 }
 
@@ -74,25 +82,53 @@ Tensors read(const io::Hdf5File& file, const std::string& group) {
     return tensors;
 }
 
-/// The epoch in "epoch-000012.h5", or nothing.
-std::optional<std::int64_t> epoch_of(const std::filesystem::path& file) {
-    const auto name = file.filename().string();
-    const auto around = file_prefix.size() + file_suffix.size();
-    if (name.size() <= around || !name.starts_with(file_prefix) || !name.ends_with(file_suffix))
-        return std::nullopt;
-    return parse_int<std::int64_t>(name.substr(file_prefix.size(), name.size() - around));
+/// The bits of each number.
+std::string as_text(std::span<const double> numbers) {
+    std::vector<std::string> words;
+    for (const auto number : numbers)
+        words.push_back(fmt::format("{:016x}", std::bit_cast<std::uint64_t>(number)));
+    return join(words, " ");
 }
 
-/// The checkpoints of a folder by epoch; none when there is no such folder.
-std::map<std::int64_t, std::filesystem::path> checkpoints_in(const std::filesystem::path& folder) {
-    std::map<std::int64_t, std::filesystem::path> found;
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, none))
-        if (const auto epoch = epoch_of(entry.path())) found[*epoch] = entry.path();
-    return found;
+std::vector<double> numbers_in(const std::string& text) {
+    std::vector<double> numbers;
+    for (const auto& word : split(text, ' '))
+        numbers.push_back(std::bit_cast<double>(parse_int<std::uint64_t>(word, 16).value_or(0)));
+    return numbers;
+}
+
+io::TensorInfo info_of(const std::string& name, const CheckpointTensor& tensor) {
+    const bool floats = std::holds_alternative<std::vector<float>>(tensor.values);
+    return {name, floats ? io::Hdf5Element::float32 : io::Hdf5Element::int64, tensor.shape};
 }
 
 }  // namespace
+
+void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoint& checkpoint, int shards) {
+    io::CheckpointIndex index{checkpoint, {}, {}};
+    std::vector<const std::byte*> memory;
+    const auto add_all = [&](const std::string& group, const Tensors& tensors) {
+        for (const auto& [name, tensor] : tensors) {
+            index.tensors.push_back(info_of(group + name, tensor));
+            memory.push_back(std::visit(
+                [](const auto& values) { return reinterpret_cast<const std::byte*>(values.data()); },
+                tensor.values));
+        }
+    };
+    add_all("/optimizer/", checkpoint.optimizer);
+    add_all("/parameters/", checkpoint.parameters);
+    const auto plan = io::plan_shards(index.tensors, shards);
+    io::begin_directory(path);
+    for (std::size_t shard = 0; shard < plan.size(); ++shard) {
+        std::vector<io::PieceSource> pieces;
+        for (const auto& piece : plan[shard])
+            pieces.push_back(
+                {piece, memory[piece.tensor] + piece.first_row * index.tensors[piece.tensor].row_bytes()});
+        index.shards.push_back(
+            io::write_shard(io::temporary_directory(path) / io::shard_name(shard), index.tensors, pieces));
+    }
+    io::commit_directory(path, index);
+}
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
     auto temporary = path;
@@ -100,13 +136,19 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
     try {
         if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
         auto file = io::Hdf5File::create(temporary);
-        file.write_text("/", "format", format_name);
+        const bool within = checkpoint.epoch_step != 0;
+        file.write_text("/", "format", within ? format_within_an_epoch : format_name);
         file.write_integer("/", "epoch", checkpoint.epoch);
         file.write_integer("/", "step", checkpoint.step);
         file.write_text("/", "seed", std::to_string(checkpoint.seed));
         file.write_text("/", "checksum", checksum(checkpoint));
         file.make_group("/job");
         for (const auto& [field, value] : checkpoint.job) file.write_text("/job", field, value);
+        if (within) {
+            file.write_integer("/", "epoch_step", checkpoint.epoch_step);
+            file.make_group("/sums");
+            for (const auto& [name, sums] : checkpoint.sums) file.write_text("/sums", name, as_text(sums));
+        }
         write(file, "/parameters", checkpoint.parameters);
         write(file, "/optimizer", checkpoint.optimizer);
         file.close();
@@ -123,10 +165,12 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
+    if (std::filesystem::is_directory(path)) return io::read_directory(path);
     const auto file = io::Hdf5File::open(path);
     if (!file.has_attribute("/", "format"))
         throw UsageError(path.string() + ": this HDF5 file is no checkpoint of dtrain");
-    if (const auto format = file.read_text("/", "format"); format != format_name)
+    const auto format = file.read_text("/", "format");
+    if (format != format_name && format != format_within_an_epoch)
         throw UsageError(path.string() + ": format '" + format + "' is none that this dtrain reads ('" +
                          format_name + "')");
     Checkpoint checkpoint;
@@ -135,45 +179,17 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
     const auto seed = file.read_text("/", "seed");
     checkpoint.seed = parse_int<std::uint64_t>(seed).value_or(0);
     for (const auto& field : file.attributes("/job")) checkpoint.job[field] = file.read_text("/job", field);
+    if (format == format_within_an_epoch) {
+        checkpoint.epoch_step = file.read_integer("/", "epoch_step");
+        for (const auto& name : file.attributes("/sums"))
+            checkpoint.sums[name] = numbers_in(file.read_text("/sums", name));
+    }
     checkpoint.parameters = read(file, "/parameters");
     checkpoint.optimizer = read(file, "/optimizer");
     if (checksum(checkpoint) != file.read_text("/", "checksum"))
         throw UsageError(path.string() +
                          ": the checkpoint is damaged (its checksum differs); resume from another one");
     return checkpoint;
-}
-
-std::filesystem::path CheckpointFolder::file(std::int64_t epoch) const {
-    return folder_ / fmt::format("{}{:06}{}", file_prefix, epoch, file_suffix);
-}
-
-std::optional<std::filesystem::path> CheckpointFolder::newest() const {
-    if (const auto latest = read_file(folder_ / "latest")) {
-        const auto named = folder_ / std::filesystem::path(trimmed(*latest)).filename();
-        if (epoch_of(named) && std::filesystem::exists(named)) return named;
-    }
-    const auto found = checkpoints_in(folder_);
-    if (found.empty()) return std::nullopt;
-    return found.rbegin()->second;
-}
-
-std::filesystem::path CheckpointFolder::save(const Checkpoint& checkpoint, int keep) const {
-    auto path = file(checkpoint.epoch);
-    save_checkpoint(path, checkpoint);
-    try {
-        replace_file(folder_ / "latest", path.filename().string() + "\n");
-    } catch (const std::system_error& error) {
-        throw Error("cannot write " + (folder_ / "latest").string() + ": " + error.code().message());
-    }
-    // Later epochs are of an earlier run in the same folder; this run replaces them when it gets there.
-    auto found = checkpoints_in(folder_);
-    found.erase(found.upper_bound(checkpoint.epoch), found.end());
-    while (static_cast<std::int64_t>(found.size()) > keep) {
-        std::error_code ignored;
-        std::filesystem::remove(found.begin()->second, ignored);
-        found.erase(found.begin());
-    }
-    return path;
 }
 
 }  // namespace dtrain

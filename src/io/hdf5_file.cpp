@@ -16,42 +16,14 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "io/hdf5_calls.hpp"
 
 namespace dtrain::io {
-namespace {
-
-static_assert(std::is_same_v<hid_t, Hdf5Handle::Id>);
-static_assert(std::is_same_v<herr_t, int>);
-
-/// HDF5 prints a stack of its own functions for every error; ours are exceptions instead. After a failure it
-/// stays quiet: 1.10 never lets go of an object whose checksum is wrong, and would print "infinite loop
-/// closing library" about it when the process ends.
-class QuietHdf5 {
-  public:
-    QuietHdf5() {
-        H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-        H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    }
-    QuietHdf5(const QuietHdf5&) = delete;
-    QuietHdf5& operator=(const QuietHdf5&) = delete;
-    ~QuietHdf5() {
-        if (std::uncaught_exceptions() == exceptions_) H5Eset_auto2(H5E_DEFAULT, function_, data_);
-    }
-
-  private:
-    int exceptions_ = std::uncaught_exceptions();
-    H5E_auto2_t function_ = nullptr;
-    void* data_ = nullptr;
-};
-
-Hdf5Handle plist(hid_t kind) {
-    return {H5Pcreate(kind), H5Pclose};
-}
-
-/// Version 1.8's format has checksums in all of its own structures, and every release since reads it.
-Hdf5Handle access_properties() {
+/// Version 1.8's format has checksums in all of its own structures, and every release since reads it; virtual
+/// datasets need that of 1.10.
+Hdf5Handle file_access(bool virtual_datasets) {
     auto access = plist(H5P_FILE_ACCESS);
-    H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18);
+    H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, virtual_datasets ? H5F_LIBVER_V110 : H5F_LIBVER_V18);
     H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 10, 7)
     // Parallel file systems are often mounted without locks, and files here are never changed in place.
@@ -60,10 +32,18 @@ Hdf5Handle access_properties() {
     return access;
 }
 
-Hdf5Handle without_times(hid_t kind) {
-    auto properties = plist(kind);
-    H5Pset_obj_track_times(properties.get(), false);
-    return properties;
+std::recursive_mutex& hdf5_mutex() {
+    static std::recursive_mutex mutex;
+    return mutex;
+}
+
+QuietHdf5::QuietHdf5() : exceptions_(std::uncaught_exceptions()) {
+    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+QuietHdf5::~QuietHdf5() {
+    if (std::uncaught_exceptions() == exceptions_) H5Eset_auto2(H5E_DEFAULT, function_, data_);
 }
 
 Hdf5Handle text_type(std::size_t size) {
@@ -73,14 +53,6 @@ Hdf5Handle text_type(std::size_t size) {
     H5Tset_cset(type.get(), H5T_CSET_UTF8);
     return type;
 }
-
-template <class Element>
-hid_t memory_type() {
-    static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, std::int64_t>);
-    return std::is_same_v<Element, float> ? H5T_NATIVE_FLOAT : H5T_NATIVE_INT64;
-}
-
-}  // namespace
 
 Hdf5Handle& Hdf5Handle::operator=(Hdf5Handle&& other) noexcept {
     if (this != &other) {
@@ -93,6 +65,7 @@ Hdf5Handle& Hdf5Handle::operator=(Hdf5Handle&& other) noexcept {
 
 bool Hdf5Handle::reset() {
     const auto id = std::exchange(id_, -1);
+    const std::scoped_lock one_at_a_time(hdf5_mutex());
     return id < 0 || close_(id) >= 0;
 }
 
@@ -114,21 +87,9 @@ Hdf5File Hdf5File::open(const std::filesystem::path& path) {
             throw UsageError("cannot read " + path.string() + ": it is a folder");
     }
     if (H5Fis_hdf5(path.c_str()) <= 0) out.fail_reading("this is no HDF5 file, or its beginning is damaged");
-    const auto access = access_properties();
+    const auto access = file_access(false);
     out.file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
     if (!out.file_.valid()) out.fail_reading("the HDF5 file is cut off or damaged");
-    return out;
-}
-
-Hdf5File Hdf5File::create(const std::filesystem::path& path) {
-    const QuietHdf5 quiet;
-    const auto access = access_properties();
-    const auto creation = without_times(H5P_FILE_CREATE);
-    errno = 0;
-    Hdf5File out(path, {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose});
-    if (!out.file_.valid())
-        throw Error("cannot write " + path.string() +
-                    (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
     return out;
 }
 
@@ -278,76 +239,6 @@ std::int64_t Hdf5File::read_integer(const std::string& group, const std::string&
     if (H5Sget_simple_extent_npoints(space.get()) != 1 || H5Aread(handle.get(), H5T_NATIVE_INT64, &value) < 0)
         fail_reading("attribute '" + attribute + "' of '" + group + "' is no whole number");
     return value;
-}
-
-void Hdf5File::make_group(const std::string& group) {
-    const QuietHdf5 quiet;
-    const auto creation = without_times(H5P_GROUP_CREATE);
-    const Hdf5Handle handle(H5Gcreate2(file_.get(), group.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-                            H5Gclose);
-    if (!handle.valid()) fail_writing("group '" + group + "'");
-}
-
-void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape,
-                           Hdf5Handle::Id file_type, Hdf5Handle::Id type_in_memory, const void* values) {
-    const QuietHdf5 quiet;
-    // HDF5 would make them too, but with the time of day in them.
-    for (auto end = dataset.find('/', 1); end != std::string::npos; end = dataset.find('/', end + 1))
-        if (const auto group = dataset.substr(0, end);
-            H5Lexists(file_.get(), group.c_str(), H5P_DEFAULT) <= 0)
-            make_group(group);
-    const std::vector<hsize_t> extents(shape.begin(), shape.end());
-    const Hdf5Handle space(extents.empty()
-                               ? H5Screate(H5S_SCALAR)
-                               : H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
-                           H5Sclose);
-    const auto creation = without_times(H5P_DATASET_CREATE);
-    H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
-    const Hdf5Handle handle(H5Dcreate2(file_.get(), dataset.c_str(), file_type, space.get(), H5P_DEFAULT,
-                                       creation.get(), H5P_DEFAULT),
-                            H5Dclose);
-    if (!handle.valid() || H5Dwrite(handle.get(), type_in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
-        fail_writing("dataset '" + dataset + "'");
-}
-
-void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> shape,
-                     std::span<const float> values) {
-    write_bytes(dataset, shape, H5T_IEEE_F32LE, memory_type<float>(), values.data());
-}
-
-void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> shape,
-                     std::span<const std::int64_t> values) {
-    write_bytes(dataset, shape, H5T_STD_I64LE, memory_type<std::int64_t>(), values.data());
-}
-
-void Hdf5File::write_attribute(const std::string& group, const std::string& attribute,
-                               Hdf5Handle::Id file_type, Hdf5Handle::Id type_in_memory, const void* value) {
-    const QuietHdf5 quiet;
-    const auto target = open_group(group);
-    const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-    const Hdf5Handle handle(
-        H5Acreate2(target.get(), attribute.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-        H5Aclose);
-    if (!handle.valid() || H5Awrite(handle.get(), type_in_memory, value) < 0)
-        fail_writing("attribute '" + attribute + "'");
-}
-
-void Hdf5File::write_text(const std::string& group, const std::string& attribute, const std::string& value) {
-    const auto type = text_type(value.size());
-    write_attribute(group, attribute, type.get(), type.get(), value.c_str());
-}
-
-void Hdf5File::write_integer(const std::string& group, const std::string& attribute, std::int64_t value) {
-    write_attribute(group, attribute, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
-}
-
-void Hdf5File::close() {
-    const QuietHdf5 quiet;
-    if (file_.valid() && H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0) {
-        file_.reset();
-        fail_writing("not all data reached the file");
-    }
-    if (!file_.reset()) fail_writing("not all data reached the file");
 }
 
 }  // namespace dtrain::io

@@ -37,20 +37,38 @@ class Hdf5Handle {
 
 enum class Hdf5Type { integer, floating, other };
 
+/// What dtrain writes; little endian.
+enum class Hdf5Element { float32, int64 };
+
+/// Where things lie in a new file.
+struct Hdf5Layout {
+    std::int64_t alignment = 1;  ///< of datasets with at least `aligned_from` bytes
+    std::int64_t aligned_from = 1 << 16;
+    std::int64_t user_block = 0;    ///< bytes before HDF5's own, a power of two from 512 on; zeros
+    bool virtual_datasets = false;  ///< takes HDF5 1.10 to read
+};
+
+/// Rows of a virtual dataset that lie in another file, in the dataset of the same name.
+struct Hdf5Part {
+    std::string file;  ///< relative to the folder of the file that has the virtual dataset
+    std::int64_t first_row = 0;
+    std::int64_t rows = 0;
+};
+
 struct Hdf5DatasetInfo {
     std::vector<std::int64_t> shape;
     std::int64_t count = 0;  ///< product of the shape
     Hdf5Type type = Hdf5Type::other;
 };
 
-/// An HDF5 file with the few operations that dtrain needs. HDF5's own printing of errors is off while one of
-/// these works. Reading errors are UsageErrors that name the file and, where there is one, the dataset;
-/// writing errors are Errors.
+/// An HDF5 file with the few operations that dtrain needs, from any thread: calls take turns. HDF5's own
+/// printing of errors is off while one of these works. Reading errors are UsageErrors that name the file and,
+/// where there is one, the dataset; writing errors are Errors.
 class Hdf5File {
   public:
     static Hdf5File open(const std::filesystem::path& path);
     /// A new file, whose bytes depend on nothing but what is written into it.
-    static Hdf5File create(const std::filesystem::path& path);
+    static Hdf5File create(const std::filesystem::path& path, const Hdf5Layout& layout = {});
 
     Hdf5DatasetInfo info(const std::string& dataset) const;
     std::vector<float> read_floats(const std::string& dataset) const;
@@ -70,6 +88,12 @@ class Hdf5File {
                std::span<const float> values);
     void write(const std::string& dataset, std::span<const std::int64_t> shape,
                std::span<const std::int64_t> values);
+    /// A dataset whose values somebody else writes, in one piece, at the offset in the file that this
+    /// returns; 0 when it has none.
+    std::int64_t allocate(const std::string& dataset, std::span<const std::int64_t> shape,
+                          Hdf5Element element);
+    void write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, Hdf5Element element,
+                       std::span<const Hdf5Part> parts);
     void write_text(const std::string& group, const std::string& attribute, const std::string& value);
     void write_integer(const std::string& group, const std::string& attribute, std::int64_t value);
 
@@ -84,8 +108,11 @@ class Hdf5File {
     Hdf5Handle open_attribute(const std::string& group, const std::string& attribute) const;
     template <class Element>
     std::vector<Element> read(const std::string& dataset) const;
-    void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape,
-                     Hdf5Handle::Id file_type, Hdf5Handle::Id memory_type, const void* values);
+    void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, Hdf5Element element,
+                     Hdf5Handle::Id memory_type, const void* values);
+    void make_groups_of(const std::string& dataset);
+    Hdf5Handle create_dataset(const std::string& dataset, std::span<const std::int64_t> shape,
+                              Hdf5Element element, const Hdf5Handle& creation);
     void write_attribute(const std::string& group, const std::string& attribute, Hdf5Handle::Id file_type,
                          Hdf5Handle::Id memory_type, const void* value);
     [[noreturn]] void fail_reading(const std::string& what) const;

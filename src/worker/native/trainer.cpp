@@ -127,7 +127,9 @@ std::filesystem::path Trainer::save(const CheckpointSettings& settings) {
         }
     }
     throw_together<Error>(communicator_, error);
-    return folder.file(epoch_);
+    CheckpointHeader here;
+    here.epoch = epoch_;
+    return folder.path(here, CheckpointFormat::file);
 }
 
 }  // namespace dtrain::native

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/block_io.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <fcntl.h>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <numeric>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/files.hpp"
+
+namespace dtrain::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "checkpoints are little endian, and their values are written as they lie in memory");
+
+constexpr std::size_t block_bytes = 8 << 20;
+constexpr std::size_t direct_from = 64 << 10;  // smaller extents are not worth a wait for the disk
+constexpr int io_threads = 2;
+
+struct AlignedDelete {
+    void operator()(std::byte* memory) const {
+        ::operator delete(memory, std::align_val_t(direct_alignment));
+    }
+};
+using Bounce = std::unique_ptr<std::byte[], AlignedDelete>;
+
+Bounce make_bounce() {
+    return Bounce(static_cast<std::byte*>(::operator new(block_bytes, std::align_val_t(direct_alignment))));
+}
+
+bool is_aligned(std::uint64_t value) {
+    return value % direct_alignment == 0;
+}
+
+[[noreturn]] void fail(int code, const std::filesystem::path& path) {
+    throw std::system_error(code, std::generic_category(), path.string());
+}
+
+struct Block {
+    std::size_t extent = 0;
+    std::size_t begin = 0;  ///< in the extent
+    std::size_t bytes = 0;
+};
+
+/// Extents cut into blocks, and the sums of these.
+template <class Extent>
+class Blocks {
+  public:
+    explicit Blocks(std::span<const Extent> extents) : firsts_(extents.size() + 1) {
+        for (std::size_t i = 0; i < extents.size(); ++i) {
+            firsts_[i] = blocks_.size();
+            for (std::size_t at = 0; at < extents[i].bytes; at += block_bytes)
+                blocks_.push_back({i, at, std::min(block_bytes, extents[i].bytes - at)});
+        }
+        firsts_.back() = blocks_.size();
+        sums_.resize(blocks_.size());
+    }
+
+    /// `action` gets a block, and the memory that the thread has for it.
+    template <class Action>
+    void for_each(const Action& action) {
+        const auto bytes =
+            std::transform_reduce(blocks_.begin(), blocks_.end(), std::size_t{0}, std::plus<>(),
+                                  [](const Block& block) { return block.bytes; });
+        const auto threads = bytes > block_bytes ? io_threads : 1;
+        in_threads(blocks_.size(), threads, [&](std::size_t i) { sums_[i] = action(blocks_[i]); });
+    }
+
+    std::vector<std::uint64_t> sums() const {
+        std::vector<std::uint64_t> out;
+        for (std::size_t i = 0; i + 1 < firsts_.size(); ++i)
+            out.push_back(
+                xxh3(std::as_bytes(std::span(sums_).subspan(firsts_[i], firsts_[i + 1] - firsts_[i]))));
+        return out;
+    }
+
+  private:
+    std::vector<Block> blocks_;
+    std::vector<std::size_t> firsts_;  ///< block of each extent
+    std::vector<std::uint64_t> sums_;
+};
+
+/// A file open twice: past the page cache, where that is possible, and through it.
+class DirectFile {
+  public:
+    explicit DirectFile(const std::filesystem::path& path)
+        : path_(path),
+          plain_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)),
+          direct_(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT)) {
+        if (!plain_.valid()) fail(errno, path);
+        can_direct_ = direct_.valid();
+    }
+
+    void write(const std::byte* data, std::size_t bytes, std::int64_t offset) {
+        std::size_t done = 0;
+        if (can_direct_ && bytes >= direct_from && is_aligned(static_cast<std::uint64_t>(offset)))
+            done = write_directly(data, bytes / direct_alignment * direct_alignment, offset);
+        while (done < bytes) {
+            const auto count =
+                ::pwrite(plain_.get(), data + done, bytes - done, offset + static_cast<off_t>(done));
+            if (count < 0 && errno != EINTR) fail(errno, path_);
+            done += count > 0 ? static_cast<std::size_t>(count) : 0;
+        }
+    }
+
+  private:
+    /// How many bytes were written.
+    std::size_t write_directly(const std::byte* data, std::size_t bytes, std::int64_t offset) {
+        thread_local Bounce bounce;
+        if (!is_aligned(std::bit_cast<std::uintptr_t>(data))) {
+            if (!bounce) bounce = make_bounce();
+            std::memcpy(bounce.get(), data, bytes);
+            data = bounce.get();
+        }
+        std::size_t done = 0;
+        while (done < bytes && is_aligned(done)) {
+            const auto count =
+                ::pwrite(direct_.get(), data + done, bytes - done, offset + static_cast<off_t>(done));
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0 && errno == EINVAL) {
+                can_direct_ = false;  // this file system wants another alignment
+                break;
+            }
+            if (count < 0) fail(errno, path_);
+            done += static_cast<std::size_t>(count);
+        }
+        return done;
+    }
+
+    std::filesystem::path path_;
+    FileDescriptor plain_;
+    FileDescriptor direct_;
+    std::atomic<bool> can_direct_ = false;
+};
+
+}  // namespace
+
+std::uint64_t xxh3(std::span<const std::byte> bytes) {
+    return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+std::uint64_t extent_sum(std::span<const std::byte> bytes) {
+    std::vector<std::uint64_t> sums;
+    for (; !bytes.empty(); bytes = bytes.subspan(std::min(block_bytes, bytes.size())))
+        sums.push_back(xxh3(bytes.first(std::min(block_bytes, bytes.size()))));
+    return xxh3(std::as_bytes(std::span(sums)));
+}
+
+std::vector<std::uint64_t> write_extents(const std::filesystem::path& path,
+                                         std::span<const WriteExtent> extents) {
+    DirectFile file(path);
+    Blocks<WriteExtent> blocks(extents);
+    blocks.for_each([&](const Block& block) {
+        const auto& extent = extents[block.extent];
+        const auto* data = extent.data + block.begin;
+        file.write(data, block.bytes, extent.offset + static_cast<std::int64_t>(block.begin));
+        return xxh3({data, block.bytes});
+    });
+    return blocks.sums();
+}
+
+std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
+                                        std::span<const ReadExtent> extents) {
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid()) fail(errno, path);
+    Blocks<ReadExtent> blocks(extents);
+    blocks.for_each([&](const Block& block) {
+        const auto& extent = extents[block.extent];
+        auto* data = extent.data + block.begin;
+        for (std::size_t done = 0; done < block.bytes;) {
+            const auto count = ::pread(file.get(), data + done, block.bytes - done,
+                                       extent.offset + static_cast<off_t>(block.begin + done));
+            if (count == 0) fail(EIO, path);
+            if (count < 0 && errno != EINTR) fail(errno, path);
+            done += count > 0 ? static_cast<std::size_t>(count) : 0;
+        }
+        return xxh3({data, block.bytes});
+    });
+    return blocks.sums();
+}
+
+void in_threads(std::size_t count, int threads, const std::function<void(std::size_t)>& action) {
+    std::atomic<std::size_t> next = 0;
+    std::exception_ptr failure;
+    std::mutex mutex;
+    const auto work = [&] {
+        try {
+            for (auto i = next++; i < count; i = next++) action(i);
+        } catch (...) {
+            next = count;
+            const std::scoped_lock lock(mutex);
+            failure = std::current_exception();
+        }
+    };
+    std::vector<std::jthread> helpers;
+    const auto wanted = std::min<std::size_t>(count, static_cast<std::size_t>(threads));
+    while (helpers.size() + 1 < wanted) helpers.emplace_back(work);
+    work();
+    helpers.clear();
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace dtrain::io

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace dtrain::io {
+
+/// What memory should be aligned to so that it is written without a copy.
+inline constexpr std::size_t direct_alignment = 4096;
+
+/// XXH3's 64 bit of some bytes.
+std::uint64_t xxh3(std::span<const std::byte> bytes);
+
+/// The sum of an extent: XXH3 of the XXH3 (little endian) of its blocks of 8 MiB, so that threads can make it
+/// together.
+std::uint64_t extent_sum(std::span<const std::byte> bytes);
+
+struct WriteExtent {
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    std::int64_t offset = 0;  ///< in the file
+};
+
+struct ReadExtent {
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    std::int64_t offset = 0;
+};
+
+/// Writes extents into a file that exists, with two threads where there is enough to do. Blocks that are
+/// aligned in the file go to the disk past the page cache (O_DIRECT) where the file system can, so that
+/// writing does not wait for other dirty pages. Nothing is synced. Does not use HDF5.
+/// @return extent_sum() of each
+/// @throws std::system_error naming the path.
+std::vector<std::uint64_t> write_extents(const std::filesystem::path& path,
+                                         std::span<const WriteExtent> extents);
+
+/// Reads extents and returns extent_sum() of each. @throws std::system_error naming the path; the code is
+/// EIO when the file ends too early.
+std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
+                                        std::span<const ReadExtent> extents);
+
+/// Calls action(0) .. action(count - 1), by up to `threads` threads; rethrows one of the exceptions.
+void in_threads(std::size_t count, int threads, const std::function<void(std::size_t)>& action);
+
+}  // namespace dtrain::io

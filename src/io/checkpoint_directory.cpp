@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/checkpoint_directory.hpp"
+
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <span>
+#include <sys/mman.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "io/block_io.hpp"
+
+namespace dtrain::io {
+namespace {
+
+[[noreturn]] void fail(int code, const std::filesystem::path& path) {
+    throw std::system_error(code, std::generic_category(), path.string());
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+    const FileDescriptor fd(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // Some file systems cannot sync a folder; they say EINVAL and need no sync.
+    if (!fd.valid() || (::fsync(fd.get()) != 0 && errno != EINVAL)) fail(errno, folder);
+}
+
+/// After it `temporary` is at `path`, and what was there is at `temporary` or gone.
+void put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
+    if (::rename(temporary.c_str(), path.c_str()) == 0) return;
+    if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) fail(errno, path);
+    if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return;
+    // NFS, for one, cannot exchange names: there is no checkpoint of this name for a moment.
+    std::filesystem::remove_all(path);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail(errno, path);
+}
+
+void check_shards(const std::filesystem::path& folder, const CheckpointIndex& index) {
+    for (std::size_t shard = 0; shard < index.shards.size(); ++shard) {
+        const auto file = folder / shard_name(shard);
+        if (size_or_zero(file) != static_cast<std::uintmax_t>(index.shards[shard].bytes))
+            throw Error(fmt::format(
+                "{}: what another rank wrote is not to be seen here; a checkpoint of format \"directory\" "
+                "needs a file system that all nodes share (format = \"file\" does not)",
+                file.string()));
+    }
+}
+
+/// As std::vector(count), in large pages, which the system zeroes several times faster than small ones.
+template <class Element>
+std::vector<Element> large_vector(std::size_t count) {
+    constexpr std::size_t page = 4096;
+    constexpr std::size_t large_from = 4 << 20;
+    std::vector<Element> out;
+    out.reserve(count);
+    if (const auto bytes = count * sizeof(Element); bytes >= large_from) {
+        const auto begin = (std::bit_cast<std::uintptr_t>(out.data()) + page - 1) / page * page;
+        ::madvise(std::bit_cast<void*>(begin), (bytes - page) / page * page, MADV_HUGEPAGE);
+    }
+    out.resize(count);
+    return out;
+}
+
+/// Memory for the values of a tensor.
+std::byte* make_room(CheckpointTensor& tensor, const TensorInfo& info) {
+    const auto count = static_cast<std::size_t>(info.rows() * info.row_bytes()) /
+                       (info.element == Hdf5Element::float32 ? sizeof(float) : sizeof(std::int64_t));
+    tensor.shape = info.shape;
+    if (info.element == Hdf5Element::float32)
+        tensor.values = large_vector<float>(count);
+    else
+        tensor.values = large_vector<std::int64_t>(count);
+    return std::visit([](auto& values) { return reinterpret_cast<std::byte*>(values.data()); },
+                      tensor.values);
+}
+
+}  // namespace
+
+std::filesystem::path temporary_directory(const std::filesystem::path& path) {
+    return path.parent_path() / (".tmp-" + path.filename().string());
+}
+
+void begin_directory(const std::filesystem::path& path) {
+    try {
+        const auto temporary = temporary_directory(path);
+        std::filesystem::remove_all(temporary);
+        std::filesystem::create_directories(temporary);
+    } catch (const std::system_error& error) {
+        throw Error("cannot write the checkpoint " + path.string() + ": " + error.code().message());
+    }
+}
+
+void commit_directory(const std::filesystem::path& path, const CheckpointIndex& index) {
+    const auto temporary = temporary_directory(path);
+    try {
+        check_shards(temporary, index);
+        write_index(temporary / index_name, index);
+        sync_folder(temporary);
+        put_in_place(temporary, path);
+        sync_folder(path.parent_path());
+        std::error_code ignored;
+        std::filesystem::remove_all(temporary, ignored);
+    } catch (const std::system_error& error) {
+        throw Error("cannot write the checkpoint " + path.string() + ": " + error.code().message());
+    }
+}
+
+Checkpoint read_directory(const std::filesystem::path& path) {
+    const auto index = read_index(path / index_name);
+    Checkpoint checkpoint;
+    static_cast<CheckpointHeader&>(checkpoint) = index.header;
+    std::vector<CheckpointTensor*> tensors;
+    for (const auto& info : index.tensors) {
+        const auto slash = info.name.find('/', 1);
+        const auto group = info.name.substr(0, slash);
+        if (slash == std::string::npos || (group != "/parameters" && group != "/optimizer"))
+            throw UsageError(fmt::format("{}: this index of a checkpoint makes no sense: {}",
+                                         (path / index_name).string(), info.name));
+        auto& all = group == "/parameters" ? checkpoint.parameters : checkpoint.optimizer;
+        tensors.push_back(&all[info.name.substr(slash + 1)]);
+    }
+    std::vector<std::byte*> memory(tensors.size());
+    // New memory is zeroed page by page, which takes as long as reading into it.
+    in_threads(tensors.size(), 2, [&](std::size_t i) {
+        try {
+            memory[i] = make_room(*tensors[i], index.tensors[i]);
+        } catch (const std::bad_alloc&) {
+            throw UsageError(
+                fmt::format("{}: {} is larger than the memory", path.string(), index.tensors[i].name));
+        }
+    });
+    for (std::size_t shard = 0; shard < index.shards.size(); ++shard) {
+        std::vector<std::byte*> targets;
+        for (const auto& [piece, offset, sum] : index.shards[shard].pieces)
+            targets.push_back(memory[piece.tensor] +
+                              piece.first_row * index.tensors[piece.tensor].row_bytes());
+        read_shard(path / shard_name(shard), index.tensors, index.shards[shard], targets);
+    }
+    return checkpoint;
+}
+
+}  // namespace dtrain::io

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include <dtrain/checkpoint.hpp>
+
+#include "io/checkpoint_index.hpp"
+
+/// A checkpoint that is a directory: shards, each written by one rank, and an index. Steps of making one, in
+/// this order: begin_directory() on one process; write_shard() of every shard, anywhere; commit_directory()
+/// on one process.
+namespace dtrain::io {
+
+/// Where the directory `path` is made: ".tmp-NAME" beside it.
+std::filesystem::path temporary_directory(const std::filesystem::path& path);
+
+/// Makes temporary_directory() of `path`, empty. @throws Error naming the path.
+void begin_directory(const std::filesystem::path& path);
+
+/// Writes the index, syncs all and renames; what `path` was before is gone, and was there until then where
+/// the file system can exchange two names.
+/// @throws Error naming the path; also when a shard is not to be seen from here.
+void commit_directory(const std::filesystem::path& path, const CheckpointIndex& index);
+
+/// @throws UsageError naming the file that is missing or damaged.
+Checkpoint read_directory(const std::filesystem::path& path);
+
+}  // namespace dtrain::io

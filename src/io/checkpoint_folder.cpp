@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <compare>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+
+namespace dtrain {
+namespace {
+
+constexpr std::string_view epoch_mark = "epoch-";
+constexpr std::string_view step_mark = "-step-";
+constexpr std::string_view file_suffix = ".h5";
+
+struct Moment {
+    std::int64_t epoch = 0;
+    std::int64_t step = 0;
+    friend auto operator<=>(const Moment&, const Moment&) = default;
+};
+
+/// The moment in "epoch-000012-step-000008" or "epoch-000012.h5", or nothing.
+std::optional<Moment> moment_of(const std::filesystem::path& path) {
+    const auto name = path.filename().string();
+    std::string_view text = name;
+    if (!text.starts_with(epoch_mark)) return std::nullopt;
+    text.remove_prefix(epoch_mark.size());
+    if (text.ends_with(file_suffix)) text.remove_suffix(file_suffix.size());
+    const auto middle = text.find(step_mark);
+    const auto epoch = parse_int<std::int64_t>(text.substr(0, middle));
+    const auto step = middle == std::string_view::npos
+                          ? std::optional<std::int64_t>(0)
+                          : parse_int<std::int64_t>(text.substr(middle + step_mark.size()));
+    if (!epoch || !step) return std::nullopt;
+    return Moment{*epoch, *step};
+}
+
+/// The checkpoints of a folder in order of time; none when there is no such folder.
+std::multimap<Moment, std::filesystem::path> checkpoints_in(const std::filesystem::path& folder) {
+    std::multimap<Moment, std::filesystem::path> found;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, none))
+        if (const auto moment = moment_of(entry.path())) found.emplace(*moment, entry.path());
+    return found;
+}
+
+}  // namespace
+
+std::filesystem::path CheckpointFolder::path(const CheckpointHeader& header, CheckpointFormat format) const {
+    auto name = fmt::format("{}{:06}", epoch_mark, header.epoch);
+    if (header.epoch_step != 0) name += fmt::format("{}{:06}", step_mark, header.epoch_step);
+    if (format == CheckpointFormat::file) name += file_suffix;
+    return folder_ / name;
+}
+
+std::optional<std::filesystem::path> CheckpointFolder::newest() const {
+    const auto all = candidates();
+    return all.empty() ? std::nullopt : std::optional(all.front());
+}
+
+std::vector<std::filesystem::path> CheckpointFolder::candidates() const {
+    std::vector<std::filesystem::path> out;
+    if (const auto latest = read_file(folder_ / "latest")) {
+        const auto named = folder_ / std::filesystem::path(trimmed(*latest)).filename();
+        if (moment_of(named) && std::filesystem::exists(named)) out.push_back(named);
+    }
+    const auto found = checkpoints_in(folder_);
+    for (auto each = found.rbegin(); each != found.rend(); ++each)
+        if (out.empty() || each->second != out.front()) out.push_back(each->second);
+    return out;
+}
+
+std::filesystem::path CheckpointFolder::save(const Checkpoint& checkpoint, int keep,
+                                             CheckpointFormat format) const {
+    auto target = path(checkpoint, format);
+    if (format == CheckpointFormat::file)
+        save_checkpoint(target, checkpoint);
+    else
+        save_checkpoint_directory(target, checkpoint);
+    publish(target, keep);
+    return target;
+}
+
+void CheckpointFolder::publish(const std::filesystem::path& path, int keep) const {
+    try {
+        replace_file(folder_ / "latest", path.filename().string() + "\n");
+    } catch (const std::system_error& error) {
+        throw Error("cannot write " + (folder_ / "latest").string() + ": " + error.code().message());
+    }
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored))
+        if (entry.path().filename().string().starts_with(".tmp-epoch-"))
+            std::filesystem::remove_all(entry.path(), ignored);
+    // Later ones are of an earlier run in the same folder; this run replaces them when it gets there.
+    auto found = checkpoints_in(folder_);
+    if (const auto moment = moment_of(path)) found.erase(found.upper_bound(*moment), found.end());
+    while (static_cast<std::int64_t>(found.size()) > keep) {
+        std::filesystem::remove_all(found.begin()->second, ignored);
+        found.erase(found.begin());
+    }
+}
+
+}  // namespace dtrain

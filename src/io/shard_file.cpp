@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/shard_file.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "io/block_io.hpp"
+
+namespace dtrain::io {
+namespace {
+
+constexpr std::int64_t longest_frame = std::int64_t{1} << 30;
+
+std::size_t bytes_of(const Piece& piece, std::span<const TensorInfo> tensors) {
+    return static_cast<std::size_t>(piece.rows * tensors[piece.tensor].row_bytes());
+}
+
+/// XXH3 of what lies between the pieces.
+std::uint64_t frame_sum(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
+                        const ShardFacts& facts) {
+    auto pieces = facts.pieces;
+    std::ranges::sort(pieces, {}, &PieceFacts::offset);
+    std::vector<std::byte> frame;
+    std::int64_t at = 0;
+    const auto read_until = [&](std::int64_t end) {
+        if (end < at || end - at > longest_frame)
+            throw std::system_error(EIO, std::generic_category(), path.string());
+        const auto before = frame.size();
+        frame.resize(before + static_cast<std::size_t>(end - at));
+        const ReadExtent gap{frame.data() + before, frame.size() - before, at};
+        read_extents(path, {&gap, 1});
+    };
+    for (const auto& piece : pieces) {
+        read_until(piece.offset);
+        at = piece.offset + static_cast<std::int64_t>(bytes_of(piece.piece, tensors));
+    }
+    read_until(facts.bytes);
+    return xxh3(frame);
+}
+
+/// Gives the file its blocks at once, so that a disk that is too small is noticed before, and the blocks lie
+/// together; a file system that cannot gets them while writing.
+void reserve(int fd, std::int64_t bytes) {
+    if (::fallocate(fd, 0, 0, bytes) != 0 && errno == ENOSPC)
+        throw std::system_error(errno, std::generic_category());
+}
+
+}  // namespace
+
+std::string shard_name(std::size_t shard) {
+    return fmt::format("shard-{:04}.h5", shard);
+}
+
+ShardFacts write_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
+                       std::span<const PieceSource> pieces) {
+    try {
+        ShardFacts facts;
+        std::vector<WriteExtent> extents;
+        auto file = Hdf5File::create(path, {.alignment = direct_alignment});
+        for (const auto& [piece, data] : pieces) {
+            const auto& tensor = tensors[piece.tensor];
+            auto shape = tensor.shape;
+            if (!shape.empty()) shape.front() = piece.rows;
+            const auto offset = file.allocate(tensor.name, shape, tensor.element);
+            extents.push_back({data, bytes_of(piece, tensors), offset});
+        }
+        file.close();
+        facts.bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+        const FileDescriptor synced(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        reserve(synced.get(), facts.bytes);
+        const auto sums = write_extents(path, extents);
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+            facts.pieces.push_back({pieces[i].piece, extents[i].offset, sums[i]});
+        facts.frame = frame_sum(path, tensors, facts);
+        if (::fsync(synced.get()) != 0)
+            throw std::system_error(errno, std::generic_category(), "cannot sync");
+        return facts;
+    } catch (const std::system_error& error) {
+        throw Error("cannot write " + path.string() + ": " + error.code().message());
+    }
+}
+
+void read_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
+                const ShardFacts& facts, std::span<std::byte* const> targets) {
+    const auto damaged = [&](const std::string& what) {
+        throw UsageError(path.string() + ": the checkpoint is damaged (" + what +
+                         "); resume from another one");
+    };
+    try {
+        const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+        if (bytes != facts.bytes) damaged(fmt::format("{} bytes instead of {}", bytes, facts.bytes));
+        std::vector<ReadExtent> extents;
+        for (std::size_t i = 0; i < facts.pieces.size(); ++i)
+            extents.push_back({targets[i], bytes_of(facts.pieces[i].piece, tensors), facts.pieces[i].offset});
+        const auto sums = read_extents(path, extents);
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            if (sums[i] != facts.pieces[i].sum)
+                damaged("the checksum of " + tensors[facts.pieces[i].piece.tensor].name + " differs");
+        if (frame_sum(path, tensors, facts) != facts.frame)
+            damaged("the checksum of its HDF5 structures differs");
+    } catch (const std::system_error& error) {
+        throw UsageError(path.string() + ": the checkpoint cannot be read: " + error.code().message());
+    }
+}
+
+}  // namespace dtrain::io

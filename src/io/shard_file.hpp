@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/shard_plan.hpp"
+
+namespace dtrain::io {
+
+/// Where a piece lies in its shard, and its sum.
+struct PieceFacts {
+    Piece piece;
+    std::int64_t offset = 0;
+    std::uint64_t sum = 0;  ///< extent_sum() of its values
+};
+
+/// What the index has to know of a shard so that every byte of the shard can be checked.
+struct ShardFacts {
+    std::int64_t bytes = 0;   ///< of the file
+    std::uint64_t frame = 0;  ///< XXH3 of all bytes of the file between the pieces: HDF5's own
+    std::vector<PieceFacts> pieces;
+};
+
+/// "shard-0003.h5"
+std::string shard_name(std::size_t shard);
+
+/// Values of a piece in memory, as many rows as it says.
+struct PieceSource {
+    Piece piece;
+    const std::byte* data = nullptr;
+};
+
+/// Writes one rank's part: an HDF5 file with a contiguous dataset per piece, under its tensor's name; synced.
+/// HDF5 makes the file's structure; the values are written into it past HDF5 (write_extents()).
+/// @throws Error naming the path.
+ShardFacts write_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
+                       std::span<const PieceSource> pieces);
+
+/// Fills `targets` (as PieceSource, one for each piece of the shard in its order) and checks all of the file.
+/// @throws UsageError naming the path and what is damaged.
+void read_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
+                const ShardFacts& facts, std::span<std::byte* const> targets);
+
+}  // namespace dtrain::io

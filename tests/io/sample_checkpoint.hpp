@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+
+#include <dtrain/checkpoint.hpp>
+
+namespace dtrain::tests {
+
+using Floats = std::vector<float>;
+using Integers = std::vector<std::int64_t>;
+
+/// A few small tensors, with values and names that are easily lost.
+inline Checkpoint sample_checkpoint() {
+    Checkpoint out;
+    out.epoch = 12;
+    out.step = 264;
+    out.seed = 0xfedcba9876543210ull;
+    out.job = {{"model", "64-128-10 relu"}, {"global batch", "64"}, {"note", ""}};
+    out.parameters["fc_0.weight"] = {{2, 3},
+                                     Floats{1, -0.0F, 3e-42F, 4, std::numeric_limits<float>::max(), 6}};
+    out.parameters["fc_0.bias"] = {{3}, Floats{0.1F, 0.2F, 0.3F}};
+    out.parameters["block/deep.weight"] = {{1}, Floats{7}};
+    out.optimizer["adam.step"] = {{1}, Integers{264}};
+    out.optimizer["fc_0.weight.m"] = {{2, 3}, Floats{0, 0, 0, 1, 2, 3}};
+    return out;
+}
+
+}  // namespace dtrain::tests
