@@ -102,6 +102,12 @@ io::TensorInfo info_of(const std::string& name, const CheckpointTensor& tensor) 
     return {name, floats ? io::Hdf5Element::float32 : io::Hdf5Element::int64, tensor.shape};
 }
 
+std::int64_t bytes_of(const Tensors& tensors) {
+    std::int64_t bytes = 0;
+    for (const auto& [name, tensor] : tensors) bytes += info_of(name, tensor).bytes();
+    return bytes;
+}
+
 }  // namespace
 
 void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoint& checkpoint, int shards) {
@@ -135,6 +141,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
     temporary += ".tmp." + std::to_string(::getpid());
     try {
         if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
+        io::check_space(temporary, bytes_of(checkpoint.parameters) + bytes_of(checkpoint.optimizer),
+                        checkpoint.parameters.size() + checkpoint.optimizer.size() + checkpoint.job.size());
         auto file = io::Hdf5File::create(temporary);
         const bool within = checkpoint.epoch_step != 0;
         file.write_text("/", "format", within ? format_within_an_epoch : format_name);

@@ -88,6 +88,8 @@ void write_index(const std::filesystem::path& path, const CheckpointIndex& index
     const auto line = first_line(std::bit_ceil(json.size()), 0).size();
     const auto user_block = std::bit_ceil(std::max(least_user_block, json.size() + line + 16));
     try {
+        check_space(path, static_cast<std::int64_t>(user_block),
+                    index.tensors.size() + index.header.job.size());
         write_hdf5(path, index, user_block);
         auto content = read_file(path);
         if (!content || content->size() < user_block)

@@ -37,6 +37,11 @@ std::recursive_mutex& hdf5_mutex() {
     return mutex;
 }
 
+void start_hdf5() {
+    const std::scoped_lock one_at_a_time(hdf5_mutex());
+    H5open();
+}
+
 QuietHdf5::QuietHdf5() : exceptions_(std::uncaught_exceptions()) {
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

@@ -35,6 +35,16 @@ class Hdf5Handle {
     Close close_ = nullptr;
 };
 
+/// HDF5 looks at MPI when it starts, which only the thread that may call MPI should do: to be called by it
+/// before other threads use Hdf5File.
+void start_hdf5();
+
+/// HDF5 1.10 does not survive a file that it cannot finish: it crashes when the process ends. So files are
+/// begun only where there is room for them.
+/// @param structures groups, datasets and attributes that the file will have
+/// @throws std::system_error with ENOSPC, naming the path
+void check_space(const std::filesystem::path& path, std::int64_t bytes_of_values, std::size_t structures);
+
 enum class Hdf5Type { integer, floating, other };
 
 /// What dtrain writes; little endian.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
 #include <cstring>
+#include <sys/statvfs.h>
+#include <system_error>
 #include <utility>
 
 #include <hdf5.h>
@@ -36,7 +38,20 @@ void select_rows(const Hdf5Handle& space, std::span<const std::int64_t> shape, s
     H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, extents.data(), nullptr);
 }
 
+constexpr std::uint64_t bytes_of_a_file = 16 << 10;
+constexpr std::uint64_t bytes_of_a_structure = 1 << 10;
+
 }  // namespace
+
+void check_space(const std::filesystem::path& path, std::int64_t bytes_of_values, std::size_t structures) {
+    struct statvfs system {};
+    const auto folder = path.parent_path();
+    if (::statvfs(folder.empty() ? "." : folder.c_str(), &system) != 0) return;
+    const auto needed =
+        static_cast<std::uint64_t>(bytes_of_values) + bytes_of_a_file + bytes_of_a_structure * structures;
+    if (static_cast<std::uint64_t>(system.f_bfree) * system.f_frsize < needed)
+        throw std::system_error(ENOSPC, std::generic_category(), path.string());
+}
 
 Hdf5File Hdf5File::create(const std::filesystem::path& path, const Hdf5Layout& layout) {
     const QuietHdf5 quiet;

@@ -64,6 +64,9 @@ ShardFacts write_shard(const std::filesystem::path& path, std::span<const Tensor
     try {
         ShardFacts facts;
         std::vector<WriteExtent> extents;
+        std::int64_t bytes = 0;
+        for (const auto& [piece, data] : pieces) bytes += static_cast<std::int64_t>(bytes_of(piece, tensors));
+        check_space(path, bytes, pieces.size());
         auto file = Hdf5File::create(path, {.alignment = direct_alignment});
         for (const auto& [piece, data] : pieces) {
             const auto& tensor = tensors[piece.tensor];

@@ -33,10 +33,17 @@ def checkpoint_of(result, cwd):
     return pathlib.Path(cwd) / re.search(r"^checkpoint +(\S+)$", result.stdout, re.MULTILINE)[1]
 
 
+def contents(checkpoint):
+    """The bytes of a checkpoint: of its file, or of all files of its directory."""
+    if checkpoint.is_file():
+        return checkpoint.read_bytes()
+    return {path.name: path.read_bytes() for path in checkpoint.iterdir()}
+
+
 def arrays(path):
     h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
     found = {}
-    with h5py.File(path, "r") as file:
+    with h5py.File(path / "index.h5" if path.is_dir() else path, "r") as file:
         file.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
     return found
 
@@ -57,7 +64,7 @@ def test_built_in_job_learns(native, tmp_path, ranks):
     assert "--resume" in result.stdout
     assert checkpoint_of(result, tmp_path).exists()
     assert sorted(path.name for path in (tmp_path / "checkpoints" / "digits").iterdir()) == [
-        "epoch-000015.h5", "epoch-000020.h5", "latest"]
+        "epoch-000015", "epoch-000020", "latest"]
 
 
 def test_without_a_launcher(native, tmp_path):
@@ -107,14 +114,13 @@ def test_resumed_run_is_the_undisturbed_run(native, tmp_path, ranks, optimizer):
     job = write_job(tmp_path, "parts", 6, optimizer)
     first = mpirun(ranks, [native, job, "--epochs", "3"], tmp_path)
     assert first.returncode == 0, first.stderr
-    assert checkpoint_of(first, tmp_path).name == "epoch-000003.h5"
+    assert checkpoint_of(first, tmp_path).name == "epoch-000003"
     second = mpirun(ranks, [native, job, "--resume"], tmp_path)
     assert second.returncode == 0, second.stderr
     assert "3 epochs, 66 steps" in second.stdout
-    assert checkpoint_of(second, tmp_path).name == "epoch-000006.h5"
-    assert (tmp_path / "parts" / "epoch-000003.h5").read_bytes() == (
-        tmp_path / "whole" / "epoch-000003.h5").read_bytes()
-    assert checkpoint_of(second, tmp_path).read_bytes() == checkpoint_of(whole, tmp_path).read_bytes()
+    assert checkpoint_of(second, tmp_path).name == "epoch-000006"
+    assert contents(tmp_path / "parts" / "epoch-000003") == contents(tmp_path / "whole" / "epoch-000003")
+    assert contents(checkpoint_of(second, tmp_path)) == contents(checkpoint_of(whole, tmp_path))
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -125,7 +131,7 @@ def test_resume_auto_begins_and_goes_on(native, tmp_path, ranks):
     assert first.returncode == 0 and "resumed" not in first.stdout, first.stderr
     second = mpirun(ranks, [native, job, "--resume", "auto"], tmp_path)
     assert second.returncode == 0 and "resumed" in second.stdout, second.stderr
-    assert checkpoint_of(second, tmp_path).read_bytes() == checkpoint_of(whole, tmp_path).read_bytes()
+    assert contents(checkpoint_of(second, tmp_path)) == contents(checkpoint_of(whole, tmp_path))
 
 
 def test_same_run_twice_same_file(native, tmp_path):
@@ -133,7 +139,7 @@ def test_same_run_twice_same_file(native, tmp_path):
     for name in ("one", "two"):
         result = mpirun(2, [native, write_job(tmp_path, name, 2)], tmp_path)
         assert result.returncode == 0, result.stderr
-        files.append(checkpoint_of(result, tmp_path).read_bytes())
+        files.append(contents(checkpoint_of(result, tmp_path)))
     assert files[0] == files[1]
 
 
@@ -143,7 +149,7 @@ def test_resume_on_another_number_of_ranks(native, tmp_path):
     assert whole.returncode == 0, whole.stderr
     job = write_job(tmp_path, "parts", 2)
     assert mpirun(2, [native, job, "--epochs", "1"], tmp_path).returncode == 0
-    resumed = mpirun(4, [native, job, "--resume", tmp_path / "parts" / "epoch-000001.h5"], tmp_path)
+    resumed = mpirun(4, [native, job, "--resume", tmp_path / "parts" / "epoch-000001"], tmp_path)
     assert resumed.returncode == 0, resumed.stderr
     expected = arrays(checkpoint_of(whole, tmp_path))
     found = arrays(checkpoint_of(resumed, tmp_path))
@@ -155,7 +161,7 @@ def test_resume_with_another_batch_is_refused(native, tmp_path):
     job = write_job(tmp_path, epochs=1)
     assert run([native, job], tmp_path).returncode == 0
     other = write_job(tmp_path, "other", 2, **{"global_batch = 64": "batch = 64"})
-    result = mpirun(2, [native, other, "--resume", tmp_path / "job" / "epoch-000001.h5"], tmp_path)
+    result = mpirun(2, [native, other, "--resume", tmp_path / "job" / "epoch-000001"], tmp_path)
     assert result.returncode == 2
     assert len(complaints(result)) == 1
     assert "made with global_batch 64, but this job has 128" in complaints(result)[0]
@@ -234,17 +240,38 @@ def test_checkpoint_folder_that_cannot_be_made(native, tmp_path):
     assert "cannot write checkpoints into file/inside" in complaints(result)[0]
 
 
-def test_damaged_checkpoint_is_refused(native, tmp_path):
-    job = write_job(tmp_path, epochs=1)
+@pytest.mark.parametrize("damaged", ["epoch-000001/index.h5", "epoch-000001/shard-0000.h5", "epoch-000001.h5"])
+def test_damaged_checkpoint_is_refused(native, tmp_path, damaged):
+    form = "directory" if "/" in damaged else "file"
+    job = write_job(tmp_path, epochs=1, **{"keep = 10": f'keep = 10\nformat = "{form}"'})
     assert run([native, job], tmp_path).returncode == 0
-    checkpoint = tmp_path / "job" / "epoch-000001.h5"
-    whole = checkpoint.read_bytes()
-    for damaged in (whole[:-1], whole[:len(whole) // 2], whole[:40], whole[:-9] + b"\x55" + whole[-8:]):
-        checkpoint.write_bytes(damaged)
+    path = tmp_path / "job" / damaged
+    whole = path.read_bytes()
+    for content in (whole[:-1], whole[:len(whole) // 2], whole[:40], whole[:-9] + b"\x55" + whole[-8:]):
+        path.write_bytes(content)
         result = run([native, job, "--resume", "--epochs", "2"], tmp_path)
         assert result.returncode == 2
         assert len(result.stderr.splitlines()) == 1
-        assert "epoch-000001.h5" in result.stderr
+        assert damaged in result.stderr
+
+
+def test_resume_auto_takes_the_one_before_a_damaged_one(native, tmp_path):
+    whole = mpirun(2, [native, write_job(tmp_path, "whole", 6)], tmp_path)
+    job = write_job(tmp_path, "parts", 6)
+    assert mpirun(2, [native, job], tmp_path).returncode == 0
+    newest = tmp_path / "parts" / "epoch-000006"
+    (newest / "shard-0000.h5").unlink()
+    result = mpirun(2, [native, job, "--resume", "auto"], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert len(complaints(result)) == 1
+    assert "epoch-000006/shard-0000.h5" in complaints(result)[0] and "trying parts/epoch-000003" in complaints(result)[0]
+    assert "parts/epoch-000003: 3 epochs" in result.stdout
+    assert contents(newest) == contents(checkpoint_of(whole, tmp_path))
+    for path in (tmp_path / "parts").glob("epoch-*/index.h5"):
+        path.write_bytes(b"")
+    result = mpirun(2, [native, job, "--resume", "auto"], tmp_path)
+    assert result.returncode == 2, result.stdout
+    assert "epoch-000003/index.h5" in complaints(result)[-1]
 
 
 def test_a_training_that_explodes_says_so(native, tmp_path):

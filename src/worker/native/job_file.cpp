@@ -85,6 +85,14 @@ class Section {
         return out;
     }
 
+    bool truth(std::string_view key, bool otherwise) const {
+        const auto* node = table_.get(key);
+        if (node == nullptr) return otherwise;
+        const auto value = node->value_exact<bool>();
+        if (!value) refuse(key, *node, "true or false");
+        return *value;
+    }
+
     double number(std::string_view key, double otherwise, const Range& range) const {
         const auto* node = table_.get(key);
         if (node == nullptr) return otherwise;
@@ -222,9 +230,22 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     job.train.seed = static_cast<std::uint64_t>(train.whole("seed", 0, 0, most_whole));
     job.train.optimizer = read_optimizer(train);
 
-    const auto checkpoint = top.section("checkpoint", {"dir", "every", "keep"});
+    const auto checkpoint =
+        top.section("checkpoint", {"dir", "every", "every_steps", "keep", "async", "format", "shards"});
     if (checkpoint.has("dir")) job.checkpoint.dir = checkpoint.text("dir", "");
-    job.checkpoint.every = checkpoint.whole("every", job.checkpoint.every, 1, most_whole);
+    if (checkpoint.has("every_steps")) {
+        job.checkpoint.every_steps = checkpoint.whole("every_steps", 1, 1, most_whole);
+        job.checkpoint.every = std::nullopt;
+    }
+    if (checkpoint.has("every")) job.checkpoint.every = checkpoint.whole("every", 1, 1, most_whole);
+    job.checkpoint.async = checkpoint.truth("async", job.checkpoint.async);
+    if (checkpoint.one_of("format", "directory", {"directory", "file"}) == "file") {
+        job.checkpoint.format = CheckpointFormat::file;
+        if (checkpoint.has("shards"))
+            checkpoint.fail("shards", "'shards' is a setting of format = \"directory\", but it is \"file\"");
+    }
+    if (checkpoint.has("shards"))
+        job.checkpoint.shards = static_cast<int>(checkpoint.whole("shards", 1, 1, 1'000'000));
     job.checkpoint.keep = static_cast<int>(checkpoint.whole("keep", job.checkpoint.keep, 1, 1'000'000));
     return job;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dtrain/checkpoint.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/optimizer.hpp>
 
@@ -30,8 +31,12 @@ struct TrainSettings {
 
 struct CheckpointSettings {
     std::optional<std::filesystem::path> dir;  ///< none: no checkpoints
-    std::int64_t every = 1;                    ///< epochs; the last one is always saved
+    std::optional<std::int64_t> every = 1;     ///< epochs; the last one is always saved
+    std::optional<std::int64_t> every_steps;   ///< counted from the very first step
     int keep = 2;
+    bool async = true;  ///< written while training goes on
+    CheckpointFormat format = CheckpointFormat::directory;
+    std::optional<int> shards;  ///< at most; none: one per rank, but none smaller than 16 MiB
     friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;
 };
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/options.hpp"
 
+#include <charconv>
+#include <cmath>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -25,7 +28,15 @@ constexpr const char* examples =
     "  mpirun -np 2 {0} my.toml --resume       go on from its newest checkpoint\n"
     "\n"
     "Exit status: 0 trained, 1 failed while training, 2 something in the command, the job file or the data "
-    "is wrong.";
+    "is wrong,\n75 stopped in time with a checkpoint (--time-limit, SIGUSR1).";
+
+std::optional<double> parse_number(const std::string& text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+        return std::nullopt;
+    return value;
+}
 
 [[noreturn]] void refuse(const CLI::App& app, const std::string& unknown, const std::string& job) {
     if (!unknown.starts_with('-'))
@@ -57,6 +68,11 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     auto* dir_option = app.add_option("--checkpoint-dir", checkpoint_dir, "Folder for checkpoints");
     dir_option->option_text("DIR");
 
+    std::string time_limit;
+    auto* limit_option = app.add_option(
+        "--time-limit", time_limit, "Stop after this time with a checkpoint, status 75; SIGUSR1 does too");
+    limit_option->option_text("SECONDS");
+
     app.allow_extras();
     options.print_and_exit = parse_words(app, std::move(arguments));
     if (options.print_and_exit) return options;
@@ -75,6 +91,12 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     if (dir_option->count() > 0) {
         if (checkpoint_dir.empty()) throw UsageError("--checkpoint-dir needs the name of a folder");
         options.checkpoint_dir = checkpoint_dir;
+    }
+    if (limit_option->count() > 0) {
+        options.time_limit = parse_number(time_limit);
+        if (!options.time_limit || !(*options.time_limit > 0))
+            throw UsageError(
+                fmt::format("--time-limit {}: it must be a number of seconds above 0", time_limit));
     }
     return options;
 }

@@ -16,10 +16,11 @@ namespace dtrain::native {
 struct Options {
     std::optional<std::filesystem::path> job;  ///< none: the built-in job
     bool resume = false;
-    bool from_the_beginning_else = false;  ///< --resume auto: a job without a checkpoint begins
+    bool from_the_beginning_else = false;              ///< --resume auto: a job without a checkpoint begins
     std::optional<std::filesystem::path> resume_from;  ///< none: the newest in the checkpoint folder
     std::optional<std::int64_t> epochs;
     std::optional<std::filesystem::path> checkpoint_dir;
+    std::optional<double> time_limit;           ///< seconds, after which it stops with a checkpoint
     std::optional<std::string> print_and_exit;  ///< text of --help or --version
 };
 

@@ -46,7 +46,7 @@ std::string table_row(const EpochReport& report) {
     return fmt::format(
         "{:>6}  {:>10.4f}  {:>9.4f}  {:>8}  {:>11.0f}  {:>8.2f}\n", report.epoch, report.train.loss,
         report.train.accuracy, report.test ? fmt::format("{:.4f}", report.test->accuracy) : "-",
-        static_cast<double>(report.train.samples) / report.train_seconds, report.total_seconds);
+        static_cast<double>(report.timed_samples) / report.train_seconds, report.total_seconds);
 }
 
 std::string next_steps(const std::string& command, const std::filesystem::path& job_file,

@@ -15,8 +15,9 @@ struct EpochReport {
     std::int64_t epoch = 0;
     Metrics train;
     std::optional<Metrics> test;
-    double train_seconds = 0;  ///< of this epoch's training
-    double total_seconds = 0;  ///< since training began
+    std::int64_t timed_samples = 0;  ///< how many of the epoch's samples this run has trained
+    double train_seconds = 0;        ///< of these
+    double total_seconds = 0;        ///< since training began
 };
 
 /// The lines before the table: data, model, batches.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +22,26 @@ namespace {
 std::int64_t classes_of(const Dataset& train, const std::optional<Dataset>& test) {
     return std::max(train.classes(), test ? test->classes() : 0);
 }
+
+struct Readable {
+    std::filesystem::path file;
+    Checkpoint checkpoint;
+};
+
+Readable first_readable(const std::vector<std::filesystem::path>& files,
+                        const std::function<void(const std::string&)>& warn) {
+    for (std::size_t i = 0;; ++i) {
+        try {
+            return {files.at(i), load_checkpoint(files[i])};
+        } catch (const UsageError& refused) {
+            if (i + 1 == files.size()) throw;
+            warn(fmt::format("{}; trying {}", refused.what(), files[i + 1].string()));
+        }
+    }
+}
+
+constexpr const char* loss_name = "loss";
+constexpr const char* correct_name = "correct";
 
 }  // namespace
 
@@ -47,54 +69,100 @@ Trainer::Trainer(const Job& job, Dataset train, std::optional<Dataset> test, Com
             {"data", fmt::format("{} samples ({:016x})", train_data_.size(), train_data_.fingerprint())}};
 }
 
-void Trainer::resume(const std::filesystem::path& file) {
+std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& files,
+                                      const std::function<void(const std::string&)>& warn) {
     std::optional<std::string> error;
-    std::array<std::int64_t, 2> position{};
+    CheckpointHeader header;
+    std::string taken;
     if (communicator_.rank() == 0) {
         try {
-            const auto checkpoint = load_checkpoint(file);
-            restore(file, checkpoint, job_, state_);
-            position = {checkpoint.epoch, checkpoint.step};
+            const auto found = first_readable(files, warn);
+            restore(found.file, found.checkpoint, job_, state_);
+            header = found.checkpoint;
+            taken = found.file.string();
         } catch (const UsageError& refused) {
             error = refused.what();
         }
     }
     throw_together(communicator_, error);
     broadcast(state_, communicator_);
+    std::array<std::int64_t, 3> position{header.epoch, header.step, header.epoch_step};
     communicator_.broadcast(std::span<std::int64_t>(position));
     epoch_ = position[0];
     step_ = position[1];
+    epoch_step_ = position[2];
+    take_sums(header);
+    return communicator_.broadcast(taken);
 }
 
-Metrics Trainer::run(Executor& executor, const Dataset& data, DistributedSampler& sampler) {
-    const auto x = executor.feed<float>(fed_x);
-    const auto label = executor.feed<std::int64_t>(fed_label);
+void Trainer::take_sums(const CheckpointHeader& header) {
+    const auto ranks = static_cast<std::size_t>(communicator_.size());
+    std::vector<double> sums(2 * ranks, 0);
+    const auto take = [&](const std::string& name, std::size_t first) {
+        const auto found = header.sums.find(name);
+        if (found == header.sums.end()) return;
+        const auto& stored = found->second;
+        if (stored.size() == ranks)
+            std::ranges::copy(stored, sums.begin() + static_cast<std::ptrdiff_t>(first));
+        else
+            sums[first] = std::accumulate(stored.begin(), stored.end(), 0.0);
+    };
+    take(loss_name, 0);
+    take(correct_name, ranks);
+    communicator_.broadcast(std::span<double>(sums));
+    const auto rank = static_cast<std::size_t>(communicator_.rank());
+    sums_ = {sums[rank], sums[ranks + rank]};
+}
+
+CheckpointHeader Trainer::header() const {
+    CheckpointHeader header;
+    header.epoch = epoch_;
+    header.step = step_;
+    header.epoch_step = epoch_step_;
+    header.seed = seed_;
+    header.job = job_;
+    if (epoch_step_ == 0) return header;
+    for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(sums_.loss)))
+        header.sums[loss_name].push_back(std::bit_cast<double>(sum));
+    for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(sums_.correct)))
+        header.sums[correct_name].push_back(std::bit_cast<double>(sum));
+    return header;
+}
+
+void Trainer::run_step(Executor& executor, const Dataset& data, DistributedSampler& sampler,
+                       std::int64_t step, Sums& sums) {
     const auto weight = executor.feed<float>(fed_weight);
-    double loss = 0;
-    double correct = 0;
-    for (std::int64_t step = 0; step < sampler.steps(); ++step) {
-        const auto batch = sampler.batch(step);
-        data.gather(batch.samples, x, label);
-        std::copy(batch.weights.begin(), batch.weights.end(), weight.begin());
-        executor.run();
-        loss += executor.fetch_scalar(model_.loss_sum);
-        correct += executor.fetch_scalar(model_.correct);
-    }
-    const auto samples = static_cast<double>(data.size());
-    std::array<double, 2> sums{loss, correct};
-    communicator_.allreduce_sum(std::span<double>(sums));
-    return {sums[0] / samples, sums[1] / samples, data.size()};
+    const auto batch = sampler.batch(step);
+    data.gather(batch.samples, executor.feed<float>(fed_x), executor.feed<std::int64_t>(fed_label));
+    std::copy(batch.weights.begin(), batch.weights.end(), weight.begin());
+    executor.run();
+    sums.loss += executor.fetch_scalar(model_.loss_sum);
+    sums.correct += executor.fetch_scalar(model_.correct);
 }
 
-Metrics Trainer::train_epoch() {
+Metrics Trainer::metrics_of(const Sums& sums, const Dataset& data) const {
+    const auto samples = static_cast<double>(data.size());
+    std::array<double, 2> all{sums.loss, sums.correct};
+    communicator_.allreduce_sum(std::span<double>(all));
+    return {all[0] / samples, all[1] / samples, data.size()};
+}
+
+std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on) {
     sampler_.start_epoch(epoch_);
-    const auto metrics = run(trainer_, train_data_, sampler_);
+    while (epoch_step_ < sampler_.steps()) {
+        run_step(trainer_, train_data_, sampler_, epoch_step_, sums_);
+        ++epoch_step_;
+        ++step_;
+        if (epoch_step_ < sampler_.steps() && !goes_on()) return std::nullopt;
+    }
+    const auto metrics = metrics_of(sums_, train_data_);
     if (!std::isfinite(metrics.loss))
         throw_together<Error>(communicator_,
                               fmt::format("the loss is {} in epoch {}; a smaller learning_rate may help",
                                           metrics.loss, epoch_ + 1));
     ++epoch_;
-    step_ += sampler_.steps();
+    epoch_step_ = 0;
+    sums_ = {};
     if (!parameters_are_identical(state_, communicator_))
         throw_together<Error>(
             communicator_,
@@ -107,29 +175,10 @@ std::optional<Metrics> Trainer::test() {
     if (!test_data_) return std::nullopt;
     DistributedSampler sampler({test_data_->size(), global_batch_, communicator_.rank(), communicator_.size(),
                                 0, SampleOrder::sequential});
-    return run(tester_, *test_data_, sampler);
-}
-
-std::filesystem::path Trainer::save(const CheckpointSettings& settings) {
-    const CheckpointFolder folder(settings.dir.value());
-    std::optional<std::string> error;
-    if (communicator_.rank() == 0) {
-        try {
-            Checkpoint checkpoint;
-            checkpoint.epoch = epoch_;
-            checkpoint.step = step_;
-            checkpoint.seed = seed_;
-            checkpoint.job = job_;
-            store(state_, checkpoint);
-            folder.save(checkpoint, settings.keep);
-        } catch (const Error& failed) {
-            error = failed.what();
-        }
-    }
-    throw_together<Error>(communicator_, error);
-    CheckpointHeader here;
-    here.epoch = epoch_;
-    return folder.path(here, CheckpointFormat::file);
+    Sums sums;
+    for (std::int64_t step = 0; step < sampler.steps(); ++step)
+        run_step(tester_, *test_data_, sampler, step, sums);
+    return metrics_of(sums, *test_data_);
 }
 
 }  // namespace dtrain::native

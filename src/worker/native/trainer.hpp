@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/executor.hpp>
@@ -33,21 +36,32 @@ class Trainer {
     Trainer(const Job& job, Dataset train, std::optional<Dataset> test, Communicator communicator,
             int threads);
 
-    /// Goes on where the checkpoint stopped: rank 0 reads it, the others get it from there.
-    /// @throws UsageError on all ranks when it cannot be read or is of another job.
-    void resume(const std::filesystem::path& file);
+    /// Goes on where a checkpoint stopped: rank 0 reads it, the others get it from there. Of several the
+    /// first that can be read is taken, and `warn` told of those before.
+    /// @param files rank 0's count; at least one
+    /// @return which it was, on all ranks
+    /// @throws UsageError on all ranks when none can be read or it is of another job.
+    std::filesystem::path resume(const std::vector<std::filesystem::path>& files,
+                                 const std::function<void(const std::string&)>& warn);
 
+    /// Trains what is left of the epoch.
+    /// @param goes_on asked after every step but the epoch's last, when this trainer stands between two
+    /// steps; all ranks must answer alike
+    /// @return nothing when it does not go on
     /// @throws Error when the loss is no finite number any more, or the ranks' parameters differ.
-    Metrics train_epoch();
+    std::optional<Metrics> train_epoch(const std::function<bool()>& goes_on = [] { return true; });
 
     /// Nothing without test data.
     std::optional<Metrics> test();
 
-    /// Rank 0 writes a checkpoint. @throws Error on all ranks when it cannot.
-    std::filesystem::path save(const CheckpointSettings& settings);
+    /// What a checkpoint of this moment says besides its tensors, which are those of state().
+    CheckpointHeader header() const;
+    const State& state() const { return state_; }
 
     std::int64_t epochs_done() const { return epoch_; }
     std::int64_t steps_done() const { return step_; }
+    /// Of the epoch in progress.
+    std::int64_t epoch_steps_done() const { return epoch_step_; }
     std::int64_t steps_per_epoch() const { return sampler_.steps(); }
     std::int64_t local_batch() const { return sampler_.local_batch(); }
     std::int64_t global_batch() const { return global_batch_; }
@@ -57,7 +71,16 @@ class Trainer {
     std::uint64_t checksum() const { return parameters_checksum(state_); }
 
   private:
-    Metrics run(Executor& executor, const Dataset& data, DistributedSampler& sampler);
+    /// Of this rank's samples.
+    struct Sums {
+        double loss = 0;
+        double correct = 0;
+    };
+
+    void run_step(Executor& executor, const Dataset& data, DistributedSampler& sampler, std::int64_t step,
+                  Sums& sums);
+    Metrics metrics_of(const Sums& sums, const Dataset& data) const;
+    void take_sums(const CheckpointHeader& header);
 
     Communicator communicator_;
     Dataset train_data_;
@@ -72,6 +95,8 @@ class Trainer {
     std::map<std::string, std::string> job_;  ///< what a checkpoint of this job belongs to
     std::int64_t epoch_ = 0;
     std::int64_t step_ = 0;
+    std::int64_t epoch_step_ = 0;
+    Sums sums_;  ///< of the epoch in progress
 };
 
 }  // namespace dtrain::native

@@ -248,7 +248,7 @@ def test_a_native_job_trains_while_nodes_come_and_go(elastic):
                                                  optimizer="adam", hidden=256, every=1))
 
     def epochs_trained():
-        return max((int(path.name.split("-")[1].split(".")[0]) for path in job.folder.glob("checkpoints/epoch-*.h5")), default=0)
+        return max((int(path.name.split("-")[1].split(".")[0]) for path in job.folder.glob("checkpoints/epoch-*")), default=0)
 
     write_job(10_000_000)  # not done before the nodes are
     one.join(1)

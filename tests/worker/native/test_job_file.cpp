@@ -31,7 +31,15 @@ TEST(JobFile, SmallestJobHasTheDefaults) {
     EXPECT_EQ(job.train.seed, 0U);
     EXPECT_EQ(name_of(job.train.optimizer), "adam");
     EXPECT_EQ(learning_rate_of(job.train.optimizer), 0.001);
-    EXPECT_EQ(job.checkpoint, (CheckpointSettings{std::nullopt, 1, 2}));
+    EXPECT_EQ(job.checkpoint, (CheckpointSettings{std::nullopt, 1, std::nullopt, 2, true,
+                                                  CheckpointFormat::directory, std::nullopt}));
+}
+
+TEST(JobFile, EveryStepsIsInsteadOfEveryEpoch) {
+    const auto settings =
+        parse_job(std::string(smallest) + "[checkpoint]\nevery_steps = 7\n", "my.toml").checkpoint;
+    EXPECT_EQ(settings.every_steps, 7);
+    EXPECT_EQ(settings.every, std::nullopt);
 }
 
 TEST(JobFile, EverythingSet) {
@@ -58,7 +66,11 @@ epsilon = 1e-6
 [checkpoint]
 dir = "out"
 every = 4
+every_steps = 100
 keep = 5
+async = false
+format = "directory"
+shards = 3
 )",
                                "/jobs/all.toml");
     EXPECT_EQ(job.title, "all");
@@ -73,7 +85,7 @@ keep = 5
     EXPECT_EQ(adam.beta1, 0.5);
     EXPECT_EQ(adam.beta2, 0.75);
     EXPECT_EQ(adam.epsilon, 1e-6);
-    EXPECT_EQ(job.checkpoint, (CheckpointSettings{"out", 4, 5}));
+    EXPECT_EQ(job.checkpoint, (CheckpointSettings{"out", 4, 100, 5, false, CheckpointFormat::directory, 3}));
 }
 
 TEST(JobFile, OtherOptimizers) {
@@ -153,6 +165,13 @@ const Refused refused[] = {
     {"SMALLEST[checkpoint]\ndir = \"a\\u0000b\"",
      "jobs/my.toml:4: [checkpoint] dir = \"a\\u0000b\": it must be a text without control characters"},
     {"title = 3\nSMALLEST", "jobs/my.toml:1: title = 3: it must be a text in quotes that is not empty"},
+    {"SMALLEST[checkpoint]\nasync = 1", "jobs/my.toml:4: [checkpoint] async = 1: it must be true or false"},
+    {"SMALLEST[checkpoint]\nformat = \"files\"",
+     "jobs/my.toml:4: [checkpoint] format = \"files\": it must be one of \"directory\", \"file\"; did you "
+     "mean "
+     "\"file\"?"},
+    {"SMALLEST[checkpoint]\nformat = \"file\"\nshards = 2",
+     "jobs/my.toml:5: 'shards' is a setting of format = \"directory\", but it is \"file\""},
     {"SMALLEST[checkpoint]\nkeep = 0",
      "jobs/my.toml:4: [checkpoint] keep = 0: it must be a whole number in 1..1000000"},
 };

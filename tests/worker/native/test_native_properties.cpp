@@ -55,7 +55,13 @@ std::string to_toml(const Job& job) {
                                   : fmt::format("batch = {}\n", job.train.batch);
     out += fmt::format("seed = {}\noptimizer = {}\n{}", job.train.seed, text(name_of(job.train.optimizer)),
                        std::visit(OptimizerToml{}, job.train.optimizer));
-    out += fmt::format("[checkpoint]\nevery = {}\nkeep = {}\n", job.checkpoint.every, job.checkpoint.keep);
+    const auto& checkpoint = job.checkpoint;
+    out +=
+        fmt::format("[checkpoint]\nkeep = {}\nasync = {}\nformat = {}\n", checkpoint.keep, checkpoint.async,
+                    checkpoint.format == CheckpointFormat::file ? "\"file\"" : "\"directory\"");
+    if (checkpoint.every) out += fmt::format("every = {}\n", *checkpoint.every);
+    if (checkpoint.every_steps) out += fmt::format("every_steps = {}\n", *checkpoint.every_steps);
+    if (checkpoint.shards) out += fmt::format("shards = {}\n", *checkpoint.shards);
     if (job.checkpoint.dir) out += fmt::format("dir = {}\n", text(job.checkpoint.dir->string()));
     return out;
 }
@@ -70,7 +76,8 @@ TEST(JobFileProperties, AnyTextIsRefusedWithItsPlaceOrComesBackFromItsWrittenFor
              smallest + "[train]\noptimizer = \"momentum\"\nmomentum = 0.9\nglobal_batch = 64\n",
              "title = \"all\"\n[data]\nscale = 0.5\ntrain = { file = \"a.h5\", x = \"g/x\", y = \"g/y\" }\n"
              "[data.test]\nfile = \"/b.h5\"\n[train]\nbeta1 = 0.5\nbeta2 = 0.75\nepsilon = 1e-6\n"
-             "[checkpoint]\ndir = \"out\"\nevery = 4\nkeep = 5\n"},
+             "[checkpoint]\ndir = \"out\"\nevery = 4\nkeep = 5\nformat = \"file\"\nasync = false\n",
+             smallest + "[checkpoint]\nevery_steps = 100\nshards = 3\nformat = \"directory\"\n"},
         .pieces = {smallest,
                    "[model]\n",
                    "[train]\n",
@@ -118,13 +125,14 @@ TEST(JobFileProperties, AnyTextIsRefusedWithItsPlaceOrComesBackFromItsWrittenFor
 TEST(NativeOptionsProperties, AnyCommandLineIsRefusedInWordsOrMeansOneJob) {
     const tests::Corpus corpus{
         .examples = {"my.toml --epochs 7 --checkpoint-dir=out --resume a.h5", "--resume my.toml",
-                     "--epochs=3", "--help", "--version", "my.toml --resume", "-- my.toml"},
-        .pieces = {"--resume", "--epochs", "--checkpoint-dir", "=", " ", " ", " ", "my.toml", "a.h5", "out",
-                   "--", "-h"}};
+                     "--epochs=3", "--help", "--version", "my.toml --resume --time-limit 5", "-- my.toml"},
+        .pieces = {"--resume", "--epochs", "--checkpoint-dir", "--time-limit", "=", " ", " ", " ", "my.toml",
+                   "a.h5", "out", "--", "-h"}};
     tests::for_all(corpus, &Mutator::words, [](const std::vector<std::string>& words) {
         try {
             const auto options = parse_options("dtrain-worker", words);
             EXPECT_TRUE(!options.epochs || *options.epochs >= 1);
+            EXPECT_TRUE(!options.time_limit || *options.time_limit > 0);
             EXPECT_TRUE(!options.checkpoint_dir || !options.checkpoint_dir->empty());
             EXPECT_TRUE(!options.job || !options.job->empty());
             EXPECT_TRUE(options.resume || !options.resume_from);

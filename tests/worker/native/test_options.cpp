@@ -29,7 +29,9 @@ TEST(Options, NothingIsTheBuiltInJob) {
 }
 
 TEST(Options, Everything) {
-    const auto options = parse({"my.toml", "--epochs", "7", "--checkpoint-dir=out", "--resume", "a.h5"});
+    const auto options = parse(
+        {"my.toml", "--epochs", "7", "--checkpoint-dir=out", "--resume", "a.h5", "--time-limit", "1.5"});
+    EXPECT_EQ(options.time_limit, 1.5);
     EXPECT_EQ(options.job, "my.toml");
     EXPECT_EQ(options.epochs, 7);
     EXPECT_EQ(options.checkpoint_dir, "out");
@@ -64,6 +66,9 @@ TEST(Options, HelpAndVersion) {
 }
 
 TEST(Options, Refusals) {
+    for (const std::string wrong : {"0", "-1", "1h", "inf"})
+        EXPECT_EQ(refusal({"--time-limit=" + wrong}),
+                  "--time-limit " + wrong + ": it must be a number of seconds above 0");
     EXPECT_EQ(refusal({"--epoch", "3"}), "unknown option --epoch; did you mean --epochs?");
     EXPECT_EQ(refusal({"--zzzzzzzz"}), "unknown option --zzzzzzzz; --help shows all options");
     EXPECT_EQ(refusal({"a.toml", "b.toml"}), "one job file at a time: 'b.toml' is left over after 'a.toml'");

@@ -11,7 +11,7 @@ namespace dtrain::native {
 namespace {
 
 TEST(Report, ColumnsStandUnderTheirHeads) {
-    EpochReport report{3, {0.12345, 0.9876, 1408}, Metrics{0.2, 0.96, 389}, 0.01, 1.5};
+    EpochReport report{3, {0.12345, 0.9876, 1408}, Metrics{0.2, 0.96, 389}, 1408, 0.01, 1.5};
     EXPECT_EQ(table_head(), " epoch  train loss  train acc  test acc    samples/s  time [s]\n");
     EXPECT_EQ(table_row(report), "     3      0.1235     0.9876    0.9600       140800      1.50\n");
     report.test.reset();

@@ -41,9 +41,9 @@ Job small_job(std::int64_t batch) {
 TEST(Trainer, LearnsWhatCanBeLearnt) {
     Trainer trainer(small_job(4), two_clouds(), two_clouds(), {}, 1);
     EXPECT_EQ(trainer.steps_per_epoch(), 3);
-    const auto first = trainer.train_epoch();
+    const auto first = trainer.train_epoch().value();
     Metrics last;
-    for (int epoch = 1; epoch < 30; ++epoch) last = trainer.train_epoch();
+    for (int epoch = 1; epoch < 30; ++epoch) last = trainer.train_epoch().value();
     EXPECT_EQ(trainer.epochs_done(), 30);
     EXPECT_EQ(trainer.steps_done(), 90);
     EXPECT_LT(last.loss, first.loss / 4);
@@ -79,6 +79,28 @@ TEST(Trainer, RepeatsBitForBitAndDependsOnTheSeed) {
     };
     EXPECT_EQ(checksum_after(1), checksum_after(1));
     EXPECT_NE(checksum_after(1), checksum_after(2));
+}
+
+TEST(Trainer, StopsBetweenStepsAndGoesOnWithTheSameBits) {
+    const auto trainer = [] { return Trainer(small_job(3), two_clouds(), std::nullopt, {}, 1); };
+    auto undisturbed = trainer();
+    auto stopping = trainer();
+    for (int epoch = 0; epoch < 3; ++epoch) {
+        const auto expected = undisturbed.train_epoch().value();
+        std::optional<Metrics> metrics;
+        int parts = 0;
+        for (; !metrics; ++parts) metrics = stopping.train_epoch([] { return false; });
+        EXPECT_EQ(parts, 4);
+        EXPECT_EQ(metrics->loss, expected.loss);
+        EXPECT_EQ(metrics->accuracy, expected.accuracy);
+        EXPECT_EQ(stopping.checksum(), undisturbed.checksum());
+        EXPECT_EQ(stopping.header(), undisturbed.header());
+    }
+    stopping.train_epoch([] { return false; });
+    EXPECT_EQ(stopping.header().epoch, 3);
+    EXPECT_EQ(stopping.header().epoch_step, 1);
+    EXPECT_EQ(stopping.header().step, 13);
+    EXPECT_EQ(stopping.header().sums.at("loss").size(), 1U);
 }
 
 TEST(Trainer, WithoutTestDataThereIsNoTest) {

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/checkpointer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "io/block_io.hpp"
+#include "io/checkpoint_directory.hpp"
+#include "worker/native/state_checkpoint.hpp"
+
+namespace dtrain::native {
+namespace {
+
+std::launch policy(const CheckpointSettings& settings) {
+    return settings.async ? std::launch::async : std::launch::deferred;
+}
+
+io::Hdf5Element element_of(const StateTensor& tensor) {
+    switch (tensor.view.type) {
+        case DataType::float32:
+            return io::Hdf5Element::float32;
+        case DataType::int64:
+            return io::Hdf5Element::int64;
+        default:
+            throw Error(fmt::format("{}: checkpoints hold float32 and int64, not {}", tensor.name,
+                                    to_string(tensor.view.type)));
+    }
+}
+
+std::size_t aligned(std::size_t bytes) {
+    return (bytes + io::direct_alignment - 1) / io::direct_alignment * io::direct_alignment;
+}
+
+template <class Value>
+bool is_ready(const std::future<Value>& future) {
+    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+/// What `action` throws.
+template <class Action>
+std::optional<std::string> error_of(const Action& action) {
+    try {
+        action();
+    } catch (const std::exception& failed) {
+        return failed.what();
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Checkpointer::Checkpointer(const CheckpointSettings& settings, State state, Communicator communicator)
+    : settings_(settings), state_(std::move(state)), communicator_(std::move(communicator)) {
+    io::start_hdf5();
+    if (settings_.format != CheckpointFormat::directory) return;
+    auto sorted = state_.tensors();
+    const auto name_of = [](const StateTensor& tensor) {
+        return (tensor.role == Role::parameter ? "/parameters/" : "/optimizer/") + tensor.name;
+    };
+    std::ranges::sort(sorted, {}, name_of);
+    for (const auto& tensor : sorted) {
+        tensors_.push_back({name_of(tensor), element_of(tensor), tensor.view.shape});
+        memory_.push_back(static_cast<const std::byte*>(tensor.view.data));
+    }
+    const int ranks = communicator_.size();
+    const int shards =
+        settings_.shards ? std::min(*settings_.shards, ranks) : io::shard_count(tensors_, ranks);
+    plan_ = io::plan_shards(tensors_, shards);
+    // Spread over all ranks, and so over all nodes.
+    for (int shard = 0; shard < shards; ++shard)
+        if (static_cast<std::int64_t>(shard) * ranks / shards == communicator_.rank())
+            shard_ = static_cast<std::size_t>(shard);
+    if (!shard_) return;
+    for (const auto& piece : plan_[*shard_]) {
+        const auto row_bytes = tensors_[piece.tensor].row_bytes();
+        pieces_.push_back({piece, memory_[piece.tensor] + piece.first_row * row_bytes});
+        staging_bytes_ += aligned(static_cast<std::size_t>(piece.rows * row_bytes));
+    }
+    if (!settings_.async) staging_bytes_ = 0;
+}
+
+Checkpointer::~Checkpointer() {
+    if (part_.valid() && settings_.async) part_.wait();
+    if (completion_.valid() && settings_.async) completion_.wait();
+}
+
+void Checkpointer::start(const CheckpointHeader& header) {
+    finish();
+    header_ = header;
+    path_ = CheckpointFolder(settings_.dir.value()).path(header, settings_.format);
+    const bool is_directory = settings_.format == CheckpointFormat::directory;
+    throw_together<Error>(communicator_, error_of([&] {
+                              if (is_directory && communicator_.rank() == 0) io::begin_directory(*path_);
+                          }));
+    in_progress_ = true;
+    if (is_directory && shard_) begin_shard();
+    if (!is_directory && communicator_.rank() == 0) begin_file(header);
+    if (!settings_.async) finish();
+}
+
+void Checkpointer::stage() {
+    if (!staging_)
+        staging_ = std::shared_ptr<std::byte>(
+            static_cast<std::byte*>(::operator new(staging_bytes_, std::align_val_t(io::direct_alignment))),
+            [](std::byte* memory) { ::operator delete(memory, std::align_val_t(io::direct_alignment)); });
+    auto* to = staging_.get();
+    for (auto& [piece, data] : pieces_) {
+        const auto row_bytes = tensors_[piece.tensor].row_bytes();
+        const auto bytes = static_cast<std::size_t>(piece.rows * row_bytes);
+        std::memcpy(to, memory_[piece.tensor] + piece.first_row * row_bytes, bytes);
+        data = to;
+        to += aligned(bytes);
+    }
+}
+
+void Checkpointer::begin_shard() {
+    if (settings_.async) stage();
+    part_ = std::async(policy(settings_), [this] {
+        const auto file = io::temporary_directory(*path_) / io::shard_name(*shard_);
+        return io::write_shard(file, tensors_, pieces_);
+    });
+}
+
+void Checkpointer::begin_file(const CheckpointHeader& header) {
+    Checkpoint checkpoint;
+    static_cast<CheckpointHeader&>(checkpoint) = header;
+    store(state_, checkpoint);
+    completion_ = std::async(policy(settings_), [this, checkpoint = std::move(checkpoint)] {
+        CheckpointFolder(*settings_.dir).save(checkpoint, settings_.keep, settings_.format);
+    });
+}
+
+bool Checkpointer::part_is_written() const {
+    return !part_.valid() || is_ready(part_);
+}
+
+void Checkpointer::commit() {
+    if (!std::exchange(in_progress_, false) || settings_.format != CheckpointFormat::directory) return;
+    std::string facts;
+    const auto error = error_of([&] {
+        if (part_.valid()) facts = io::to_json(part_.get());
+    });
+    throw_together<Error>(communicator_, error);
+    const auto all_facts = communicator_.allgather(facts);
+    if (communicator_.rank() != 0) return;
+    io::CheckpointIndex index{header_, tensors_, {}};
+    for (const auto& each : all_facts)
+        if (!each.empty()) index.shards.push_back(io::shard_facts_from_json(each));
+    completion_ = std::async(policy(settings_), [this, index = std::move(index)] {
+        io::commit_directory(*path_, index);
+        CheckpointFolder(*settings_.dir).publish(*path_, settings_.keep);
+    });
+}
+
+void Checkpointer::finish() {
+    if (!path_) return;
+    commit();
+    throw_together<Error>(communicator_, error_of([&] {
+                              if (completion_.valid()) completion_.get();
+                          }));
+}
+
+}  // namespace dtrain::native

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/communicator.hpp>
+#include <dtrain/executor.hpp>
+
+#include "io/shard_file.hpp"
+#include "io/shard_plan.hpp"
+#include "worker/native/job_file.hpp"
+
+namespace dtrain::native {
+
+/// Writes a job's checkpoints, in the background when the settings say so: start() copies what this rank
+/// writes, and a thread brings it to disk, without MPI. Failures of writing come out of the next collective
+/// call, on all ranks. Every function is collective but the const ones.
+class Checkpointer {
+  public:
+    Checkpointer(const CheckpointSettings& settings, State state, Communicator communicator);
+    /// Waits for the thread; a checkpoint that nobody finished stays invisible.
+    ~Checkpointer();
+    Checkpointer(const Checkpointer&) = delete;
+    Checkpointer& operator=(const Checkpointer&) = delete;
+
+    /// Begins a checkpoint of the state as it is now, after finish() of the one before.
+    /// @throws Error on all ranks when the one before or this one cannot be written.
+    void start(const CheckpointHeader& header);
+
+    /// True when this rank has nothing more to write for the checkpoint in progress.
+    bool part_is_written() const;
+
+    /// True between start() and commit().
+    bool waits_for_commit() const { return in_progress_; }
+
+    /// Once the parts of all ranks are written (otherwise it waits for them): makes the checkpoint whole.
+    /// @throws Error on all ranks when a part could not be written.
+    void commit();
+
+    /// Waits until the checkpoint in progress, if there is one, lies on disk under its name.
+    /// @throws Error on all ranks when it does not.
+    void finish();
+
+    /// The last one that was started.
+    const std::optional<std::filesystem::path>& last() const { return path_; }
+
+    /// Memory that this rank keeps for copies of its part.
+    std::size_t staging_bytes() const { return staging_bytes_; }
+    int shards() const { return static_cast<int>(plan_.size()); }
+
+  private:
+    void begin_shard();
+    void begin_file(const CheckpointHeader& header);
+    void stage();
+
+    CheckpointSettings settings_;
+    State state_;
+    Communicator communicator_;
+    std::vector<io::TensorInfo> tensors_;
+    std::vector<const std::byte*> memory_;  ///< of each tensor, in the state
+    io::ShardPlan plan_;
+    std::optional<std::size_t> shard_;  ///< what this rank writes
+    std::vector<io::PieceSource> pieces_;
+    std::shared_ptr<std::byte> staging_;
+    std::size_t staging_bytes_ = 0;
+
+    CheckpointHeader header_;
+    std::optional<std::filesystem::path> path_;
+    bool in_progress_ = false;
+    std::future<io::ShardFacts> part_;
+    std::future<void> completion_;
+};
+
+}  // namespace dtrain::native

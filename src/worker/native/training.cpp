@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/training.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "worker/native/checkpointer.hpp"
+#include "worker/native/report.hpp"
+#include "worker/native/step_agreement.hpp"
+#include "worker/native/stop_request.hpp"
+#include "worker/native/trainer.hpp"
+
+namespace dtrain::native {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// What `prepare` returns; when it throws a UsageError on any rank, all ranks throw the lowest one's.
+/// Collective.
+template <class Prepare>
+auto agreed(const Communicator& world, const Prepare& prepare) {
+    std::optional<decltype(prepare())> result;
+    std::optional<std::string> error;
+    try {
+        result.emplace(prepare());
+    } catch (const UsageError& refused) {
+        error = refused.what();
+    }
+    const auto failed = world.sum(std::int64_t{error.has_value()});
+    if (error && failed < world.size()) *error += fmt::format(" (rank {} on {})", world.rank(), host_name());
+    throw_together(world, error);
+    return std::move(*result);
+}
+
+struct Input {
+    Job job;
+    Dataset train;
+    std::optional<Dataset> test;
+    int threads = 1;
+    std::vector<std::filesystem::path> resume_from;  ///< the first that can be read; none: from the beginning
+};
+
+/// A path as somebody would type it in the current folder.
+std::string from_here(const std::filesystem::path& path) {
+    if (path.is_relative()) return path.string();
+    std::error_code failed;
+    const auto relative = std::filesystem::proximate(path, failed);
+    return failed || relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
+}
+
+std::filesystem::path built_in_job() {
+    return (this_executable().parent_path() / "../../share/dtrain/examples/digits.toml").lexically_normal();
+}
+
+/// Reads everything that can be wrong, without writing anything.
+Input read_input(const Options& options, int rank) {
+    auto job = read_job(options.job.value_or(built_in_job()));
+    if (options.epochs) job.train.epochs = *options.epochs;
+    if (options.checkpoint_dir) job.checkpoint.dir = options.checkpoint_dir;
+    if (options.time_limit && !job.checkpoint.dir)
+        throw UsageError(
+            "--time-limit: this job keeps no checkpoints; --checkpoint-dir names a folder for them");
+    const auto threads = compute_threads(Environment::of_this_process());
+    auto train = Dataset::read(job.train_data);
+    auto test = job.test_data ? std::optional(Dataset::read(*job.test_data)) : std::nullopt;
+    std::vector<std::filesystem::path> resume_from;
+    if (options.resume_from) resume_from = {*options.resume_from};
+    if (options.resume && !options.resume_from) {
+        if (!job.checkpoint.dir)
+            throw UsageError("--resume: this job keeps no checkpoints; name a file, or --checkpoint-dir");
+        // Only rank 0 reads it, so that the folder need not be seen from every node.
+        if (rank == 0) {
+            resume_from = CheckpointFolder(*job.checkpoint.dir).candidates();
+            if (resume_from.empty() && !options.from_the_beginning_else)
+                throw UsageError(
+                    fmt::format("--resume: there is no checkpoint in {}", job.checkpoint.dir->string()));
+            if (!options.from_the_beginning_else) resume_from.resize(1);
+        }
+    }
+    return {std::move(job), std::move(train), std::move(test), threads, std::move(resume_from)};
+}
+
+/// Finds out before hours of training that nobody may write there. Rank 0 only.
+bool check_writable(const std::filesystem::path& folder) {
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (!failed && ::access(folder.c_str(), W_OK | X_OK) != 0) failed.assign(errno, std::generic_category());
+    if (failed)
+        throw UsageError(
+            fmt::format("cannot write checkpoints into {}: {}", folder.string(), failed.message()));
+    return true;
+}
+
+/// A job's epochs, with its checkpoints between and within them.
+class Training {
+  public:
+    Training(const Job& job, const Options& options, Trainer& trainer, const Communicator& world,
+             const Console& console)
+        : job_(job), trainer_(trainer), console_(console), agreement_(world) {
+        if (!job.checkpoint.dir) return;
+        stop_.emplace(options.time_limit ? std::optional(std::chrono::duration<double>(*options.time_limit))
+                                         : std::nullopt);
+        checkpoints_.emplace(job.checkpoint, trainer.state(), world);
+    }
+
+    /// True when all epochs are complete.
+    bool run() {
+        if (trainer_.epochs_done() >= job_.train.epochs) test_ = trainer_.test();
+        while (trainer_.epochs_done() < job_.train.epochs)
+            if (!run_epoch()) return false;
+        if (checkpoints_) checkpoints_->finish();
+        return true;
+    }
+
+    const std::optional<Metrics>& last_test() const { return test_; }
+    std::optional<std::filesystem::path> last_checkpoint() const {
+        return checkpoints_ ? checkpoints_->last() : std::nullopt;
+    }
+
+  private:
+    bool run_epoch() {
+        const auto epoch_start = Clock::now();
+        const auto steps_before = trainer_.epoch_steps_done();
+        const auto metrics =
+            checkpoints_ ? trainer_.train_epoch([this] { return after_step(); }) : trainer_.train_epoch();
+        if (!metrics) return false;
+        EpochReport report;
+        report.train = *metrics;
+        report.timed_samples = metrics->samples - steps_before * trainer_.global_batch();
+        report.train_seconds = seconds_since(epoch_start);
+        report.epoch = trainer_.epochs_done();
+        report.test = test_ = trainer_.test();
+        report.total_seconds = seconds_since(start_);
+        console_.print(table_row(report));
+        if (checkpoints_ &&
+            (report.epoch >= job_.train.epochs || is_due(job_.checkpoint.every, report.epoch) ||
+             is_due(job_.checkpoint.every_steps, trainer_.steps_done())))
+            checkpoints_->start(trainer_.header());
+        return true;
+    }
+
+    static bool is_due(const std::optional<std::int64_t>& every, std::int64_t done) {
+        return every && done % *every == 0;
+    }
+
+    bool after_step() {
+        const auto why = stop_->reason();
+        const auto waited_for = checkpoint_asked_for_;
+        const auto agreed = agreement_.after_step(why.has_value(), checkpoints_->part_is_written());
+        checkpoint_asked_for_ = checkpoints_->last();
+        // What was said was about the checkpoint of a step ago.
+        if (agreed.written && checkpoints_->waits_for_commit() && waited_for == checkpoints_->last())
+            checkpoints_->commit();
+        if (agreed.stop) {
+            checkpoints_->start(trainer_.header());
+            checkpoints_->finish();
+            return false;
+        }
+        if (is_due(job_.checkpoint.every_steps, trainer_.steps_done()))
+            checkpoints_->start(trainer_.header());
+        return true;
+    }
+
+    const Job& job_;
+    Trainer& trainer_;
+    const Console& console_;
+    StepAgreement agreement_;
+    std::optional<StopRequest> stop_;
+    std::optional<Checkpointer> checkpoints_;
+    std::optional<std::filesystem::path> checkpoint_asked_for_;
+    std::optional<Metrics> test_;
+    Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+int train(const Options& options, const Communicator& world, const std::string& command,
+          const Console& console) {
+    auto input = agreed(world, [&] { return read_input(options, world.rank()); });
+    const auto& job = input.job;
+    auto trainer = agreed(world, [&] {
+        return Trainer(job, std::move(input.train), std::move(input.test), world, input.threads);
+    });
+    const bool resumes = world.sum(std::int64_t{!input.resume_from.empty()}) > 0;
+    std::filesystem::path resumed;
+    if (resumes)
+        resumed =
+            trainer.resume(input.resume_from, [&](const std::string& damaged) { console.complain(damaged); });
+    if (job.checkpoint.dir)
+        agreed(world, [&] { return world.rank() != 0 || check_writable(*job.checkpoint.dir); });
+
+    console.print(header(job, options.job ? options.job->string() : "built-in job", trainer, world.size()));
+    if (resumes)
+        console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed.string(),
+                                  trainer.epochs_done(), trainer.steps_done()));
+    console.print(fmt::format("\n{}", table_head()));
+
+    Training training(job, options, trainer, world, console);
+    if (!training.run()) {
+        console.print(fmt::format(
+            "\nnot finished  stopped in time after {} epochs and {} steps; go on with --resume\n"
+            "checkpoint    {}\n",
+            trainer.epochs_done(), trainer.epoch_steps_done(), training.last_checkpoint()->string()));
+        return status_stopped_in_time;
+    }
+
+    console.print("\n");
+    if (const auto& test = training.last_test())
+        console.print(fmt::format("test accuracy {:.4f}\n", test->accuracy));
+    console.print(fmt::format("parameters    checksum {:016x}, the same on {} rank{}\n", trainer.checksum(),
+                              world.size(), world.size() == 1 ? "" : "s"));
+    if (const auto saved = training.last_checkpoint())
+        console.print(fmt::format("checkpoint    {}\n", saved->string()));
+    if (!options.job)
+        console.print(fmt::format(
+            "\n{}", next_steps(from_here(command), from_here(built_in_job()), 2 * job.train.epochs)));
+    return 0;
+}
+
+}  // namespace dtrain::native

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <dtrain/communicator.hpp>
+
+#include "worker/native/console.hpp"
+#include "worker/native/options.hpp"
+
+namespace dtrain::native {
+
+/// A job that was asked to stop (SIGUSR1, --time-limit) and can go on from its checkpoint; EX_TEMPFAIL of
+/// sysexits.h.
+inline constexpr int status_stopped_in_time = 75;
+
+/// Trains as the options say, from job file to last checkpoint. Collective.
+/// @param command how the program was called, for advice
+/// @return the exit status: 0, or status_stopped_in_time
+/// @throws UsageError on all ranks before anything has been written, Error.
+int train(const Options& options, const Communicator& world, const std::string& command,
+          const Console& console);
+
+}  // namespace dtrain::native

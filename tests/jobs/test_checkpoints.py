@@ -1,0 +1,201 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints of native jobs within epochs, of several ranks, and of jobs that are ended.
+
+Oracles: an undisturbed run of the same job, byte by byte; h5py and numpy, which know nothing of dtrain.
+"""
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import ROOT, clean_environment, mpirun, run
+from whole_jobs import NATIVE_JOB
+
+DIGITS = ROOT / "examples" / "digits.h5"
+STEPS = 22  # of an epoch
+
+
+def write_job(folder, name, epochs, **checkpoint):
+    settings = {"every_steps": 5, "keep": 10, **checkpoint}
+    text = NATIVE_JOB.format(name=name, epochs=epochs, optimizer="adam", digits=DIGITS, hidden=32, every=1)
+    text = text[:text.index("every = 1")] + "".join(f"{key} = {value}\n" for key, value in settings.items())
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+def start(ranks, argv, cwd):
+    environment = clean_environment(OMP_NUM_THREADS=1)
+    command = ["mpirun", "--oversubscribe", "-np", ranks, *argv] if ranks > 1 else argv
+    return subprocess.Popen([str(word) for word in command], cwd=cwd, env=environment, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def table(text):
+    """Loss and accuracies by epoch; the times differ from run to run."""
+    return {int(row[0]): row[1:4] for row in (line.split() for line in text.splitlines())
+            if len(row) == 6 and row[0].isdigit()}
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("settings", [{"async": "true"}, {"async": "false"}, {"shards": 2}, {"format": '"file"'}],
+                         ids=["async", "sync", "shards", "file"])
+def test_within_epochs(native, tmp_path, ranks, settings):
+    result = mpirun(ranks, [native, write_job(tmp_path, "job", 2, keep=4, **settings)], tmp_path)
+    assert result.returncode == 0, result.stderr
+    suffix = ".h5" if "format" in settings else ""
+    # Steps 30, 35 and 40 of all are 8, 13 and 18 of the second epoch.
+    assert names(tmp_path / "job") == [f"epoch-000001-step-{step:06}{suffix}" for step in (8, 13, 18)] + [
+        f"epoch-000002{suffix}", "latest"]
+    whole = (tmp_path / "job" / f"epoch-000002{suffix}")
+    expected = whole.read_bytes() if suffix else contents(whole)
+    resumed = mpirun(ranks, [native, tmp_path / "job.toml", "--checkpoint-dir", "other", "--resume",
+                             tmp_path / "job" / f"epoch-000001-step-000013{suffix}"], tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    again = (tmp_path / "other" / f"epoch-000002{suffix}")
+    assert (again.read_bytes() if suffix else contents(again)) == expected
+    assert table(resumed.stdout) == {2: table(result.stdout)[2]}
+    if not suffix:
+        shards = min(ranks, settings.get("shards", 1))
+        assert names(whole) == ["index.h5"] + [f"shard-{shard:04}.h5" for shard in range(shards)]
+
+
+def test_on_another_number_of_ranks_the_line_of_the_epoch_is_that_of_all_its_samples(native, tmp_path):
+    job = write_job(tmp_path, "job", 1)
+    whole = mpirun(2, [native, job], tmp_path)
+    resumed = run([native, job, "--checkpoint-dir", "other", "--resume", tmp_path / "job/epoch-000000-step-000020"], tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    for one, other in zip(table(whole.stdout)[1], table(resumed.stdout)[1]):
+        assert abs(float(one) - float(other)) <= 0.003
+
+
+def test_h5py_reads_shards_as_one_file(native, tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    for name, settings in (("directory", {"shards": 2}), ("file", {"format": '"file"'})):
+        assert mpirun(2, [native, write_job(tmp_path, name, 1, **settings)], tmp_path).returncode == 0
+    where = os.getcwd()
+    os.chdir("/")  # shards are found from the index, wherever the reader runs
+    try:
+        with h5py.File(tmp_path / "directory/epoch-000001/index.h5") as index, h5py.File(
+                tmp_path / "file/epoch-000001.h5") as one:
+            for group in ("parameters", "optimizer"):
+                assert set(index[group]) == set(one[group])
+                for tensor in one[group]:
+                    numpy.testing.assert_array_equal(index[group][tensor][()], one[group][tensor][()])
+            assert any(index["optimizer"][name].is_virtual for name in index["optimizer"])
+            assert dict(index["job"].attrs) == dict(one["job"].attrs)
+            assert {key: index.attrs[key] for key in ("epoch", "step", "seed")} == {
+                key: one.attrs[key] for key in ("epoch", "step", "seed")}
+    finally:
+        os.chdir(where)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, ranks):
+    epochs = 20
+    undisturbed = mpirun(ranks, [native, write_job(tmp_path, "whole", epochs, every_steps=3)], tmp_path)
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    job = write_job(tmp_path, "parts", epochs, every_steps=3)
+    chance = random.Random(ranks)
+    lines = {}
+    seconds = 1.5
+    for _ in range(50 if os.environ.get("DTRAIN_STRESS") else 3):
+        begin = time.monotonic()
+        child = start(ranks, [native, job, "--resume", "auto"], tmp_path)
+        try:
+            child.wait(timeout=chance.uniform(0.1, seconds))
+            for path in (tmp_path / "parts").glob("epoch-*"):  # complete: everything once more
+                subprocess.run(["rm", "-r", path], check=True)
+        except subprocess.TimeoutExpired:
+            victims = [int(pid) for pid in pathlib.Path("/proc").glob("[0-9]*") for pid in [pid.name]
+                       if is_native(pid, native, child.pid)]
+            os.kill(chance.choice(victims or [child.pid]), signal.SIGKILL)
+        out, _ = child.communicate(timeout=60)
+        lines.update(table(out))
+        seconds = max(seconds, time.monotonic() - begin)
+    last = mpirun(ranks, [native, job, "--resume", "auto"], tmp_path)
+    assert last.returncode == 0, last.stderr
+    lines.update(table(last.stdout))
+    assert contents(tmp_path / "parts" / f"epoch-{epochs:06}") == contents(tmp_path / "whole" / f"epoch-{epochs:06}")
+    assert lines == {epoch: row for epoch, row in table(undisturbed.stdout).items() if epoch in lines}
+    assert not [name for name in names(tmp_path / "parts") if name.startswith(".tmp")]
+
+
+def is_native(pid, native, session):
+    try:
+        return os.getsid(int(pid)) == session and os.readlink(f"/proc/{pid}/exe") == str(native.resolve())
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("way", ["SIGUSR1", "time limit"])
+def test_stopped_in_time_it_leaves_a_checkpoint_and_goes_on(native, tmp_path, ranks, way):
+    epochs = 10_000_000
+    job = write_job(tmp_path, "job", epochs, every_steps=1_000_000_000)
+    limit = ["--time-limit", "1.5"] if way == "time limit" else []
+    child = start(ranks, [native, job, *limit], tmp_path)
+    if way == "SIGUSR1":
+        deadline = time.monotonic() + 30
+        for line in child.stdout:
+            assert time.monotonic() < deadline
+            if line.split()[:1] == ["1"]:
+                break
+        child.send_signal(signal.SIGUSR1)  # mpirun hands it on
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 75, err
+    told = re.search(r"^not finished  stopped in time after (\d+) epochs and (\d+) steps; go on with --resume$", out, re.MULTILINE)
+    assert told, out
+    saved = tmp_path / re.search(r"^checkpoint +(\S+)$", out, re.MULTILINE)[1]
+    assert saved.name == f"epoch-{int(told[1]):06}-step-{int(told[2]):06}"
+    resumed = mpirun(ranks, [native, job, "--resume", "auto", "--epochs", int(told[1]) + 1], tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    whole = mpirun(ranks, [native, job, "--checkpoint-dir", "whole", "--epochs", int(told[1]) + 1], tmp_path)
+    name = f"epoch-{int(told[1]) + 1:06}"
+    assert contents(tmp_path / "job" / name) == contents(tmp_path / "whole" / name), whole.stderr
+
+
+@pytest.mark.parametrize("kilobytes", [20, 64, 96])
+@pytest.mark.parametrize("settings", [{"async": "true"}, {"async": "false"}, {"format": '"file"'}], ids=["async", "sync", "file"])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_disk_that_is_full_is_told_once(native, small_disk, tmp_path, settings, ranks, kilobytes):
+    folder = small_disk(kilobytes)  # one to three checkpoints have room
+    job = write_job(tmp_path, "job", 2, every_steps=1, **settings)
+    result = mpirun(ranks, [native, job, "--checkpoint-dir", folder / "job"], tmp_path)
+    assert result.returncode == 1, result.stdout
+    complaints = [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
+    assert len(complaints) == 1 and "cannot write" in complaints[0] and "No space left" in complaints[0], result.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Makes a folder with that many kB of its own; as root only."""
+    mounted = []
+
+    def mount(kilobytes):
+        folder = tmp_path / "disk"
+        folder.mkdir()
+        if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", folder],
+                                               capture_output=True, check=False).returncode != 0:
+            pytest.skip("mounting a small disk takes root")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "-l", folder], check=True)
