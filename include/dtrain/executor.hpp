@@ -47,6 +47,11 @@ class State {
 /// Sets all tensors to those of `root`. Collective.
 void broadcast(const State& state, const Communicator& communicator, int root = 0);
 
+/// Sets all parameters to their averages over the ranks. After every k steps of programs that are not data
+/// parallel this is local SGD (Stich, ICLR 2019), the documents' asynchronous collective mode; optimizer
+/// state stays each rank's own. Collective.
+void average_parameters(const State& state, const Communicator& communicator);
+
 /// A 64 bit checksum of names, shapes and bits of all parameters.
 std::uint64_t parameters_checksum(const State& state);
 

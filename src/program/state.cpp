@@ -97,6 +97,20 @@ void broadcast(const State& state, const Communicator& communicator, int root) {
                                root);
 }
 
+void average_parameters(const State& state, const Communicator& communicator) {
+    const auto average = [&](auto values, auto size) {
+        communicator.allreduce_sum(values);
+        for (auto& value : values) value /= size;
+    };
+    for (const auto& tensor : state.tensors()) {
+        if (tensor.role != Role::parameter) continue;
+        if (tensor.view.type == DataType::float64)
+            average(tensor.view.as<double>(), static_cast<double>(communicator.size()));
+        else
+            average(tensor.view.as<float>(), static_cast<float>(communicator.size()));
+    }
+}
+
 std::uint64_t parameters_checksum(const State& state) {
     std::uint64_t sum = 0;
     for (const auto& tensor : state.tensors()) {

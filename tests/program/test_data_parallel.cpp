@@ -104,6 +104,29 @@ TEST(DataParallelExecutor, FetchesAveragedGradients) {
     }
 }
 
+TEST(DataParallelState, LocalSgdAveragesParametersAndNothingElse) {
+    const auto& world = test_world();
+    auto made = make_classifier(16);
+    minimize(made.program, made.cross_entropy.loss, Adam{.learning_rate = 0.002});
+    const State state(made.program, 1);
+    Executor executor(made.program, state);
+    for (std::size_t step = 0; step < 60; ++step) {
+        feed_samples(
+            executor,
+            (step * static_cast<std::size_t>(world.size()) + static_cast<std::size_t>(world.rank())) * 16);
+        executor.run();
+        if (step % 6 != 5) continue;
+        const auto before = executor.fetch("fc_2.bias")[3];
+        const auto moment = executor.fetch("fc_2.bias.moment1")[3];
+        average_parameters(state, world);
+        EXPECT_FLOAT_EQ(executor.fetch("fc_2.bias")[3],
+                        static_cast<float>(world.sum(double{before}) / world.size()));
+        EXPECT_EQ(executor.fetch("fc_2.bias.moment1")[3], moment);
+        EXPECT_TRUE(parameters_are_identical(state, world));
+    }
+    EXPECT_LT(executor.fetch_scalar(made.cross_entropy.loss), 0.5F) << "it learns";
+}
+
 TEST(DataParallelState, BroadcastAndChecksumsCompareRanks) {
     const auto& world = test_world();
     auto made = make_classifier(4);
