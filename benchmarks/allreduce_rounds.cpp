@@ -12,6 +12,8 @@
 
 #include <mpi.h>
 
+#include <dtrain/communicator.hpp>
+
 namespace {
 
 struct Contender {
@@ -33,13 +35,17 @@ double time_of(const std::function<void()>& call, int repeats) {
 void measure(std::size_t bytes, int rounds) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const auto world = dtrain::mpi_world();
     std::vector<float> floats(bytes / sizeof(float));
+    const auto shared = world.allocate(bytes);
     const std::vector<Contender> contenders{
         {"mpi",
          [&] {
              MPI_Allreduce(MPI_IN_PLACE, floats.data(), static_cast<int>(floats.size()), MPI_FLOAT, MPI_SUM,
                            MPI_COMM_WORLD);
          }},
+        {"window", [&] { world.allreduce(shared.as<float>()); }},
+        {"foreign", [&] { world.allreduce(std::span(floats)); }},
     };
     // A round of one contender takes about 20 ms.
     const double once = time_of(contenders.front().sum, 3);
@@ -59,7 +65,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: allreduce_rounds BYTES ROUNDS\n");
         return 2;
     }
-    MPI_Init(&argc, &argv);
+    const dtrain::MpiSession session;
     measure(std::strtoull(argv[1], nullptr, 10), std::atoi(argv[2]));
-    MPI_Finalize();
 }

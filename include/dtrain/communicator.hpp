@@ -9,60 +9,27 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include <dtrain/comm_call.hpp>
+#include <dtrain/comm_error.hpp>
 #include <dtrain/error.hpp>
+#include <dtrain/request.hpp>
+#include <dtrain/shared_buffer.hpp>
 
 namespace dtrain {
 
-/// Error codes of MPI ("MPI_ERR_TRUNCATE: message truncated").
-const std::error_category& mpi_category();
-
-/// A call of MPI that failed: `code().category()` is mpi_category().
-class MpiError : public Error {
-  public:
-    MpiError(const std::string& operation, int code)
-        : Error(operation + " failed: " + mpi_category().message(code)), code_(code, mpi_category()) {}
-
-    const std::error_code& code() const { return code_; }
-
-  private:
-    std::error_code code_;
-};
-
-/// What a Communicator stands on. Ranks call collective operations in the same order.
-class CommunicatorBackend;
-
-/// An operation that was started. Movable. The buffer belongs to the operation until wait() or test() says
-/// that it is complete; the communicator must live as long.
-class Request {
-  public:
-    Request() = default;  ///< complete
-    Request(CommunicatorBackend* backend, std::uintptr_t handle) : backend_(backend), handle_(handle) {}
-    Request(Request&& other) noexcept;
-    Request& operator=(Request&& other) noexcept;  ///< waits for the operation that was held
-    /// Waits, except while an exception unwinds: then the other ranks may never come.
-    ~Request();
-
-    /// Pokes the operation on; true when it is complete. @throws MpiError
-    bool test();
-
-    /// @throws MpiError
-    void wait();
-
-    bool complete() const { return backend_ == nullptr; }
-
-  private:
-    CommunicatorBackend* backend_ = nullptr;
-    std::uintptr_t handle_ = 0;
-};
-
 /// A group of ranks that exchange data. A value: copies share one underlying communicator. The default one is
-/// a world of one rank that never calls MPI. All operations are collective; a sum is made in an order that is
-/// fixed for given size and number of ranks: it has the same bits on every rank and in every run. All throw
-/// MpiError.
+/// a world of one rank that never calls MPI.
+///
+/// All operations but send and receive are collective: all ranks call them in the same order and with the
+/// same lengths; ranks of one node that do not are told so by an Error that all of them throw. What is summed
+/// has the same bits on every rank and in every run, for given size, number of ranks and ranks per node: on
+/// one node ranks are added in their order. start_...() returns at once; the operation goes on as Request
+/// says. All throw MpiError, and CommunicatorTimeout when a rank does not come. Only one thread of a process
+/// may use its communicators.
 class Communicator {
   public:
     /// A world of one.
@@ -72,28 +39,138 @@ class Communicator {
     int rank() const;
     int size() const;
 
+    /// Returns when all ranks have come.
     void barrier() const;
+    [[nodiscard]] Request start_barrier() const;
 
-    /// Sums element by element over ranks, in place. Buffers have the same length on all ranks.
-    void allreduce_sum(std::span<float> buffer) const;
-    void allreduce_sum(std::span<double> buffer) const;
-    void allreduce_sum(std::span<std::int64_t> buffer) const;
+    /// Reduces element by element over ranks, in place.
+    template <Reducible T>
+    void allreduce(std::span<T> buffer, Reduction reduction = Reduction::sum) const {
+        run(in_place(buffer, reduction));
+    }
+    template <Reducible T>
+    [[nodiscard]] Request start_allreduce(std::span<T> buffer, Reduction reduction = Reduction::sum) const {
+        return start(in_place(buffer, reduction));
+    }
 
-    /// Starts allreduce_sum(). Allocates nothing of its own.
-    [[nodiscard]] Request start_allreduce_sum(std::span<float> buffer) const;
+    void allreduce_sum(std::span<float> buffer) const { allreduce(buffer); }
+    void allreduce_sum(std::span<double> buffer) const { allreduce(buffer); }
+    void allreduce_sum(std::span<std::int64_t> buffer) const { allreduce(buffer); }
+    [[nodiscard]] Request start_allreduce_sum(std::span<float> buffer) const { return start_allreduce(buffer); }
+
+    /// Reduces `in`, which is size() blocks of the length of `out`; rank r gets block r in `out`, which does
+    /// not overlap `in`. @throws Error when the lengths do not fit
+    template <Reducible T>
+    void reduce_scatter(std::span<const T> in, std::span<T> out, Reduction reduction = Reduction::sum) const {
+        run(scattered(in, out, reduction));
+    }
+    template <Reducible T>
+    [[nodiscard]] Request start_reduce_scatter(std::span<const T> in, std::span<T> out,
+                                               Reduction reduction = Reduction::sum) const {
+        return start(scattered(in, out, reduction));
+    }
+
+    /// Reduces over all ranks and hands each rank of a node its share of the result, piece by piece, while it
+    /// is in the cache: use(first, values) gets elements [first, first + values.size()) of the result. The
+    /// shares of a node's ranks cover the buffer once (share()). Returns when all ranks of the node have
+    /// used theirs: what they wrote into one copy of the parameters in a SharedBuffer is then there for all.
+    /// `buffer` holds anything afterwards. Does not return while a rank's `use` runs; an exception of `use`
+    /// leaves the other ranks waiting: end the job then.
+    template <Reducible T, class Use>
+    requires std::is_invocable_v<Use, std::size_t, std::span<T>>
+    void reduce_shares(std::span<T> buffer, Use use, Reduction reduction = Reduction::sum) const {
+        auto call = in_place(buffer, reduction);
+        call.operation = comm::Operation::reduce_shares;
+        call.use = [&use](std::size_t first, std::span<std::byte> sums) {
+            use(first / sizeof(T), std::span(reinterpret_cast<T*>(sums.data()), sums.size() / sizeof(T)));
+        };
+        run(call);
+    }
+
+    /// The part of `count` elements of type T that reduce_shares() gives to this rank: the same for the same
+    /// count and type.
+    struct Share {
+        std::size_t first = 0;
+        std::size_t count = 0;
+    };
+    template <Reducible T>
+    Share share(std::size_t count) const {
+        return share_of_bytes(count * sizeof(T), sizeof(T));
+    }
+
+    /// All ranks' blocks, by rank. `all` is size() blocks of the length of `mine`.
+    /// @throws Error when the lengths do not fit
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    void all_gather(std::span<const T> mine, std::span<T> all) const {
+        run(moved(comm::Operation::all_gather, std::as_bytes(mine), std::as_writable_bytes(all)));
+    }
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    [[nodiscard]] Request start_all_gather(std::span<const T> mine, std::span<T> all) const {
+        return start(moved(comm::Operation::all_gather, std::as_bytes(mine), std::as_writable_bytes(all)));
+    }
+
+    /// Both are size() blocks of one length: block r of `out` goes to rank r, block r of `in` is from rank r.
+    /// They do not overlap. @throws Error when the lengths do not fit
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    void all_to_all(std::span<const T> out, std::span<T> in) const {
+        run(moved(comm::Operation::all_to_all, std::as_bytes(out), std::as_writable_bytes(in)));
+    }
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    [[nodiscard]] Request start_all_to_all(std::span<const T> out, std::span<T> in) const {
+        return start(moved(comm::Operation::all_to_all, std::as_bytes(out), std::as_writable_bytes(in)));
+    }
+
+    /// As all_to_all() with blocks of different lengths, in elements by rank, one after the other. What rank a
+    /// says it sends to rank b, b says it receives from a. @throws Error when the lengths do not fit
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    void all_to_allv(std::span<const T> out, std::span<const std::size_t> out_counts, std::span<T> in,
+                     std::span<const std::size_t> in_counts) const {
+        start_all_to_allv(out, out_counts, in, in_counts).wait();
+    }
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    [[nodiscard]] Request start_all_to_allv(std::span<const T> out, std::span<const std::size_t> out_counts,
+                                            std::span<T> in, std::span<const std::size_t> in_counts) const {
+        return start_exchange(std::as_bytes(out), out_counts, std::as_writable_bytes(in), in_counts, sizeof(T));
+    }
+
+    /// To one rank, from one rank: the lengths on both sides are equal, tags are from 0 to 32767. Messages
+    /// between two ranks with one tag arrive in order. @throws Error when there is no such rank or tag
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    void send(std::span<const T> values, int to, int tag = 0) const { start_send(values, to, tag).wait(); }
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    [[nodiscard]] Request start_send(std::span<const T> values, int to, int tag = 0) const {
+        return start_message(comm::Operation::send, std::as_bytes(values), {}, to, tag);
+    }
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    void receive(std::span<T> values, int from, int tag = 0) const { start_receive(values, from, tag).wait(); }
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    [[nodiscard]] Request start_receive(std::span<T> values, int from, int tag = 0) const {
+        return start_message(comm::Operation::receive, {}, std::as_writable_bytes(values), from, tag);
+    }
 
     /// Sums, maxima and minima of one value per rank.
-    double sum(double value) const;
-    std::int64_t sum(std::int64_t value) const;
-    std::int64_t max(std::int64_t value) const;
-    double max(double value) const;
-    std::int64_t min(std::int64_t value) const;
+    double sum(double value) const { return reduced(value, Reduction::sum); }
+    std::int64_t sum(std::int64_t value) const { return reduced(value, Reduction::sum); }
+    std::int64_t max(std::int64_t value) const { return reduced(value, Reduction::max); }
+    double max(double value) const { return reduced(value, Reduction::max); }
+    std::int64_t min(std::int64_t value) const { return reduced(value, Reduction::min); }
 
     /// True on all ranks when it is on every one.
     bool all(bool value) const { return min(std::int64_t{value}) != 0; }
 
     /// Sends root's bytes to all ranks; same length everywhere.
     void broadcast(std::span<std::byte> buffer, int root = 0) const;
+    [[nodiscard]] Request start_broadcast(std::span<std::byte> buffer, int root = 0) const;
 
     template <class Element>
     requires(std::is_trivially_copyable_v<Element> && !std::is_const_v<Element> &&
@@ -111,38 +188,61 @@ class Communicator {
     /// Every rank's value, by rank.
     std::vector<std::int64_t> allgather(std::int64_t value) const;
 
+    /// Memory in which the ranks of a node reach each other and sums are fastest; ranks may ask for different
+    /// lengths, 0 too. Collective. Any communicator of the same ranks, or of some of them, knows it again.
+    /// @throws Error on all ranks when there is not enough shared memory
+    SharedBuffer allocate(std::size_t bytes) const;
+
+    /// Ranks of one colour become a communicator, ordered by key and then by rank. Collective.
+    Communicator split(int color, int key) const;
+    /// The same ranks, with operations that are apart from this one's. Collective.
+    Communicator duplicate() const;
+    /// The ranks of this rank's node. Collective.
+    Communicator node_local() const;
+    /// The ranks that have this rank's number on their nodes, one of each node. Collective.
+    Communicator cross_node() const;
+
+    /// One line for people: how many ranks on how many nodes, and by what ways they exchange data.
+    std::string describe() const;
+
   private:
+    template <Reducible T>
+    static comm::Call in_place(std::span<T> buffer, Reduction reduction) {
+        return {.operation = comm::Operation::allreduce,
+                .element = comm::element_type<T>(),
+                .reduction = reduction,
+                .send = std::as_bytes(buffer).data(),
+                .receive = std::as_writable_bytes(buffer).data(),
+                .count = buffer.size()};
+    }
+
+    template <Reducible T>
+    comm::Call scattered(std::span<const T> in, std::span<T> out, Reduction reduction) const {
+        auto call = moved(comm::Operation::reduce_scatter, std::as_bytes(in), std::as_writable_bytes(out));
+        call.element = comm::element_type<T>();
+        call.reduction = reduction;
+        call.count = out.size();
+        return call;
+    }
+
+    template <class T>
+    T reduced(T value, Reduction reduction) const {
+        allreduce(std::span(&value, 1), reduction);
+        return value;
+    }
+
+    comm::Call moved(comm::Operation operation, std::span<const std::byte> out, std::span<std::byte> in) const;
+    Share share_of_bytes(std::size_t bytes, std::size_t element) const;
+    Request start_exchange(std::span<const std::byte> out, std::span<const std::size_t> out_counts,
+                           std::span<std::byte> in, std::span<const std::size_t> in_counts,
+                           std::size_t element) const;
+    Request start_message(comm::Operation operation, std::span<const std::byte> out, std::span<std::byte> in,
+                          int peer, int tag) const;
+    void run(const comm::Call& call) const;
+    Request start(const comm::Call& call) const;
+
     std::shared_ptr<CommunicatorBackend> backend_;
 };
-
-/// A communicator over a copy of MPI_COMM_WORLD. MPI must be initialised (MpiSession) and stay so while any
-/// copy lives. @throws MpiError, Error when MPI is not initialised
-Communicator mpi_world();
-
-/// MPI's life in this process: initialised for calls from the main thread (MPI_THREAD_FUNNELED) and ended
-/// with the object. While an exception unwinds it is not ended, unless all ranks threw together: MPI_Finalize
-/// would wait for ranks that know nothing of the failure. Call abort_job() after saying what happened.
-class MpiSession {
-  public:
-    /// @throws MpiError, Error when MPI cannot be initialised (again)
-    MpiSession();
-    MpiSession(const MpiSession&) = delete;
-    MpiSession& operator=(const MpiSession&) = delete;
-    ~MpiSession();
-
-    /// A communicator over all ranks.
-    const Communicator& world() const { return *world_; }
-
-    /// "Open MPI v4.1.4 ...", "MPICH Version: 4.0.2": the library that runs, one line.
-    static std::string library_version();
-
-  private:
-    int exceptions_ = 0;
-    std::optional<Communicator> world_;
-};
-
-/// Ends all ranks of the job with this status, when MPI is running; otherwise ends the process.
-[[noreturn]] void abort_job(int status);
 
 namespace detail {
 /// The lowest rank's error, on all ranks; notes that all of them will throw.
@@ -158,3 +258,5 @@ void throw_together(const Communicator& communicator, const std::optional<std::s
 }
 
 }  // namespace dtrain
+
+#include <dtrain/mpi_session.hpp>  // NOLINT: its users have always found it here

@@ -1,47 +1,48 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <exception>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <dtrain/communicator.hpp>
 
+#include "comm/announced.hpp"
 #include "comm/backend.hpp"
+#include "comm/leaving.hpp"
+#include "comm/staged.hpp"
 
 namespace dtrain {
 
-using comm::Element;
-using comm::Reduction;
+using comm::Call;
+using comm::Operation;
 
-Request::Request(Request&& other) noexcept
-    : backend_(std::exchange(other.backend_, nullptr)), handle_(std::exchange(other.handle_, 0)) {}
+namespace {
 
-Request& Request::operator=(Request&& other) noexcept {
-    std::swap(backend_, other.backend_);
-    std::swap(handle_, other.handle_);
-    Request held(std::move(other));
-    return *this;
+constexpr int largest_tag = 32767;  // what every MPI library has
+
+Call broadcast_of(std::span<std::byte> buffer, int root, int size) {
+    if (root < 0 || root >= size)
+        throw Error(fmt::format("broadcast from rank {} in a world of {} ranks", root, size));
+    return {.operation = Operation::broadcast,
+            .send = buffer.data(),
+            .receive = buffer.data(),
+            .count = buffer.size(),
+            .peer = root};
 }
 
-Request::~Request() {
-    if (backend_ == nullptr || std::uncaught_exceptions() > 0) return;
-    try {
-        wait();
-    } catch (const MpiError&) {
-        // Whoever needed the result would have waited for it.
-    }
+std::size_t total(std::span<const std::size_t> counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
-bool Request::test() {
-    if (backend_ != nullptr && backend_->test(handle_)) backend_ = nullptr;
-    return backend_ == nullptr;
+std::vector<std::size_t> times(std::span<const std::size_t> counts, std::size_t element) {
+    std::vector<std::size_t> bytes(counts.begin(), counts.end());
+    for (auto& count : bytes) count *= element;
+    return bytes;
 }
 
-void Request::wait() {
-    if (backend_ != nullptr) std::exchange(backend_, nullptr)->wait(handle_);
-}
+}  // namespace
 
 Communicator::Communicator() : backend_(comm::local_backend()) {}
 
@@ -53,55 +54,82 @@ int Communicator::size() const {
     return backend_->size();
 }
 
+void Communicator::run(const Call& call) const {
+    backend_->run(call);
+}
+
+Request Communicator::start(const Call& call) const {
+    return backend_->start(call);
+}
+
 void Communicator::barrier() const {
-    backend_->barrier();
+    run({.operation = Operation::barrier});
 }
 
-void Communicator::allreduce_sum(std::span<float> buffer) const {
-    backend_->allreduce(buffer.data(), buffer.size(), Element::float32, Reduction::sum);
-}
-
-void Communicator::allreduce_sum(std::span<double> buffer) const {
-    backend_->allreduce(buffer.data(), buffer.size(), Element::float64, Reduction::sum);
-}
-
-void Communicator::allreduce_sum(std::span<std::int64_t> buffer) const {
-    backend_->allreduce(buffer.data(), buffer.size(), Element::int64, Reduction::sum);
-}
-
-Request Communicator::start_allreduce_sum(std::span<float> buffer) const {
-    return backend_->start_allreduce_sum(buffer.data(), buffer.size());
-}
-
-double Communicator::sum(double value) const {
-    backend_->allreduce(&value, 1, Element::float64, Reduction::sum);
-    return value;
-}
-
-std::int64_t Communicator::sum(std::int64_t value) const {
-    backend_->allreduce(&value, 1, Element::int64, Reduction::sum);
-    return value;
-}
-
-std::int64_t Communicator::max(std::int64_t value) const {
-    backend_->allreduce(&value, 1, Element::int64, Reduction::max);
-    return value;
-}
-
-double Communicator::max(double value) const {
-    backend_->allreduce(&value, 1, Element::float64, Reduction::max);
-    return value;
-}
-
-std::int64_t Communicator::min(std::int64_t value) const {
-    backend_->allreduce(&value, 1, Element::int64, Reduction::min);
-    return value;
+Request Communicator::start_barrier() const {
+    return start({.operation = Operation::barrier});
 }
 
 void Communicator::broadcast(std::span<std::byte> buffer, int root) const {
-    if (root < 0 || root >= size())
-        throw Error(fmt::format("broadcast from rank {} in a world of {} ranks", root, size()));
-    backend_->broadcast(buffer.data(), buffer.size(), root);
+    run(broadcast_of(buffer, root, size()));
+}
+
+Request Communicator::start_broadcast(std::span<std::byte> buffer, int root) const {
+    return start(broadcast_of(buffer, root, size()));
+}
+
+Call Communicator::moved(Operation operation, std::span<const std::byte> out, std::span<std::byte> in) const {
+    const auto ranks = static_cast<std::size_t>(size());
+    const auto block = operation == Operation::all_gather ? out.size() : in.size();
+    const bool fits = operation == Operation::all_gather       ? in.size() == ranks * block
+                      : operation == Operation::reduce_scatter ? out.size() == ranks * block
+                                                               : out.size() == in.size() && block % ranks == 0;
+    if (!fits)
+        throw Error(fmt::format("{} from {} into {} bytes does not fit {} ranks", comm::name_of(operation),
+                                out.size(), in.size(), ranks));
+    return {.operation = operation,
+            .send = out.data(),
+            .receive = in.data(),
+            .count = operation == Operation::all_to_all ? block / ranks : block};
+}
+
+Request Communicator::start_exchange(std::span<const std::byte> out, std::span<const std::size_t> out_counts,
+                                     std::span<std::byte> in, std::span<const std::size_t> in_counts,
+                                     std::size_t element) const {
+    const auto ranks = static_cast<std::size_t>(size());
+    if (out_counts.size() != ranks || in_counts.size() != ranks)
+        throw Error(fmt::format("all_to_allv with {} and {} lengths for {} ranks", out_counts.size(),
+                                in_counts.size(), ranks));
+    auto send = times(out_counts, element);
+    auto receive = times(in_counts, element);
+    if (total(send) != out.size() || total(receive) != in.size())
+        throw Error(fmt::format("all_to_allv: the lengths add up to {} and {} bytes, the buffers have {} and {}",
+                                total(send), total(receive), out.size(), in.size()));
+    const auto longest = *std::max_element(send.begin(), send.end());
+    return start({.operation = Operation::all_to_allv,
+                  .send = out.data(),
+                  .receive = in.data(),
+                  .count = longest,
+                  .send_counts = std::move(send),
+                  .receive_counts = std::move(receive)});
+}
+
+Request Communicator::start_message(Operation operation, std::span<const std::byte> out, std::span<std::byte> in,
+                                    int peer, int tag) const {
+    if (peer < 0 || peer >= size() || tag < 0 || tag > largest_tag)
+        throw Error(fmt::format("{} with rank {} and tag {} in a world of {} ranks: tags are 0 to {}",
+                                comm::name_of(operation), peer, tag, size(), largest_tag));
+    return start({.operation = operation,
+                  .send = out.data(),
+                  .receive = in.data(),
+                  .count = out.size() + in.size(),
+                  .peer = peer,
+                  .tag = tag});
+}
+
+Communicator::Share Communicator::share_of_bytes(std::size_t bytes, std::size_t element) const {
+    const auto share = comm::share_of(bytes, backend_->node_rank(), backend_->node_size());
+    return {share.first / element, share.bytes / element};
 }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {
@@ -121,8 +149,7 @@ std::vector<std::string> Communicator::allgather(const std::string& text) const 
     std::string mine = text;
     mine.resize(longest);
     std::string all(longest * lengths.size(), '\0');
-    backend_->allgather(std::as_bytes(std::span(mine)).data(), longest,
-                        std::as_writable_bytes(std::span(all)).data());
+    all_gather(std::span<const char>(mine), std::span<char>(all));
     std::vector<std::string> texts;
     for (std::size_t rank = 0; rank < lengths.size(); ++rank)
         texts.push_back(all.substr(rank * longest, static_cast<std::size_t>(lengths[rank])));
@@ -131,9 +158,33 @@ std::vector<std::string> Communicator::allgather(const std::string& text) const 
 
 std::vector<std::int64_t> Communicator::allgather(std::int64_t value) const {
     std::vector<std::int64_t> values(static_cast<std::size_t>(size()));
-    backend_->allgather(std::as_bytes(std::span(&value, 1)).data(), sizeof(value),
-                        std::as_writable_bytes(std::span(values)).data());
+    all_gather(std::span<const std::int64_t>(&value, 1), std::span(values));
     return values;
+}
+
+SharedBuffer Communicator::allocate(std::size_t bytes) const {
+    return backend_->allocate(bytes, backend_);
+}
+
+Communicator Communicator::split(int color, int key) const {
+    if (color < 0) throw Error(fmt::format("split with colour {}: colours are 0 or more", color));
+    return Communicator(backend_->split(color, key));
+}
+
+Communicator Communicator::duplicate() const {
+    return split(0, rank());
+}
+
+Communicator Communicator::node_local() const {
+    return split(backend_->node(), rank());
+}
+
+Communicator Communicator::cross_node() const {
+    return split(backend_->node_rank(), rank());
+}
+
+std::string Communicator::describe() const {
+    return backend_->describe();
 }
 
 namespace detail {

@@ -1,44 +1,91 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "comm/backend.hpp"
 
 namespace dtrain::comm {
 namespace {
 
+constexpr std::align_val_t page{4096};
+
+/// A world of one: what it would get from others it has, and messages to itself wait for their receivers.
 class LocalBackend final : public CommunicatorBackend {
   public:
     int rank() const override { return 0; }
     int size() const override { return 1; }
-    void barrier() override {}
-    void allreduce(void*, std::size_t, Element, Reduction) override {}
-    Request start_allreduce_sum(float*, std::size_t) override { return {}; }
-    void broadcast(std::byte*, std::size_t, int) override {}
+    int node() const override { return 0; }
+    int node_rank() const override { return 0; }
+    int node_size() const override { return 1; }
+    std::string describe() const override { return "1 rank, alone"; }
 
-    void allgather(const std::byte* mine, std::size_t bytes, std::byte* all) override {
-        std::copy(mine, mine + bytes, all);
+    Request start(const Call& call) override {
+        switch (call.operation) {
+            case Operation::reduce_scatter:
+            case Operation::all_gather:
+            case Operation::all_to_all:
+            case Operation::all_to_allv:
+                if (call.bytes() > 0) std::memmove(call.receive, call.send, call.bytes());
+                return {};
+            case Operation::reduce_shares:
+                if (call.bytes() > 0) call.use(0, {call.receive, call.bytes()});
+                return {};
+            case Operation::send:
+                sent_.push_back({call.tag, {call.send, call.send + call.count}});
+                return {};
+            case Operation::receive:
+                receive(call);
+                return {};
+            default:
+                return {};
+        }
     }
 
-    bool test(std::uintptr_t&) override { return true; }
-    void wait(std::uintptr_t&) override {}
-};
+    void run(const Call& call) override { start(call).wait(); }
+    bool test(std::uintptr_t) override { return true; }
+    void wait(std::uintptr_t) override {}
 
-bool agreed_failure = false;
+    SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>&) override {
+        auto* memory = static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), page));
+        std::memset(memory, 0, bytes);
+        return {std::shared_ptr<void>(memory, [](void* owned) { ::operator delete(owned, page); }),
+                {std::span(memory, bytes)},
+                0};
+    }
+
+    std::shared_ptr<CommunicatorBackend> split(int, int) override { return std::make_shared<LocalBackend>(); }
+
+  private:
+    struct Message {
+        int tag;
+        std::vector<std::byte> bytes;
+    };
+
+    void receive(const Call& call) {
+        const auto found = std::find_if(sent_.begin(), sent_.end(),
+                                        [&](const Message& message) { return message.tag == call.tag; });
+        if (found == sent_.end())
+            throw Error(fmt::format("receive with tag {} in a world of one: nothing was sent before", call.tag));
+        if (found->bytes.size() != call.count)
+            throw Error(fmt::format("receive of {} bytes: {} were sent", call.count, found->bytes.size()));
+        std::copy(found->bytes.begin(), found->bytes.end(), call.receive);
+        sent_.erase(found);
+    }
+
+    std::deque<Message> sent_;
+};
 
 }  // namespace
 
 std::shared_ptr<CommunicatorBackend> local_backend() {
     static const auto backend = std::make_shared<LocalBackend>();
     return backend;
-}
-
-void note_agreed_failure(bool agreed) {
-    agreed_failure = agreed;
-}
-
-bool failure_is_agreed() {
-    return agreed_failure;
 }
 
 }  // namespace dtrain::comm

@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <exception>
 
-#include "comm/backend.hpp"
+#include <dtrain/mpi_session.hpp>
+
+#include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 
 namespace dtrain {
@@ -25,9 +27,9 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
 
 MpiSession::~MpiSession() {
     const bool unwinding = std::uncaught_exceptions() > exceptions_;
-    if (unwinding && !comm::failure_is_agreed()) {
-        // MPI_Finalize would wait for ranks that know nothing of this rank's failure. The catcher says what
-        // happened and ends the job with a status: abort_job().
+    if ((unwinding && !comm::failure_is_agreed()) || comm::is_broken()) {
+        // MPI_Finalize would wait for ranks that know nothing of this rank's failure, or hang. The catcher
+        // says what happened and ends the job with a status: abort_job().
         return;
     }
     world_.reset();

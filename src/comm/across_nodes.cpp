@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/across_nodes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "comm/mpi_error.hpp"
+#include "comm/node_operations.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+constexpr std::size_t longest_message = std::size_t{1} << 30U;
+
+Waiting come(std::uint64_t number) {
+    return {{.what = Wait::For::come, .value = number}};
+}
+
+Waiting all_steps(const Group& group) {
+    return {{.what = Wait::For::steps, .value = group.board.steps()}};
+}
+
+/// Adds on every node, then between the nodes' first ranks, then spreads the result on every node.
+Task reduce_everywhere(Group& group, const Call& call, const Meeting& meeting, std::uint64_t number) {
+    co_await reduce_in_node(group, call, meeting, number);
+    if (group.map.node_rank == 0) {
+        const ReduceLoop loop{call.element, call.reduction, 1};
+        if (call.bytes() <= longest_doubled)
+            co_await reduce_by_doubling(group, call.receive, call.bytes(), loop);
+        else
+            co_await reduce_by_ring(group, call.receive, call.bytes(), loop);
+    }
+    if (group.board.size() > 1) co_await broadcast_in_node(group, call, meeting, 0);
+}
+
+void divide(std::byte* buffer, const Call& call, int ranks) {
+    const std::byte* const source = buffer;
+    ReduceLoop{call.element, Reduction::average, static_cast<std::size_t>(ranks)}(std::span(&source, 1),
+                                                                                  std::span(&buffer, 1), call.count);
+}
+
+Task allreduce(Group& group, const Call& call, std::uint64_t number) {
+    announce(group, call, number);
+    co_await come(number);
+    auto meeting = agree(group, call, number);
+    // Partial results travel in a type that loses nothing, and are divided and rounded once.
+    Call wide = call;
+    wide.element = wide_type(call.element, call.reduction);
+    if (call.reduction == Reduction::average) wide.reduction = Reduction::sum;
+    std::vector<std::byte> buffer;
+    if (wide.element != call.element) {
+        buffer.resize(wide.bytes());
+        convert(call.element, call.receive, wide.element, buffer.data(), call.count);
+        wide.send = wide.receive = buffer.data();
+        meeting = {};
+    }
+    co_await reduce_everywhere(group, wide, meeting, number);
+    if (call.reduction == Reduction::average) divide(wide.receive, wide, group.size);
+    if (wide.element != call.element) convert(wide.element, buffer.data(), call.element, call.receive, call.count);
+    if (call.operation != Operation::reduce_shares) co_return;
+    use_share(group, call);
+    group.board.step();
+    co_await all_steps(group);
+}
+
+struct Block {
+    std::size_t first = 0;
+    std::size_t bytes = 0;
+};
+
+/// Blocks of equal or given lengths, one after the other.
+std::vector<Block> blocks_of(const Call& call, const std::vector<std::size_t>& counts, int ranks) {
+    std::vector<Block> blocks;
+    std::size_t first = 0;
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+        const auto bytes = call.operation == Operation::all_to_allv ? counts[rank] : call.bytes();
+        blocks.push_back({first, bytes});
+        first += bytes;
+    }
+    return blocks;
+}
+
+/// Every pair of ranks swaps its blocks, each rank with one after the other so that all are busy.
+Task exchange(Group& group, const Call& call, std::byte* to) {
+    const auto out = blocks_of(call, call.send_counts, group.size);
+    const auto in = blocks_of(call, call.receive_counts, group.size);
+    const bool shows = call.operation == Operation::all_gather;
+    const auto me = static_cast<std::size_t>(group.rank);
+    const auto outgoing = [&](std::size_t rank) { return call.send + (shows ? 0 : out[rank].first); };
+    if (in[me].bytes > 0) std::memcpy(to + in[me].first, outgoing(me), in[me].bytes);
+    for (int distance = 1; distance < group.size; ++distance) {
+        const auto next = static_cast<std::size_t>((group.rank + distance) % group.size);
+        const auto previous = static_cast<std::size_t>((group.rank + group.size - distance) % group.size);
+        co_await swap(group, {outgoing(next), out[next].bytes, static_cast<int>(next)},
+                      {to + in[previous].first, in[previous].bytes, static_cast<int>(previous)});
+    }
+}
+
+/// Adds in the ranks' order, as on one node.
+Task reduce_scatter(Group& group, const Call& call) {
+    std::vector<std::byte> arrived(call.bytes() * static_cast<std::size_t>(group.size));
+    co_await exchange(group, call, arrived.data());
+    std::vector<const std::byte*> sources;
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(group.size); ++rank)
+        sources.push_back(arrived.data() + rank * call.bytes());
+    auto* to = call.receive;
+    ReduceLoop{call.element, call.reduction, sources.size()}(sources, std::span(&to, 1), call.count);
+}
+
+Task broadcast(Group& group, const Call& call) {
+    for (std::size_t done = 0; done < call.bytes(); done += longest_message) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(MPI_Ibcast(call.receive + done, static_cast<int>(std::min(longest_message, call.bytes() - done)),
+                         MPI_BYTE, call.peer, group.communicator, &request),
+              "MPI_Ibcast");
+        co_await Waiting{{.what = Wait::For::requests, .value = 0, .requests = std::span(&request, 1)}};
+    }
+}
+
+Task barrier(Group& group) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibarrier(group.communicator, &request), "MPI_Ibarrier");
+    co_await Waiting{{.what = Wait::For::requests, .value = 0, .requests = std::span(&request, 1)}};
+}
+
+}  // namespace
+
+Task across_nodes(Group& group, Call call, std::uint64_t number) {
+    if (call.operation == Operation::allreduce || call.operation == Operation::reduce_shares) {
+        co_await allreduce(group, call, number);
+        co_return;
+    }
+    group.board.announce(number, call, std::nullopt, -1);
+    co_await Waiting{{.what = Wait::For::turn}};
+    if (call.operation == Operation::barrier)
+        co_await barrier(group);
+    else if (call.operation == Operation::broadcast)
+        co_await broadcast(group, call);
+    else if (call.operation == Operation::reduce_scatter)
+        co_await reduce_scatter(group, call);
+    else
+        co_await exchange(group, call, call.receive);
+}
+
+}  // namespace dtrain::comm

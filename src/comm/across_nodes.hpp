@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/group.hpp"
+#include "comm/reduce_loops.hpp"
+
+namespace dtrain::comm {
+
+/// A collective operation whose ranks are on several nodes.
+Task across_nodes(Group& group, Call call, std::uint64_t number);
+
+/// All-reduce among one rank of each node, the first: up to this length by recursive doubling, whose number
+/// of messages grows with the logarithm of the number of nodes; beyond by a ring, in which each node sends
+/// every byte less than twice. Both add in an order that the number of nodes and the length fix.
+constexpr std::size_t longest_doubled = std::size_t{64} << 10U;
+
+Task reduce_by_doubling(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
+Task reduce_by_ring(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
+
+/// Sends and receives at the same time; either length may be 0.
+struct Outgoing {
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    int to = 0;
+};
+struct Incoming {
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    int from = 0;
+};
+Task swap(Group& group, Outgoing out, Incoming in);
+
+}  // namespace dtrain::comm

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/announced.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace dtrain::comm {
+namespace {
+
+// Beyond this length, summing where the data are is faster than copying them first.
+constexpr std::size_t longest_copied = std::size_t{4} << 10U;
+
+std::string_view name_of(ElementType element) {
+    constexpr std::string_view names[] = {"float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8"};
+    return names[static_cast<std::size_t>(element)];
+}
+
+std::string_view name_of(Reduction reduction) {
+    constexpr std::string_view names[] = {"sum", "average", "min", "max"};
+    return names[static_cast<std::size_t>(reduction)];
+}
+
+/// What a rank gives to the operation.
+std::span<const std::byte> given(const Group& group, const Call& call) {
+    switch (call.operation) {
+        case Operation::reduce_scatter:
+        case Operation::all_to_all:
+            return {call.send, call.bytes() * static_cast<std::size_t>(group.size)};
+        case Operation::broadcast:
+            return {call.receive, call.bytes()};
+        default:
+            return {call.send, call.bytes()};
+    }
+}
+
+bool may_be_short(Operation operation) {
+    return operation != Operation::reduce_shares && operation != Operation::all_to_allv;
+}
+
+bool is_done_in_place(Operation operation) {
+    return operation == Operation::allreduce || operation == Operation::reduce_shares ||
+           operation == Operation::reduce_scatter || operation == Operation::broadcast;
+}
+
+std::string in_words(const Announcement& said) {
+    const auto what = comm::name_of(said.operation);
+    switch (said.operation) {
+        case Operation::allreduce:
+        case Operation::reduce_scatter:
+        case Operation::reduce_shares:
+            return fmt::format("{} ({}) of {} {}", what, name_of(said.reduction), said.count, name_of(said.element));
+        case Operation::broadcast:
+            return fmt::format("{} of {} bytes from rank {}", what, said.count, said.peer);
+        case Operation::barrier:
+        case Operation::all_to_allv:
+            return std::string(what);
+        default:
+            return fmt::format("{} of {} bytes", what, said.count);
+    }
+}
+
+bool mean_the_same(const Announcement& one, const Announcement& other) {
+    const bool same_length = one.operation == Operation::all_to_allv || one.count == other.count;
+    return one.operation == other.operation && one.element == other.element && one.reduction == other.reduction &&
+           one.peer == other.peer && same_length;
+}
+
+}  // namespace
+
+std::string_view name_of(Operation operation) {
+    constexpr std::string_view names[] = {"barrier",   "allreduce",  "reduce_scatter", "reduce_shares", "all_gather",
+                                          "broadcast", "all_to_all", "all_to_allv",    "send",          "receive"};
+    return names[static_cast<std::size_t>(operation)];
+}
+
+void announce(Group& group, const Call& call, std::uint64_t number) {
+    auto& board = group.board;
+    const auto data = given(group, call);
+    std::optional<Window::Place> place;
+    if (is_done_in_place(call.operation) && !data.empty()) place = Window::find(data.data(), data.size());
+    int slot = -1;
+    if (may_be_short(call.operation) && data.size() <= (place ? longest_copied : board.slot_limit())) {
+        const bool gives = !data.empty() && (call.operation != Operation::broadcast || call.peer == group.rank);
+        slot = gives ? board.take_slot(number).value_or(-1) : 0;
+        if (gives && slot >= 0) std::memcpy(board.slot(board.rank(), slot), data.data(), data.size());
+    }
+    board.announce(number, call, place, slot);
+}
+
+Meeting agree(const Group& group, const Call& call, std::uint64_t number) {
+    const auto& board = group.board;
+    const auto& first = board.announcement(0, number);
+    Meeting meeting{.is_short = true};
+    bool in_window = first.window != 0;
+    for (int other = 0; other < board.size(); ++other) {
+        const auto& said = board.announcement(other, number);
+        if (!mean_the_same(first, said)) {
+            const auto& ranks = group.map.neighbours();
+            throw Error(fmt::format("ranks differ in operation {}: rank {} calls {}, rank {} {}", number,
+                                    ranks.front(), in_words(first), ranks[static_cast<std::size_t>(other)],
+                                    in_words(said)));
+        }
+        meeting.is_short = meeting.is_short && said.slot >= 0;
+        in_window = in_window && said.window == first.window && said.offset == first.offset;
+    }
+    if (in_window && !meeting.is_short) {
+        const auto data = given(group, call);
+        const auto place = Window::find(data.data(), data.size());
+        meeting.window = place->window;
+        meeting.offset = place->offset;
+    }
+    return meeting;
+}
+
+std::size_t longest_announced(const Group& group, std::uint64_t number) {
+    std::size_t longest = 0;
+    for (int other = 0; other < group.board.size(); ++other)
+        longest = std::max<std::size_t>(longest, group.board.announcement(other, number).count);
+    return longest;
+}
+
+}  // namespace dtrain::comm

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "comm/group.hpp"
+
+namespace dtrain::comm {
+
+/// "allreduce": as users call it.
+std::string_view name_of(Operation operation);
+
+/// Tells the ranks of the node about an operation, and puts short data into a slot. To be followed by a wait
+/// for `come` and agree().
+void announce(Group& group, const Call& call, std::uint64_t number);
+
+/// What all ranks of the node find out together from their announcements.
+struct Meeting {
+    bool is_short = false;              ///< everybody's data are in slots
+    const Window* window = nullptr;     ///< has all ranks' buffers, each at `offset` of its part
+    std::optional<std::size_t> offset;
+};
+/// @throws Error on all ranks of the node when they mean different operations
+Meeting agree(const Group& group, const Call& call, std::uint64_t number);
+
+/// all_to_allv: the longest block that any rank of the node sends.
+std::size_t longest_announced(const Group& group, std::uint64_t number);
+
+}  // namespace dtrain::comm

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/deadline.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dtrain::comm {
+namespace {
+
+constexpr int otherwise = 1800;  // seconds: longer than saving and testing take on one rank
+constexpr std::size_t named_at_most = 8;
+
+std::string in_words(const std::vector<MissingRank>& missing) {
+    std::string words;
+    for (std::size_t i = 0; i < std::min(missing.size(), named_at_most); ++i)
+        words += fmt::format("{}rank {} ({})", i == 0 ? "" : ", ", missing[i].rank, missing[i].why);
+    if (missing.size() > named_at_most) words += fmt::format(" and {} more", missing.size() - named_at_most);
+    return words.empty() ? "messages that did not arrive, though all ranks have come" : words;
+}
+
+}  // namespace
+
+std::chrono::seconds deadline_of(const Environment& environment) {
+    return std::chrono::seconds(environment.get_int("DTRAIN_COMM_TIMEOUT").value_or(otherwise));
+}
+
+CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number, std::chrono::duration<double> waited,
+                            std::vector<MissingRank> missing, int rank) {
+    const bool itself = std::any_of(missing.begin(), missing.end(),
+                                    [rank](const MissingRank& other) { return other.rank == rank; });
+    const auto message =
+        itself ? fmt::format("{} number {}: this rank, {}, came when the others had given up waiting for it",
+                             operation, number, rank)
+               : fmt::format("{} number {} waited {:.1f} s for {}", operation, number, waited.count(),
+                             in_words(missing));
+    return {message, std::string(operation), number, waited, std::move(missing)};
+}
+
+}  // namespace dtrain::comm

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <dtrain/comm_error.hpp>
+
+#include <dtrain/environment.hpp>
+
+namespace dtrain::comm {
+
+/// DTRAIN_COMM_TIMEOUT: how long operations wait for other ranks; 0 is for ever. @throws UsageError
+std::chrono::seconds deadline_of(const Environment& environment);
+
+/// What the ranks throw that waited in vain.
+CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number, std::chrono::duration<double> waited,
+                            std::vector<MissingRank> missing, int rank);
+
+}  // namespace dtrain::comm

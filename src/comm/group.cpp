@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/group.hpp"
+
+#include <algorithm>
+#include <sched.h>
+#include <thread>
+#include <utility>
+
+#include "comm/announced.hpp"
+#include "comm/deadline.hpp"
+#include "comm/leaving.hpp"
+#include "comm/mpi_error.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+// Who sleeps looks this often for deadlines and alarms, and lets MPI work: what this rank has sent, even as a
+// part of a collective operation that is over here, may arrive only while it calls MPI.
+constexpr std::chrono::milliseconds short_sleep{1};
+constexpr std::chrono::milliseconds long_sleep{10};
+constexpr std::chrono::duration<double> short_sleeps_for{0.2};
+// For so long a wait for MPI lets only others have the processor.
+constexpr std::chrono::duration<double> no_sleep{0.05};
+
+/// Of this process: what goes on elsewhere must not stand still because this communicator waits.
+std::vector<Group*>& groups() {
+    static std::vector<Group*> all;
+    return all;
+}
+
+int messages_under_way = 0;
+
+int rank_in(MPI_Comm communicator) {
+    int rank = 0;
+    check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+    return rank;
+}
+
+}  // namespace
+
+Group::Group(MPI_Comm all, MPI_Comm node, NodeMap where, std::chrono::seconds deadline)
+    : communicator(all),
+      map(std::move(where)),
+      board(node),
+      rank(rank_in(all)),
+      size(static_cast<int>(map.node_of.size())),
+      sources(map.neighbours().size()),
+      destinations(sources.size()),
+      world_ranks_(world_ranks(node)),
+      crowded_(is_crowded(node)),
+      deadline_(deadline),
+      side_channel_(all, map) {
+    groups().push_back(this);
+}
+
+Group::~Group() {
+    std::erase(groups(), this);
+    // What is unfinished belongs to MPI and to ranks that may still write there.
+    for (auto number = completed_ + 1; number <= started_; ++number) task(number).abandon();
+}
+
+const std::vector<std::byte*>& Group::parts_of(const Window& window) {
+    auto& parts = parts_[window.id()];
+    if (parts.empty())
+        for (const int world_rank : world_ranks_) parts.push_back(window.part_of_world_rank(world_rank).data());
+    return parts;
+}
+
+std::uint64_t Group::next_number() {
+    note_agreed_failure(false);
+    if (board.alarm() != 0) give_up({});
+    const auto number = started_ + 1;
+    if (!board.has_room(number)) {
+        Patience patience(crowded_);
+        while (!board.has_room(number)) {
+            if (progress()) patience.renew();
+            if (patience.pass_moment()) continue;
+            sleep({.what = Wait::For::requests}, patience.waited());
+            check_deadline(patience);
+        }
+    }
+    return started_ = number;
+}
+
+void Group::add(std::uint64_t number, Task made) {
+    task(number) = std::move(made);
+    task(number).resume();
+    progress();
+}
+
+bool Group::is_over(const Wait& wait) {
+    switch (wait.what) {
+        case Wait::For::turn:
+            return true;
+        case Wait::For::come:
+            return !board.not_come(wait.value);
+        case Wait::For::steps:
+            return !board.not_stepped(wait.value);
+        case Wait::For::requests:
+            for (auto& request : wait.requests) {
+                int complete = 1;
+                request_error_ = MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+                if (request_error_ != MPI_SUCCESS) return true;
+                if (complete == 0) return false;
+            }
+            return true;
+    }
+    return true;
+}
+
+bool Group::progress() {
+    bool any = false;
+    while (completed_ < started_) {
+        auto& front = task(completed_ + 1);
+        if (!front.done()) {
+            if (!is_over(front.waits())) break;
+            if (request_error_ == MPI_SUCCESS) front.resume();
+        }
+        any = true;
+        if (request_error_ != MPI_SUCCESS || front.done()) complete_front();
+    }
+    return any;
+}
+
+void Group::complete_front() {
+    const auto number = completed_ + 1;
+    auto& front = task(number);
+    if (request_error_ != MPI_SUCCESS) {
+        const auto operation = std::string(name_of(board.whereabouts(board.rank()).operation));
+        failures_[number] = std::make_exception_ptr(MpiError(operation, std::exchange(request_error_, MPI_SUCCESS)));
+        front.abandon();
+    } else if (auto failure = front.failure()) {
+        failures_[number] = std::move(failure);
+    }
+    front = {};
+    completed_ = number;
+    board.note_finished(number);
+}
+
+bool Group::test(std::uint64_t number) {
+    progress();
+    if (completed_ < number) check_others_wait();
+    if (completed_ >= number) wait(number);
+    return completed_ >= number;
+}
+
+void Group::wait(std::uint64_t number) {
+    if (completed_ < number) {
+        board.note_waits(number);
+        Patience patience(crowded_);
+        while (completed_ < number) {
+            if (progress()) {
+                patience.renew();
+            } else if (!patience.pass_moment()) {
+                sleep(task(completed_ + 1).waits(), patience.waited());
+                check_deadline(patience);
+            }
+        }
+        board.note_waits(0);
+    }
+    if (failures_.empty()) return;
+    if (const auto failure = failures_.extract(number)) std::rethrow_exception(failure.mapped());
+}
+
+void Group::sleep(const Wait& wait, std::chrono::duration<double> waited) {
+    bool others_work = messages_under_way > 0 || map.nodes() > 1 || waited < short_sleeps_for;
+    for (auto* other : groups()) {
+        if (other == this) continue;
+        others_work = others_work || other->completed_ < other->started_;
+        other->progress();
+    }
+    int arrived = 0;
+    check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
+    const auto longest = others_work ? short_sleep : long_sleep;
+    if (wait.what == Wait::For::come) {
+        if (const auto missing = board.not_come(wait.value)) board.sleep_until_come(*missing, wait.value, longest);
+    } else if (wait.what == Wait::For::steps) {
+        if (const auto missing = board.not_stepped(wait.value))
+            board.sleep_until_stepped(*missing, wait.value, longest);
+    } else if (waited < no_sleep) {
+        ::sched_yield();
+    } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+}
+
+void Group::check_deadline(const Patience& patience) {
+    const auto waited = patience.waited();
+    const bool is_late = deadline_.count() > 0 && waited > deadline_;
+    if (is_late || board.alarm() != 0 || side_channel_.hears_alarm()) give_up(waited);
+}
+
+void Group::check_others_wait() {
+    if (board.alarm() != 0 || side_channel_.hears_alarm()) give_up({});
+}
+
+void Group::give_up(std::chrono::duration<double> waited) {
+    note_broken();
+    const bool waits = completed_ < started_;
+    const auto number = waits ? completed_ + 1 : std::max(board.alarm(), started_);
+    const auto operation =
+        waits ? board.announcement(board.rank(), number).operation : board.whereabouts(0).operation;
+    throw timeout(name_of(operation), number, waited, side_channel_.missing(map, board, number), rank);
+}
+
+bool Group::test(MPI_Request& request, const Call& call) {
+    int complete = 0;
+    const int code = MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+    check(code, std::string(name_of(call.operation)).c_str());
+    progress();
+    return complete != 0;
+}
+
+void Group::wait(MPI_Request& request, const Call& call) {
+    Patience patience(crowded_);
+    ++messages_under_way;
+    const struct Done {
+        ~Done() { --messages_under_way; }
+    } done;
+    while (!test(request, call)) {
+        if (patience.pass_moment()) continue;
+        sleep({.what = Wait::For::requests}, patience.waited());
+        const auto waited = patience.waited();
+        if (board.alarm() != 0 || side_channel_.hears_alarm()) give_up(waited);
+        if (deadline_.count() == 0 || waited <= deadline_) continue;
+        note_broken();
+        auto missing = side_channel_.missing(map, board, started_ + 1);
+        std::erase_if(missing, [&](const MissingRank& other) { return other.rank != call.peer; });
+        throw timeout(name_of(call.operation), started_, waited, std::move(missing), rank);
+    }
+}
+
+}  // namespace dtrain::comm

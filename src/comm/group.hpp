@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <vector>
+
+#include <mpi.h>
+
+#include "comm/node_board.hpp"
+#include "comm/node_map.hpp"
+#include "comm/patience.hpp"
+#include "comm/side_channel.hpp"
+#include "comm/task.hpp"
+
+namespace dtrain::comm {
+
+/// What the operations of one communicator work with, and the queue in which they go on: each announces
+/// itself when it is started and gets its turn when all before it are complete, so that all ranks do the same
+/// things in the same order.
+class Group {
+  public:
+    /// Collective. `communicator` is of all ranks, `node` of those of this node; they belong to the caller. A
+    /// deadline of 0 s is none.
+    Group(MPI_Comm communicator, MPI_Comm node, NodeMap map, std::chrono::seconds deadline);
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+    ~Group();
+
+    const MPI_Comm communicator;
+    const NodeMap map;
+    NodeBoard board;
+    const int rank;
+    const int size;
+
+    /// Room for a pointer per rank of the node, for use between two waits.
+    std::vector<const std::byte*> sources;
+    std::vector<std::byte*> destinations;
+
+    /// Where the ranks of the node have their parts of a window; null for those that have none.
+    const std::vector<std::byte*>& parts_of(const Window& window);
+
+    /// Begins make(number), a Task. @throws CommunicatorTimeout when others have given up
+    template <class Make>
+    std::uint64_t start(const Make& make) {
+        const auto number = next_number();
+        add(number, make(number));
+        return number;
+    }
+
+    /// Both rethrow what the operation threw. @throws CommunicatorTimeout
+    bool test(std::uint64_t number);
+    void wait(std::uint64_t number);
+
+    /// The same for a message to or from one rank, which is no part of the queue.
+    bool test(MPI_Request& request, const Call& call);
+    void wait(MPI_Request& request, const Call& call);
+
+    /// Lets operations go on that can; true when one did.
+    bool progress();
+
+  private:
+    std::uint64_t next_number();
+    void add(std::uint64_t number, Task task);
+    Task& task(std::uint64_t number) { return tasks_[number % NodeBoard::ring]; }
+    bool is_over(const Wait& wait);
+    void complete_front();
+    void sleep(const Wait& wait, std::chrono::duration<double> waited);
+    void check_deadline(const Patience& patience);
+    [[noreturn]] void give_up(std::chrono::duration<double> waited);
+    void check_others_wait();
+
+    std::array<Task, NodeBoard::ring> tasks_;
+    std::uint64_t started_ = 0;
+    std::uint64_t completed_ = 0;
+    std::map<std::uint64_t, std::exception_ptr> failures_;
+    int request_error_ = MPI_SUCCESS;
+    std::map<std::uint64_t, std::vector<std::byte*>> parts_;
+    std::vector<int> world_ranks_;  // of the ranks of the node
+    bool crowded_;
+    std::chrono::seconds deadline_;
+    SideChannel side_channel_;
+};
+
+}  // namespace dtrain::comm

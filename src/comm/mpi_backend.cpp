@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/mpi_backend.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <dtrain/environment.hpp>
+
+#include "comm/across_nodes.hpp"
+#include "comm/deadline.hpp"
+#include "comm/leaving.hpp"
+#include "comm/mpi_error.hpp"
+#include "comm/node_operations.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+/// A communicator of MPI that is freed by all its ranks together.
+class OwnComm {
+  public:
+    explicit OwnComm(MPI_Comm handle) : handle_(handle) {
+        check(MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    }
+    OwnComm(const OwnComm&) = delete;
+    OwnComm& operator=(const OwnComm&) = delete;
+    ~OwnComm() {
+        if (!leaves_alone()) MPI_Comm_free(&handle_);
+    }
+    operator MPI_Comm() const { return handle_; }
+
+  private:
+    MPI_Comm handle_;
+};
+
+/// A communicator of its own keeps our messages apart from those of others.
+MPI_Comm copy_of(MPI_Comm communicator) {
+    MPI_Comm copy = MPI_COMM_NULL;
+    check(MPI_Comm_dup(communicator, &copy), "MPI_Comm_dup");
+    return copy;
+}
+
+class MpiBackend final : public CommunicatorBackend {
+  public:
+    explicit MpiBackend(MPI_Comm parent, const Environment& environment)
+        : collectives_(copy_of(parent)),
+          messages_(copy_of(parent)),
+          node_(split_by_node(parent, environment.get_int("DTRAIN_RANKS_PER_NODE").value_or(0))),
+          group_(collectives_, node_, map_nodes(parent, node_), deadline_of(environment)) {}
+
+    int rank() const override { return group_.rank; }
+    int size() const override { return group_.size; }
+    int node() const override { return group_.map.node; }
+    int node_rank() const override { return group_.map.node_rank; }
+    int node_size() const override { return group_.board.size(); }
+
+    Request start(const Call& call) override {
+        if (call.operation == Operation::send || call.operation == Operation::receive) return start_message(call);
+        return {this, start_collective(call) * 2};
+    }
+
+    void run(const Call& call) override { group_.wait(start_collective(call)); }
+
+    bool test(std::uintptr_t handle) override {
+        if (handle % 2 == 0) return group_.test(handle / 2);
+        const auto found = under_way_.find(handle);
+        if (!group_.test(found->second.request, found->second.call)) return false;
+        under_way_.erase(found);
+        return true;
+    }
+
+    void wait(std::uintptr_t handle) override {
+        if (handle % 2 == 0) return group_.wait(handle / 2);
+        auto message = under_way_.extract(handle);
+        group_.wait(message.mapped().request, message.mapped().call);
+    }
+
+    SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
+        free_released();
+        throw_together<Error>(Communicator(self), Window::no_space(node_, bytes));
+        const auto window = std::make_shared<Window>(node_, bytes);
+        windows_.push_back(window);
+        std::vector<std::span<std::byte>> parts(static_cast<std::size_t>(size()));
+        const auto& ranks = group_.map.neighbours();
+        for (std::size_t i = 0; i < ranks.size(); ++i)
+            parts[static_cast<std::size_t>(ranks[i])] = window->part(static_cast<int>(i));
+        // The window ends with this back end, which is kept, at the latest.
+        struct Owner {
+            std::shared_ptr<CommunicatorBackend> backend;
+            std::shared_ptr<Window> window;
+        };
+        return {std::make_shared<Owner>(Owner{self, window}), std::move(parts), rank()};
+    }
+
+    std::shared_ptr<CommunicatorBackend> split(int color, int key) override {
+        // MPI's own waits have no deadline: all ranks are here when they begin.
+        run({.operation = Operation::barrier});
+        MPI_Comm part = MPI_COMM_NULL;
+        check(MPI_Comm_split(collectives_, color, key, &part), "MPI_Comm_split");
+        const OwnComm owner(part);
+        return mpi_backend(part);
+    }
+
+    std::string describe() const override {
+        const int nodes = group_.map.nodes();
+        const auto where = fmt::format("{} rank{} on {} node{}: ", size(), size() == 1 ? "" : "s", nodes,
+                                       nodes == 1 ? "" : "s");
+        if (nodes == 1) return where + "shared memory";
+        return where + fmt::format("shared memory inside nodes; sums between nodes by recursive doubling up to {} KiB, "
+                                   "beyond by a ring",
+                                   longest_doubled >> 10U);
+    }
+
+  private:
+    struct Message {
+        MPI_Request request = MPI_REQUEST_NULL;
+        Call call;
+    };
+
+    std::uint64_t start_collective(const Call& call) {
+        return group_.start([&](std::uint64_t number) {
+            return group_.map.nodes() == 1 ? on_one_node(group_, call, number) : across_nodes(group_, call, number);
+        });
+    }
+
+    Request start_message(const Call& call) {
+        if (call.count > INT_MAX)
+            throw Error(fmt::format("{} of {} bytes: a message has {} at most", name_of(call.operation), call.count,
+                                    INT_MAX));
+        note_agreed_failure(false);
+        const auto handle = ++messages_started_ * 2 + 1;
+        auto& message = under_way_[handle];
+        message.call = call;
+        const int count = static_cast<int>(call.count);
+        check(call.operation == Operation::send
+                  ? MPI_Isend(call.send, count, MPI_BYTE, call.peer, call.tag, messages_, &message.request)
+                  : MPI_Irecv(call.receive, count, MPI_BYTE, call.peer, call.tag, messages_, &message.request),
+              call.operation == Operation::send ? "MPI_Isend" : "MPI_Irecv");
+        return {this, handle};
+    }
+
+    /// Ends the windows that no rank uses any longer.
+    void free_released() {
+        std::vector<std::uint8_t> released;
+        for (const auto& window : windows_) released.push_back(window.use_count() == 1 ? 1 : 0);
+        run({.operation = Operation::allreduce,
+             .element = ElementType::uint8,
+             .reduction = Reduction::min,
+             .send = std::as_bytes(std::span(released)).data(),
+             .receive = std::as_writable_bytes(std::span(released)).data(),
+             .count = released.size()});
+        for (std::size_t i = released.size(); i-- > 0;)
+            if (released[i] != 0) windows_.erase(windows_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+
+    OwnComm collectives_;
+    OwnComm messages_;
+    OwnComm node_;
+    std::vector<std::shared_ptr<Window>> windows_;
+    Group group_;
+    std::uintptr_t messages_started_ = 0;
+    std::map<std::uintptr_t, Message> under_way_;
+};
+
+}  // namespace
+
+std::shared_ptr<CommunicatorBackend> mpi_backend(MPI_Comm parent) {
+    return std::make_shared<MpiBackend>(parent, Environment::of_this_process());
+}
+
+}  // namespace dtrain::comm
+
+namespace dtrain {
+
+Communicator mpi_world() {
+    if (!comm::mpi_is_running()) throw Error("MPI is not running: make an MpiSession first and keep it");
+    return Communicator(comm::mpi_backend(MPI_COMM_WORLD));
+}
+
+}  // namespace dtrain

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/node_board.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <linux/futex.h>
+#include <new>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "comm/mpi_error.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+using Word = std::atomic<std::uint64_t>;
+static_assert(Word::is_always_lock_free);
+
+/// Futexes have 32 bits: the lower half changes with every change of the number.
+std::uint32_t* futex_of(Word& word) {
+    auto* halves = reinterpret_cast<std::uint32_t*>(&word);
+    return std::endian::native == std::endian::little ? halves : halves + 1;
+}
+
+void sleep_while(Word& word, std::uint64_t value, std::chrono::milliseconds longest) {
+    const timespec limit{longest.count() / 1000, longest.count() % 1000 * 1'000'000};
+    ::syscall(SYS_futex, futex_of(word), FUTEX_WAIT, static_cast<std::uint32_t>(value), &limit, nullptr, 0);
+}
+
+}  // namespace
+
+/// Numbers that different ranks write or read at different times are on different cache lines.
+struct NodeBoard::Post {
+    alignas(64) std::atomic<std::uint64_t> steps;
+    alignas(64) std::atomic<std::uint32_t> sleepers;
+    alignas(64) std::atomic<std::uint64_t> announced;
+    std::atomic<std::uint64_t> finished;
+    std::atomic<std::uint64_t> waits_in;
+    std::atomic<Operation> operation;
+    alignas(64) std::atomic<std::uint64_t> alarm;  // of the first rank only
+    Announcement announcements[ring];
+    alignas(4096) std::byte slots[NodeBoard::slots][slot_bytes];
+    std::byte pieces[2][2][piece_bytes];
+
+    void publish(Word& word, std::uint64_t value) {
+        word.store(value, std::memory_order_seq_cst);
+        if (sleepers.load(std::memory_order_seq_cst) > 0)
+            ::syscall(SYS_futex, futex_of(word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    }
+
+    template <class Reached>
+    void sleep(Word& word, const Reached& reached, std::chrono::milliseconds longest) {
+        sleepers.fetch_add(1, std::memory_order_seq_cst);
+        const auto value = word.load(std::memory_order_seq_cst);
+        if (!reached(value)) sleep_while(word, value, longest);
+        sleepers.fetch_sub(1, std::memory_order_relaxed);
+    }
+};
+
+NodeBoard::NodeBoard(MPI_Comm node) : window_(node, sizeof(Post)) {
+    check(MPI_Comm_rank(node, &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(node, &size_), "MPI_Comm_size");
+    slot_limit_ = std::min(slot_bytes, (std::size_t{64} << 10U) / static_cast<std::size_t>(size_));
+}
+
+NodeBoard::Post& NodeBoard::post(int rank) const {
+    return *std::launder(reinterpret_cast<Post*>(window_.part(rank).data()));
+}
+
+std::byte* NodeBoard::slot(int rank, int slot) const {
+    return post(rank).slots[slot];
+}
+
+std::byte* NodeBoard::piece(int rank, int set, std::size_t number) const {
+    return post(rank).pieces[set][number % 2];
+}
+
+std::uint64_t NodeBoard::finished_by_all() {
+    auto least = post(rank_).finished.load(std::memory_order_relaxed);
+    for (int other = 0; other < size_; ++other)
+        least = std::min(least, post(other).finished.load(std::memory_order_acquire));
+    return finished_by_all_ = std::max(finished_by_all_, least);
+}
+
+std::optional<int> NodeBoard::take_slot(std::uint64_t number) {
+    for (const bool look_again : {false, true}) {
+        const auto finished = look_again ? finished_by_all() : finished_by_all_;
+        for (std::size_t slot = 0; slot < slots; ++slot) {
+            if (slot_users_[slot] > finished) continue;
+            slot_users_[slot] = number;
+            return static_cast<int>(slot);
+        }
+    }
+    return std::nullopt;
+}
+
+bool NodeBoard::has_room(std::uint64_t number) {
+    return number <= finished_by_all_ + ring || number <= finished_by_all() + ring;
+}
+
+void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot) {
+    auto& own = post(rank_);
+    own.operation.store(call.operation, std::memory_order_relaxed);
+    own.announced.store(number, std::memory_order_relaxed);
+    auto& said = own.announcements[number % ring];
+    said.finished.store(own.finished.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    said.count = call.count;
+    said.window = place ? place->window->id() : 0;
+    said.offset = place ? place->offset : 0;
+    said.peer = call.peer;
+    said.operation = call.operation;
+    said.element = call.element;
+    said.reduction = call.reduction;
+    said.slot = static_cast<std::int8_t>(slot);
+    own.publish(said.number, number);
+}
+
+const Announcement& NodeBoard::announcement(int rank, std::uint64_t number) const {
+    return post(rank).announcements[number % ring];
+}
+
+void NodeBoard::note_finished(std::uint64_t number) {
+    // What the others said they had finished comes with the announcements, which were read anyhow.
+    auto least = number;
+    for (int other = 0; other < size_; ++other)
+        least = std::min(least, announcement(other, number).finished.load(std::memory_order_relaxed));
+    finished_by_all_ = std::max(finished_by_all_, least);
+    post(rank_).finished.store(number, std::memory_order_release);
+}
+
+void NodeBoard::step() {
+    auto& own = post(rank_);
+    own.publish(own.steps, ++steps_);
+}
+
+std::optional<int> NodeBoard::not_come(std::uint64_t number) const {
+    for (int other = 0; other < size_; ++other)
+        if (announcement(other, number).number.load(std::memory_order_acquire) != number) return other;
+    return std::nullopt;
+}
+
+std::optional<int> NodeBoard::not_stepped(std::uint64_t steps) const {
+    for (int other = 0; other < size_; ++other)
+        if (post(other).steps.load(std::memory_order_acquire) < steps) return other;
+    return std::nullopt;
+}
+
+void NodeBoard::sleep_until_come(int rank, std::uint64_t number, std::chrono::milliseconds longest) const {
+    auto& other = post(rank);
+    const auto come = [number](std::uint64_t value) { return value == number; };
+    other.sleep(other.announcements[number % ring].number, come, longest);
+}
+
+void NodeBoard::sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::milliseconds longest) const {
+    auto& other = post(rank);
+    other.sleep(other.steps, [steps](std::uint64_t value) { return value >= steps; }, longest);
+}
+
+void NodeBoard::note_waits(std::uint64_t number) {
+    post(rank_).waits_in.store(number, std::memory_order_relaxed);
+}
+
+NodeBoard::Whereabouts NodeBoard::whereabouts(int rank) const {
+    const auto& of = post(rank);
+    return {.announced = of.announced.load(),
+            .finished = of.finished.load(),
+            .steps = of.steps.load(),
+            .waits_in = of.waits_in.load(),
+            .operation = of.operation.load()};
+}
+
+bool NodeBoard::raise_alarm(std::uint64_t number) const {
+    std::uint64_t none = 0;
+    return post(0).alarm.compare_exchange_strong(none, number);
+}
+
+std::uint64_t NodeBoard::alarm() const {
+    return post(0).alarm.load(std::memory_order_relaxed);
+}
+
+}  // namespace dtrain::comm

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <dtrain/comm_call.hpp>
+
+#include "comm/window.hpp"
+
+namespace dtrain::comm {
+
+/// What a rank says of one of its operations to the ranks of its node.
+struct alignas(64) Announcement {
+    std::atomic<std::uint64_t> number;  ///< written last
+    std::atomic<std::uint64_t> finished;  ///< operations that the rank had finished then
+    std::uint64_t count;
+    std::uint64_t window;               ///< Window::id(), 0 for other memory
+    std::uint64_t offset;
+    std::int32_t peer;
+    Operation operation;
+    ElementType element;
+    Reduction reduction;
+    std::int8_t slot;  ///< which of the slots has the rank's data, none when it is too long
+};
+
+/// The memory through which the ranks of a node meet. Each rank writes its own part of it:
+/// - announcements, one per operation, in a ring: the number says that the rank has come;
+/// - steps, a counter: within an operation, all ranks make the same steps;
+/// - slots for data of short operations, which travel with the announcement;
+/// - pieces, through which data of long operations go.
+/// Who waits for a number spins, yields and then sleeps until its writer wakes it.
+class NodeBoard {
+  public:
+    static constexpr std::size_t ring = 64;   ///< operations that may be under way
+    static constexpr std::size_t slots = 4;
+    static constexpr std::size_t slot_bytes = std::size_t{16} << 10U;
+    static constexpr std::size_t piece_bytes = std::size_t{256} << 10U;
+
+    /// Collective over `node`.
+    explicit NodeBoard(MPI_Comm node);
+
+    int rank() const { return rank_; }
+    int size() const { return size_; }
+
+    /// The longest data that a slot takes: less with many ranks, each of which reads all of them.
+    std::size_t slot_limit() const { return slot_limit_; }
+
+    /// A free slot, none when others may still read all of them.
+    std::optional<int> take_slot(std::uint64_t number);
+    std::byte* slot(int rank, int slot) const;
+    /// Two sets of two pieces.
+    std::byte* piece(int rank, int set, std::size_t number) const;
+
+    /// True when the ring has room for an operation of this number.
+    bool has_room(std::uint64_t number);
+    void announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot);
+    const Announcement& announcement(int rank, std::uint64_t number) const;
+    void note_finished(std::uint64_t number);
+
+    void step();
+    std::uint64_t steps() const { return steps_; }
+
+    /// The first rank from which something is missing: its announcement of an operation, or its steps.
+    std::optional<int> not_come(std::uint64_t number) const;
+    std::optional<int> not_stepped(std::uint64_t steps) const;
+    /// Sleeps until the rank may have come, or stepped, or the time is over.
+    void sleep_until_come(int rank, std::uint64_t number, std::chrono::milliseconds longest) const;
+    void sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::milliseconds longest) const;
+
+    /// For whoever looks for missing ranks: where this rank is.
+    void note_waits(std::uint64_t number);
+    struct Whereabouts {
+        std::uint64_t announced = 0;  ///< its last operation
+        std::uint64_t finished = 0;
+        std::uint64_t steps = 0;
+        std::uint64_t waits_in = 0;  ///< 0 when it is in none
+        Operation operation = Operation::barrier;  ///< of `announced`
+    };
+    Whereabouts whereabouts(int rank) const;
+
+    /// A rank of the node waited in vain. True for the first who says so.
+    bool raise_alarm(std::uint64_t number) const;
+    /// The operation in which it waited, 0 when there is no alarm.
+    std::uint64_t alarm() const;
+
+  private:
+    struct Post;
+    Post& post(int rank) const;
+    std::uint64_t finished_by_all();
+
+    int rank_ = 0;
+    int size_ = 1;
+    std::size_t slot_limit_ = slot_bytes;
+    std::uint64_t steps_ = 0;
+    std::uint64_t finished_by_all_ = 0;
+    std::uint64_t slot_users_[slots] = {};
+    Window window_;
+};
+
+}  // namespace dtrain::comm

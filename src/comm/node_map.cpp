@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/node_map.hpp"
+
+#include <algorithm>
+#include <sched.h>
+
+#include "comm/mpi_error.hpp"
+#include "comm/window.hpp"
+
+namespace dtrain::comm {
+
+NodeMap make_node_map(const std::vector<int>& lowest_on_node, int rank) {
+    NodeMap map;
+    std::vector<int> lowest = lowest_on_node;
+    std::sort(lowest.begin(), lowest.end());
+    lowest.erase(std::unique(lowest.begin(), lowest.end()), lowest.end());
+    map.ranks_of.resize(lowest.size());
+    for (const int of_rank : lowest_on_node) {
+        const auto node = std::lower_bound(lowest.begin(), lowest.end(), of_rank) - lowest.begin();
+        map.ranks_of[static_cast<std::size_t>(node)].push_back(static_cast<int>(map.node_of.size()));
+        map.node_of.push_back(static_cast<int>(node));
+    }
+    map.node = map.node_of[static_cast<std::size_t>(rank)];
+    const auto& own = map.neighbours();
+    map.node_rank = static_cast<int>(std::find(own.begin(), own.end(), rank) - own.begin());
+    return map;
+}
+
+MPI_Comm split_by_node(MPI_Comm communicator, int ranks_per_node) {
+    int rank = 0;
+    check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+    MPI_Comm node = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
+          "MPI_Comm_split_type");
+    if (ranks_per_node > 0) {
+        int on_node = 0;
+        check(MPI_Comm_rank(node, &on_node), "MPI_Comm_rank");
+        const int world_rank = world_ranks(node)[static_cast<std::size_t>(on_node)];
+        MPI_Comm part = MPI_COMM_NULL;
+        check(MPI_Comm_split(node, world_rank / ranks_per_node, rank, &part), "MPI_Comm_split");
+        MPI_Comm_free(&node);
+        node = part;
+    }
+    check(MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    return node;
+}
+
+NodeMap map_nodes(MPI_Comm communicator, MPI_Comm node) {
+    int rank = 0;
+    int size = 0;
+    check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
+    int lowest = rank;
+    check(MPI_Bcast(&lowest, 1, MPI_INT, 0, node), "MPI_Bcast");
+    std::vector<int> all(static_cast<std::size_t>(size));
+    check(MPI_Allgather(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, communicator), "MPI_Allgather");
+    return make_node_map(all, rank);
+}
+
+bool is_crowded(MPI_Comm node) {
+    int ranks = 1;
+    check(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    // Machines with more processors than the set has room for are not crowded.
+    int unknown = ::sched_getaffinity(0, sizeof(processors), &processors) == 0 ? 0 : 1;
+    check(MPI_Allreduce(MPI_IN_PLACE, &processors, sizeof(processors), MPI_BYTE, MPI_BOR, node), "MPI_Allreduce");
+    check(MPI_Allreduce(MPI_IN_PLACE, &unknown, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
+    return unknown == 0 && CPU_COUNT(&processors) < ranks;
+}
+
+}  // namespace dtrain::comm

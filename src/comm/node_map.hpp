@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <mpi.h>
+
+namespace dtrain::comm {
+
+/// Where the ranks of a communicator are.
+struct NodeMap {
+    std::vector<int> node_of;                ///< by rank
+    std::vector<std::vector<int>> ranks_of;  ///< by node, in order
+    int node = 0;                            ///< of this rank
+    int node_rank = 0;                       ///< this rank among those of its node
+
+    int nodes() const { return static_cast<int>(ranks_of.size()); }
+    const std::vector<int>& neighbours() const { return ranks_of[static_cast<std::size_t>(node)]; }
+};
+
+/// From the lowest rank of each rank's node.
+NodeMap make_node_map(const std::vector<int>& lowest_on_node, int rank);
+
+/// A communicator of the ranks that share memory with this one; with `ranks_per_node` > 0 of those of them
+/// among as many consecutive ranks of MPI_COMM_WORLD, so that tests have several nodes on one machine.
+/// Collective. To be freed by the caller.
+MPI_Comm split_by_node(MPI_Comm communicator, int ranks_per_node);
+
+/// Collective.
+NodeMap map_nodes(MPI_Comm communicator, MPI_Comm node);
+
+/// True when the ranks of the node may use fewer processors than they are. Collective over the node.
+bool is_crowded(MPI_Comm node);
+
+}  // namespace dtrain::comm

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/announced.hpp"
+#include "comm/group.hpp"
+
+namespace dtrain::comm {
+
+/// A collective operation whose ranks are all on one node: no call of MPI is made.
+Task on_one_node(Group& group, Call call, std::uint64_t number);
+
+/// The parts of operations on several nodes that stay inside of a node.
+
+/// Reduces every rank's call.receive in all of them.
+Task reduce_in_node(Group& group, const Call& call, const Meeting& meeting, std::uint64_t number);
+
+/// call.receive of the node's rank `root` to all the others.
+Task broadcast_in_node(Group& group, const Call& call, const Meeting& meeting, int root);
+
+/// Hands this rank its share of call.receive, which is reduced.
+void use_share(Group& group, const Call& call);
+
+}  // namespace dtrain::comm

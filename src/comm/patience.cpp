@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/patience.hpp"
+
+#include <sched.h>
+
+namespace dtrain::comm {
+namespace {
+
+constexpr std::chrono::microseconds yields_for{100};
+
+void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+bool Patience::pass_moment() {
+    if (passed_ < spins_) {
+        ++passed_;
+        pause();
+        return true;
+    }
+    const auto now = Clock::now();
+    if (since_ == Clock::time_point()) since_ = now;
+    if (now - since_ > yields_for) return false;
+    ::sched_yield();
+    return true;
+}
+
+void Patience::renew() {
+    passed_ = 0;
+    since_ = {};
+}
+
+std::chrono::duration<double> Patience::waited() const {
+    return since_ == Clock::time_point() ? Clock::duration() : Clock::now() - since_;
+}
+
+}  // namespace dtrain::comm

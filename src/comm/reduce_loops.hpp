@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <dtrain/comm_call.hpp>
+
+namespace dtrain::comm {
+
+/// Reduces `count` elements of all sources, in their order, and writes the result to all destinations. A
+/// destination may be a source, but may not overlap one in part. Averages are divided by `ranks`.
+struct ReduceLoop {
+    ElementType element = ElementType::float32;
+    Reduction reduction = Reduction::sum;
+    std::size_t ranks = 1;
+
+    void operator()(std::span<const std::byte* const> sources, std::span<std::byte* const> destinations,
+                    std::size_t count) const;
+};
+
+/// The type in which partial results travel between nodes so that they are rounded once.
+ElementType wide_type(ElementType element, Reduction reduction);
+
+/// Between a type and its wide type.
+void convert(ElementType from, const std::byte* source, ElementType to, std::byte* destination, std::size_t count);
+
+}  // namespace dtrain::comm

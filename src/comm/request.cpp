@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <dtrain/request.hpp>
+
+#include <exception>
+#include <utility>
+
+#include "comm/backend.hpp"
+#include "comm/leaving.hpp"
+
+namespace dtrain {
+
+Request::Request(Request&& other) noexcept
+    : backend_(std::exchange(other.backend_, nullptr)), handle_(std::exchange(other.handle_, 0)) {}
+
+Request& Request::operator=(Request&& other) noexcept {
+    std::swap(backend_, other.backend_);
+    std::swap(handle_, other.handle_);
+    Request held(std::move(other));
+    return *this;
+}
+
+Request::~Request() {
+    if (backend_ == nullptr || comm::leaves_alone() || std::uncaught_exceptions() > 0) return;
+    try {
+        wait();
+    } catch (const Error&) {
+        // Whoever needed the result would have waited for it.
+    }
+}
+
+bool Request::test() {
+    if (backend_ != nullptr && backend_->test(handle_)) backend_ = nullptr;
+    return backend_ == nullptr;
+}
+
+void Request::wait() {
+    if (backend_ != nullptr) std::exchange(backend_, nullptr)->wait(handle_);
+}
+
+}  // namespace dtrain

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/side_channel.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <list>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "comm/announced.hpp"
+#include "comm/leaving.hpp"
+#include "comm/mpi_error.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+constexpr int tag = 1;
+constexpr std::size_t numbers_per_rank = 5;
+// Ranks that wait look at the channel several times a second.
+constexpr std::chrono::milliseconds answers_within{1500};
+
+std::vector<std::uint64_t> written(const NodeBoard& board) {
+    std::vector<std::uint64_t> numbers;
+    for (int rank = 0; rank < board.size(); ++rank) {
+        const auto at = board.whereabouts(rank);
+        numbers.insert(numbers.end(),
+                       {at.announced, at.finished, at.steps, at.waits_in, static_cast<std::uint64_t>(at.operation)});
+    }
+    return numbers;
+}
+
+NodeBoard::Whereabouts read(const std::vector<std::uint64_t>& numbers, std::size_t rank) {
+    const auto* at = numbers.data() + rank * numbers_per_rank;
+    return {.announced = at[0],
+            .finished = at[1],
+            .steps = at[2],
+            .waits_in = at[3],
+            .operation = static_cast<Operation>(at[4])};
+}
+
+/// Adds the ranks of one node that keep the others waiting.
+void find_missing(const std::vector<int>& ranks, const std::vector<std::uint64_t>& board, std::uint64_t number,
+                  std::vector<MissingRank>& missing) {
+    std::uint64_t most_steps = 0;
+    for (std::size_t i = 0; i < ranks.size(); ++i) most_steps = std::max(most_steps, read(board, i).steps);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const auto at = read(board, i);
+        const bool goes_on = at.waits_in != 0 && at.steps == most_steps;
+        if (at.announced < number || (at.finished < number && !goes_on))
+            missing.push_back({ranks[i], why_missing(at, number)});
+    }
+}
+
+}  // namespace
+
+SideChannel::SideChannel(MPI_Comm parent, const NodeMap& map) {
+    if (map.nodes() == 1) return;
+    check(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+SideChannel::~SideChannel() {
+    if (communicator_ != MPI_COMM_NULL && !leaves_alone()) MPI_Comm_free(&communicator_);
+}
+
+bool SideChannel::hears_alarm() {
+    if (communicator_ == MPI_COMM_NULL) return false;
+    for (int arrived = 1; arrived != 0;) {
+        MPI_Status status;
+        check(MPI_Iprobe(MPI_ANY_SOURCE, tag, communicator_, &arrived, &status), "MPI_Iprobe");
+        if (arrived == 0) break;
+        int length = 0;
+        check(MPI_Get_count(&status, MPI_UINT64_T, &length), "MPI_Get_count");
+        std::vector<std::uint64_t> message(static_cast<std::size_t>(length));
+        check(MPI_Recv(message.data(), length, MPI_UINT64_T, status.MPI_SOURCE, tag, communicator_,
+                       MPI_STATUS_IGNORE),
+              "MPI_Recv");
+        const auto node = static_cast<int>(message.front());
+        message.erase(message.begin());
+        heard_[node] = std::move(message);
+    }
+    return !heard_.empty();
+}
+
+void SideChannel::tell(const NodeMap& map, const std::vector<std::uint64_t>& board) const {
+    // Short messages need nobody's help to leave; as nobody waits for them, their memory stays.
+    static std::list<std::vector<std::uint64_t>> sent;
+    auto& message = sent.emplace_back(board);
+    message.insert(message.begin(), static_cast<std::uint64_t>(map.node));
+    for (std::size_t rank = 0; rank < map.node_of.size(); ++rank) {
+        if (map.node_of[rank] == map.node) continue;
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_UINT64_T, static_cast<int>(rank), tag,
+                        communicator_, &request),
+              "MPI_Isend");
+        MPI_Request_free(&request);
+    }
+}
+
+std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoard& board, std::uint64_t number) {
+    const bool speaks = board.raise_alarm(number);
+    if (communicator_ != MPI_COMM_NULL) {
+        if (speaks) tell(map, written(board));
+        const auto end = std::chrono::steady_clock::now() + answers_within;
+        while (std::chrono::steady_clock::now() < end) {
+            hears_alarm();
+            if (static_cast<int>(heard_.size()) + 1 == map.nodes()) break;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    heard_[map.node] = written(board);
+    std::vector<MissingRank> missing;
+    for (int node = 0; node < map.nodes(); ++node) {
+        const auto& ranks = map.ranks_of[static_cast<std::size_t>(node)];
+        if (const auto board_there = heard_.find(node); board_there != heard_.end())
+            find_missing(ranks, board_there->second, number, missing);
+        else
+            for (const int rank : ranks) missing.push_back({rank, "did not answer"});
+    }
+    std::sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    return missing;
+}
+
+std::string why_missing(const NodeBoard::Whereabouts& rank, std::uint64_t number) {
+    if (rank.announced >= number)
+        return rank.waits_in == 0 ? "has started it and is in no operation now" : "stands still in it";
+    if (rank.announced == 0) return "in no operation; it has called none yet";
+    const auto last = fmt::format("number {}, {}", rank.announced, name_of(rank.operation));
+    return rank.waits_in == 0 ? fmt::format("in no operation; its last one was {}", last)
+                              : fmt::format("in {}", last);
+}
+
+}  // namespace dtrain::comm

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/staged.hpp"
+
+#include <cstring>
+
+namespace dtrain::comm {
+namespace {
+
+constexpr auto piece_bytes = NodeBoard::piece_bytes;
+
+void put(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+Waiting all_steps(const Group& group) {
+    return {{.what = Wait::For::steps, .value = group.board.steps()}};
+}
+
+/// How a buffer that does not fit into one piece is cut.
+struct Cut {
+    std::size_t bytes;
+    std::size_t pieces() const { return (bytes + piece_bytes - 1) / piece_bytes; }
+    Stretch piece(std::size_t number) const {
+        const auto first = number * piece_bytes;
+        return {first, std::min(piece_bytes, bytes - first)};
+    }
+};
+
+/// Puts what the others add up of this piece where they reach it.
+void lay_out(Group& group, const std::byte* buffer, Stretch piece, std::size_t number) {
+    const auto& board = group.board;
+    for (int other = 0; other < board.size(); ++other) {
+        if (other == board.rank()) continue;
+        const auto share = share_of(piece.bytes, other, board.size());
+        put(board.piece(board.rank(), 0, number) + share.first, buffer + piece.first + share.first, share.bytes);
+    }
+}
+
+void add_own_share(Group& group, std::byte* buffer, Stretch piece, std::size_t number, const ReduceLoop& loop) {
+    const auto& board = group.board;
+    const auto share = share_of(piece.bytes, board.rank(), board.size());
+    if (share.bytes == 0) return;
+    auto* const own = buffer + piece.first + share.first;
+    std::vector<const std::byte*>& sources = group.sources;
+    for (int other = 0; other < board.size(); ++other)
+        sources[static_cast<std::size_t>(other)] = board.piece(other, 0, number) + share.first;
+    sources[static_cast<std::size_t>(board.rank())] = own;
+    std::byte* const destinations[] = {own, board.piece(board.rank(), 1, number) + share.first};
+    loop(sources, destinations, share.bytes / bytes_of(loop.element));
+}
+
+void take_shares(Group& group, std::byte* buffer, Stretch piece, std::size_t number) {
+    const auto& board = group.board;
+    for (int other = 0; other < board.size(); ++other) {
+        if (other == board.rank()) continue;
+        const auto share = share_of(piece.bytes, other, board.size());
+        put(buffer + piece.first + share.first, board.piece(other, 1, number) + share.first, share.bytes);
+    }
+}
+
+}  // namespace
+
+// A step moves three pieces on by one station each, so that there is one wait per piece. A piece's memory is
+// used again two steps later, when all ranks have read it.
+Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
+    const Cut cut{bytes};
+    const auto pieces = cut.pieces();
+    co_await all_steps(group);
+    for (std::size_t i = 0; i < pieces + 2; ++i) {
+        if (i < pieces) lay_out(group, buffer, cut.piece(i), i);
+        if (i >= 1 && i - 1 < pieces) add_own_share(group, buffer, cut.piece(i - 1), i - 1, loop);
+        if (i >= 2) take_shares(group, buffer, cut.piece(i - 2), i - 2);
+        group.board.step();
+        if (i + 1 < pieces + 2) co_await all_steps(group);
+    }
+}
+
+Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stretch> stretches, std::size_t longest,
+                        Arrived arrived) {
+    const auto& board = group.board;
+    const auto ranks = static_cast<std::size_t>(board.size());
+    const auto me = static_cast<std::size_t>(board.rank());
+    const std::size_t part = piece_bytes / ranks / 64 * 64;
+    co_await all_steps(group);
+    for (std::size_t first = 0, number = 0; first < longest; first += part, ++number) {
+        for (std::size_t other = 0; other < ranks; ++other) {
+            const auto& stretch = stretches[other];
+            if (other == me || first >= stretch.bytes) continue;
+            put(board.piece(board.rank(), 0, number) + other * part, buffer + stretch.first + first,
+                 std::min(part, stretch.bytes - first));
+        }
+        group.board.step();
+        co_await all_steps(group);
+        auto& from = group.sources;
+        for (std::size_t other = 0; other < ranks; ++other)
+            from[other] = board.piece(static_cast<int>(other), 0, number) + me * part;
+        from[me] = buffer + stretches[me].first + first;
+        arrived(from, first, std::min(part, longest - first));
+    }
+    group.board.step();
+}
+
+Task show_in_pieces(Group& group, const std::byte* buffer, std::size_t bytes, int root, Arrived arrived) {
+    const auto& board = group.board;
+    const bool shows = root < 0 || root == board.rank();
+    const Cut cut{bytes};
+    co_await all_steps(group);
+    for (std::size_t number = 0; number < cut.pieces(); ++number) {
+        const auto piece = cut.piece(number);
+        if (shows) put(board.piece(board.rank(), 0, number), buffer + piece.first, piece.bytes);
+        group.board.step();
+        co_await all_steps(group);
+        auto& from = group.sources;
+        for (int other = 0; other < board.size(); ++other)
+            from[static_cast<std::size_t>(other)] = board.piece(other, 0, number);
+        arrived(from, piece.first, piece.bytes);
+    }
+    group.board.step();
+}
+
+}  // namespace dtrain::comm

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "comm/group.hpp"
+#include "comm/reduce_loops.hpp"
+
+namespace dtrain::comm {
+
+/// A stretch of bytes of a buffer.
+struct Stretch {
+    std::size_t first = 0;
+    std::size_t bytes = 0;
+};
+
+/// Rank `rank`'s share of a buffer that `ranks` ranks divide among them: whole cache lines but for the last.
+inline Stretch share_of(std::size_t bytes, int rank, int ranks) {
+    constexpr std::size_t line = 64;
+    const auto each = (bytes / static_cast<std::size_t>(ranks) + line) / line * line;
+    const auto first = std::min(bytes, each * static_cast<std::size_t>(rank));
+    return {first, std::min(each, bytes - first)};
+}
+
+// Long operations between the ranks of a node whose buffers only their owners reach: the data go through the
+// pieces of the board, one piece after the other. All ranks of the node call the same with the same lengths.
+
+/// Reduces `bytes` of every rank's buffer into all of them.
+Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
+
+/// What has come, a piece of it: `from[i]` is from the node's rank i and belongs to [first, first + bytes)
+/// of what that rank sends to this one.
+using Arrived =
+    std::function<void(const std::vector<const std::byte*>& from, std::size_t first, std::size_t bytes)>;
+
+/// Every rank sends stretch i of `buffer` to the node's rank i; the longest of all ranks has `longest` bytes.
+/// `arrived` is called for all of [0, longest): what is beyond a stretch is no data.
+Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stretch> stretches, std::size_t longest,
+                        Arrived arrived);
+
+/// Every rank shows the same `bytes` to all; with `root` >= 0 only the node's rank `root` does.
+Task show_in_pieces(Group& group, const std::byte* buffer, std::size_t bytes, int root, Arrived arrived);
+
+}  // namespace dtrain::comm

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: the rank numbers, and DTRAIN_RANKS_PER_NODE where it is set.
+#include <cstdlib>
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/values.hpp"
+#include "support/test_world.hpp"
+
+namespace dtrain {
+namespace {
+
+using testing::HasSubstr;
+
+int ranks_per_node() {
+    const char* value = std::getenv("DTRAIN_RANKS_PER_NODE");
+    const int number = value == nullptr ? 0 : std::atoi(value);
+    return number == 0 ? test_world().size() : number;
+}
+
+TEST(Groups, SplitByColourAndKey) {
+    const auto& world = test_world();
+    const auto half = world.split(world.rank() % 2, -world.rank());
+    const int others = (world.size() + 1 - world.rank() % 2) / 2;
+    ASSERT_EQ(half.size(), others);
+    EXPECT_EQ(half.rank(), others - 1 - world.rank() / 2) << "the key turns the order round";
+    const auto members = half.allgather(std::int64_t{world.rank()});
+    for (std::size_t i = 0; i < members.size(); ++i)
+        EXPECT_EQ(members[i], world.rank() % 2 + 2 * (others - 1 - static_cast<int>(i)));
+    EXPECT_THROW((void)world.split(-1, 0), Error);
+}
+
+TEST(Groups, NodesAndWhatCrossesThem) {
+    const auto& world = test_world();
+    const int per_node = ranks_per_node();
+    const auto node = world.node_local();
+    const int first = world.rank() / per_node * per_node;
+    EXPECT_EQ(node.rank(), world.rank() - first);
+    EXPECT_EQ(node.size(), std::min(per_node, world.size() - first));
+    const auto across = world.cross_node();
+    EXPECT_EQ(across.rank(), world.rank() / per_node);
+    const auto members = across.allgather(std::int64_t{world.rank()});
+    for (std::size_t i = 0; i < members.size(); ++i)
+        EXPECT_EQ(members[i], static_cast<int>(i) * per_node + node.rank());
+    const int nodes = (world.size() + per_node - 1) / per_node;
+    EXPECT_THAT(world.describe(), HasSubstr(" on " + std::to_string(nodes) + " node"));
+    EXPECT_EQ(world.describe().find("ring") != std::string::npos, nodes > 1);
+}
+
+TEST(Groups, SharedMemoryIsSeenByTheRanksOfTheNode) {
+    const auto& world = test_world();
+    const int per_node = ranks_per_node();
+    const auto shared = world.allocate(100 * sizeof(std::int64_t));
+    const auto own = shared.as<std::int64_t>();
+    ASSERT_EQ(own.size(), 100U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(own.data()) % 4096, 0U);
+    for (const auto value : own) ASSERT_EQ(value, 0);
+    std::iota(own.begin(), own.end(), world.rank() * 1000);
+    world.barrier();
+    for (int rank = 0; rank < world.size(); ++rank) {
+        const bool same_node = rank / per_node == world.rank() / per_node;
+        ASSERT_EQ(shared.reaches(rank), same_node);
+        if (same_node) {
+            EXPECT_EQ(shared.of_rank_as<std::int64_t>(rank)[42], rank * 1000 + 42);
+        } else {
+            EXPECT_THROW((void)shared.of_rank(rank), Error);
+        }
+    }
+    EXPECT_THROW((void)shared.of_rank(world.size()), Error);
+    EXPECT_FALSE(shared.reaches(-1));
+}
+
+TEST(Groups, RanksMayAllocateDifferentLengths) {
+    const auto& world = test_world();
+    const auto shared = world.allocate(world.rank() == 0 ? 1'000'000 : 0);
+    EXPECT_EQ(shared.bytes().size(), world.rank() == 0 ? 1'000'000U : 0U);
+    if (!shared.reaches(0)) return world.barrier();
+    if (world.rank() == 0) shared.bytes()[999'999] = std::byte{7};
+    world.barrier();
+    EXPECT_EQ(shared.of_rank(0)[999'999], std::byte{7});
+}
+
+TEST(Groups, MemoryIsGivenBackWhenAllRanksHaveDroppedIt) {
+    const auto& world = test_world();
+    // More than the machine's shared memory, if nothing was given back.
+    for (int round = 0; round < 40; ++round) {
+        const auto shared = world.allocate(std::size_t{20} << 20U);
+        shared.as<int>()[0] = round;
+        world.barrier();
+    }
+    SharedBuffer kept = world.allocate(4096);
+    kept.as<int>()[0] = world.rank();
+    for (int round = 0; round < 3; ++round) (void)world.allocate(4096);
+    EXPECT_EQ(kept.as<int>()[0], world.rank());
+}
+
+TEST(Groups, TooMuchMemoryIsRefusedOnAllRanks) {
+    const auto& world = test_world();
+    if (world.node_local().size() != world.size() || world.size() == 1) GTEST_SKIP() << "needs one node";
+    try {
+        (void)world.allocate(std::size_t{1} << 50U);
+        FAIL() << "a petabyte was given";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("/dev/shm"));
+    }
+    world.barrier();
+}
+
+TEST(Groups, OtherCommunicatorsKnowTheMemoryAgain) {
+    const auto& world = test_world();
+    SharedBuffer shared;
+    {
+        const auto other = world.duplicate();
+        shared = other.allocate(100'000 * sizeof(float));
+    }
+    const auto buffer = shared.as<float>();
+    for (const auto& communicator : {world, world.split(world.rank() / 2, 0)}) {
+        fill(buffer, communicator.rank());
+        communicator.allreduce(buffer);
+        for (std::size_t i = 0; i < buffer.size(); i += 997)
+            ASSERT_EQ(buffer[i], reduced_value<float>(communicator.size(), i, Reduction::sum));
+    }
+}
+
+}  // namespace
+}  // namespace dtrain
