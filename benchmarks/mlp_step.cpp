@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps per second of the documents' MLP, data parallel over the ranks of mpirun, one thread per rank.
 //   mlp_step small|big [WAY]      rank 0 prints steps per second
-// WAY: overlap (default), blocking: without overlap, compute: nothing is exchanged, communicate: nothing else
-// is.
+// WAY: one-copy: of the parameters, for all ranks (default), overlap, blocking: without overlap, compute:
+// nothing is exchanged, communicate: nothing else is.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -56,11 +56,14 @@ double rate_of(const std::string& way, const benchmarks::MlpSizes& sizes, const 
         std::vector<float> gradients(static_cast<std::size_t>(parameters_of(program)));
         return benchmarks::steady_rate([&] { world.allreduce_sum(std::span(gradients)); }, agree);
     }
-    if (way != "overlap" && way != "blocking" && way != "compute")
-        throw std::invalid_argument("WAY is overlap, blocking, compute or communicate, not '" + way + "'");
+    if (way != "one-copy" && way != "overlap" && way != "blocking" && way != "compute")
+        throw std::invalid_argument("WAY is one-copy, overlap, blocking, compute or communicate, not '" +
+                                    way + "'");
     const int ranks = way == "compute" ? 1 : world.size();
-    Executor executor(data_parallel(program, {ranks}), State(program, 1), ranks == 1 ? Communicator() : world,
-                      {.threads = 1, .overlap = way == "overlap"});
+    const auto parallel = data_parallel(program, {.ranks = ranks, .one_copy = way == "one-copy"});
+    const auto communicator = ranks == 1 ? Communicator() : world;
+    Executor executor(parallel, way == "one-copy" ? State(parallel, 1, communicator) : State(parallel, 1),
+                      communicator, {.threads = 1, .overlap = way == "overlap"});
     feed(executor, world.rank(), sizes.classes);
     return benchmarks::steady_rate([&] { executor.run(); }, agree);
 }
@@ -70,7 +73,7 @@ double rate_of(const std::string& way, const benchmarks::MlpSizes& sizes, const 
 int main(int count, char** arguments) {
     try {
         const MpiSession mpi;
-        const auto rate = rate_of(count > 2 ? arguments[2] : "overlap",
+        const auto rate = rate_of(count > 2 ? arguments[2] : "one-copy",
                                   benchmarks::mlp_sizes(count > 1 ? arguments[1] : "small"), mpi.world());
         if (mpi.world().rank() == 0) std::printf("%.2f\n", rate);
     } catch (const std::exception& error) {

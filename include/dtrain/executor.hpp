@@ -30,6 +30,14 @@ class State {
     /// Every persistable variable of the program at its initial value, which depends on (seed, name) alone.
     State(const Program& program, std::uint64_t seed);
 
+    /// As above, with one copy for all ranks of a node of what a program with DataParallelOptions::one_copy
+    /// updates: parameters and their optimizer state. Collective.
+    /// @throws Error on all ranks when there is not enough shared memory
+    State(const Program& program, std::uint64_t seed, const Communicator& communicator);
+
+    /// Other ranks have the same parameters, not equal ones.
+    bool is_shared() const;
+
     /// All tensors in the order in which the program declares them: the same on every rank and in every run.
     const std::vector<StateTensor>& tensors() const;
 
@@ -99,7 +107,7 @@ struct VirtualRanks {
 /// that may call MPI.
 class Executor {
   public:
-    /// Compiles. The program's persistable variables must be in `state` with the same shape and type. When
+    /// Compiles. Collective when the program is data parallel. The program's persistable variables must be in `state` with the same shape and type. When
     /// the program is data parallel, `communicator` must have as many ranks as it was made for.
     /// @throws ProgramError when state or communicator do not fit.
     Executor(const Program& program, State state, Communicator communicator = {},

@@ -18,6 +18,10 @@ struct DataParallelOptions {
     /// Batches that each rank gives to Executor::accumulate() before an update; its gradients are their
     /// average, too.
     int micro_batches = 1;
+    /// The ranks of a node have one copy of parameters and optimizer state (a State made with their
+    /// communicator), and each rank updates its share of them right after adding the gradients of that share.
+    /// Saves memory and the way of the sums to all ranks; nothing is exchanged before the backward pass is done.
+    bool one_copy = false;
 };
 
 /// Makes a training program one whose gradients come from so many virtual ranks and are their average. These
@@ -33,7 +37,8 @@ Program with_virtual_ranks(const Program& program, int virtual_ranks);
 /// behind the last gradient of a bucket and `allreduce_wait` before the first operator that reads one. The
 /// loss's own gradient becomes 1/ranks, so that the sums are the averages. With one rank the program stays as
 /// it is.
-/// @throws ProgramError when ranks is below 1 or the program has no gradients or is data parallel already.
+/// @throws ProgramError when ranks is below 1 or the program has no gradients or is data parallel already;
+/// with one_copy also when anything but updates reads the gradients (clipping by norm).
 Program data_parallel(const Program& program, const DataParallelOptions& options);
 
 /// The part of a program that `fetches` need, without any operator that changes parameters or optimizer

@@ -28,11 +28,19 @@ struct SlotTensor {
     TensorView tensor;
 };
 
+/// Elements of a parameter.
+struct ElementRange {
+    std::size_t first = 0;
+    std::size_t count = 0;
+};
+
 /// What an operator works on. Shapes and types have been checked by whoever made the program.
 struct KernelArguments {
     std::vector<SlotTensor> inputs;
     std::vector<SlotTensor> outputs;
     Attributes attributes;
+    /// The elements that run() updates; its owner changes them between two calls. None: all.
+    const ElementRange* part = nullptr;
 
     bool has_input(std::string_view slot) const;
     const TensorView& input(std::string_view slot) const;

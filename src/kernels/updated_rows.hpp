@@ -10,10 +10,12 @@
 
 namespace dtrain::kernels {
 
-/// What of a parameter a gradient is for: all of it, or the rows that the input "rows" lists (-1: none).
+/// What of a parameter a gradient is for: all of it, a part, or the rows that the input "rows" lists (-1:
+/// none).
 class UpdatedRows {
   public:
-    explicit UpdatedRows(const KernelArguments& arguments) : size_(arguments.input("gradient").size()) {
+    explicit UpdatedRows(const KernelArguments& arguments)
+        : size_(arguments.input("gradient").size()), part_(arguments.part) {
         if (!arguments.has_input("rows")) return;
         rows_ = arguments.in<std::int64_t>("rows");
         width_ = size_ / rows_.size();
@@ -22,6 +24,10 @@ class UpdatedRows {
     /// Calls function(first element in the parameter, first element in the gradient, number of elements).
     template <class Function>
     void for_each(const Function& function) const {
+        if (part_ != nullptr) {
+            function(part_->first, part_->first, part_->count);
+            return;
+        }
         if (width_ == 0) {
             function(std::size_t{0}, std::size_t{0}, size_);
             return;
@@ -32,6 +38,7 @@ class UpdatedRows {
 
   private:
     std::size_t size_;
+    const ElementRange* part_;
     std::span<const std::int64_t> rows_;
     std::size_t width_ = 0;  // of a row; 0: the gradient is for all rows
 };

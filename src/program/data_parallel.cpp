@@ -77,6 +77,32 @@ Program variables_of(const Program& program) {
     return result;
 }
 
+Operator sum_of_all(std::string type, const std::vector<Exchange>& exchanges, Attributes attributes) {
+    Operator sum{std::move(type), {}, {}, std::move(attributes)};
+    for (const auto& exchange : exchanges) sum.inputs.push_back({"gradient", exchange.gradient});
+    sum.outputs = sum.inputs;
+    return sum;
+}
+
+/// Up to the first update everything runs on all ranks, from there on every rank has its share.
+Program with_one_copy(const Program& program, const std::vector<Exchange>& exchanges,
+                      const DataParallelOptions& options) {
+    const auto first_read = std::ranges::min_element(exchanges, {}, &Exchange::read)->read;
+    auto result = variables_of(program);
+    for (std::size_t number = 0; number < program.operators().size(); ++number) {
+        const auto& op = program.operators()[number];
+        if (number == first_read)
+            result.append(sum_of_all("reduce_shares", exchanges, {{"ranks", std::int64_t{options.ranks}}}));
+        if (number >= first_read && !program::is_update(program, op))
+            throw ProgramError(fmt::format("data_parallel: with one_copy nothing but updates may follow the "
+                                           "gradients, and operator {} does",
+                                           op.type),
+                               op.type, "");
+        result.append(with_loss_divided(op, options.ranks * options.micro_batches));
+    }
+    return result;
+}
+
 }  // namespace
 
 Program data_parallel(const Program& program, const DataParallelOptions& options) {
@@ -88,6 +114,7 @@ Program data_parallel(const Program& program, const DataParallelOptions& options
             fmt::format("data_parallel: {} micro-batches, expected at least 1", options.micro_batches), "",
             "");
     const auto exchanges = exchanges_to_add(program, "data_parallel");
+    if (options.one_copy) return with_one_copy(program, exchanges, options);
     const auto buckets =
         options.ranks == 1 ? std::vector<Bucket>() : buckets_of(exchanges, options.bucket_bytes);
 
@@ -115,9 +142,7 @@ Program with_virtual_ranks(const Program& program, int virtual_ranks) {
                 fmt::format("with_virtual_ranks: '{}' is read before the gradient '{}' is made",
                             exchange.gradient, exchanges.back().gradient),
                 "", exchange.gradient);
-    Operator sum{"tree_sum", {}, {}, {{"virtual_ranks", std::int64_t{virtual_ranks}}}};
-    for (const auto& exchange : exchanges) sum.inputs.push_back({"gradient", exchange.gradient});
-    sum.outputs = sum.inputs;
+    const auto sum = sum_of_all("tree_sum", exchanges, {{"virtual_ranks", std::int64_t{virtual_ranks}}});
     auto result = variables_of(program);
     for (std::size_t number = 0; number < program.operators().size(); ++number) {
         result.append(with_loss_divided(program.operators()[number], virtual_ranks));

@@ -71,8 +71,13 @@ std::size_t update_begin(const Program& program) {
     return exchanges.empty() ? program.operators().size() : exchanges.back().made + 1;
 }
 
+bool is_update(const Program& program, const Operator& op) {
+    return !op.input("gradient").empty() && !updated_parameter(program, op).empty();
+}
+
 bool is_communication(const Operator& op) {
-    return op.type == "allreduce_start" || op.type == "allreduce_wait" || op.type == "tree_sum";
+    return op.type == "allreduce_start" || op.type == "allreduce_wait" || op.type == "reduce_shares" ||
+           op.type == "tree_sum";
 }
 
 }  // namespace dtrain::program

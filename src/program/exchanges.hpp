@@ -22,6 +22,9 @@ struct Exchange {
     std::size_t read = nowhere;
 };
 
+/// An operator that updates a parameter from its gradient.
+bool is_update(const Program& program, const Operator& op);
+
 /// Operators that the passes for several ranks put in.
 bool is_communication(const Operator& op);
 

@@ -10,6 +10,7 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
+#include <dtrain/shared_buffer.hpp>
 
 #include "kernels/kernel.hpp"
 #include "kernels/loops.hpp"
@@ -48,7 +49,7 @@ program::MemoryPlanOptions memory_options(const ExecutorOptions& options) {
 }  // namespace
 
 struct Executor::Content {
-    enum class Action { compute, start, wait, exchange, tree };
+    enum class Action { compute, start, wait, exchange, tree, shares };
     /// One batch makes gradients, the update reads them.
     enum class Phase { batch, exchange, update };
 
@@ -65,12 +66,12 @@ struct Executor::Content {
           state(std::move(with_state)),
           communicator(std::move(with_communicator)),
           plan(program::plan_memory(program, memory_options(options))),
-          memory(program::make_memory(plan.bytes)),
+          memory(program::make_memory(plan.bytes - plan.exchanged)),
           profiles(options.profile) {}
 
     void check_ranks() const {
         for (const auto& op : program.operators()) {
-            if (op.type != "allreduce_start") continue;
+            if (op.type != "allreduce_start" && op.type != "reduce_shares") continue;
             const auto ranks = whole_number(op, "ranks");
             if (ranks != communicator.size())
                 throw ProgramError(
@@ -99,19 +100,48 @@ struct Executor::Content {
         }
     }
 
+    void check_copies() const {
+        const auto& operators = program.operators();
+        const bool has_shares =
+            std::ranges::any_of(operators, [](const auto& op) { return op.type == "reduce_shares"; });
+        const bool updates =
+            std::ranges::any_of(operators, [&](const auto& op) { return program::is_update(program, op); });
+        if (has_shares && communicator.size() > 1 && !state.is_shared())
+            throw ProgramError(
+                "the program's ranks have one copy of the parameters, and the state is this "
+                "rank's own; make it with their communicator",
+                "reduce_shares", "");
+        if (updates && !has_shares && state.is_shared())
+            throw ProgramError(
+                "the state is shared with other ranks, and the program updates all of it on "
+                "each rank; make it with DataParallelOptions::one_copy",
+                "", "");
+    }
+
+    // Sums are fastest where ranks reach each other's gradients.
     void place_temporaries() {
+        if (communicator.size() > 1 && std::ranges::any_of(program.operators(), program::is_communication))
+            reachable = communicator.allocate(plan.exchanged);
+        else
+            gradients = program::make_memory(plan.exchanged);
         for (const auto& [name, range] : plan.places) {
             const auto& variable = program.variable(name);
-            tensors.emplace(name, TensorView{memory.get() + range.begin, variable.shape, variable.type});
+            tensors.emplace(name, TensorView{place_of(range.begin), variable.shape, variable.type});
         }
         for (const auto& range : plan.buckets)
-            buckets.emplace_back(reinterpret_cast<float*>(memory.get() + range.begin),
+            buckets.emplace_back(reinterpret_cast<float*>(place_of(range.begin)),
                                  (range.end - range.begin) / sizeof(float));
         requests.resize(buckets.size());
     }
 
+    std::byte* place_of(std::size_t offset) const {
+        if (offset >= plan.exchanged) return memory.get() + (offset - plan.exchanged);
+        return (gradients ? gradients.get() : reachable.bytes().data()) + offset;
+    }
+
     std::span<float> exchanged() const {
-        return {reinterpret_cast<float*>(memory.get()), plan.exchanged / sizeof(float)};
+        if (plan.exchanged == 0) return {};
+        return {reinterpret_cast<float*>(place_of(0)), plan.exchanged / sizeof(float)};
     }
 
     // With nothing to compute between start and wait the blocking call is the faster one. A counter is
@@ -152,6 +182,10 @@ struct Executor::Content {
                 tree.emplace(communicator, static_cast<int>(whole_number(op, "virtual_ranks")),
                              exchanged().size());
                 add_step(Action::tree, Phase::exchange, 0, op);
+            } else if (op.type == "reduce_shares") {
+                add_step(Action::shares, Phase::exchange, 0, op);
+                prepare_shares(number + 1);
+                break;
             } else if (const auto updates = run_of_updates(number); updates > 1) {
                 prepare_updates(number, updates);
                 number += updates - 1;
@@ -193,6 +227,36 @@ struct Executor::Content {
         }
     }
 
+    // Updates of whatever part of the gradients this rank has added.
+    void prepare_shares(std::size_t begin) {
+        const auto& operators = program.operators();
+        while (begin < operators.size()) {
+            const auto count = run_of_updates(begin);
+            std::vector<kernels::KernelArguments> updates;
+            for (std::size_t number = begin; number < begin + count; ++number)
+                updates.push_back(arguments_of(operators[number]));
+            for (auto& merged : program::merge_updates(std::move(updates))) {
+                const auto& gradient = merged.input("gradient");
+                shares.push_back(
+                    {static_cast<std::size_t>(static_cast<const float*>(gradient.data) - exchanged().data()),
+                     gradient.size(), std::make_unique<kernels::ElementRange>(), nullptr});
+                merged.part = shares.back().part.get();
+                shares.back().kernel = kernels::make_cpu_kernel(operators[begin].type, merged);
+            }
+            begin += count;
+        }
+    }
+
+    void update_part(std::size_t first, std::size_t count) {
+        for (const auto& share : shares) {
+            const auto begin = std::max(first, share.begin);
+            const auto end = std::min(first + count, share.begin + share.count);
+            if (begin >= end) continue;
+            *share.part = {begin - share.begin, end - begin};
+            share.kernel->run();
+        }
+    }
+
     template <class Wanted>
     void run_steps(const Wanted& wanted) {
         for (auto& step : steps) {
@@ -222,6 +286,11 @@ struct Executor::Content {
                 break;
             case Action::exchange:
                 communicator.allreduce_sum(buckets[step.number]);
+                break;
+            case Action::shares:
+                communicator.reduce_shares(exchanged(), [this](std::size_t first, std::span<float> values) {
+                    update_part(first, values.size());
+                });
                 break;
             case Action::tree:
                 tree->finish(exchanged());
@@ -274,11 +343,20 @@ struct Executor::Content {
     State state;
     Communicator communicator;
     program::MemoryPlan plan;
-    program::AlignedMemory memory;
+    program::AlignedMemory memory;     // of all but the gradients that ranks add
+    program::AlignedMemory gradients;  // or, where other ranks reach them,
+    SharedBuffer reachable;
     TensorsByName tensors;
     std::vector<std::string> fused;  // variables that the executor's passes removed
     std::vector<std::span<float>> buckets;
     std::vector<std::unique_ptr<kernels::Kernel>> prepared;
+    struct UpdateOfShare {
+        std::size_t begin;  // of its gradients, in elements of all that ranks add
+        std::size_t count;
+        std::unique_ptr<kernels::ElementRange> part;
+        std::unique_ptr<kernels::Kernel> kernel;
+    };
+    std::vector<UpdateOfShare> shares;
     std::vector<Step> steps;
     std::optional<program::TreeSum> tree;
     std::vector<float> sums;  // gradients of the batches since the last update
@@ -298,6 +376,7 @@ Executor::Executor(const Program& program, State state, Communicator communicato
     for (const auto& variable : program.variables())
         if (!content_->program.has(variable.name)) content_->fused.push_back(variable.name);
     content_->check_ranks();
+    content_->check_copies();
     content_->place_state();
     content_->place_temporaries();
     content_->prepare(options.overlap);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include <dtrain/executor.hpp>
+#include <dtrain/shared_buffer.hpp>
 
 #include "base/checksum.hpp"
 #include "program/aligned_memory.hpp"
@@ -45,28 +46,92 @@ void initialise(const StateTensor& tensor, const Initializer& initializer, std::
 
 }  // namespace
 
+namespace {
+
+std::size_t bytes_of(const Variable& variable) {
+    return program::aligned(TensorView{nullptr, variable.shape, variable.type}.bytes());
+}
+
+/// The part of the first rank of this node.
+std::byte* first_part(const SharedBuffer& shared) {
+    int rank = 0;
+    while (!shared.reaches(rank)) ++rank;
+    return shared.of_rank(rank).data();
+}
+
+}  // namespace
+
 struct State::Content {
-    program::AlignedMemory memory;
+    program::AlignedMemory own;  // of all, or of what is not shared
+    SharedBuffer shared;
+    bool is_shared = false;
+    std::size_t shared_bytes = 0;
     std::size_t bytes = 0;
+    std::vector<std::size_t> offsets;  // of the tensors; those below shared_bytes are in the shared copy
     std::vector<StateTensor> tensors;
+
+    explicit Content(const Program& program) {
+        const auto order = program::state_order(program);
+        std::map<std::string_view, std::size_t> places;
+        for (const auto* variable : order.variables) {
+            places[variable->name] = bytes;
+            bytes += bytes_of(*variable);
+            if (places.size() == order.updated) shared_bytes = bytes;
+        }
+        for (const auto& variable : program.variables()) {
+            const auto place = places.find(variable.name);
+            if (place == places.end()) continue;
+            offsets.push_back(place->second);
+            tensors.push_back({variable.name, variable.role, {nullptr, variable.shape, variable.type}});
+        }
+    }
+
+    std::byte* place_of(std::size_t offset) const {
+        if (!is_shared) return own.get() + offset;
+        return offset < shared_bytes ? first_part(shared) + offset : own.get() + (offset - shared_bytes);
+    }
+
+    /// With memory of its own.
+    Content(const Content& other)
+        : shared_bytes(other.shared_bytes),
+          bytes(other.bytes),
+          offsets(other.offsets),
+          tensors(other.tensors) {
+        place();
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            std::copy_n(static_cast<const std::byte*>(other.tensors[i].view.data), tensors[i].view.bytes(),
+                        static_cast<std::byte*>(tensors[i].view.data));
+    }
+
+    void place() {
+        own = program::make_memory(is_shared ? bytes - shared_bytes : bytes);
+        for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].view.data = place_of(offsets[i]);
+    }
+
+    void initialise(const Program& program, std::uint64_t seed, bool shared_ones) const {
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            if (shared_ones || !is_shared || offsets[i] >= shared_bytes)
+                dtrain::initialise(tensors[i], program.variable(tensors[i].name).initializer, seed);
+    }
 };
 
-State::State(const Program& program, std::uint64_t seed) : content_(std::make_shared<Content>()) {
-    std::map<std::string_view, std::size_t> offsets;
-    for (const auto* variable : program::state_order(program)) {
-        offsets[variable->name] = content_->bytes;
-        content_->bytes += program::aligned(TensorView{nullptr, variable->shape, variable->type}.bytes());
-    }
-    content_->memory = program::make_memory(content_->bytes);
-    for (const auto& variable : program.variables()) {
-        const auto offset = offsets.find(variable.name);
-        if (offset == offsets.end()) continue;
-        StateTensor tensor{variable.name,
-                           variable.role,
-                           {content_->memory.get() + offset->second, variable.shape, variable.type}};
-        initialise(tensor, variable.initializer, seed);
-        content_->tensors.push_back(std::move(tensor));
-    }
+State::State(const Program& program, std::uint64_t seed) : content_(std::make_shared<Content>(program)) {
+    content_->place();
+    content_->initialise(program, seed, true);
+}
+
+State::State(const Program& program, std::uint64_t seed, const Communicator& communicator)
+    : content_(std::make_shared<Content>(program)) {
+    const bool first = communicator.node_local().rank() == 0;
+    content_->is_shared = communicator.size() > 1;
+    if (content_->is_shared) content_->shared = communicator.allocate(first ? content_->shared_bytes : 0);
+    content_->place();
+    content_->initialise(program, seed, first);
+    communicator.barrier();
+}
+
+bool State::is_shared() const {
+    return content_->is_shared;
 }
 
 const std::vector<StateTensor>& State::tensors() const {
@@ -80,14 +145,7 @@ const StateTensor* State::find(std::string_view name) const {
 
 State State::clone() const {
     State copy(*this);
-    copy.content_ = std::make_shared<Content>();
-    copy.content_->bytes = content_->bytes;
-    copy.content_->memory = program::make_memory(content_->bytes);
-    std::copy_n(content_->memory.get(), content_->bytes, copy.content_->memory.get());
-    copy.content_->tensors = content_->tensors;
-    for (auto& tensor : copy.content_->tensors)
-        tensor.view.data = copy.content_->memory.get() +
-                           (static_cast<const std::byte*>(tensor.view.data) - content_->memory.get());
+    copy.content_ = std::make_shared<Content>(*content_);
     return copy;
 }
 

@@ -17,7 +17,7 @@ std::size_t number_of(Places& places, const std::string& name) {
 
 }  // namespace
 
-std::vector<const Variable*> state_order(const Program& program) {
+StateOrder state_order(const Program& program) {
     Places declared;
     for (const auto& variable : program.variables()) number_of(declared, variable.name);
     Places slots;
@@ -32,16 +32,20 @@ std::vector<const Variable*> state_order(const Program& program) {
         for (const auto& output : op.outputs)
             of_updates[output.variable] = {number_of(slots, output.slot), declared[parameter]};
     }
-    std::vector<const Variable*> order;
+    StateOrder order;
     for (const auto& variable : program.variables())
-        if (is_persistable(variable.role)) order.push_back(&variable);
+        if (is_persistable(variable.role)) order.variables.push_back(&variable);
     const auto key = [&](const Variable* variable) {
         const auto place = of_updates.find(variable->name);
         const bool known = place != of_updates.end();
         return std::tuple(variable->role != Role::parameter, !known, known ? place->second.slot : 0,
                           known ? place->second.parameter : 0);
     };
-    std::ranges::stable_sort(order, {}, key);
+    std::ranges::stable_sort(order.variables, {}, key);
+    order.updated =
+        static_cast<std::size_t>(std::ranges::count_if(order.variables, [&](const Variable* variable) {
+            return variable->role == Role::parameter || of_updates.contains(variable->name);
+        }));
     return order;
 }
 

@@ -91,6 +91,11 @@ std::vector<Schema> training_schemas() {
                        .outputs = {{"gradient", true}},
                        .attributes = bucket,
                        .infer = float_gradients});
+    schemas.push_back({.type = "reduce_shares",
+                       .inputs = {{"gradient", true}},
+                       .outputs = {{"gradient", true}},
+                       .attributes = {{"ranks", std::int64_t{1}}},
+                       .infer = float_gradients});
     schemas.push_back({.type = "tree_sum",
                        .inputs = {{"gradient", true}},
                        .outputs = {{"gradient", true}},

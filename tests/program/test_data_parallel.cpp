@@ -127,6 +127,54 @@ TEST(DataParallelState, LocalSgdAveragesParametersAndNothingElse) {
     EXPECT_LT(executor.fetch_scalar(made.cross_entropy.loss), 0.5F) << "it learns";
 }
 
+class OneCopy : public testing::TestWithParam<int> {};
+
+TEST_P(OneCopy, TrainsAsOneProcessWithTheWholeBatch) {
+    const auto& world = test_world();
+    const Optimizer optimizers[] = {Sgd{.learning_rate = 0.05}, Momentum{.learning_rate = 0.01},
+                                    Adam{.learning_rate = 0.001}};
+    const auto& optimizer = optimizers[GetParam()];
+    const auto ranks = static_cast<std::size_t>(world.size());
+    const auto batch = global_batch / ranks;
+    auto made = make_classifier(static_cast<std::int64_t>(batch));
+    minimize(made.program, made.cross_entropy.loss, optimizer);
+    const auto program = data_parallel(made.program, {.ranks = world.size(), .one_copy = true});
+    const State state(program, 1, world);
+    EXPECT_EQ(state.is_shared(), world.size() > 1);
+    Executor executor(program, state, world);
+    for (std::size_t first = 0; first < samples; first += global_batch) {
+        feed_samples(executor, first + static_cast<std::size_t>(world.rank()) * batch);
+        executor.run();
+    }
+    const auto alone = train({}, optimizer, 1 << 20);
+    EXPECT_LT(largest_difference(alone, state), 1e-5);
+    EXPECT_TRUE(parameters_are_identical(state, world));
+    EXPECT_LT(largest_difference(alone, state.clone()), 1e-5);
+    EXPECT_FALSE(state.clone().is_shared());
+    if (const auto* step = state.find("adam.step")) {
+        EXPECT_EQ(step->view.as<std::int64_t>()[0], samples / global_batch) << "it counts once a step";
+    }
+    world.barrier();  // nobody changes what others still compare
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, OneCopy, testing::Values(0, 1, 2));
+
+TEST(OneCopy, SaysWhatDoesNotFit) {
+    const auto& world = test_world();
+    auto made = make_classifier(8);
+    minimize(made.program, made.cross_entropy.loss, Sgd{});
+    const auto shares = data_parallel(made.program, {.ranks = world.size(), .one_copy = true});
+    const auto plain = data_parallel(made.program, {.ranks = world.size()});
+    const State shared(shares, 1, world);
+    if (world.size() > 1) {
+        EXPECT_THROW(Executor(shares, State(shares, 1), world), ProgramError)
+            << "the state is the rank's own";
+        EXPECT_THROW(Executor(plain, shared, world), ProgramError) << "the state is shared";
+    }
+    EXPECT_THROW(data_parallel(shares, {.ranks = world.size()}), ProgramError) << "twice";
+    world.barrier();
+}
+
 TEST(DataParallelState, BroadcastAndChecksumsCompareRanks) {
     const auto& world = test_world();
     auto made = make_classifier(4);
