@@ -72,7 +72,8 @@ struct GradientAveraging::Content {
         const auto bytes = static_cast<std::int64_t>(elements * sizeof(float));
         bucket_bytes = options.bucket_bytes > 0 ? options.bucket_bytes
                                                 : parallel::measured_bucket_size(communicator, bytes);
-        memory.resize(elements);
+        shared = communicator.allocate(elements * sizeof(float));
+        memory = shared.as<float>().first(elements);
         places.resize(parameters.size());
         for (auto& plan : parallel::plan_buckets(sizes, bucket_bytes)) {
             auto begin = plan.begin;
@@ -103,11 +104,11 @@ struct GradientAveraging::Content {
     }
 
     std::span<float> memory_of(std::size_t number) {
-        return std::span(memory).subspan(places[number].begin, parameters[number].values.size());
+        return memory.subspan(places[number].begin, parameters[number].values.size());
     }
 
     std::span<float> memory_of(const Bucket& bucket) {
-        return std::span(memory).subspan(bucket.plan.begin, bucket.plan.end - bucket.plan.begin);
+        return memory.subspan(bucket.plan.begin, bucket.plan.end - bucket.plan.begin);
     }
 
     void ready(std::size_t number) {
@@ -165,7 +166,8 @@ struct GradientAveraging::Content {
     Communicator communicator;
     std::vector<ParameterBuffers> parameters;
     std::int64_t bucket_bytes = 0;
-    std::vector<float> memory;  // of all buckets
+    SharedBuffer shared;        // where sums are fastest
+    std::span<float> memory;    // of all buckets
     std::vector<Place> places;  // by parameter
     std::size_t started = 0;    // buckets
     int pauses = 0;

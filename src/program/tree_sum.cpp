@@ -33,16 +33,26 @@ std::size_t depth_of(const TreeNode& node) {
 
 TreeSum::TreeSum(Communicator communicator, int virtual_ranks, std::size_t elements)
     : communicator_(std::move(communicator)), all_{0, virtual_ranks}, elements_(elements) {
-    if (virtual_ranks < communicator_.size())
-        throw UsageError(fmt::format("{} virtual ranks on {} ranks; every rank needs one at least",
-                                     virtual_ranks, communicator_.size()));
-    own_ = virtual_ranks_of(communicator_.rank(), communicator_.size(), virtual_ranks);
+    const auto ranks = communicator_.size();
+    if (virtual_ranks < ranks)
+        throw UsageError(
+            fmt::format("{} virtual ranks on {} ranks; every rank needs one at least", virtual_ranks, ranks));
+    own_ = virtual_ranks_of(communicator_.rank(), ranks, virtual_ranks);
     merges_ = merges_after_leaves(own_, virtual_ranks);
     made_.assign(most_sums_at_once(merges_), Values(elements));
-    for (int rank = 0; rank < communicator_.size(); ++rank)
-        for (const auto& node :
-             largest_nodes_within(virtual_ranks_of(rank, communicator_.size(), virtual_ranks), virtual_ranks))
-            parts_.push_back({node, rank, Values(elements)});
+    const auto count = static_cast<std::size_t>(ranks);
+    share_ = (elements + count - 1) / count;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const auto nodes = largest_nodes_within(virtual_ranks_of(rank, ranks, virtual_ranks), virtual_ranks);
+        for (const auto& node : nodes) parts_.push_back({node, parts_.size() * share_});
+        received_counts_.push_back(nodes.size() * share_);
+    }
+    const auto own_parts = largest_nodes_within(own_, virtual_ranks).size();
+    sent_counts_.assign(count, own_parts * share_);
+    sent_.resize(count * own_parts * share_);
+    received_.resize(parts_.size() * share_);
+    own_sum_.resize(share_);
+    all_sums_.resize(count * share_);
     scratch_.assign(depth_of(all_), Values(block));
 }
 
@@ -63,26 +73,34 @@ void TreeSum::finish(std::span<float> sum) {
     if (given_ != own_.end - own_.begin)
         throw Error(fmt::format("{} of {} virtual ranks of rank {} have given their gradients", given_,
                                 own_.end - own_.begin, communicator_.rank()));
-    gather();
-    for (std::size_t begin = 0; begin < elements_; begin += block)
-        evaluate(all_, begin, std::min(block, elements_ - begin), sum.data() + begin, 0);
+    deal_shares();
+    for (std::size_t begin = 0; begin < share_; begin += block)
+        evaluate(all_, begin, std::min(block, share_ - begin), own_sum_.data() + begin, 0);
+    communicator_.all_gather(std::span<const float>(own_sum_), std::span(all_sums_));
+    std::copy_n(all_sums_.begin(), elements_, sum.begin());
     given_ = 0;
     made_count_ = 0;
 }
 
-void TreeSum::gather() {
-    std::size_t own_part = 0;
-    for (auto& part : parts_) {
-        if (part.owner == communicator_.rank()) std::swap(part.values, made_[own_part++]);
-        communicator_.broadcast(std::span(part.values), part.owner);
+void TreeSum::deal_shares() {
+    auto to = sent_.begin();
+    for (int rank = 0; rank < communicator_.size(); ++rank) {
+        const auto begin = std::min(elements_, static_cast<std::size_t>(rank) * share_);
+        const auto count = std::min(share_, elements_ - begin);
+        for (std::size_t part = 0; part < made_count_; ++part) {
+            std::copy_n(made_[part].begin() + static_cast<std::ptrdiff_t>(begin), count, to);
+            to += static_cast<std::ptrdiff_t>(share_);
+        }
     }
+    communicator_.all_to_allv(std::span<const float>(sent_), sent_counts_, std::span(received_),
+                              received_counts_);
 }
 
 void TreeSum::evaluate(const TreeNode& node, std::size_t begin, std::size_t count, float* out,
                        std::size_t depth) {
     const auto part = std::ranges::find(parts_, node, &Part::node);
     if (part != parts_.end()) {
-        std::copy_n(part->values.data() + begin, count, out);
+        std::copy_n(received_.data() + part->begin + begin, count, out);
         return;
     }
     evaluate(node.left(), begin, count, out, depth + 1);

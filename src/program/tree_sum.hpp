@@ -33,7 +33,7 @@ class TreeSum {
   private:
     using Values = std::vector<float>;
 
-    void gather();
+    void deal_shares();
     void evaluate(const TreeNode& node, std::size_t begin, std::size_t count, float* out, std::size_t depth);
 
     Communicator communicator_;
@@ -45,12 +45,19 @@ class TreeSum {
     std::size_t made_count_ = 0;
     int given_ = 0;
 
+    /// Each rank adds a share of the elements: what all ranks made of them.
     struct Part {
         TreeNode node;
-        int owner;
-        Values values;
+        std::size_t begin = 0;  ///< in received_
     };
-    std::vector<Part> parts_;  ///< of all ranks
+    std::vector<Part> parts_;  ///< by rank
+    std::size_t share_;        ///< elements, the same for all ranks: the last ones may lack some or all
+    std::vector<std::size_t> sent_counts_;
+    std::vector<std::size_t> received_counts_;
+    Values sent_;
+    Values received_;
+    Values own_sum_;
+    Values all_sums_;
     std::vector<Values> scratch_;
 };
 
