@@ -20,11 +20,19 @@ enum class SampleOrder {
     sequential  ///< 0, 1, 2, ... (evaluation)
 };
 
+/// What becomes of the slots of an epoch's last step for which no sample is left.
+enum class LastBatch {
+    repeat,  ///< padding: the samples that come next in the order, which begins again at its end
+    random,  ///< padding: samples drawn at random, from seed, epoch and slot
+    drop  ///< there is no such step: up to global_batch - 1 samples are left out of each epoch, others each
+          ///< time
+};
+
 /// Deals the samples of an epoch to the ranks. Step s is one global batch of G samples: numbers s G .. s G +
 /// G - 1 of the epoch's order, the same for any number of ranks; rank r takes an equal, contiguous part of
 /// it. Slots that are left over in the last step of an epoch, or because the ranks do not divide G, are
-/// padding: they repeat samples (those that come next in the order, which begins again at its end), have
-/// weight 0, and let all ranks do equally many steps of equal shape.
+/// padding: they repeat samples (as LastBatch says), have weight 0, and let all ranks do equally many steps
+/// of equal shape.
 ///
 /// No communication: all ranks compute the same order (Fisher-Yates with SplitMix64 keyed by seed and epoch),
 /// which is the same on every platform.
@@ -37,13 +45,17 @@ class DistributedSampler {
         int ranks = 1;
         std::uint64_t seed = 0;
         SampleOrder order = SampleOrder::shuffled;
+        LastBatch last_batch = LastBatch::repeat;
     };
 
-    /// @throws UsageError when there is no sample, a batch below 1, or rank is not in 0..ranks-1.
+    /// @throws UsageError when there is no sample, a batch below 1, rank is not in 0..ranks-1, or dropping
+    /// would leave no step.
     explicit DistributedSampler(const Options& options);
 
-    /// Steps per epoch, the same on all ranks: samples / global_batch, rounded up.
+    /// Steps per epoch, the same on all ranks: samples / global_batch, rounded up, or down when dropping.
     std::int64_t steps() const { return steps_; }
+    /// Samples of an epoch that are no padding, of all ranks together.
+    std::int64_t real_samples() const;
     /// Slots of one rank in a step: global_batch / ranks, rounded up.
     std::int64_t local_batch() const { return local_batch_; }
 
@@ -54,7 +66,10 @@ class DistributedSampler {
     LocalBatch batch(std::int64_t step);
 
   private:
+    std::int64_t padding_sample(std::int64_t position) const;
+
     Options options_;
+    std::int64_t epoch_ = 0;
     std::int64_t steps_ = 0;
     std::int64_t local_batch_ = 0;
     std::vector<std::int64_t> order_;

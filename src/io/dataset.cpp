@@ -1,66 +1,46 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include <dtrain/dataset.hpp>
 #include <dtrain/error.hpp>
 
+#include "io/disk_dataset.hpp"
 #include "io/hash.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/read_dataset.hpp"
 
 namespace dtrain {
-namespace {
-
-constexpr std::int64_t max_classes = 1'000'000;
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-    std::string out = "[";
-    for (std::size_t i = 0; i < shape.size(); ++i) out += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-    return out + "]";
-}
-
-}  // namespace
 
 Dataset Dataset::read(const DatasetSource& source) {
-    const auto file = io::Hdf5File::open(source.file);
-    const auto fail = [&](const std::string& dataset, const std::string& what) {
-        throw UsageError(source.file.string() + ": dataset '" + dataset + "' " + what);
-    };
-
-    const auto x_info = file.info(source.x);
-    if (x_info.type == io::Hdf5Type::other)
-        fail(source.x, "holds neither integer nor floating point numbers");
-    if (x_info.shape.size() < 2)
-        fail(source.x,
-             "has shape " + shape_text(x_info.shape) + "; samples need rank 2 or more, [samples, values]");
-    if (x_info.count == 0) fail(source.x, "has shape " + shape_text(x_info.shape) + "; it is empty");
-    const auto y_info = file.info(source.y);
-    if (y_info.type != io::Hdf5Type::integer)
-        fail(source.y, "does not hold integers; labels are class numbers");
-    if (y_info.shape.size() != 1)
-        fail(source.y, "has shape " + shape_text(y_info.shape) + "; labels need rank 1, [samples]");
-    if (y_info.count != x_info.shape.front())
-        fail(source.y, "has " + std::to_string(y_info.count) + " labels, but '" + source.x + "' has " +
-                           std::to_string(x_info.shape.front()) + " samples");
-
-    auto x = file.read_floats(source.x);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        x[i] *= source.scale;
-        if (!std::isfinite(x[i])) {
-            const auto features = x.size() / static_cast<std::size_t>(y_info.count);
-            fail(source.x,
-                 "has a value that is not finite as float32, in sample " + std::to_string(i / features));
-        }
+    switch (io::format_of(source)) {
+        case DataFormat::idx:
+            return io::read_idx(source);
+        case DataFormat::csv:
+            return io::read_csv(source);
+        case DataFormat::svmlight:
+            return io::read_svmlight(source);
+        default:
+            return io::read_hdf5(source);
     }
-    auto labels = file.read_integers(source.y);
-    const auto [least, greatest] = std::minmax_element(labels.begin(), labels.end());
-    if (*least < 0) fail(source.y, "has the label " + std::to_string(*least) + "; labels are 0, 1, 2, ...");
-    if (*greatest >= max_classes)
-        fail(source.y, "has the label " + std::to_string(*greatest) + "; labels are class numbers below " +
-                           std::to_string(max_classes));
-    return Dataset(std::move(x), std::move(labels), x_info.count / y_info.count);
+}
+
+std::shared_ptr<const DataSource> open_data(const DatasetSource& source, std::int64_t memory) {
+    if (io::format_of(source) == DataFormat::hdf5) {
+        auto samples = io::open_samples(source);
+        const auto values = static_cast<double>(samples.count) * static_cast<double>(samples.features);
+        if (values * sizeof(float) > static_cast<double>(memory))
+            return std::make_shared<io::DiskDataset>(std::move(samples), memory);
+    }
+    auto data = std::make_shared<Dataset>(Dataset::read(source));
+    if (data->size() > memory / static_cast<std::int64_t>(sizeof(float)) / data->features())
+        throw UsageError(
+            fmt::format("{}: {} samples of {} values need more memory than the {} bytes allowed; "
+                        "as HDF5 they can stay on disk",
+                        source.file.string(), data->size(), data->features(), memory));
+    return data;
 }
 
 Dataset::Dataset(std::vector<float> x, std::vector<std::int64_t> labels, std::int64_t features)

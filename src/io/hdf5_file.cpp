@@ -3,6 +3,7 @@
 #include "io/hdf5_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <type_traits>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <hdf5.h>
 
 #include <dtrain/error.hpp>
@@ -176,6 +178,40 @@ std::vector<float> Hdf5File::read_floats(const std::string& dataset) const {
 
 std::vector<std::int64_t> Hdf5File::read_integers(const std::string& dataset) const {
     return read<std::int64_t>(dataset);
+}
+
+void Hdf5File::read_rows(const std::string& dataset, std::int64_t first, std::int64_t count,
+                         std::span<float> values) const {
+    const QuietHdf5 quiet;
+    const auto handle = open_dataset(dataset);
+    const Hdf5Handle space(H5Dget_space(handle.get()), H5Sclose);
+    const auto rank = static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space.get())));
+    std::vector<hsize_t> start(rank, 0);
+    std::vector<hsize_t> extents(rank);
+    H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+    start.at(0) = static_cast<hsize_t>(first);
+    extents.at(0) = static_cast<hsize_t>(count);
+    H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, extents.data(), nullptr);
+    const hsize_t wanted = values.size();
+    const Hdf5Handle memory(H5Screate_simple(1, &wanted, nullptr), H5Sclose);
+    if (H5Sget_select_npoints(space.get()) != static_cast<hssize_t>(values.size()) ||
+        H5Dread(handle.get(), memory_type<float>(), memory.get(), space.get(), H5P_DEFAULT, values.data()) <
+            0)
+        fail_reading(
+            fmt::format("rows {} to {} of dataset '{}' cannot be read: it is damaged or the file is "
+                        "cut off",
+                        first, first + count - 1, dataset));
+}
+
+std::int64_t Hdf5File::chunk_rows(const std::string& dataset) const {
+    const QuietHdf5 quiet;
+    const auto handle = open_dataset(dataset);
+    const Hdf5Handle creation(H5Dget_create_plist(handle.get()), H5Pclose);
+    std::array<hsize_t, H5S_MAX_RANK> extents{};
+    if (H5Pget_layout(creation.get()) != H5D_CHUNKED ||
+        H5Pget_chunk(creation.get(), H5S_MAX_RANK, extents.data()) < 1)
+        return 0;
+    return static_cast<std::int64_t>(extents.front());
 }
 
 std::vector<std::string> Hdf5File::datasets_below(const std::string& group) const {

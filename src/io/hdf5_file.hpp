@@ -83,6 +83,11 @@ class Hdf5File {
     Hdf5DatasetInfo info(const std::string& dataset) const;
     std::vector<float> read_floats(const std::string& dataset) const;
     std::vector<std::int64_t> read_integers(const std::string& dataset) const;
+    /// Rows first .. first + count - 1, as many values as fill `values`.
+    void read_rows(const std::string& dataset, std::int64_t first, std::int64_t count,
+                   std::span<float> values) const;
+    /// Rows that a chunk of the file holds; 0 when the dataset is not in chunks.
+    std::int64_t chunk_rows(const std::string& dataset) const;
     /// Names of all datasets below a group, relative to it, in order of their bytes.
     std::vector<std::string> datasets_below(const std::string& group) const;
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -34,13 +35,17 @@ class SplitMix64 {
     std::uint64_t state_;
 };
 
+SplitMix64 random_of(std::uint64_t seed, std::int64_t epoch) {
+    const auto key_of_seed = SplitMix64(seed).next();
+    return SplitMix64(SplitMix64(key_of_seed ^ static_cast<std::uint64_t>(epoch)).next());
+}
+
 }  // namespace
 
 std::vector<std::int64_t> shuffled_order(std::int64_t count, std::uint64_t seed, std::int64_t epoch) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(count));
     std::iota(order.begin(), order.end(), 0);
-    const auto key_of_seed = SplitMix64(seed).next();
-    SplitMix64 random(SplitMix64(key_of_seed ^ static_cast<std::uint64_t>(epoch)).next());
+    auto random = random_of(seed, epoch);
     for (auto i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
     return order;
 }
@@ -53,13 +58,31 @@ DistributedSampler::DistributedSampler(const Options& options) : options_(option
         throw UsageError("rank " + std::to_string(options.rank) + " of " + std::to_string(options.ranks) +
                          " ranks: it must be in 0.." + std::to_string(options.ranks - 1));
     steps_ = (options.samples - 1) / options.global_batch + 1;
+    if (options.last_batch == LastBatch::drop) steps_ = options.samples / options.global_batch;
+    if (steps_ == 0)
+        throw UsageError(std::to_string(options.samples) + " samples are fewer than a global batch of " +
+                         std::to_string(options.global_batch) +
+                         ", so that dropping the last batch leaves none");
     local_batch_ = (options.global_batch - 1) / options.ranks + 1;
     batch_samples_.resize(static_cast<std::size_t>(local_batch_));
     batch_weights_.resize(static_cast<std::size_t>(local_batch_));
     start_epoch(0);
 }
 
+std::int64_t DistributedSampler::real_samples() const {
+    return std::min(options_.samples, steps_ * options_.global_batch);
+}
+
+std::int64_t DistributedSampler::padding_sample(std::int64_t position) const {
+    if (options_.last_batch != LastBatch::random)
+        return order_[static_cast<std::size_t>(position % options_.samples)];
+    auto random = random_of(options_.seed, epoch_);
+    random = SplitMix64(random.next() ^ static_cast<std::uint64_t>(position));
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(options_.samples)));
+}
+
 void DistributedSampler::start_epoch(std::int64_t epoch) {
+    epoch_ = epoch;
     if (options_.order == SampleOrder::shuffled) {
         order_ = shuffled_order(options_.samples, options_.seed, epoch);
     } else {
@@ -77,7 +100,7 @@ LocalBatch DistributedSampler::batch(std::int64_t step) {
         const auto position = step * options_.global_batch + in_batch;
         const bool real = in_batch < options_.global_batch && position < options_.samples;
         const auto at = static_cast<std::size_t>(slot);
-        batch_samples_[at] = order_[static_cast<std::size_t>(position % options_.samples)];
+        batch_samples_[at] = real ? order_[static_cast<std::size_t>(position)] : padding_sample(position);
         batch_weights_[at] = real ? 1.0F : 0.0F;
         out.real += real ? 1 : 0;
     }

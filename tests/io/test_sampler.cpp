@@ -167,5 +167,51 @@ TEST(Sampler, RefusesNonsense) {
     EXPECT_THROW(sampler.batch(-1), Error);
 }
 
+TEST_P(SamplerProperties, DroppingLeavesWholeStepsOfDifferentSamples) {
+    const auto& job = GetParam();
+    DistributedSampler::Options options{job.samples, job.global_batch, 0, job.ranks, 7};
+    options.last_batch = LastBatch::drop;
+    if (job.samples < job.global_batch) {
+        EXPECT_THROW(DistributedSampler{options}, UsageError);
+        return;
+    }
+    std::map<std::int64_t, int> seen;
+    for (options.rank = 0; options.rank < job.ranks; ++options.rank) {
+        DistributedSampler sampler(options);
+        EXPECT_EQ(sampler.steps(), job.samples / job.global_batch);
+        EXPECT_EQ(sampler.real_samples(), sampler.steps() * job.global_batch);
+        for (std::int64_t step = 0; step < sampler.steps(); ++step) {
+            const auto batch = sampler.batch(step);
+            for (std::size_t i = 0; i < batch.samples.size(); ++i)
+                if (batch.weights[i] != 0) ++seen[batch.samples[i]];
+        }
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(seen.size()), job.samples / job.global_batch * job.global_batch);
+    for (const auto& [sample, times] : seen) EXPECT_EQ(times, 1) << "sample " << sample;
+}
+
+TEST(Sampler, RandomPaddingIsDrawnFromAllSamplesAndRepeats) {
+    DistributedSampler::Options options{5, 4, 0, 1, 7};
+    options.last_batch = LastBatch::random;
+    DistributedSampler sampler(options);
+    DistributedSampler same(options);
+    options.last_batch = LastBatch::repeat;
+    DistributedSampler repeating(options);
+    std::set<std::int64_t> padding;
+    for (std::int64_t epoch = 0; epoch < 40; ++epoch) {
+        for (auto* each : {&sampler, &same, &repeating}) each->start_epoch(epoch);
+        const auto batch = sampler.batch(1);
+        EXPECT_EQ(batch.real, 1);
+        EXPECT_EQ(Numbers(batch.samples.begin(), batch.samples.end()),
+                  Numbers(same.batch(1).samples.begin(), same.batch(1).samples.end()));
+        EXPECT_EQ(batch.samples[0], repeating.batch(1).samples[0]);
+        for (std::size_t slot = 1; slot < 4; ++slot) {
+            EXPECT_EQ(batch.weights[slot], 0);
+            padding.insert(batch.samples[slot]);
+        }
+    }
+    EXPECT_EQ(padding, (std::set<std::int64_t>{0, 1, 2, 3, 4}));
+}
+
 }  // namespace
 }  // namespace dtrain

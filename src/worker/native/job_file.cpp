@@ -6,9 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <sstream>
-#include <utility>
+#include <map>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -16,149 +14,15 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
-#include "base/text.hpp"
+#include "worker/native/job_section.hpp"
 
 namespace dtrain::native {
 namespace {
 
-constexpr std::int64_t most_whole = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t most_size = std::int64_t{1} << 24;
 
-struct Range {
-    double least;
-    double below;
-    const char* allowed;
-};
 constexpr Range positive{1e-30, 1e30, "a number above 0 and below 1e30"};
 constexpr Range fraction{0, 1, "a number from 0 to below 1"};
-
-/// One table of the job file. Every reading function takes the key's default, and complains with file, line,
-/// key, value and what is allowed.
-class Section {
-  public:
-    Section(const toml::table& table, std::string file, std::string name, std::vector<std::string> known)
-        : table_(table), file_(std::move(file)), name_(std::move(name)), known_(std::move(known)) {
-        refuse_unknown_keys();
-    }
-
-    bool has(std::string_view key) const { return table_.contains(key); }
-
-    std::string text(std::string_view key, std::string otherwise) const {
-        const auto* node = table_.get(key);
-        if (node == nullptr) return otherwise;
-        const auto value = node->value_exact<std::string>();
-        if (!value || value->empty()) refuse(key, *node, "a text in quotes that is not empty");
-        if (one_line(*value, value->size() * 4) != *value)
-            refuse(key, *node, "a text without control characters");
-        return *value;
-    }
-
-    std::string one_of(std::string_view key, std::string otherwise,
-                       const std::vector<std::string>& allowed) const {
-        const auto* node = table_.get(key);
-        if (node == nullptr) return otherwise;
-        const auto value = node->value_exact<std::string>();
-        for (const auto& word : allowed)
-            if (value == word) return word;
-        const auto near = value ? nearest(*value, allowed) : std::nullopt;
-        refuse(
-            key, *node,
-            "one of \"" + join(allowed, "\", \"") + "\"" + (near ? "; did you mean \"" + *near + "\"?" : ""));
-    }
-
-    std::int64_t whole(std::string_view key, std::int64_t otherwise, std::int64_t least,
-                       std::int64_t most) const {
-        const auto* node = table_.get(key);
-        if (node == nullptr) return otherwise;
-        return whole_of(key, *node, least, most);
-    }
-
-    std::vector<std::int64_t> wholes(std::string_view key, std::vector<std::int64_t> otherwise,
-                                     std::int64_t least, std::int64_t most) const {
-        const auto* node = table_.get(key);
-        if (node == nullptr) return otherwise;
-        const auto* list = node->as_array();
-        if (list == nullptr)
-            refuse(key, *node, fmt::format("a list of whole numbers such as [128, 64], or [] for none"));
-        std::vector<std::int64_t> out;
-        for (const auto& element : *list) out.push_back(whole_of(key, element, least, most));
-        return out;
-    }
-
-    bool truth(std::string_view key, bool otherwise) const {
-        const auto* node = table_.get(key);
-        if (node == nullptr) return otherwise;
-        const auto value = node->value_exact<bool>();
-        if (!value) refuse(key, *node, "true or false");
-        return *value;
-    }
-
-    double number(std::string_view key, double otherwise, const Range& range) const {
-        const auto* node = table_.get(key);
-        if (node == nullptr) return otherwise;
-        const auto value = node->is_number() ? node->value<double>() : std::nullopt;
-        if (!value || !(*value >= range.least && *value < range.below)) refuse(key, *node, range.allowed);
-        return *value;
-    }
-
-    /// The table at `key`; an empty one when there is none.
-    Section section(std::string_view key, std::vector<std::string> known) const {
-        static const toml::table empty;
-        const auto* node = table_.get(key);
-        if (node != nullptr && !node->is_table()) refuse(key, *node, "a table");
-        const auto inner = name_.empty() ? std::string(key) : fmt::format("{}.{}", name_, key);
-        return {node == nullptr ? empty : *node->as_table(), file_, inner, std::move(known)};
-    }
-
-    [[noreturn]] void fail(std::string_view key, const std::string& what) const {
-        const auto* node = table_.get(key);
-        const auto line = node != nullptr ? node->source().begin.line : table_.source().begin.line;
-        throw UsageError(line == 0 ? fmt::format("{}: {}", file_, what)
-                                   : fmt::format("{}:{}: {}", file_, line, what));
-    }
-
-  private:
-    void refuse_unknown_keys() const {
-        const toml::key* first = nullptr;
-        for (const auto& [key, value] : table_) {
-            bool is_known = false;
-            for (const auto& word : known_) is_known = is_known || word == key.str();
-            if (!is_known && (first == nullptr || key.source().begin.line < first->source().begin.line))
-                first = &key;
-        }
-        if (first == nullptr) return;
-        const auto near = nearest(first->str(), known_);
-        const auto where = name_.empty() ? std::string("at the top") : "in [" + name_ + "]";
-        throw UsageError(
-            fmt::format("{}:{}: unknown key '{}' {}; {}", file_, first->source().begin.line, first->str(),
-                        where, near ? "did you mean '" + *near + "'?" : "known are " + join(known_, ", ")));
-    }
-
-    std::int64_t whole_of(std::string_view key, const toml::node& node, std::int64_t least,
-                          std::int64_t most) const {
-        const auto value = node.value_exact<std::int64_t>();
-        if (!value || *value < least || *value > most)
-            refuse(key, node,
-                   most == most_whole ? fmt::format("a whole number, {} or more", least)
-                                      : fmt::format("a whole number in {}..{}", least, most));
-        return *value;
-    }
-
-    [[noreturn]] void refuse(std::string_view key, const toml::node& node, const std::string& allowed) const {
-        std::ostringstream value;
-        value << toml::toml_formatter(node, toml::format_flags::none);
-        auto text = value.str();
-        for (auto& letter : text)
-            if (letter == '\n') letter = ' ';
-        throw UsageError(fmt::format("{}:{}: {}{} = {}: it must be {}", file_, node.source().begin.line,
-                                     name_.empty() ? "" : "[" + name_ + "] ", key, text, allowed));
-    }
-
-    const toml::table& table_;
-    std::string file_;
-    std::string name_;
-    std::vector<std::string> known_;
-};
 
 Optimizer read_optimizer(const Section& train) {
     const auto name = train.one_of("optimizer", "adam", {"adam", "momentum", "sgd"});
@@ -185,9 +49,32 @@ Optimizer read_optimizer(const Section& train) {
     return adam;
 }
 
-DatasetSource read_source(const Section& source, const std::filesystem::path& folder, float scale) {
+DatasetSource read_source(const Section& data, const char* key, const std::filesystem::path& folder,
+                          float scale) {
+    const auto source = data.section(
+        key, {"file", "x", "y", "format", "labels", "label", "separator", "header", "first_id", "features"});
     if (!source.has("file")) source.fail("file", "a data set needs its 'file'");
-    return {folder / source.text("file", ""), source.text("x", "x"), source.text("y", "y"), scale};
+    DatasetSource out;
+    out.file = folder / source.text("file", "");
+    out.x = source.text("x", out.x);
+    out.y = source.text("y", out.y);
+    out.scale = scale;
+    static const std::map<std::string, DataFormat> formats = {{"hdf5", DataFormat::hdf5},
+                                                              {"idx", DataFormat::idx},
+                                                              {"csv", DataFormat::csv},
+                                                              {"svmlight", DataFormat::svmlight}};
+    if (source.has("format"))
+        out.format = formats.at(source.one_of("format", "", {"hdf5", "idx", "csv", "svmlight"}));
+    if (source.has("labels")) out.labels = folder / source.text("labels", "");
+    out.label_column = source.text("label", "");
+    const auto separator = source.text("separator", ",");
+    if (separator.size() != 1 && separator != "tab")
+        source.fail("separator", "'separator' is one character, or \"tab\"");
+    out.separator = separator == "tab" ? '\t' : separator.front();
+    if (source.has("header")) out.header = source.truth("header", false);
+    out.first_id = source.whole("first_id", out.first_id, 0, most_whole);
+    out.features = source.whole("features", out.features, 1, most_whole);
+    return out;
 }
 
 }  // namespace
@@ -208,18 +95,20 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     job.model.hidden = model.wholes("hidden", job.model.hidden, 1, most_size);
     job.model.activation = model.one_of("activation", job.model.activation, {"relu", "tanh", "sigmoid"});
 
-    const auto data = top.section("data", {"train", "test", "scale"});
+    const auto data = top.section("data", {"train", "test", "scale", "memory"});
     const auto scale =
         static_cast<float>(data.number("scale", 1, {1e-30, 1e30, "a number from 1e-30 to below 1e30"}));
     if (!data.has("train"))
         data.fail("train",
                   "[data] needs train = { file = \"...h5\", x = \"...\", y = \"...\" }: what to train on");
-    job.train_data = read_source(data.section("train", {"file", "x", "y"}), file.parent_path(), scale);
-    if (data.has("test"))
-        job.test_data = read_source(data.section("test", {"file", "x", "y"}), file.parent_path(), scale);
+    job.train_data = read_source(data, "train", file.parent_path(), scale);
+    if (data.has("test")) job.test_data = read_source(data, "test", file.parent_path(), scale);
 
-    const auto train = top.section("train", {"epochs", "batch", "global_batch", "seed", "optimizer",
-                                             "learning_rate", "momentum", "beta1", "beta2", "epsilon"});
+    job.data_memory = data.bytes("memory", job.data_memory);
+
+    const auto train =
+        top.section("train", {"epochs", "batch", "global_batch", "last_batch", "seed", "optimizer",
+                              "learning_rate", "momentum", "beta1", "beta2", "epsilon"});
     job.train.epochs = train.whole("epochs", job.train.epochs, 1, most_whole);
     job.train.batch = train.whole("batch", job.train.batch, 1, most_size);
     if (train.has("global_batch")) {
@@ -227,6 +116,10 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
             train.fail("batch", "'batch' (per rank) and 'global_batch' (of all ranks) exclude each other");
         job.train.global_batch = train.whole("global_batch", 0, 1, most_size);
     }
+    static const std::map<std::string, LastBatch> last_batches = {
+        {"repeat", LastBatch::repeat}, {"random", LastBatch::random}, {"drop", LastBatch::drop}};
+    job.train.last_batch =
+        last_batches.at(train.one_of("last_batch", "repeat", {"repeat", "random", "drop"}));
     job.train.seed = static_cast<std::uint64_t>(train.whole("seed", 0, 0, most_whole));
     job.train.optimizer = read_optimizer(train);
 
@@ -257,6 +150,11 @@ Job read_job(const std::filesystem::path& file) {
         throw UsageError(fmt::format("cannot read the job file {}: {}", file.string(),
                                      errno != 0 ? std::strerror(errno) : "it is a folder"));
     return parse_job(*text, file);
+}
+
+std::string name_of(LastBatch last_batch) {
+    if (last_batch == LastBatch::repeat) return "repeat";
+    return last_batch == LastBatch::random ? "random" : "drop";
 }
 
 std::string name_of(const Optimizer& optimizer) {

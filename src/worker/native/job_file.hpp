@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/optimizer.hpp>
+#include <dtrain/sampler.hpp>
 
 namespace dtrain::native {
 
@@ -25,6 +27,7 @@ struct TrainSettings {
     std::int64_t epochs = 10;
     std::int64_t batch = 32;                   ///< per rank; not used when global_batch is there
     std::optional<std::int64_t> global_batch;  ///< of all ranks together
+    LastBatch last_batch = LastBatch::repeat;
     std::uint64_t seed = 0;
     Optimizer optimizer = Adam{};
 };
@@ -46,6 +49,8 @@ struct Job {
     ModelSettings model;
     DatasetSource train_data;
     std::optional<DatasetSource> test_data;
+    /// Bytes; data sets that need more stay on disk. Each rank has as much.
+    std::int64_t data_memory = std::numeric_limits<std::int64_t>::max();
     TrainSettings train;
     CheckpointSettings checkpoint;
 };
@@ -60,6 +65,9 @@ Job parse_job(std::string_view text, const std::filesystem::path& file);
 
 /// parse_job() of a file's content. @throws UsageError also when the file cannot be read.
 Job read_job(const std::filesystem::path& file);
+
+/// "repeat", "random" or "drop".
+std::string name_of(LastBatch last_batch);
 
 /// "adam", "momentum" or "sgd".
 std::string name_of(const Optimizer& optimizer);

@@ -21,8 +21,9 @@ std::string grouped(std::int64_t number) {
 
 std::string header(const Job& job, const std::string& job_name, const Trainer& trainer, int ranks) {
     const auto& data = trainer.train_data();
-    const auto test = trainer.test_data() ? fmt::format("{} to test on", grouped(trainer.test_data()->size()))
-                                          : std::string("none to test on");
+    const auto test = trainer.test_data() != nullptr
+                          ? fmt::format("{} to test on", grouped(trainer.test_data()->size()))
+                          : std::string("none to test on");
     auto out = fmt::format("dtrain {}: {} ({})\n", version, job.title, job_name);
     out += fmt::format("data      {}: {} samples to train on, {}; {} values each\n",
                        job.train_data.file.filename().string(), grouped(data.size()), test, data.features());

@@ -19,8 +19,8 @@
 namespace dtrain::native {
 namespace {
 
-std::int64_t classes_of(const Dataset& train, const std::optional<Dataset>& test) {
-    return std::max(train.classes(), test ? test->classes() : 0);
+std::int64_t classes_of(const Feeder& train, const std::optional<Feeder>& test) {
+    return std::max(train.data().classes(), test ? test->data().classes() : 0);
 }
 
 struct Readable {
@@ -45,28 +45,33 @@ constexpr const char* correct_name = "correct";
 
 }  // namespace
 
-Trainer::Trainer(const Job& job, Dataset train, std::optional<Dataset> test, Communicator communicator,
-                 int threads)
+Trainer::Trainer(const Job& job, std::shared_ptr<const DataSource> train,
+                 std::shared_ptr<const DataSource> test, Communicator communicator, int threads)
     : communicator_(std::move(communicator)),
-      train_data_(std::move(train)),
-      test_data_(std::move(test)),
       seed_(job.train.seed),
       global_batch_(job.train.global_batch.value_or(job.train.batch * communicator_.size())),
-      sampler_({train_data_.size(), global_batch_, communicator_.rank(), communicator_.size(), seed_}),
-      model_(build_model(
-          job.model, {sampler_.local_batch(), train_data_.features(), classes_of(train_data_, test_data_)},
-          job.train.optimizer, communicator_.size())),
+      train_data_(train, {train->size(), global_batch_, communicator_.rank(), communicator_.size(), seed_,
+                          SampleOrder::shuffled, job.train.last_batch}),
+      test_data_(test ? std::optional<Feeder>(
+                            std::in_place, test,
+                            DistributedSampler::Options{test->size(), global_batch_, communicator_.rank(),
+                                                        communicator_.size(), 0, SampleOrder::sequential})
+                      : std::nullopt),
+      model_(build_model(job.model,
+                         {train_data_.local_batch(), train->features(), classes_of(train_data_, test_data_)},
+                         job.train.optimizer, communicator_.size())),
       state_(model_.train, seed_),
       trainer_(model_.train, state_, communicator_, {threads}),
       tester_(model_.test, state_, {}, {threads}) {
-    if (test_data_ && test_data_->features() != train_data_.features())
+    if (test && test->features() != train->features())
         throw UsageError(fmt::format("training samples have {} values, but test samples {}",
-                                     train_data_.features(), test_data_->features()));
+                                     train->features(), test->features()));
     job_ = {{"model", model_.description},
             {"optimizer", name_of(job.train.optimizer)},
             {"global_batch", std::to_string(global_batch_)},
             {"seed", std::to_string(seed_)},
-            {"data", fmt::format("{} samples ({:016x})", train_data_.size(), train_data_.fingerprint())}};
+            {"data", fmt::format("{} samples ({:016x})", train->size(), train->fingerprint())}};
+    if (job.train.last_batch != LastBatch::repeat) job_["last_batch"] = name_of(job.train.last_batch);
 }
 
 std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& files,
@@ -129,33 +134,29 @@ CheckpointHeader Trainer::header() const {
     return header;
 }
 
-void Trainer::run_step(Executor& executor, const Dataset& data, DistributedSampler& sampler,
-                       std::int64_t step, Sums& sums) {
-    const auto weight = executor.feed<float>(fed_weight);
-    const auto batch = sampler.batch(step);
-    data.gather(batch.samples, executor.feed<float>(fed_x), executor.feed<std::int64_t>(fed_label));
-    std::copy(batch.weights.begin(), batch.weights.end(), weight.begin());
+void Trainer::run_step(Executor& executor, Feeder& feeder, Sums& sums) {
+    feeder.feed(executor);
     executor.run();
     sums.loss += executor.fetch_scalar(model_.loss_sum);
     sums.correct += executor.fetch_scalar(model_.correct);
 }
 
-Metrics Trainer::metrics_of(const Sums& sums, const Dataset& data) const {
-    const auto samples = static_cast<double>(data.size());
+Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
+    const auto count = static_cast<double>(samples);
     std::array<double, 2> all{sums.loss, sums.correct};
     communicator_.allreduce_sum(std::span<double>(all));
-    return {all[0] / samples, all[1] / samples, data.size()};
+    return {all[0] / count, all[1] / count, samples};
 }
 
 std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on) {
-    sampler_.start_epoch(epoch_);
-    while (epoch_step_ < sampler_.steps()) {
-        run_step(trainer_, train_data_, sampler_, epoch_step_, sums_);
+    train_data_.start(epoch_, epoch_step_);
+    while (epoch_step_ < train_data_.steps()) {
+        run_step(trainer_, train_data_, sums_);
         ++epoch_step_;
         ++step_;
-        if (epoch_step_ < sampler_.steps() && !goes_on()) return std::nullopt;
+        if (epoch_step_ < train_data_.steps() && !goes_on()) return std::nullopt;
     }
-    const auto metrics = metrics_of(sums_, train_data_);
+    const auto metrics = metrics_of(sums_, train_data_.real_samples());
     if (!std::isfinite(metrics.loss))
         throw_together<Error>(communicator_,
                               fmt::format("the loss is {} in epoch {}; a smaller learning_rate may help",
@@ -173,12 +174,10 @@ std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on
 
 std::optional<Metrics> Trainer::test() {
     if (!test_data_) return std::nullopt;
-    DistributedSampler sampler({test_data_->size(), global_batch_, communicator_.rank(), communicator_.size(),
-                                0, SampleOrder::sequential});
+    test_data_->start(0, 0);
     Sums sums;
-    for (std::int64_t step = 0; step < sampler.steps(); ++step)
-        run_step(tester_, *test_data_, sampler, step, sums);
-    return metrics_of(sums, *test_data_);
+    for (std::int64_t step = 0; step < test_data_->steps(); ++step) run_step(tester_, *test_data_, sums);
+    return metrics_of(sums, test_data_->real_samples());
 }
 
 }  // namespace dtrain::native

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/executor.hpp>
-#include <dtrain/sampler.hpp>
 
+#include "worker/native/feeder.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/model.hpp"
 
@@ -31,10 +32,11 @@ struct Metrics {
 /// Trains a job's model on this rank's share of the data. Every function is collective.
 class Trainer {
   public:
+    /// @param test may be empty
     /// @param threads compute threads of this rank
     /// @throws UsageError when training and test data do not fit together.
-    Trainer(const Job& job, Dataset train, std::optional<Dataset> test, Communicator communicator,
-            int threads);
+    Trainer(const Job& job, std::shared_ptr<const DataSource> train, std::shared_ptr<const DataSource> test,
+            Communicator communicator, int threads);
 
     /// Goes on where a checkpoint stopped: rank 0 reads it, the others get it from there. Of several the
     /// first that can be read is taken, and `warn` told of those before.
@@ -62,12 +64,13 @@ class Trainer {
     std::int64_t steps_done() const { return step_; }
     /// Of the epoch in progress.
     std::int64_t epoch_steps_done() const { return epoch_step_; }
-    std::int64_t steps_per_epoch() const { return sampler_.steps(); }
-    std::int64_t local_batch() const { return sampler_.local_batch(); }
+    std::int64_t steps_per_epoch() const { return train_data_.steps(); }
+    std::int64_t local_batch() const { return train_data_.local_batch(); }
     std::int64_t global_batch() const { return global_batch_; }
     const Model& model() const { return model_; }
-    const Dataset& train_data() const { return train_data_; }
-    const std::optional<Dataset>& test_data() const { return test_data_; }
+    const DataSource& train_data() const { return train_data_.data(); }
+    /// None: no test data.
+    const DataSource* test_data() const { return test_data_ ? &test_data_->data() : nullptr; }
     std::uint64_t checksum() const { return parameters_checksum(state_); }
 
   private:
@@ -77,17 +80,15 @@ class Trainer {
         double correct = 0;
     };
 
-    void run_step(Executor& executor, const Dataset& data, DistributedSampler& sampler, std::int64_t step,
-                  Sums& sums);
-    Metrics metrics_of(const Sums& sums, const Dataset& data) const;
+    void run_step(Executor& executor, Feeder& feeder, Sums& sums);
+    Metrics metrics_of(const Sums& sums, std::int64_t samples) const;
     void take_sums(const CheckpointHeader& header);
 
     Communicator communicator_;
-    Dataset train_data_;
-    std::optional<Dataset> test_data_;
     std::uint64_t seed_;
     std::int64_t global_batch_;
-    DistributedSampler sampler_;
+    Feeder train_data_;
+    std::optional<Feeder> test_data_;
     Model model_;
     State state_;
     Executor trainer_;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <unistd.h>
@@ -52,8 +53,8 @@ auto agreed(const Communicator& world, const Prepare& prepare) {
 
 struct Input {
     Job job;
-    Dataset train;
-    std::optional<Dataset> test;
+    std::shared_ptr<const DataSource> train;
+    std::shared_ptr<const DataSource> test;  ///< or none
     int threads = 1;
     std::vector<std::filesystem::path> resume_from;  ///< the first that can be read; none: from the beginning
 };
@@ -79,8 +80,8 @@ Input read_input(const Options& options, int rank) {
         throw UsageError(
             "--time-limit: this job keeps no checkpoints; --checkpoint-dir names a folder for them");
     const auto threads = compute_threads(Environment::of_this_process());
-    auto train = Dataset::read(job.train_data);
-    auto test = job.test_data ? std::optional(Dataset::read(*job.test_data)) : std::nullopt;
+    auto train = open_data(job.train_data, job.data_memory);
+    auto test = job.test_data ? open_data(*job.test_data, job.data_memory) : nullptr;
     std::vector<std::filesystem::path> resume_from;
     if (options.resume_from) resume_from = {*options.resume_from};
     if (options.resume && !options.resume_from) {

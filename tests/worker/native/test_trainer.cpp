@@ -5,6 +5,7 @@
 // metrics are checked against a count over the padded slots; one rank needs no MPI.
 #include <cmath>
 #include <filesystem>
+#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ namespace dtrain::native {
 namespace {
 
 /// 2 x 5 points on a grid right and left of the axis, labelled by the side.
-Dataset two_clouds(float size = 1) {
+std::shared_ptr<const DataSource> two_clouds(float size = 1) {
     std::vector<float> x;
     std::vector<std::int64_t> labels;
     for (int i = 0; i < 5; ++i)
@@ -26,7 +27,7 @@ Dataset two_clouds(float size = 1) {
                                size * (static_cast<float>(i) - 2.0F)});
             labels.push_back(side > 0 ? 1 : 0);
         }
-    return Dataset(std::move(x), std::move(labels), 2);
+    return std::make_shared<Dataset>(std::move(x), std::move(labels), 2);
 }
 
 Job small_job(std::int64_t batch) {
@@ -73,7 +74,7 @@ TEST(Trainer, RepeatsBitForBitAndDependsOnTheSeed) {
     const auto checksum_after = [](std::uint64_t seed) {
         auto job = small_job(3);
         job.train.seed = seed;
-        Trainer trainer(job, two_clouds(), std::nullopt, {}, 1);
+        Trainer trainer(job, two_clouds(), nullptr, {}, 1);
         for (int epoch = 0; epoch < 3; ++epoch) trainer.train_epoch();
         return trainer.checksum();
     };
@@ -82,7 +83,7 @@ TEST(Trainer, RepeatsBitForBitAndDependsOnTheSeed) {
 }
 
 TEST(Trainer, StopsBetweenStepsAndGoesOnWithTheSameBits) {
-    const auto trainer = [] { return Trainer(small_job(3), two_clouds(), std::nullopt, {}, 1); };
+    const auto trainer = [] { return Trainer(small_job(3), two_clouds(), nullptr, {}, 1); };
     auto undisturbed = trainer();
     auto stopping = trainer();
     for (int epoch = 0; epoch < 3; ++epoch) {
@@ -104,18 +105,22 @@ TEST(Trainer, StopsBetweenStepsAndGoesOnWithTheSameBits) {
 }
 
 TEST(Trainer, WithoutTestDataThereIsNoTest) {
-    Trainer trainer(small_job(4), two_clouds(), std::nullopt, {}, 1);
+    Trainer trainer(small_job(4), two_clouds(), nullptr, {}, 1);
     EXPECT_FALSE(trainer.test().has_value());
 }
 
 TEST(Trainer, TestDataMustFitTrainingData) {
-    EXPECT_THROW(Trainer(small_job(4), two_clouds(), Dataset({1, 2, 3}, {0}, 3), {}, 1), UsageError);
+    EXPECT_THROW(
+        Trainer(small_job(4), two_clouds(),
+                std::make_shared<Dataset>(std::vector<float>{1, 2, 3}, std::vector<std::int64_t>{0}, 3), {},
+                1),
+        UsageError);
 }
 
 TEST(Trainer, ALossThatIsNoNumberIsAnError) {
     auto job = small_job(4);
     job.train.optimizer = Sgd{1e29};
-    Trainer trainer(job, two_clouds(1e20F), std::nullopt, {}, 1);
+    Trainer trainer(job, two_clouds(1e20F), nullptr, {}, 1);
     try {
         for (int epoch = 0; epoch < 5; ++epoch) trainer.train_epoch();
         FAIL() << "the loss stayed finite";

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "io/read_dataset.hpp"
+
+namespace dtrain::io {
+namespace {
+
+/// The fields of a line, without blanks and quotes around them.
+void split_into(std::vector<std::string_view>& fields, std::string_view line, char separator) {
+    fields.clear();
+    for (;;) {
+        const auto end = line.find(separator);
+        auto field = trimmed(line.substr(0, end));
+        if (field.size() >= 2 && field.front() == '"' && field.back() == '"')
+            field = field.substr(1, field.size() - 2);
+        fields.push_back(field);
+        if (end == std::string_view::npos) return;
+        line.remove_prefix(end + 1);
+    }
+}
+
+bool is_number(std::string_view text) {
+    if (text.starts_with('+')) text.remove_prefix(1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+std::size_t label_column(const InputFile& file, const DatasetSource& source,
+                         const std::vector<std::string_view>& first, bool has_header) {
+    if (source.label_column.empty()) return first.size() - 1;
+    if (has_header)
+        if (const auto found = std::ranges::find(first, source.label_column); found != first.end())
+            return static_cast<std::size_t>(found - first.begin());
+    const auto number = parse_int<std::size_t>(source.label_column).value_or(0);
+    if (number < 1 || number > first.size())
+        file.refuse_line(fmt::format("there is no column '{}' among {} {}", source.label_column, first.size(),
+                                     plural(first.size(), "column")));
+    return number - 1;
+}
+
+}  // namespace
+
+Dataset read_csv(const DatasetSource& source) {
+    InputFile file(source.file);
+    std::string_view line;
+    std::vector<std::string_view> fields;
+    std::vector<float> x;
+    std::vector<std::int64_t> labels;
+    std::size_t columns = 0;
+    std::size_t label = 0;
+    while (file.next_line(line)) {
+        if (trimmed(line).empty()) continue;
+        split_into(fields, line, source.separator);
+        if (columns == 0) {
+            columns = fields.size();
+            if (columns < 2)
+                file.refuse_line(fmt::format("there is no '{}' in it; a line needs a value and a label",
+                                             source.separator));
+            const bool has_header = source.header.value_or(!std::ranges::all_of(fields, is_number));
+            label = label_column(file, source, fields, has_header);
+            if (has_header) continue;
+        }
+        if (fields.size() != columns)
+            file.refuse_line(
+                fmt::format("{} {} instead of {}", fields.size(), plural(fields.size(), "column"), columns));
+        for (std::size_t i = 0; i < columns; ++i)
+            if (i != label) x.push_back(number_in(file, fields[i], source.scale));
+        labels.push_back(label_in(file, fields[label]));
+    }
+    if (labels.empty()) file.refuse("there is no sample in it");
+    return Dataset(std::move(x), std::move(labels), static_cast<std::int64_t>(columns - 1));
+}
+
+}  // namespace dtrain::io

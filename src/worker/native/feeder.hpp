@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <dtrain/dataset.hpp>
+#include <dtrain/executor.hpp>
+#include <dtrain/sampler.hpp>
+
+#include "io/prefetcher.hpp"
+
+namespace dtrain::native {
+
+/// Brings a data set's mini-batches into an executor, step by step: straight from memory, or from disk by a
+/// thread that reads ahead.
+class Feeder {
+  public:
+    Feeder(std::shared_ptr<const DataSource> data, const DistributedSampler::Options& sampling);
+
+    /// The next feed() is of that step.
+    void start(std::int64_t epoch, std::int64_t first_step);
+
+    /// Writes the next step's batch into x, label and weight of the executor's program.
+    /// @throws UsageError when a sample cannot be read.
+    void feed(Executor& executor);
+
+    const DataSource& data() const { return *data_; }
+    std::int64_t steps() const { return sampler_.steps(); }
+    std::int64_t local_batch() const { return sampler_.local_batch(); }
+    /// Samples of an epoch that are no padding, of all ranks.
+    std::int64_t real_samples() const { return sampler_.real_samples(); }
+
+  private:
+    std::shared_ptr<const DataSource> data_;
+    DistributedSampler sampler_;
+    std::int64_t step_ = 0;
+    std::unique_ptr<io::Prefetcher> prefetcher_;
+};
+
+}  // namespace dtrain::native

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <toml++/toml.h>
+
+namespace dtrain::native {
+
+inline constexpr std::int64_t most_whole = std::numeric_limits<std::int64_t>::max();
+
+struct Range {
+    double least;
+    double below;
+    const char* allowed;
+};
+/// One table of the job file. Every reading function takes the key's default, and complains with file, line,
+/// key, value and what is allowed.
+class Section {
+  public:
+    Section(const toml::table& table, std::string file, std::string name, std::vector<std::string> known);
+
+    bool has(std::string_view key) const { return table_.contains(key); }
+    std::string text(std::string_view key, std::string otherwise) const;
+    std::string one_of(std::string_view key, std::string otherwise,
+                       const std::vector<std::string>& allowed) const;
+    std::int64_t whole(std::string_view key, std::int64_t otherwise, std::int64_t least,
+                       std::int64_t most) const;
+    std::vector<std::int64_t> wholes(std::string_view key, std::vector<std::int64_t> otherwise,
+                                     std::int64_t least, std::int64_t most) const;
+    bool truth(std::string_view key, bool otherwise) const;
+    double number(std::string_view key, double otherwise, const Range& range) const;
+    /// "1GiB", "500 MB" or a number of bytes.
+    std::int64_t bytes(std::string_view key, std::int64_t otherwise) const;
+
+    /// The table at `key`; an empty one when there is none.
+    Section section(std::string_view key, std::vector<std::string> known) const;
+
+    [[noreturn]] void fail(std::string_view key, const std::string& what) const;
+
+  private:
+    void refuse_unknown_keys() const;
+    std::int64_t whole_of(std::string_view key, const toml::node& node, std::int64_t least,
+                          std::int64_t most) const;
+    [[noreturn]] void refuse(std::string_view key, const toml::node& node, const std::string& allowed) const;
+
+    const toml::table& table_;
+    std::string file_;
+    std::string name_;
+    std::vector<std::string> known_;
+};
+
+}  // namespace dtrain::native
