@@ -9,6 +9,11 @@
 
 namespace dtrain::native {
 
+FedMemory FedMemory::of(Executor& executor) {
+    return {executor.feed<float>(fed_x), executor.feed<std::int64_t>(fed_label),
+            executor.feed<float>(fed_weight)};
+}
+
 Feeder::Feeder(std::shared_ptr<const DataSource> data, const DistributedSampler::Options& sampling)
     : data_(std::move(data)), sampler_(sampling) {
     // In memory a batch is gathered as fast as it would be copied from another thread's.
@@ -23,20 +28,17 @@ void Feeder::start(std::int64_t epoch, std::int64_t first_step) {
         sampler_.start_epoch(epoch);
 }
 
-void Feeder::feed(Executor& executor) {
-    const auto x = executor.feed<float>(fed_x);
-    const auto label = executor.feed<std::int64_t>(fed_label);
-    const auto weight = executor.feed<float>(fed_weight);
+void Feeder::feed(const FedMemory& to) {
     if (prefetcher_) {
         const auto& batch = prefetcher_->next();
-        std::ranges::copy(batch.x, x.begin());
-        std::ranges::copy(batch.labels, label.begin());
-        std::ranges::copy(batch.weights, weight.begin());
+        std::ranges::copy(batch.x, to.x.begin());
+        std::ranges::copy(batch.labels, to.label.begin());
+        std::ranges::copy(batch.weights, to.weight.begin());
         return;
     }
     const auto batch = sampler_.batch(step_++);
-    data_->gather(batch.samples, x, label);
-    std::ranges::copy(batch.weights, weight.begin());
+    data_->gather(batch.samples, to.x, to.label);
+    std::ranges::copy(batch.weights, to.weight.begin());
 }
 
 }  // namespace dtrain::native

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <dtrain/dataset.hpp>
 #include <dtrain/executor.hpp>
@@ -13,6 +14,16 @@
 #include "io/prefetcher.hpp"
 
 namespace dtrain::native {
+
+/// Memory of an executor that a step's batch goes into.
+struct FedMemory {
+    std::span<float> x;
+    std::span<std::int64_t> label;
+    std::span<float> weight;
+
+    /// Of a model's program; good as long as the executor.
+    static FedMemory of(Executor& executor);
+};
 
 /// Brings a data set's mini-batches into an executor, step by step: straight from memory, or from disk by a
 /// thread that reads ahead.
@@ -23,9 +34,9 @@ class Feeder {
     /// The next feed() is of that step.
     void start(std::int64_t epoch, std::int64_t first_step);
 
-    /// Writes the next step's batch into x, label and weight of the executor's program.
+    /// Writes the next step's batch. Allocates nothing.
     /// @throws UsageError when a sample cannot be read.
-    void feed(Executor& executor);
+    void feed(const FedMemory& to);
 
     const DataSource& data() const { return *data_; }
     std::int64_t steps() const { return sampler_.steps(); }

@@ -134,8 +134,8 @@ CheckpointHeader Trainer::header() const {
     return header;
 }
 
-void Trainer::run_step(Executor& executor, Feeder& feeder, Sums& sums) {
-    feeder.feed(executor);
+void Trainer::run_step(Executor& executor, const FedMemory& memory, Feeder& feeder, Sums& sums) {
+    feeder.feed(memory);
     executor.run();
     sums.loss += executor.fetch_scalar(model_.loss_sum);
     sums.correct += executor.fetch_scalar(model_.correct);
@@ -149,9 +149,10 @@ Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
 }
 
 std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on) {
+    const auto memory = FedMemory::of(trainer_);
     train_data_.start(epoch_, epoch_step_);
     while (epoch_step_ < train_data_.steps()) {
-        run_step(trainer_, train_data_, sums_);
+        run_step(trainer_, memory, train_data_, sums_);
         ++epoch_step_;
         ++step_;
         if (epoch_step_ < train_data_.steps() && !goes_on()) return std::nullopt;
@@ -174,9 +175,11 @@ std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on
 
 std::optional<Metrics> Trainer::test() {
     if (!test_data_) return std::nullopt;
+    const auto memory = FedMemory::of(tester_);
     test_data_->start(0, 0);
     Sums sums;
-    for (std::int64_t step = 0; step < test_data_->steps(); ++step) run_step(tester_, *test_data_, sums);
+    for (std::int64_t step = 0; step < test_data_->steps(); ++step)
+        run_step(tester_, memory, *test_data_, sums);
     return metrics_of(sums, test_data_->real_samples());
 }
 

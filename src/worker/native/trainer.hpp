@@ -80,7 +80,7 @@ class Trainer {
         double correct = 0;
     };
 
-    void run_step(Executor& executor, Feeder& feeder, Sums& sums);
+    void run_step(Executor& executor, const FedMemory& memory, Feeder& feeder, Sums& sums);
     Metrics metrics_of(const Sums& sums, std::int64_t samples) const;
     void take_sums(const CheckpointHeader& header);
 
