@@ -46,10 +46,11 @@ class DistributedSampler {
         std::uint64_t seed = 0;
         SampleOrder order = SampleOrder::shuffled;
         LastBatch last_batch = LastBatch::repeat;
+        int parts = 1;  ///< batches of each step that are dealt here: those of ranks rank .. rank + parts - 1
     };
 
-    /// @throws UsageError when there is no sample, a batch below 1, rank is not in 0..ranks-1, or dropping
-    /// would leave no step.
+    /// @throws UsageError when there is no sample, a batch below 1, rank and parts are not in 0..ranks-1, or
+    /// dropping would leave no step.
     explicit DistributedSampler(const Options& options);
 
     /// Steps per epoch, the same on all ranks: samples / global_batch, rounded up, or down when dropping.
@@ -62,8 +63,12 @@ class DistributedSampler {
     /// Fixes the order of this epoch; any epoch, in any order. Epoch 0 is in force at first.
     void start_epoch(std::int64_t epoch);
 
-    /// This rank's part of step 0..steps()-1. The spans are good until the next call of batch().
-    LocalBatch batch(std::int64_t step);
+    /// steps() times parts.
+    std::int64_t batches() const { return steps_ * options_.parts; }
+
+    /// Batch 0..batches()-1: this rank's part of each step, or with several parts those of a step one after
+    /// the other. The spans are good until the next call of batch().
+    LocalBatch batch(std::int64_t number);
 
   private:
     std::int64_t padding_sample(std::int64_t position) const;

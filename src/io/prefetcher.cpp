@@ -18,7 +18,7 @@ Prefetcher::Prefetcher(std::shared_ptr<const DataSource> data, const Distributed
         batch.labels.resize(rows);
         batch.weights.resize(rows);
     }
-    prepared_ = taken_ = sampler_.steps();  // nothing to do before start()
+    prepared_ = taken_ = sampler_.batches();  // nothing to do before start()
     thread_ = std::thread([this] { work(); });
 }
 
@@ -33,7 +33,7 @@ Prefetcher::~Prefetcher() {
 
 void Prefetcher::start(std::int64_t epoch, std::int64_t first_step) {
     std::unique_lock lock(mutex_);
-    prepared_ = sampler_.steps();
+    prepared_ = sampler_.batches();
     changed_.wait(lock, [this] { return !works_; });
     sampler_.start_epoch(epoch);
     announced_until_ = first_step;
@@ -47,7 +47,7 @@ const PreparedBatch& Prefetcher::next() {
     std::unique_lock lock(mutex_);
     in_use_ = false;
     changed_.notify_all();
-    if (taken_ >= sampler_.steps()) throw Error("an epoch has no step " + std::to_string(taken_));
+    if (taken_ >= sampler_.batches()) throw Error("an epoch has no batch " + std::to_string(taken_));
     changed_.wait(lock, [this] { return prepared_ > taken_ || failure_; });
     if (prepared_ <= taken_) std::rethrow_exception(failure_);
     in_use_ = true;
@@ -59,7 +59,7 @@ void Prefetcher::work() {
     for (;;) {
         const auto has_room = [this] {
             const auto oldest = taken_ - (in_use_ ? 1 : 0);
-            return prepared_ < sampler_.steps() && !failure_ &&
+            return prepared_ < sampler_.batches() && !failure_ &&
                    prepared_ - oldest < static_cast<std::int64_t>(ring_.size());
         };
         changed_.wait(lock, [&] { return ends_ || has_room(); });
@@ -93,7 +93,7 @@ void Prefetcher::prepare(std::int64_t step, PreparedBatch& batch) {
 void Prefetcher::announce(std::int64_t step) {
     const auto batches = data_->lookahead() / sampler_.local_batch();
     if (batches < 1 || step < announced_until_) return;
-    announced_until_ = std::min(step + batches, sampler_.steps());
+    announced_until_ = std::min(step + batches, sampler_.batches());
     announced_.clear();
     for (auto each = step; each < announced_until_; ++each) {
         const auto samples = sampler_.batch(each).samples;

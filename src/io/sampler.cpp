@@ -54,7 +54,8 @@ DistributedSampler::DistributedSampler(const Options& options) : options_(option
     if (options.samples < 1) throw UsageError("a data set without samples cannot be dealt to ranks");
     if (options.global_batch < 1)
         throw UsageError("global batch " + std::to_string(options.global_batch) + ": it must be 1 or more");
-    if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks)
+    if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks || options.parts < 1 ||
+        options.parts > options.ranks - options.rank)
         throw UsageError("rank " + std::to_string(options.rank) + " of " + std::to_string(options.ranks) +
                          " ranks: it must be in 0.." + std::to_string(options.ranks - 1));
     steps_ = (options.samples - 1) / options.global_batch + 1;
@@ -91,12 +92,14 @@ void DistributedSampler::start_epoch(std::int64_t epoch) {
     }
 }
 
-LocalBatch DistributedSampler::batch(std::int64_t step) {
-    if (step < 0 || step >= steps_)
-        throw Error("step " + std::to_string(step) + " of an epoch of " + std::to_string(steps_));
+LocalBatch DistributedSampler::batch(std::int64_t number) {
+    if (number < 0 || number >= batches())
+        throw Error("batch " + std::to_string(number) + " of an epoch of " + std::to_string(batches()));
+    const auto step = number / options_.parts;
+    const auto rank = options_.rank + number % options_.parts;
     LocalBatch out{batch_samples_, batch_weights_, 0};
     for (std::int64_t slot = 0; slot < local_batch_; ++slot) {
-        const auto in_batch = options_.rank * local_batch_ + slot;
+        const auto in_batch = rank * local_batch_ + slot;
         const auto position = step * options_.global_batch + in_batch;
         const bool real = in_batch < options_.global_batch && position < options_.samples;
         const auto at = static_cast<std::size_t>(slot);

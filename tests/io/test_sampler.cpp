@@ -213,5 +213,28 @@ TEST(Sampler, RandomPaddingIsDrawnFromAllSamplesAndRepeats) {
     EXPECT_EQ(padding, (std::set<std::int64_t>{0, 1, 2, 3, 4}));
 }
 
+TEST(DistributedSampler, PartsAreTheBatchesOfSeveralRanksOneAfterTheOther) {
+    for (const auto last_batch : {LastBatch::repeat, LastBatch::random, LastBatch::drop}) {
+        DistributedSampler::Options options{.samples = 50, .global_batch = 12, .ranks = 5, .seed = 3};
+        options.last_batch = last_batch;
+        options.rank = 1;
+        options.parts = 3;
+        DistributedSampler together(options);
+        EXPECT_EQ(together.batches(), 3 * together.steps());
+        options.parts = 1;
+        for (std::int64_t number = 0; number < together.batches(); ++number) {
+            options.rank = static_cast<int>(1 + number % 3);
+            DistributedSampler alone(options);
+            const auto expected = alone.batch(number / 3);
+            const auto found = together.batch(number);
+            EXPECT_TRUE(std::ranges::equal(found.samples, expected.samples)) << number;
+            EXPECT_TRUE(std::ranges::equal(found.weights, expected.weights)) << number;
+            EXPECT_EQ(found.real, expected.real) << number;
+        }
+    }
+    EXPECT_THROW(DistributedSampler({.samples = 9, .global_batch = 3, .rank = 2, .ranks = 3, .parts = 2}),
+                 UsageError);
+}
+
 }  // namespace
 }  // namespace dtrain

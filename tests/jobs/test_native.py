@@ -143,6 +143,35 @@ def test_same_run_twice_same_file(native, tmp_path):
     assert files[0] == files[1]
 
 
+VIRTUALLY = {"global_batch = 64": "global_batch = 64\nvirtual_ranks = 4", "every = 3": 'every = 3\nformat = "file"'}
+
+
+def test_virtual_ranks_give_the_same_file_on_any_number_of_ranks(native, tmp_path):
+    files, losses = {}, set()
+    for ranks in (1, 2, 3, 4):
+        result = mpirun(ranks, [native, write_job(tmp_path, f"on{ranks}", 2, **VIRTUALLY)], tmp_path)
+        assert result.returncode == 0, result.stderr
+        files[ranks] = contents(checkpoint_of(result, tmp_path))
+        losses.add(tuple(re.findall(r"^ +\d+ +(\d+\.\d{3})", result.stdout, re.M)))
+    assert all(file == files[1] for file in files.values()) and len(losses) == 1
+
+
+def test_virtual_ranks_go_on_with_the_same_bits_on_other_numbers_of_ranks(native, tmp_path):
+    whole = run([native, write_job(tmp_path, "whole", 4, **VIRTUALLY)], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    job = write_job(tmp_path, "parts", 4, **VIRTUALLY)
+    for ranks, epochs in ((4, 1), (1, 2), (3, 3), (2, 4)):
+        assert mpirun(ranks, [native, job, "--epochs", epochs, "--resume", "auto"], tmp_path).returncode == 0
+    assert contents(tmp_path / "parts/epoch-000004.h5") == contents(checkpoint_of(whole, tmp_path))
+
+
+def test_virtual_ranks_are_enough_for_all(native, tmp_path):
+    job = write_job(tmp_path, **VIRTUALLY)
+    few = mpirun(5, [native, job], tmp_path)
+    assert few.returncode == 2
+    assert complaints(few) == ["dtrain-native: [train] virtual_ranks 4 are fewer than the job's 5 ranks; every rank needs one at least"]
+
+
 def test_resume_on_another_number_of_ranks(native, tmp_path):
     numpy = pytest.importorskip("numpy", reason="numpy is not installed")
     whole = run([native, write_job(tmp_path, "whole", 2)], tmp_path)

@@ -15,15 +15,15 @@ FedMemory FedMemory::of(Executor& executor) {
 }
 
 Feeder::Feeder(std::shared_ptr<const DataSource> data, const DistributedSampler::Options& sampling)
-    : data_(std::move(data)), sampler_(sampling) {
+    : data_(std::move(data)), sampler_(sampling), parts_(sampling.parts) {
     // In memory a batch is gathered as fast as it would be copied from another thread's.
     if (data_->lookahead() > 0) prefetcher_ = std::make_unique<io::Prefetcher>(data_, sampler_);
 }
 
 void Feeder::start(std::int64_t epoch, std::int64_t first_step) {
-    step_ = first_step;
+    batch_ = first_step * parts_;
     if (prefetcher_)
-        prefetcher_->start(epoch, first_step);
+        prefetcher_->start(epoch, batch_);
     else
         sampler_.start_epoch(epoch);
 }
@@ -36,7 +36,7 @@ void Feeder::feed(const FedMemory& to) {
         std::ranges::copy(batch.weights, to.weight.begin());
         return;
     }
-    const auto batch = sampler_.batch(step_++);
+    const auto batch = sampler_.batch(batch_++);
     data_->gather(batch.samples, to.x, to.label);
     std::ranges::copy(batch.weights, to.weight.begin());
 }

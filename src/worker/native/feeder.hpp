@@ -41,13 +41,16 @@ class Feeder {
     const DataSource& data() const { return *data_; }
     std::int64_t steps() const { return sampler_.steps(); }
     std::int64_t local_batch() const { return sampler_.local_batch(); }
+    /// Batches of each step that are fed one after the other.
+    int parts() const { return parts_; }
     /// Samples of an epoch that are no padding, of all ranks.
     std::int64_t real_samples() const { return sampler_.real_samples(); }
 
   private:
     std::shared_ptr<const DataSource> data_;
     DistributedSampler sampler_;
-    std::int64_t step_ = 0;
+    int parts_;
+    std::int64_t batch_ = 0;
     std::unique_ptr<io::Prefetcher> prefetcher_;
 };
 

@@ -20,6 +20,7 @@ namespace dtrain::native {
 namespace {
 
 constexpr std::int64_t most_size = std::int64_t{1} << 24;
+constexpr std::int64_t most_virtual_ranks = 1 << 20;
 
 constexpr Range positive{1e-30, 1e30, "a number above 0 and below 1e30"};
 constexpr Range fraction{0, 1, "a number from 0 to below 1"};
@@ -107,8 +108,8 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     job.data_memory = data.bytes("memory", job.data_memory);
 
     const auto train =
-        top.section("train", {"epochs", "batch", "global_batch", "last_batch", "seed", "optimizer",
-                              "learning_rate", "momentum", "beta1", "beta2", "epsilon"});
+        top.section("train", {"epochs", "batch", "global_batch", "virtual_ranks", "last_batch", "seed",
+                              "optimizer", "learning_rate", "momentum", "beta1", "beta2", "epsilon"});
     job.train.epochs = train.whole("epochs", job.train.epochs, 1, most_whole);
     job.train.batch = train.whole("batch", job.train.batch, 1, most_size);
     if (train.has("global_batch")) {
@@ -116,6 +117,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
             train.fail("batch", "'batch' (per rank) and 'global_batch' (of all ranks) exclude each other");
         job.train.global_batch = train.whole("global_batch", 0, 1, most_size);
     }
+    job.train.virtual_ranks = static_cast<int>(train.whole("virtual_ranks", 0, 1, most_virtual_ranks));
     static const std::map<std::string, LastBatch> last_batches = {
         {"repeat", LastBatch::repeat}, {"random", LastBatch::random}, {"drop", LastBatch::drop}};
     job.train.last_batch =

@@ -25,8 +25,9 @@ struct ModelSettings {
 
 struct TrainSettings {
     std::int64_t epochs = 10;
-    std::int64_t batch = 32;                   ///< per rank; not used when global_batch is there
+    std::int64_t batch = 32;                   ///< per (virtual) rank; not used when global_batch is there
     std::optional<std::int64_t> global_batch;  ///< of all ranks together
+    int virtual_ranks = 0;                     ///< that give the gradients; 0: the real ranks do
     LastBatch last_batch = LastBatch::repeat;
     std::uint64_t seed = 0;
     Optimizer optimizer = Adam{};

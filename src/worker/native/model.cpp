@@ -10,7 +10,7 @@
 namespace dtrain::native {
 
 Model build_model(const ModelSettings& settings, const ModelSizes& sizes, const Optimizer& optimizer,
-                  int ranks) {
+                  const Ranks& ranks) {
     Model model;
     auto& program = model.train;
     const auto x = layers::data(program, fed_x, {sizes.local_batch, sizes.features});
@@ -34,7 +34,8 @@ Model build_model(const ModelSettings& settings, const ModelSizes& sizes, const 
         if (variable.role == Role::parameter) model.parameters += element_count(variable.shape);
 
     minimize(program, entropy.loss, optimizer);
-    program = data_parallel(program, {ranks});
+    program = ranks.virtual_ones > 0 ? with_virtual_ranks(program, ranks.virtual_ones)
+                                     : data_parallel(program, {ranks.real});
     model.test = for_test(program, {model.loss_sum, model.correct});
     return model;
 }

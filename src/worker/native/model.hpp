@@ -18,6 +18,12 @@ struct ModelSizes {
     std::int64_t classes = 0;
 };
 
+/// Who gives the gradients.
+struct Ranks {
+    int real = 1;
+    int virtual_ones = 0;  ///< 0: the real ranks do
+};
+
 /// A job's model as programs for one rank. Fed: x [local_batch, features], label and weight [local_batch].
 struct Model {
     Program train;                ///< a step of training, data parallel over the ranks
@@ -34,6 +40,6 @@ inline constexpr const char* fed_weight = "weight";
 
 /// A multi-layer perceptron with softmax cross entropy. Pure. @throws ProgramError
 Model build_model(const ModelSettings& settings, const ModelSizes& sizes, const Optimizer& optimizer,
-                  int ranks);
+                  const Ranks& ranks);
 
 }  // namespace dtrain::native

@@ -14,6 +14,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/error.hpp>
 
+#include "program/virtual_tree.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
@@ -40,6 +41,18 @@ Readable first_readable(const std::vector<std::filesystem::path>& files,
     }
 }
 
+Trainer::Shares shares_of(const TrainSettings& settings, const Communicator& communicator) {
+    if (settings.virtual_ranks == 0) return {communicator.rank(), 1, communicator.size(), false};
+    if (settings.virtual_ranks < communicator.size())
+        throw UsageError(
+            fmt::format("[train] virtual_ranks {} are fewer than the job's {} ranks; every rank "
+                        "needs one at least",
+                        settings.virtual_ranks, communicator.size()));
+    const auto own =
+        program::virtual_ranks_of(communicator.rank(), communicator.size(), settings.virtual_ranks);
+    return {own.begin, own.end - own.begin, settings.virtual_ranks, true};
+}
+
 constexpr const char* loss_name = "loss";
 constexpr const char* correct_name = "correct";
 
@@ -49,17 +62,28 @@ Trainer::Trainer(const Job& job, std::shared_ptr<const DataSource> train,
                  std::shared_ptr<const DataSource> test, Communicator communicator, int threads)
     : communicator_(std::move(communicator)),
       seed_(job.train.seed),
-      global_batch_(job.train.global_batch.value_or(job.train.batch * communicator_.size())),
-      train_data_(train, {train->size(), global_batch_, communicator_.rank(), communicator_.size(), seed_,
-                          SampleOrder::shuffled, job.train.last_batch}),
-      test_data_(test ? std::optional<Feeder>(
-                            std::in_place, test,
-                            DistributedSampler::Options{test->size(), global_batch_, communicator_.rank(),
-                                                        communicator_.size(), 0, SampleOrder::sequential})
+      shares_(shares_of(job.train, communicator_)),
+      global_batch_(job.train.global_batch.value_or(job.train.batch * shares_.ranks)),
+      train_data_(train, {.samples = train->size(),
+                          .global_batch = global_batch_,
+                          .rank = shares_.first,
+                          .ranks = shares_.ranks,
+                          .seed = seed_,
+                          .order = SampleOrder::shuffled,
+                          .last_batch = job.train.last_batch,
+                          .parts = shares_.own}),
+      test_data_(test ? std::optional<Feeder>(std::in_place, test,
+                                              DistributedSampler::Options{.samples = test->size(),
+                                                                          .global_batch = global_batch_,
+                                                                          .rank = shares_.first,
+                                                                          .ranks = shares_.ranks,
+                                                                          .seed = 0,
+                                                                          .order = SampleOrder::sequential,
+                                                                          .parts = shares_.own})
                       : std::nullopt),
       model_(build_model(job.model,
                          {train_data_.local_batch(), train->features(), classes_of(train_data_, test_data_)},
-                         job.train.optimizer, communicator_.size())),
+                         job.train.optimizer, {communicator_.size(), job.train.virtual_ranks})),
       state_(model_.train, seed_),
       trainer_(model_.train, state_, communicator_, {threads}),
       tester_(model_.test, state_, {}, {threads}) {
@@ -134,11 +158,24 @@ CheckpointHeader Trainer::header() const {
     return header;
 }
 
-void Trainer::run_step(Executor& executor, const FedMemory& memory, Feeder& feeder, Sums& sums) {
-    feeder.feed(memory);
-    executor.run();
+void Trainer::add_metrics(const Executor& executor, Sums& sums) const {
     sums.loss += executor.fetch_scalar(model_.loss_sum);
     sums.correct += executor.fetch_scalar(model_.correct);
+}
+
+void Trainer::train_step(const FedMemory& memory) {
+    if (!shares_.are_virtual) {
+        train_data_.feed(memory);
+        trainer_.run();
+        add_metrics(trainer_, sums_);
+        return;
+    }
+    for (int part = 0; part < shares_.own; ++part) {
+        train_data_.feed(memory);
+        trainer_.accumulate();
+        add_metrics(trainer_, sums_);
+    }
+    trainer_.update();
 }
 
 Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
@@ -152,7 +189,7 @@ std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on
     const auto memory = FedMemory::of(trainer_);
     train_data_.start(epoch_, epoch_step_);
     while (epoch_step_ < train_data_.steps()) {
-        run_step(trainer_, memory, train_data_, sums_);
+        train_step(memory);
         ++epoch_step_;
         ++step_;
         if (epoch_step_ < train_data_.steps() && !goes_on()) return std::nullopt;
@@ -178,8 +215,11 @@ std::optional<Metrics> Trainer::test() {
     const auto memory = FedMemory::of(tester_);
     test_data_->start(0, 0);
     Sums sums;
-    for (std::int64_t step = 0; step < test_data_->steps(); ++step)
-        run_step(tester_, memory, *test_data_, sums);
+    for (std::int64_t batch = 0; batch < test_data_->steps() * test_data_->parts(); ++batch) {
+        test_data_->feed(memory);
+        tester_.run();
+        add_metrics(tester_, sums);
+    }
     return metrics_of(sums, test_data_->real_samples());
 }
 

@@ -32,6 +32,14 @@ struct Metrics {
 /// Trains a job's model on this rank's share of the data. Every function is collective.
 class Trainer {
   public:
+    /// What of each global batch is this rank's: `own` of `ranks` equal parts, from the `first` on.
+    struct Shares {
+        int first = 0;
+        int own = 1;
+        int ranks = 1;
+        bool are_virtual = false;
+    };
+
     /// @param test may be empty
     /// @param threads compute threads of this rank
     /// @throws UsageError when training and test data do not fit together.
@@ -80,12 +88,14 @@ class Trainer {
         double correct = 0;
     };
 
-    void run_step(Executor& executor, const FedMemory& memory, Feeder& feeder, Sums& sums);
+    void train_step(const FedMemory& memory);
+    void add_metrics(const Executor& executor, Sums& sums) const;
     Metrics metrics_of(const Sums& sums, std::int64_t samples) const;
     void take_sums(const CheckpointHeader& header);
 
     Communicator communicator_;
     std::uint64_t seed_;
+    Shares shares_;
     std::int64_t global_batch_;
     Feeder train_data_;
     std::optional<Feeder> test_data_;

@@ -237,15 +237,15 @@ def accuracies(text):
 
 
 def test_a_native_job_trains_while_nodes_come_and_go(elastic):
-    """Oracle: the accuracy of an undisturbed run of as many epochs. With other numbers of ranks sums are rounded otherwise, so
-    that a few of the test's 360 images may fall to the other side."""
+    """Oracle: the file that an undisturbed run of as many epochs writes, on one rank: virtual ranks."""
     times = 20 if os.environ.get("DTRAIN_STRESS") else 6
     one = elastic("1:4", "--nproc_per_node", "1", program=("job.toml", "--resume", "auto"))
     job = one.job
 
     def write_job(epochs):
-        job.script("job.toml", NATIVE_JOB.format(digits=ROOT / "examples/digits.h5", epochs=epochs, name="checkpoints",
-                                                 optimizer="adam", hidden=256, every=1))
+        text = NATIVE_JOB.format(digits=ROOT / "examples/digits.h5", epochs=epochs, name="checkpoints", optimizer="adam",
+                                 hidden=256, every=1)
+        job.script("job.toml", text.replace("seed = 3", "seed = 3\nvirtual_ranks = 4") + 'format = "file"\n')
 
     def epochs_trained():
         return max((int(path.name.split("-")[1].split(".")[0]) for path in job.folder.glob("checkpoints/epoch-*")), default=0)
@@ -263,8 +263,9 @@ def test_a_native_job_trains_while_nodes_come_and_go(elastic):
     write_job(epochs)
     undisturbed = job.on(4, WORKER, "job.toml", "--checkpoint-dir", "undisturbed", timeout=580)
     assert undisturbed.returncode == 0, undisturbed.stderr
-    expected, found = accuracies(undisturbed.stdout)[-1], accuracies(told)[-1]  # a complete job may be started once more
-    assert found > 0.95 and abs(found - expected) <= 0.02, f"{found} after {epochs} epochs, undisturbed {expected}"
+    assert accuracies(told)[-1] > 0.95
+    last = f"epoch-{epochs:06}.h5"
+    assert (job.folder / "checkpoints" / last).read_bytes() == (job.folder / "undisturbed" / last).read_bytes()
 
 
 def test_a_node_that_can_neither_follow_nor_be_reached_is_left_out_until_it_comes_anew(elastic):

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 const std::map<std::string, std::string> job = {{"model", "3-5-2 relu"}, {"global_batch", "64"}};
 
 State state_of(std::uint64_t seed, std::int64_t hidden = 5, const Optimizer& optimizer = Adam{}) {
-    return State(build_model({{hidden}, "relu"}, {4, 3, 2}, optimizer, 1).train, seed);
+    return State(build_model({{hidden}, "relu"}, {4, 3, 2}, optimizer, {1}).train, seed);
 }
 
 Checkpoint checkpoint_of(const State& state) {

@@ -12,7 +12,7 @@ namespace dtrain::native {
 namespace {
 
 TEST(Model, CountsAndDescribes) {
-    const auto model = build_model({{128, 64}, "tanh"}, {8, 64, 10}, Adam{}, 1);
+    const auto model = build_model({{128, 64}, "tanh"}, {8, 64, 10}, Adam{}, {1});
     EXPECT_EQ(model.description, "64-128-64-10 tanh");
     EXPECT_EQ(model.parameters, 64 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10);
     EXPECT_EQ(model.train.variable(fed_x).shape, (Shape{8, 64}));
@@ -21,13 +21,13 @@ TEST(Model, CountsAndDescribes) {
 }
 
 TEST(Model, LinearWithoutHiddenLayers) {
-    const auto model = build_model({{}, "relu"}, {4, 3, 2}, Sgd{}, 1);
+    const auto model = build_model({{}, "relu"}, {4, 3, 2}, Sgd{}, {1});
     EXPECT_EQ(model.description, "3-2");
     EXPECT_EQ(model.parameters, 3 * 2 + 2);
 }
 
 TEST(Model, OnlyTrainingChangesParameters) {
-    const auto model = build_model({{5}, "relu"}, {4, 3, 2}, Momentum{}, 2);
+    const auto model = build_model({{5}, "relu"}, {4, 3, 2}, Momentum{}, {2});
     const auto count = [](const Program& program, const std::string& type) {
         return std::ranges::count_if(program.operators(),
                                      [&](const Operator& op) { return op.type.starts_with(type); });
