@@ -46,6 +46,10 @@ void restore(const std::filesystem::path& file, const Checkpoint& checkpoint,
             fmt::format("{}: made with {} {}, but this job has {}{}", file.string(), field, was, value,
                         field == "global_batch" ? fmt::format("; set global_batch = {}", was) : ""));
     }
+    for (const auto& [field, value] : checkpoint.job)
+        if (!job.contains(field))
+            throw UsageError(
+                fmt::format("{}: made with {} {}, but this job has none", file.string(), field, value));
     for (const auto& tensor : state.tensors()) {
         const auto& stored = tensors_of(checkpoint, tensor.role);
         const auto found = stored.find(tensor.name);

@@ -58,6 +58,9 @@ TEST(CheckpointOfState, RefusesAnotherJob) {
     EXPECT_EQ(refusal(other, state),
               "old.h5: made with global_batch 32, but this job has 64; set global_batch = 32");
     other = checkpoint_of(state);
+    other.job["last_batch"] = "drop";
+    EXPECT_EQ(refusal(other, state), "old.h5: made with last_batch drop, but this job has none");
+    other = checkpoint_of(state);
     other.job.erase("model");
     EXPECT_EQ(refusal(other, state), "old.h5: made with model unknown, but this job has 3-5-2 relu");
 }
