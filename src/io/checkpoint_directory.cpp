@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/checkpoint_directory.hpp"
 
-#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
 #include <span>
-#include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -53,30 +51,15 @@ void check_shards(const std::filesystem::path& folder, const CheckpointIndex& in
     }
 }
 
-/// As std::vector(count), in large pages, which the system zeroes several times faster than small ones.
-template <class Element>
-std::vector<Element> large_vector(std::size_t count) {
-    constexpr std::size_t page = 4096;
-    constexpr std::size_t large_from = 4 << 20;
-    std::vector<Element> out;
-    out.reserve(count);
-    if (const auto bytes = count * sizeof(Element); bytes >= large_from) {
-        const auto begin = (std::bit_cast<std::uintptr_t>(out.data()) + page - 1) / page * page;
-        ::madvise(std::bit_cast<void*>(begin), (bytes - page) / page * page, MADV_HUGEPAGE);
-    }
-    out.resize(count);
-    return out;
-}
-
 /// Memory for the values of a tensor.
 std::byte* make_room(CheckpointTensor& tensor, const TensorInfo& info) {
     const auto count = static_cast<std::size_t>(info.rows() * info.row_bytes()) /
                        (info.element == Hdf5Element::float32 ? sizeof(float) : sizeof(std::int64_t));
     tensor.shape = info.shape;
     if (info.element == Hdf5Element::float32)
-        tensor.values = large_vector<float>(count);
+        tensor.values = std::vector<float>(count);
     else
-        tensor.values = large_vector<std::int64_t>(count);
+        tensor.values = std::vector<std::int64_t>(count);
     return std::visit([](auto& values) { return reinterpret_cast<std::byte*>(values.data()); },
                       tensor.values);
 }
