@@ -119,9 +119,8 @@ const Refused refused[] = {
     {"SMALLEST[train]\nlearning-rate = 3",
      "jobs/my.toml:4: unknown key 'learning-rate' in [train]; did you mean 'learning_rate'?"},
     {"SMALLEST[train]\nseed = 1\nzzz = 3\nyyy = 4",
-     "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, last_batch, seed, "
-     "optimizer, "
-     "learning_rate, momentum, beta1, beta2, epsilon"},
+     "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, virtual_ranks, "
+     "last_batch, seed, optimizer, learning_rate, momentum, beta1, beta2, epsilon"},
     {"[modell]\nSMALLEST", "jobs/my.toml:1: unknown key 'modell' at the top; did you mean 'model'?"},
     {"[data]\ntrain = { file = \"d.h5\", z = \"x\" }",
      "jobs/my.toml:2: unknown key 'z' in [data.train]; did you mean 'x'?"},
