@@ -36,13 +36,19 @@ enum class Role {
     temporary,        ///< made anew in every step
     gradient,         ///< made anew in every step by the backward pass
     optimizer_state,  ///< lives in a State; kept by the optimizer
+    metric,           ///< lives in a State; what a metric counts, in training and in tests
 };
 
 /// "data", "parameter", ...
 std::string to_string(Role role);
 
-/// True for what outlives a step: parameters and optimizer state.
+/// True for what outlives a step: parameters, optimizer state and what metrics count.
 constexpr bool is_persistable(Role role) {
+    return role == Role::parameter || role == Role::optimizer_state || role == Role::metric;
+}
+
+/// True for what only training changes: parameters and optimizer state.
+constexpr bool is_trained(Role role) {
     return role == Role::parameter || role == Role::optimizer_state;
 }
 
@@ -110,7 +116,8 @@ class Program {
     const Variable& variable(std::string_view name) const;
 
     /// Adds a variable.
-    /// @throws ProgramError when the name is empty or taken, or an extent is below 1.
+    /// @throws ProgramError when the name is empty or taken, an extent is below 1 or there are more than 2^48
+    /// elements.
     void add(Variable variable);
 
     /// Appends an operator whose variables are all there.

@@ -40,7 +40,7 @@ using Shape = std::vector<std::int64_t>;
 /// "[64, 784]".
 std::string to_string(const Shape& shape);
 
-/// The product of the extents; 1 for the empty shape.
+/// The product of the extents, or the largest number when it is larger than that; 1 for the empty shape.
 std::int64_t element_count(const Shape& shape);
 
 template <class Element>

@@ -27,6 +27,7 @@ std::unique_ptr<Kernel> by_type(const KernelArguments& arguments) {
 
 Entries activation_kernels();
 Entries adjustment_kernels();
+Entries auc_kernels();
 Entries classification_kernels();
 Entries element_wise_kernels();
 Entries embedding_kernels();

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <charconv>
-#include <functional>
-#include <numeric>
+#include <limits>
 
 #include <dtrain/tensor.hpp>
 
@@ -60,7 +59,10 @@ std::string to_string(const Shape& shape) {
 }
 
 std::int64_t element_count(const Shape& shape) {
-    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+    std::int64_t count = 1;
+    for (const auto extent : shape)
+        if (__builtin_mul_overflow(count, extent, &count)) return std::numeric_limits<std::int64_t>::max();
+    return count;
 }
 
 std::string to_string(const Attribute& attribute) {

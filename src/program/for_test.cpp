@@ -20,13 +20,13 @@ Program for_test(const Program& program, const std::vector<std::string>& fetches
         needed.insert(fetch);
     }
     const auto is_needed = [&](const Argument& output) { return needed.contains(output.variable); };
-    const auto persists = [&](const Argument& output) {
-        return is_persistable(program.variable(output.variable).role);
+    const auto trains = [&](const Argument& output) {
+        return is_trained(program.variable(output.variable).role);
     };
 
     std::vector<Operator> kept;
     for (auto op = program.operators().rbegin(); op != program.operators().rend(); ++op) {
-        if (std::ranges::none_of(op->outputs, is_needed) || std::ranges::any_of(op->outputs, persists))
+        if (std::ranges::none_of(op->outputs, is_needed) || std::ranges::any_of(op->outputs, trains))
             continue;
         for (const auto& argument : op->inputs) needed.insert(argument.variable);
         for (const auto& argument : op->outputs) needed.insert(argument.variable);

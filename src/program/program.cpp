@@ -135,6 +135,8 @@ std::string to_string(Role role) {
             return "gradient";
         case Role::optimizer_state:
             return "optimizer_state";
+        case Role::metric:
+            return "metric";
     }
     return "";
 }
@@ -172,6 +174,11 @@ void Program::add(Variable variable) {
                            variable.name);
     if (std::ranges::any_of(variable.shape, [](std::int64_t extent) { return extent < 1; }))
         throw ProgramError(fmt::format("variable '{}' has shape {}, expected extents of at least 1",
+                                       variable.name, dtrain::to_string(variable.shape)),
+                           "", variable.name);
+    constexpr auto most_elements = std::int64_t{1} << 48;
+    if (element_count(variable.shape) > most_elements)
+        throw ProgramError(fmt::format("variable '{}' has shape {}, expected at most 2^48 elements",
                                        variable.name, dtrain::to_string(variable.shape)),
                            "", variable.name);
     variables_.push_back(std::move(variable));

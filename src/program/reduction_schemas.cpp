@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include "program/schemas.hpp"
 
 namespace dtrain::program {
@@ -39,6 +41,18 @@ Types infer_count(const Checked& op) {
     op.expect_integers("label", {op.shape("scores")[0]});
     op.expect("weight", {{op.shape("scores")[0]}, type});
     return {one(type)};
+}
+
+Types infer_auc(const Checked& op) {
+    op.real("scores");
+    const auto rows = element_count(op.shape("scores"));
+    if (element_count(op.shape("label")) != rows)
+        op.refuse("label", fmt::format("one for each of the {} scores", rows));
+    if (op.has("weight")) op.expect("weight", {{rows}, op.real("weight")});
+    op.expect("positives", {{any}, DataType::float64});
+    const TensorType histogram{op.shape("positives"), DataType::float64};
+    op.expect("negatives", histogram);
+    return {one(DataType::float32), histogram, histogram};
 }
 
 }  // namespace
@@ -83,6 +97,12 @@ std::vector<Schema> reduction_schemas() {
                        .inputs = {{"scores"}, {"label"}, {"weight"}},
                        .outputs = {{"out"}},
                        .infer = infer_count});
+    schemas.push_back(
+        {.type = "auc",
+         .inputs =
+             {{"scores"}, {"label"}, {.name = "weight", .optional = true}, {"positives"}, {"negatives"}},
+         .outputs = {{"out"}, {"positives"}, {"negatives"}},
+         .infer = infer_auc});
     return schemas;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -62,8 +61,9 @@ Types infer_split(const Checked& op) {
     const auto& shape = op.shape("x");
     const auto axis = checked_axis(op, shape);
     const auto& sizes = op.wholes("sizes");
-    if (std::ranges::any_of(sizes, [](std::int64_t size) { return size < 1; }) ||
-        std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != shape[axis])
+    auto left = shape[axis];
+    for (const auto size : sizes) left -= size >= 1 && size <= left ? size : left + 1;
+    if (left != 0)
         op.refuse_attribute(
             "sizes", fmt::format("sizes of at least 1 that add up to {}, the extent of x", shape[axis]));
     Types types;

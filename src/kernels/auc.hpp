@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+namespace dtrain::kernels {
+
+/// What metrics.hpp says of dtrain::area_under_curve().
+double area_under_curve(std::span<const double> positives, std::span<const double> negatives);
+
+}  // namespace dtrain::kernels

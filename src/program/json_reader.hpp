@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <dtrain/program.hpp>
+
+namespace dtrain::program {
+
+/// A value of a JSON text that knows where it is, so that whoever wants another one can say so.
+class JsonReader {
+  public:
+    /// @param source the text's name, @param place of the value in it: "variables[3].shape"; "" is all of it
+    JsonReader(const nlohmann::ordered_json& value, std::string source, std::string place)
+        : value_(&value), source_(std::move(source)), place_(std::move(place)) {}
+
+    /// @throws UsageError that `expected` was expected here
+    [[noreturn]] void fail(std::string_view expected) const;
+
+    bool is_object() const { return value_->is_object(); }
+    bool is_text() const { return value_->is_string(); }
+    bool is_number() const { return value_->is_number(); }
+    bool is_whole() const { return value_->is_number_integer(); }
+
+    // All throw UsageError when the value is of another kind.
+    std::string text() const;
+    std::int64_t whole() const;
+    double number() const;
+    std::vector<std::int64_t> wholes() const;
+    std::vector<double> numbers() const;
+    std::vector<JsonReader> elements() const;
+    std::vector<std::string> keys() const;
+
+    bool has(const std::string& key) const { return value_->contains(key); }
+    JsonReader at(const std::string& key) const;
+
+    /// @throws UsageError when a key of the first list is missing or one is there that is in none
+    void expect_keys(std::initializer_list<std::string> needed,
+                     std::initializer_list<std::string> allowed = {}) const;
+
+    /// Calls the action. @throws UsageError with this value's place when it throws ProgramError
+    template <class Action>
+    void check(const Action& action) const {
+        try {
+            action();
+        } catch (const ProgramError& error) {
+            throw UsageError(source_ + ": " + place_ + ": " + error.what());
+        }
+    }
+
+  private:
+    const nlohmann::ordered_json* value_;
+    std::string source_;
+    std::string place_;
+};
+
+}  // namespace dtrain::program
