@@ -84,6 +84,32 @@ struct EmbeddingOptions {
 std::string embedding(Program& program, const std::string& ids, std::int64_t rows, std::int64_t width,
                       const EmbeddingOptions& options = {});
 
+struct LayerNormOptions {
+    std::int64_t axis = 1;  ///< what is normalised together: all axes from this one on
+    double epsilon = 1e-5;
+    std::string name = {};  ///< stem of the parameters' names; "" picks layer_norm_0, ...
+};
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias with mean and variance over the axes from `axis` on:
+/// Ba, Kiros and Hinton, 2016, equations 3 and 4. Adds the parameters NAME.scale, one, and NAME.bias, zero,
+/// each with an element for each that is normalised together. Same shape.
+std::string layer_norm(Program& program, const std::string& x, const LayerNormOptions& options = {});
+
+struct DropoutOptions {
+    std::int64_t seed = 0;
+    /// Variable, int64 [1], with the place of this batch's first row in the global batch. With it the rows of
+    /// several ranks, batches or virtual ranks drop what one batch of all rows would drop; without it they
+    /// all drop alike.
+    std::string first_row = {};
+};
+
+/// x with elements set to zero with this probability, the others divided by 1 - probability; what for_test()
+/// returns leaves x as it is. What is dropped depends on the seed, the place of the layer among the program's
+/// dropouts, the number of updates so far (`dropout.step`, in the State) and the element's place in the
+/// global batch alone. Same shape.
+std::string dropout(Program& program, const std::string& x, double probability,
+                    const DropoutOptions& options = {});
+
 /// The mean of all elements, [1].
 std::string mean(Program& program, const std::string& x);
 

@@ -55,4 +55,13 @@ EACH_SET void limit(const float* x, float least, float most, float* out, std::si
     for (std::size_t i = 0; i < n; ++i) out[i] = x[i] < least ? least : x[i] > most ? most : x[i];
 }
 
+EACH_SET void add_product(const float* x, const float* y, float* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] += x[i] * y[i];
+}
+
+EACH_SET void normalisation_grad(const float* g, const float* h, float a, float b, float c, float* out,
+                                 std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = c * (g[i] - a - b * h[i]);
+}
+
 }  // namespace dtrain::kernels::loops

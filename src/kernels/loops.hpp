@@ -49,6 +49,12 @@ void add_sign(const float* x, const float* y, float a, float* out, std::size_t n
 /// out = x, least and most at its ends
 void limit(const float* x, float least, float most, float* out, std::size_t n);
 
+/// out += x y
+void add_product(const float* x, const float* y, float* out, std::size_t n);
+
+/// out = c (g - a - b h)
+void normalisation_grad(const float* g, const float* h, float a, float b, float c, float* out, std::size_t n);
+
 /// y += x
 void add(const float* x, float* y, std::size_t n);
 

@@ -166,6 +166,16 @@ void limit(const Real* x, Real least, Real most, Real* out, std::size_t n) {
 }
 
 template <class Real>
+void add_product(const Real* x, const Real* y, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] += x[i] * y[i];
+}
+
+template <class Real>
+void normalisation_grad(const Real* g, const Real* h, Real a, Real b, Real c, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = c * (g[i] - a - b * h[i]);
+}
+
+template <class Real>
 void bce_with_logits(const Real* x, const Real* label, Real* out, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i)
         out[i] = std::max(x[i], Real(0)) - x[i] * label[i] + std::log1p(std::exp(-std::fabs(x[i])));

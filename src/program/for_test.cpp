@@ -8,6 +8,17 @@
 #include <dtrain/passes.hpp>
 
 namespace dtrain {
+namespace {
+
+// Tests drop nothing.
+Operator as_tested(Operator op) {
+    if (op.type != "dropout") return op;
+    std::erase_if(op.inputs, [](const Argument& input) { return input.slot != "x"; });
+    op.attributes["is_test"] = std::int64_t{1};
+    return op;
+}
+
+}  // namespace
 
 Program for_test(const Program& program, const std::vector<std::string>& fetches) {
     if (fetches.empty()) throw ProgramError("for_test: no variable is to be fetched", "", "");
@@ -28,9 +39,9 @@ Program for_test(const Program& program, const std::vector<std::string>& fetches
     for (auto op = program.operators().rbegin(); op != program.operators().rend(); ++op) {
         if (std::ranges::none_of(op->outputs, is_needed) || std::ranges::any_of(op->outputs, trains))
             continue;
-        for (const auto& argument : op->inputs) needed.insert(argument.variable);
-        for (const auto& argument : op->outputs) needed.insert(argument.variable);
-        kept.push_back(*op);
+        kept.push_back(as_tested(*op));
+        for (const auto& argument : kept.back().inputs) needed.insert(argument.variable);
+        for (const auto& argument : kept.back().outputs) needed.insert(argument.variable);
     }
     Program result;
     for (const auto& variable : program.variables())

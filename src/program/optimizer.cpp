@@ -8,6 +8,7 @@
 #include <dtrain/optimizer.hpp>
 
 #include "program/adjust_gradients.hpp"
+#include "program/dropout_step.hpp"
 #include "program/settings_check.hpp"
 
 namespace dtrain {
@@ -151,6 +152,8 @@ void append_optimizer(Program& program, const Optimizer& optimizer,
     const auto rate = options.schedule ? append_learning_rate(extended, *options.schedule) : "";
     program::clip(extended, options.clipping, adjusted);
     program::regularise(extended, options, adjusted);
+    if (const std::string step(program::dropout_step); extended.has(step))
+        extended.append({"increment", {{"step", step}}, {{"step", step}}, {}});
     std::visit([&](const auto& settings) { append({extended, adjusted, rate}, settings); }, optimizer);
     program = std::move(extended);
 }

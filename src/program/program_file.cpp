@@ -171,8 +171,8 @@ Program parse_program(std::string_view text, const std::string& source) {
     try {
         json = Json::parse(text);
     } catch (const Json::parse_error& error) {
-        throw UsageError(fmt::format("{}: no JSON text: it breaks at byte {} of {}", source, error.byte,
-                                     text.size()));
+        throw UsageError(
+            fmt::format("{}: no JSON text: it breaks at byte {} of {}", source, error.byte, text.size()));
     } catch (const Json::out_of_range&) {
         throw UsageError(fmt::format("{}: a number in it is larger than any of 64 bits", source));
     }

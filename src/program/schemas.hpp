@@ -19,14 +19,15 @@ inline TensorType one(DataType type) {
 /// Checks that x holds real numbers; the output is as x.
 Types same_as_x(const Checked& op);
 
-std::vector<Schema> adjustment_schemas();  ///< clipping and regularisation of gradients
-std::vector<Schema> arithmetic_schemas();  ///< element by element, and products of matrices
-std::vector<Schema> embedding_schemas();   ///< rows of tables and what their gradients need
-std::vector<Schema> layer_schemas();       ///< fully connected layers, activations and their gradients
-std::vector<Schema> loss_schemas();        ///< losses and their gradients
-std::vector<Schema> reduction_schemas();   ///< sums and means, metrics, and the gradients of sums
-std::vector<Schema> schedule_schemas();    ///< learning rates
-std::vector<Schema> shape_schemas();       ///< the same numbers in another shape or order
-std::vector<Schema> training_schemas();    ///< sums of gradients, their all-reduce, updates of parameters
+std::vector<Schema> adjustment_schemas();     ///< clipping and regularisation of gradients
+std::vector<Schema> arithmetic_schemas();     ///< element by element, and products of matrices
+std::vector<Schema> embedding_schemas();      ///< rows of tables and what their gradients need
+std::vector<Schema> layer_schemas();          ///< fully connected layers, activations and their gradients
+std::vector<Schema> loss_schemas();           ///< losses and their gradients
+std::vector<Schema> normalisation_schemas();  ///< layer normalisation, dropout
+std::vector<Schema> reduction_schemas();      ///< sums and means, metrics, and the gradients of sums
+std::vector<Schema> schedule_schemas();       ///< learning rates
+std::vector<Schema> shape_schemas();          ///< the same numbers in another shape or order
+std::vector<Schema> training_schemas();       ///< sums of gradients, their all-reduce, updates of parameters
 
 }  // namespace dtrain::program

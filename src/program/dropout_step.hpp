@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace dtrain::program {
+
+/// The counter of updates that dropout draws its numbers from. append_optimizer() counts it up behind all
+/// gradients, so that all batches of one update see the same number.
+inline constexpr std::string_view dropout_step = "dropout.step";
+
+}  // namespace dtrain::program
