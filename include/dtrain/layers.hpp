@@ -95,6 +95,30 @@ struct LayerNormOptions {
 /// each with an element for each that is normalised together. Same shape.
 std::string layer_norm(Program& program, const std::string& x, const LayerNormOptions& options = {});
 
+struct Conv2dOptions {
+    Shape window = {3, 3};  ///< height and width of the filter
+    Shape stride = {1, 1};
+    Shape padding = {0, 0};  ///< zeros around the pictures, less than the window
+    std::string name = {};   ///< stem of the parameters' names; "" picks conv2d_0, ...
+};
+
+/// Cross-correlation of pictures x [batch, c, height, width] with a filter, and a bias. Adds the parameters
+/// NAME.filter [channels, c, window...], Xavier uniform, and NAME.bias [channels], zero. Returns
+/// [batch, channels, h, w] with h = (height + 2 padding - window) / stride + 1, rounded down.
+std::string conv2d(Program& program, const std::string& x, std::int64_t channels,
+                   const Conv2dOptions& options = {});
+
+struct Pool2dOptions {
+    Shape window = {2, 2};
+    Shape stride = {2, 2};
+    Shape padding = {0, 0};  ///< places outside the pictures, which count nothing; less than the window
+};
+
+/// The largest, or the mean, of what a window sees of each channel of x [batch, c, height, width]. Returns
+/// [batch, c, h, w] with h and w as conv2d() has them. The gradient of a largest goes to the first of equals.
+std::string max_pool2d(Program& program, const std::string& x, const Pool2dOptions& options = {});
+std::string average_pool2d(Program& program, const std::string& x, const Pool2dOptions& options = {});
+
 struct DropoutOptions {
     std::int64_t seed = 0;
     /// Variable, int64 [1], with the place of this batch's first row in the global batch. With it the rows of

@@ -8,19 +8,10 @@
 #include <fmt/format.h>
 
 #include "kernels/kernel.hpp"
+#include "kernels/onednn.hpp"
 
 namespace dtrain::kernels {
 namespace {
-
-const dnnl::engine& engine() {
-    static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-    return cpu;
-}
-
-const dnnl::stream& stream() {
-    static const dnnl::stream in_order(engine());
-    return in_order;
-}
 
 dnnl::memory::desc describe(const Matrix& matrix) {
     const auto strides =
@@ -31,16 +22,13 @@ dnnl::memory::desc describe(const Matrix& matrix) {
 }  // namespace
 
 MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out) try {
-    dnnl::primitive_attr attributes;
-    // Else every run would allocate memory for scratch.
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::matmul::desc description(describe(a), describe(b), describe(out));
-    const dnnl::matmul::primitive_desc prepared(description, attributes, engine());
+    const dnnl::matmul::primitive_desc prepared(description, onednn_attributes(), onednn_engine());
     primitive_ = dnnl::matmul(prepared);
-    memories_.emplace_back(describe(a), engine(), a.data);
-    memories_.emplace_back(describe(b), engine(), b.data);
-    memories_.emplace_back(describe(out), engine(), out.data);
-    memories_.emplace_back(prepared.scratchpad_desc(), engine());
+    memories_.emplace_back(describe(a), onednn_engine(), a.data);
+    memories_.emplace_back(describe(b), onednn_engine(), b.data);
+    memories_.emplace_back(describe(out), onednn_engine(), out.data);
+    memories_.emplace_back(prepared.scratchpad_desc(), onednn_engine());
     const std::array places{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD};
     for (std::size_t i = 0; i < places.size(); ++i) arguments_.push_back({places[i], memories_[i].get()});
 } catch (const dnnl::error& error) {
@@ -50,7 +38,7 @@ MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out) try {
 
 void MatrixProduct::run() {
     // The C++ call would copy its map of arguments every time.
-    const auto status = dnnl_primitive_execute(primitive_.get(), stream().get(),
+    const auto status = dnnl_primitive_execute(primitive_.get(), onednn_stream().get(),
                                                static_cast<int>(arguments_.size()), arguments_.data());
     if (status != dnnl_success)
         throw Error(

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "kernels/convolution_shape.hpp"
+#include "kernels/onednn.hpp"
+#include "kernels/operators.hpp"
+
+namespace dtrain::kernels {
+namespace {
+
+using dnnl::memory;
+
+// Layouts, and what all three primitives of a convolution are told.
+struct Layouts {
+    explicit Layouts(const SlidingWindow& window)
+        : input{window.batch, window.in_channels, window.y.in, window.x.in},
+          filter{window.out_channels, window.in_channels, window.y.window, window.x.window},
+          output{window.batch, window.out_channels, window.y.out, window.x.out},
+          stride{window.y.stride, window.x.stride},
+          begin{window.y.padding, window.x.padding},
+          end{after(window.y), after(window.x)} {}
+
+    // Padding behind a picture as far as windows reach.
+    static std::int64_t after(const Sliding& axis) {
+        const auto seen = (axis.out - 1) * axis.stride + axis.window - axis.padding;
+        return std::max<std::int64_t>(seen - axis.in, 0);
+    }
+
+    static memory::desc any(const memory::dims& dims) {
+        return {dims, memory::data_type::f32, memory::format_tag::any};
+    }
+    static memory::desc plain(const memory::dims& dims) {
+        return {dims, memory::data_type::f32,
+                dims.size() == 1 ? memory::format_tag::a : memory::format_tag::abcd};
+    }
+
+    dnnl::convolution_forward::primitive_desc forward() const {
+        const dnnl::convolution_forward::desc description(
+            dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, any(input), any(filter),
+            plain({output[1]}), any(output), stride, begin, end);
+        return {description, onednn_attributes(), onednn_engine()};
+    }
+
+    memory::dims input;
+    memory::dims filter;
+    memory::dims output;
+    memory::dims stride;
+    memory::dims begin;
+    memory::dims end;
+};
+
+SlidingWindow window_of(const KernelArguments& arguments, const TensorView& in, const TensorView& filter,
+                        const TensorView& out) {
+    return sliding_window(arguments, in.shape, out.shape, {filter.shape[2], filter.shape[3]});
+}
+
+std::unique_ptr<Kernel> kernel_of_sequence(OnednnSequence sequence) {
+    return kernel_of([steps = std::move(sequence)]() mutable { steps.run(); });
+}
+
+std::unique_ptr<Kernel> make_conv2d(const KernelArguments& arguments) {
+    const auto& x = arguments.input("x");
+    const auto& filter = arguments.input("filter");
+    const auto& out = arguments.output("out");
+    const Layouts layouts(window_of(arguments, x, filter, out));
+    const auto prepared = layouts.forward();
+    OnednnSequence sequence("conv2d");
+    const auto source =
+        sequence.in_layout(OnednnSequence::at(Layouts::plain(layouts.input), x.data), prepared.src_desc());
+    const auto weights = sequence.in_layout(OnednnSequence::at(Layouts::plain(layouts.filter), filter.data),
+                                            prepared.weights_desc());
+    const auto result = OnednnSequence::at(Layouts::plain(layouts.output), out.data);
+    const auto target = OnednnSequence::target(result, prepared.dst_desc());
+    const auto bias = OnednnSequence::at(prepared.bias_desc(), arguments.input("bias").data);
+    sequence.add(
+        dnnl::convolution_forward(prepared), prepared.scratchpad_desc(),
+        {{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_BIAS, bias}, {DNNL_ARG_DST, target}});
+    sequence.add_copy_back(target, result);
+    return kernel_of_sequence(std::move(sequence));
+}
+
+std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelArguments& arguments) {
+    const auto& dout = arguments.input("out@grad");
+    const auto& filter = arguments.input("filter");
+    const auto& dx = arguments.output("x@grad");
+    const Layouts layouts(window_of(arguments, dx, filter, dout));
+    const dnnl::convolution_backward_data::desc description(
+        dnnl::algorithm::convolution_direct, Layouts::any(layouts.input), Layouts::any(layouts.filter),
+        Layouts::any(layouts.output), layouts.stride, layouts.begin, layouts.end);
+    const dnnl::convolution_backward_data::primitive_desc prepared(description, onednn_attributes(),
+                                                                   onednn_engine(), layouts.forward());
+    OnednnSequence sequence("the gradient of conv2d by its input");
+    const auto source = sequence.in_layout(OnednnSequence::at(Layouts::plain(layouts.output), dout.data),
+                                           prepared.diff_dst_desc());
+    const auto weights = sequence.in_layout(OnednnSequence::at(Layouts::plain(layouts.filter), filter.data),
+                                            prepared.weights_desc());
+    const auto result = OnednnSequence::at(Layouts::plain(layouts.input), dx.data);
+    const auto target = OnednnSequence::target(result, prepared.diff_src_desc());
+    sequence.add(dnnl::convolution_backward_data(prepared), prepared.scratchpad_desc(),
+                 {{DNNL_ARG_DIFF_DST, source}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, target}});
+    sequence.add_copy_back(target, result);
+    return kernel_of_sequence(std::move(sequence));
+}
+
+std::unique_ptr<Kernel> make_conv2d_grad_filter(const KernelArguments& arguments) {
+    const auto& x = arguments.input("x");
+    const auto& dout = arguments.input("out@grad");
+    const auto& dfilter = arguments.output("filter@grad");
+    const Layouts layouts(window_of(arguments, x, dfilter, dout));
+    const dnnl::convolution_backward_weights::desc description(
+        dnnl::algorithm::convolution_direct, Layouts::any(layouts.input), Layouts::any(layouts.filter),
+        Layouts::plain({layouts.output[1]}), Layouts::any(layouts.output), layouts.stride, layouts.begin,
+        layouts.end);
+    const dnnl::convolution_backward_weights::primitive_desc prepared(description, onednn_attributes(),
+                                                                      onednn_engine(), layouts.forward());
+    OnednnSequence sequence("the gradient of conv2d by its filter");
+    const auto source =
+        sequence.in_layout(OnednnSequence::at(Layouts::plain(layouts.input), x.data), prepared.src_desc());
+    const auto gradient = sequence.in_layout(OnednnSequence::at(Layouts::plain(layouts.output), dout.data),
+                                             prepared.diff_dst_desc());
+    const auto result = OnednnSequence::at(Layouts::plain(layouts.filter), dfilter.data);
+    const auto target = OnednnSequence::target(result, prepared.diff_weights_desc());
+    const auto dbias = OnednnSequence::at(prepared.diff_bias_desc(), arguments.output("bias@grad").data);
+    sequence.add(dnnl::convolution_backward_weights(prepared), prepared.scratchpad_desc(),
+                 {{DNNL_ARG_SRC, source},
+                  {DNNL_ARG_DIFF_DST, gradient},
+                  {DNNL_ARG_DIFF_WEIGHTS, target},
+                  {DNNL_ARG_DIFF_BIAS, dbias}});
+    sequence.add_copy_back(target, result);
+    return kernel_of_sequence(std::move(sequence));
+}
+
+}  // namespace
+
+// plain_convolution.cpp
+std::unique_ptr<Kernel> make_plain_conv2d(const KernelArguments& arguments);
+std::unique_ptr<Kernel> make_plain_conv2d_grad_input(const KernelArguments& arguments);
+std::unique_ptr<Kernel> make_plain_conv2d_grad_filter(const KernelArguments& arguments);
+
+Entries convolution_kernels() {
+    return {
+        {"conv2d", by_type<make_conv2d, make_plain_conv2d>},
+        {"conv2d_grad_filter", by_type<make_conv2d_grad_filter, make_plain_conv2d_grad_filter>},
+        {"conv2d_grad_input", by_type<make_conv2d_grad_input, make_plain_conv2d_grad_input>},
+    };
+}
+
+}  // namespace dtrain::kernels
