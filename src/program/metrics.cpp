@@ -5,6 +5,7 @@
 #include <dtrain/metrics.hpp>
 
 #include "kernels/auc.hpp"
+#include "program/simple_layer.hpp"
 
 namespace dtrain {
 
@@ -12,19 +13,22 @@ Auc layers::auc(Program& program, const std::string& scores, const std::string& 
                 const AucOptions& options) {
     const auto stem = options.name.empty() ? program.unique_name("auc") : options.name;
     const Auc names{stem + ".value", stem + ".positives", stem + ".negatives"};
-    for (const auto& name : {names.positives, names.negatives})
-        program.add({.name = name, .shape = {options.bins}, .type = DataType::float64, .role = Role::metric});
-    Operator op{"auc",
-                {{"scores", scores},
-                 {"label", label},
-                 {"positives", names.positives},
-                 {"negatives", names.negatives}},
-                {{"out", names.value}, {"positives", names.positives}, {"negatives", names.negatives}},
-                {}};
-    if (!options.weight.empty()) op.inputs.push_back({"weight", options.weight});
-    program.add({.name = names.value, .shape = {1}});
-    program.append(std::move(op));
-    return names;
+    return layers::extend(program, [&](Program& extended) {
+        for (const auto& name : {names.positives, names.negatives})
+            extended.add(
+                {.name = name, .shape = {options.bins}, .type = DataType::float64, .role = Role::metric});
+        Operator op{"auc",
+                    {{"scores", scores},
+                     {"label", label},
+                     {"positives", names.positives},
+                     {"negatives", names.negatives}},
+                    {{"out", names.value}, {"positives", names.positives}, {"negatives", names.negatives}},
+                    {}};
+        if (!options.weight.empty()) op.inputs.push_back({"weight", options.weight});
+        extended.add({.name = names.value, .shape = {1}});
+        extended.append(std::move(op));
+        return names;
+    });
 }
 
 double area_under_curve(std::span<const double> positives, std::span<const double> negatives) {

@@ -26,17 +26,20 @@ std::string conv2d(Program& program, const std::string& x, std::int64_t channels
     const auto stem = options.name.empty() ? program.unique_name("conv2d") : options.name;
     const Shape filter{channels, input.shape[1], options.window[0], options.window[1]};
     const auto area = options.window[0] * options.window[1];
-    program.add({.name = stem + ".filter",
-                 .shape = filter,
-                 .type = input.type,
-                 .role = Role::parameter,
-                 .initializer = Initializer::xavier_uniform(input.shape[1] * area, channels * area)});
-    program.add({.name = stem + ".bias", .shape = {channels}, .type = input.type, .role = Role::parameter});
-    program.append_with_outputs({"conv2d",
-                                 {{"x", x}, {"filter", stem + ".filter"}, {"bias", stem + ".bias"}},
-                                 {{"out", stem + ".out"}},
-                                 {{"stride", options.stride}, {"padding", options.padding}}});
-    return stem + ".out";
+    return extend(program, [&](Program& extended) {
+        extended.add({.name = stem + ".filter",
+                      .shape = filter,
+                      .type = input.type,
+                      .role = Role::parameter,
+                      .initializer = Initializer::xavier_uniform(input.shape[1] * area, channels * area)});
+        extended.add(
+            {.name = stem + ".bias", .shape = {channels}, .type = input.type, .role = Role::parameter});
+        extended.append_with_outputs({"conv2d",
+                                      {{"x", x}, {"filter", stem + ".filter"}, {"bias", stem + ".bias"}},
+                                      {{"out", stem + ".out"}},
+                                      {{"stride", options.stride}, {"padding", options.padding}}});
+        return stem + ".out";
+    });
 }
 
 std::string max_pool2d(Program& program, const std::string& x, const Pool2dOptions& options) {

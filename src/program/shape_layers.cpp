@@ -67,19 +67,21 @@ std::string embedding(Program& program, const std::string& ids, std::int64_t row
             fmt::format("layer embedding: the table '{}' is {} already, expected {}", weight,
                         to_string(program.variable(weight).shape), to_string(Shape{rows, width})),
             "embedding", weight);
-    if (!program.has(weight))
-        program.add({.name = weight,
-                     .shape = {rows, width},
-                     .type = options.type,
-                     .role = Role::parameter,
-                     .initializer = Initializer::xavier_uniform(rows, width)});
-    auto out = program.has(stem + ".out") ? program.unique_name(stem + ".out") : stem + ".out";
-    program.append_with_outputs(
-        {"embedding",
-         {{"ids", ids}, {"weight", weight}},
-         {{"out", out}},
-         {{"is_sparse", std::int64_t{options.is_sparse}}, {"padding", options.padding}}});
-    return out;
+    return extend(program, [&](Program& extended) {
+        if (!extended.has(weight))
+            extended.add({.name = weight,
+                          .shape = {rows, width},
+                          .type = options.type,
+                          .role = Role::parameter,
+                          .initializer = Initializer::xavier_uniform(rows, width)});
+        auto out = extended.has(stem + ".out") ? extended.unique_name(stem + ".out") : stem + ".out";
+        extended.append_with_outputs(
+            {"embedding",
+             {{"ids", ids}, {"weight", weight}},
+             {{"out", out}},
+             {{"is_sparse", std::int64_t{options.is_sparse}}, {"padding", options.padding}}});
+        return out;
+    });
 }
 
 }  // namespace dtrain::layers

@@ -18,4 +18,14 @@ inline std::string simple(Program& program, const std::string& type, std::vector
     return name;
 }
 
+/// Calls action(copy of the program), which takes the program's place when nothing is thrown: a layer that
+/// does not fit leaves none of its parameters behind.
+template <class Action>
+auto extend(Program& program, const Action& action) {
+    Program extended = program;
+    auto result = action(extended);
+    program = std::move(extended);
+    return result;
+}
+
 }  // namespace dtrain::layers
