@@ -32,7 +32,10 @@ Task reduce_everywhere(Group& group, const Call& call, const Meeting& meeting, s
         else
             co_await reduce_by_ring(group, call.receive, call.bytes(), loop);
     }
-    if (group.board.size() > 1) co_await broadcast_in_node(group, call, meeting, 0);
+    if (group.board.size() == 1) co_return;
+    group.board.step();  // not before the first rank has what the others take
+    co_await all_steps(group);
+    co_await broadcast_in_node(group, call, meeting, 0);
 }
 
 void divide(std::byte* buffer, const Call& call, int ranks) {

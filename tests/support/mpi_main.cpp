@@ -3,6 +3,7 @@
 // main() of the tests that run under mpirun: GoogleTest inside one MPI session. Rank 0 prints the usual
 // report, the other ranks only what fails; the exit status is the worst of all ranks.
 #include <cstdio>
+#include <string>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,16 +16,20 @@ class FailuresOnly : public testing::EmptyTestEventListener {
   public:
     explicit FailuresOnly(int rank) : rank_(rank) {}
 
+    // GoogleTest cannot be asked for it while it tells a result.
+    void OnTestStart(const testing::TestInfo& test) override {
+        test_ = fmt::format("{}.{}", test.test_suite_name(), test.name());
+    }
+
     void OnTestPartResult(const testing::TestPartResult& result) override {
         if (!result.failed()) return;
-        const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-        fmt::print(stderr, "rank {}: {}.{} failed at {}:{}\n{}\n", rank_,
-                   test ? test->test_suite_name() : "?", test ? test->name() : "?",
+        fmt::print(stderr, "rank {}: {} failed at {}:{}\n{}\n", rank_, test_,
                    result.file_name() ? result.file_name() : "?", result.line_number(), result.message());
     }
 
   private:
     int rank_;
+    std::string test_ = "?";
 };
 
 }  // namespace
