@@ -23,9 +23,10 @@ namespace comm {
 enum class ElementType : std::uint8_t { float32, float64, float16, bfloat16, int32, int64, uint8 };
 
 template <class T>
-inline constexpr bool is_reducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, float16> ||
-                                     std::same_as<T, bfloat16> || std::same_as<T, std::int32_t> ||
-                                     std::same_as<T, std::int64_t> || std::same_as<T, std::uint8_t>;
+inline constexpr bool is_reducible =
+    std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, float16> ||
+    std::same_as<T, bfloat16> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
+    std::same_as<T, std::uint8_t>;
 
 template <class T>
 constexpr ElementType element_type() {
@@ -77,13 +78,13 @@ struct Call {
     ElementType element = ElementType::uint8;
     Reduction reduction = Reduction::sum;
     const std::byte* send = nullptr;
-    std::byte* receive = nullptr;                ///< also what is changed in place
-    std::size_t count = 0;                       ///< elements: of a block where each rank has one, else of the buffer
-    int peer = 0;                                ///< root, destination or source
-    int tag = 0;                                 ///< of send and receive
-    std::vector<std::size_t> send_counts;        ///< all_to_allv: bytes for each rank
-    std::vector<std::size_t> receive_counts;     ///< all_to_allv: bytes from each rank
-    UseShare use;                                ///< reduce_shares
+    std::byte* receive = nullptr;  ///< also what is changed in place
+    std::size_t count = 0;         ///< elements: of a block where each rank has one, else of the buffer
+    int peer = 0;                  ///< root, destination or source
+    int tag = 0;                   ///< of send and receive
+    std::vector<std::size_t> send_counts;     ///< all_to_allv: bytes for each rank
+    std::vector<std::size_t> receive_counts;  ///< all_to_allv: bytes from each rank
+    UseShare use;                             ///< reduce_shares
 
     std::size_t bytes() const { return count * bytes_of(element); }
 };

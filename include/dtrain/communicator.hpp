@@ -39,6 +39,10 @@ class Communicator {
     int rank() const;
     int size() const;
 
+    int node_rank() const;  ///< among the ranks of this rank's node
+    int node_size() const;  ///< ranks of this rank's node
+    int nodes() const;      ///< nodes of all ranks
+
     /// Returns when all ranks have come.
     void barrier() const;
     [[nodiscard]] Request start_barrier() const;
@@ -56,7 +60,9 @@ class Communicator {
     void allreduce_sum(std::span<float> buffer) const { allreduce(buffer); }
     void allreduce_sum(std::span<double> buffer) const { allreduce(buffer); }
     void allreduce_sum(std::span<std::int64_t> buffer) const { allreduce(buffer); }
-    [[nodiscard]] Request start_allreduce_sum(std::span<float> buffer) const { return start_allreduce(buffer); }
+    [[nodiscard]] Request start_allreduce_sum(std::span<float> buffer) const {
+        return start_allreduce(buffer);
+    }
 
     /// Reduces `in`, which is size() blocks of the length of `out`; rank r gets block r in `out`, which does
     /// not overlap `in`. @throws Error when the lengths do not fit
@@ -124,8 +130,8 @@ class Communicator {
         return start(moved(comm::Operation::all_to_all, std::as_bytes(out), std::as_writable_bytes(in)));
     }
 
-    /// As all_to_all() with blocks of different lengths, in elements by rank, one after the other. What rank a
-    /// says it sends to rank b, b says it receives from a. @throws Error when the lengths do not fit
+    /// As all_to_all() with blocks of different lengths, in elements by rank, one after the other. What rank
+    /// a says it sends to rank b, b says it receives from a. @throws Error when the lengths do not fit
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void all_to_allv(std::span<const T> out, std::span<const std::size_t> out_counts, std::span<T> in,
@@ -136,7 +142,8 @@ class Communicator {
     requires std::is_trivially_copyable_v<T>
     [[nodiscard]] Request start_all_to_allv(std::span<const T> out, std::span<const std::size_t> out_counts,
                                             std::span<T> in, std::span<const std::size_t> in_counts) const {
-        return start_exchange(std::as_bytes(out), out_counts, std::as_writable_bytes(in), in_counts, sizeof(T));
+        return start_exchange(std::as_bytes(out), out_counts, std::as_writable_bytes(in), in_counts,
+                              sizeof(T));
     }
 
     /// To one rank, from one rank: the lengths on both sides are equal, tags are from 0 to 32767. Messages
@@ -151,7 +158,9 @@ class Communicator {
     }
     template <class T>
     requires std::is_trivially_copyable_v<T>
-    void receive(std::span<T> values, int from, int tag = 0) const { start_receive(values, from, tag).wait(); }
+    void receive(std::span<T> values, int from, int tag = 0) const {
+        start_receive(values, from, tag).wait();
+    }
     template <class T>
     requires std::is_trivially_copyable_v<T>
     [[nodiscard]] Request start_receive(std::span<T> values, int from, int tag = 0) const {
@@ -231,7 +240,8 @@ class Communicator {
         return value;
     }
 
-    comm::Call moved(comm::Operation operation, std::span<const std::byte> out, std::span<std::byte> in) const;
+    comm::Call moved(comm::Operation operation, std::span<const std::byte> out,
+                     std::span<std::byte> in) const;
     Share share_of_bytes(std::size_t bytes, std::size_t element) const;
     Request start_exchange(std::span<const std::byte> out, std::span<const std::size_t> out_counts,
                            std::span<std::byte> in, std::span<const std::size_t> in_counts,

@@ -35,13 +35,13 @@ class SharedBuffer {
 
     /// bytes() as elements; what is left of an element is not shown.
     template <class Element>
-    requires std::is_trivially_copyable_v<Element> std::span<Element> as() const { return elements<Element>(bytes()); }
+    requires std::is_trivially_copyable_v<Element> std::span<Element> as()
+    const { return elements<Element>(bytes()); }
 
     /// of_rank() as elements.
     template <class Element>
-    requires std::is_trivially_copyable_v<Element> std::span<Element> of_rank_as(int rank) const {
-        return elements<Element>(of_rank(rank));
-    }
+    requires std::is_trivially_copyable_v<Element> std::span<Element> of_rank_as(int rank)
+    const { return elements<Element>(of_rank(rank)); }
 
   private:
     template <class Element>

@@ -40,8 +40,8 @@ Task reduce_everywhere(Group& group, const Call& call, const Meeting& meeting, s
 
 void divide(std::byte* buffer, const Call& call, int ranks) {
     const std::byte* const source = buffer;
-    ReduceLoop{call.element, Reduction::average, static_cast<std::size_t>(ranks)}(std::span(&source, 1),
-                                                                                  std::span(&buffer, 1), call.count);
+    ReduceLoop{call.element, Reduction::average, static_cast<std::size_t>(ranks)}(
+        std::span(&source, 1), std::span(&buffer, 1), call.count);
 }
 
 Task allreduce(Group& group, const Call& call, std::uint64_t number) {
@@ -61,7 +61,8 @@ Task allreduce(Group& group, const Call& call, std::uint64_t number) {
     }
     co_await reduce_everywhere(group, wide, meeting, number);
     if (call.reduction == Reduction::average) divide(wide.receive, wide, group.size);
-    if (wide.element != call.element) convert(wide.element, buffer.data(), call.element, call.receive, call.count);
+    if (wide.element != call.element)
+        convert(wide.element, buffer.data(), call.element, call.receive, call.count);
     if (call.operation != Operation::reduce_shares) co_return;
     use_share(group, call);
     group.board.step();
@@ -115,9 +116,10 @@ Task reduce_scatter(Group& group, const Call& call) {
 Task broadcast(Group& group, const Call& call) {
     for (std::size_t done = 0; done < call.bytes(); done += longest_message) {
         MPI_Request request = MPI_REQUEST_NULL;
-        check(MPI_Ibcast(call.receive + done, static_cast<int>(std::min(longest_message, call.bytes() - done)),
-                         MPI_BYTE, call.peer, group.communicator, &request),
-              "MPI_Ibcast");
+        check(
+            MPI_Ibcast(call.receive + done, static_cast<int>(std::min(longest_message, call.bytes() - done)),
+                       MPI_BYTE, call.peer, group.communicator, &request),
+            "MPI_Ibcast");
         co_await Waiting{{.what = Wait::For::requests, .value = 0, .requests = std::span(&request, 1)}};
     }
 }

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t longest_copied = std::size_t{4} << 10U;
 
 std::string_view name_of(ElementType element) {
-    constexpr std::string_view names[] = {"float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8"};
+    constexpr std::string_view names[] = {"float32", "float64", "float16", "bfloat16",
+                                          "int32",   "int64",   "uint8"};
     return names[static_cast<std::size_t>(element)];
 }
 
@@ -52,7 +53,8 @@ std::string in_words(const Announcement& said) {
         case Operation::allreduce:
         case Operation::reduce_scatter:
         case Operation::reduce_shares:
-            return fmt::format("{} ({}) of {} {}", what, name_of(said.reduction), said.count, name_of(said.element));
+            return fmt::format("{} ({}) of {} {}", what, name_of(said.reduction), said.count,
+                               name_of(said.element));
         case Operation::broadcast:
             return fmt::format("{} of {} bytes from rank {}", what, said.count, said.peer);
         case Operation::barrier:
@@ -65,15 +67,16 @@ std::string in_words(const Announcement& said) {
 
 bool mean_the_same(const Announcement& one, const Announcement& other) {
     const bool same_length = one.operation == Operation::all_to_allv || one.count == other.count;
-    return one.operation == other.operation && one.element == other.element && one.reduction == other.reduction &&
-           one.peer == other.peer && same_length;
+    return one.operation == other.operation && one.element == other.element &&
+           one.reduction == other.reduction && one.peer == other.peer && same_length;
 }
 
 }  // namespace
 
 std::string_view name_of(Operation operation) {
-    constexpr std::string_view names[] = {"barrier",   "allreduce",  "reduce_scatter", "reduce_shares", "all_gather",
-                                          "broadcast", "all_to_all", "all_to_allv",    "send",          "receive"};
+    constexpr std::string_view names[] = {"barrier",    "allreduce", "reduce_scatter", "reduce_shares",
+                                          "all_gather", "broadcast", "all_to_all",     "all_to_allv",
+                                          "send",       "receive"};
     return names[static_cast<std::size_t>(operation)];
 }
 
@@ -84,7 +87,8 @@ void announce(Group& group, const Call& call, std::uint64_t number) {
     if (is_done_in_place(call.operation) && !data.empty()) place = Window::find(data.data(), data.size());
     int slot = -1;
     if (may_be_short(call.operation) && data.size() <= (place ? longest_copied : board.slot_limit())) {
-        const bool gives = !data.empty() && (call.operation != Operation::broadcast || call.peer == group.rank);
+        const bool gives =
+            !data.empty() && (call.operation != Operation::broadcast || call.peer == group.rank);
         slot = gives ? board.take_slot(number).value_or(-1) : 0;
         if (gives && slot >= 0) std::memcpy(board.slot(board.rank(), slot), data.data(), data.size());
     }

@@ -20,8 +20,8 @@ void announce(Group& group, const Call& call, std::uint64_t number);
 
 /// What all ranks of the node find out together from their announcements.
 struct Meeting {
-    bool is_short = false;              ///< everybody's data are in slots
-    const Window* window = nullptr;     ///< has all ranks' buffers, each at `offset` of its part
+    bool is_short = false;           ///< everybody's data are in slots
+    const Window* window = nullptr;  ///< has all ranks' buffers, each at `offset` of its part
     std::optional<std::size_t> offset;
 };
 /// @throws Error on all ranks of the node when they mean different operations

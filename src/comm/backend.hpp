@@ -31,9 +31,10 @@ class CommunicatorBackend {
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
 
-    virtual int node() const = 0;        ///< number of this rank's node
-    virtual int node_rank() const = 0;   ///< among the ranks of the node
-    virtual int node_size() const = 0;   ///< ranks of the node
+    virtual int nodes() const = 0;
+    virtual int node() const = 0;       ///< number of this rank's node
+    virtual int node_rank() const = 0;  ///< among the ranks of the node
+    virtual int node_size() const = 0;  ///< ranks of the node
     virtual std::string describe() const = 0;
 };
 

@@ -54,6 +54,18 @@ int Communicator::size() const {
     return backend_->size();
 }
 
+int Communicator::node_rank() const {
+    return backend_->node_rank();
+}
+
+int Communicator::node_size() const {
+    return backend_->node_size();
+}
+
+int Communicator::nodes() const {
+    return backend_->nodes();
+}
+
 void Communicator::run(const Call& call) const {
     backend_->run(call);
 }
@@ -81,9 +93,10 @@ Request Communicator::start_broadcast(std::span<std::byte> buffer, int root) con
 Call Communicator::moved(Operation operation, std::span<const std::byte> out, std::span<std::byte> in) const {
     const auto ranks = static_cast<std::size_t>(size());
     const auto block = operation == Operation::all_gather ? out.size() : in.size();
-    const bool fits = operation == Operation::all_gather       ? in.size() == ranks * block
-                      : operation == Operation::reduce_scatter ? out.size() == ranks * block
-                                                               : out.size() == in.size() && block % ranks == 0;
+    const bool fits = operation == Operation::all_gather ? in.size() == ranks * block
+                      : operation == Operation::reduce_scatter
+                          ? out.size() == ranks * block
+                          : out.size() == in.size() && block % ranks == 0;
     if (!fits)
         throw Error(fmt::format("{} from {} into {} bytes does not fit {} ranks", comm::name_of(operation),
                                 out.size(), in.size(), ranks));
@@ -103,8 +116,9 @@ Request Communicator::start_exchange(std::span<const std::byte> out, std::span<c
     auto send = times(out_counts, element);
     auto receive = times(in_counts, element);
     if (total(send) != out.size() || total(receive) != in.size())
-        throw Error(fmt::format("all_to_allv: the lengths add up to {} and {} bytes, the buffers have {} and {}",
-                                total(send), total(receive), out.size(), in.size()));
+        throw Error(
+            fmt::format("all_to_allv: the lengths add up to {} and {} bytes, the buffers have {} and {}",
+                        total(send), total(receive), out.size(), in.size()));
     const auto longest = *std::max_element(send.begin(), send.end());
     return start({.operation = Operation::all_to_allv,
                   .send = out.data(),
@@ -114,8 +128,8 @@ Request Communicator::start_exchange(std::span<const std::byte> out, std::span<c
                   .receive_counts = std::move(receive)});
 }
 
-Request Communicator::start_message(Operation operation, std::span<const std::byte> out, std::span<std::byte> in,
-                                    int peer, int tag) const {
+Request Communicator::start_message(Operation operation, std::span<const std::byte> out,
+                                    std::span<std::byte> in, int peer, int tag) const {
     if (peer < 0 || peer >= size() || tag < 0 || tag > largest_tag)
         throw Error(fmt::format("{} with rank {} and tag {} in a world of {} ranks: tags are 0 to {}",
                                 comm::name_of(operation), peer, tag, size(), largest_tag));

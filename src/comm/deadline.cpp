@@ -28,8 +28,9 @@ std::chrono::seconds deadline_of(const Environment& environment) {
     return std::chrono::seconds(environment.get_int("DTRAIN_COMM_TIMEOUT").value_or(otherwise));
 }
 
-CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number, std::chrono::duration<double> waited,
-                            std::vector<MissingRank> missing, int rank) {
+CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number,
+                            std::chrono::duration<double> waited, std::vector<MissingRank> missing,
+                            int rank) {
     const bool itself = std::any_of(missing.begin(), missing.end(),
                                     [rank](const MissingRank& other) { return other.rank == rank; });
     const auto message =

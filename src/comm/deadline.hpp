@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <dtrain/comm_error.hpp>
-
 #include <dtrain/environment.hpp>
 
 namespace dtrain::comm {
@@ -17,7 +16,7 @@ namespace dtrain::comm {
 std::chrono::seconds deadline_of(const Environment& environment);
 
 /// What the ranks throw that waited in vain.
-CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number, std::chrono::duration<double> waited,
-                            std::vector<MissingRank> missing, int rank);
+CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number,
+                            std::chrono::duration<double> waited, std::vector<MissingRank> missing, int rank);
 
 }  // namespace dtrain::comm

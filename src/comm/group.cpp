@@ -29,8 +29,6 @@ std::vector<Group*>& groups() {
     return all;
 }
 
-int messages_under_way = 0;
-
 int rank_in(MPI_Comm communicator) {
     int rank = 0;
     check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
@@ -63,7 +61,8 @@ Group::~Group() {
 const std::vector<std::byte*>& Group::parts_of(const Window& window) {
     auto& parts = parts_[window.id()];
     if (parts.empty())
-        for (const int world_rank : world_ranks_) parts.push_back(window.part_of_world_rank(world_rank).data());
+        for (const int world_rank : world_ranks_)
+            parts.push_back(window.part_of_world_rank(world_rank).data());
     return parts;
 }
 
@@ -128,7 +127,8 @@ void Group::complete_front() {
     auto& front = task(number);
     if (request_error_ != MPI_SUCCESS) {
         const auto operation = std::string(name_of(board.whereabouts(board.rank()).operation));
-        failures_[number] = std::make_exception_ptr(MpiError(operation, std::exchange(request_error_, MPI_SUCCESS)));
+        failures_[number] =
+            std::make_exception_ptr(MpiError(operation, std::exchange(request_error_, MPI_SUCCESS)));
         front.abandon();
     } else if (auto failure = front.failure()) {
         failures_[number] = std::move(failure);
@@ -147,7 +147,7 @@ bool Group::test(std::uint64_t number) {
 
 void Group::wait(std::uint64_t number) {
     if (completed_ < number) {
-        board.note_waits(number);
+        board.note_waits(number, board.announcement(board.rank(), number).operation);
         Patience patience(crowded_);
         while (completed_ < number) {
             if (progress()) {
@@ -157,14 +157,14 @@ void Group::wait(std::uint64_t number) {
                 check_deadline(patience);
             }
         }
-        board.note_waits(0);
+        board.note_goes_on();
     }
     if (failures_.empty()) return;
     if (const auto failure = failures_.extract(number)) std::rethrow_exception(failure.mapped());
 }
 
 void Group::sleep(const Wait& wait, std::chrono::duration<double> waited) {
-    bool others_work = messages_under_way > 0 || map.nodes() > 1 || waited < short_sleeps_for;
+    bool others_work = map.nodes() > 1 || waited < short_sleeps_for;
     for (auto* other : groups()) {
         if (other == this) continue;
         others_work = others_work || other->completed_ < other->started_;
@@ -174,7 +174,8 @@ void Group::sleep(const Wait& wait, std::chrono::duration<double> waited) {
     check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
     const auto longest = others_work ? short_sleep : long_sleep;
     if (wait.what == Wait::For::come) {
-        if (const auto missing = board.not_come(wait.value)) board.sleep_until_come(*missing, wait.value, longest);
+        if (const auto missing = board.not_come(wait.value))
+            board.sleep_until_come(*missing, wait.value, longest);
     } else if (wait.what == Wait::For::steps) {
         if (const auto missing = board.not_stepped(wait.value))
             board.sleep_until_stepped(*missing, wait.value, longest);
@@ -214,21 +215,19 @@ bool Group::test(MPI_Request& request, const Call& call) {
 
 void Group::wait(MPI_Request& request, const Call& call) {
     Patience patience(crowded_);
-    ++messages_under_way;
-    const struct Done {
-        ~Done() { --messages_under_way; }
-    } done;
+    board.note_waits(started_ + 1, call.operation);
     while (!test(request, call)) {
         if (patience.pass_moment()) continue;
         sleep({.what = Wait::For::requests}, patience.waited());
         const auto waited = patience.waited();
-        if (board.alarm() != 0 || side_channel_.hears_alarm()) give_up(waited);
-        if (deadline_.count() == 0 || waited <= deadline_) continue;
+        const bool is_late = deadline_.count() > 0 && waited > deadline_;
+        if (!is_late && board.alarm() == 0 && !side_channel_.hears_alarm()) continue;
         note_broken();
         auto missing = side_channel_.missing(map, board, started_ + 1);
         std::erase_if(missing, [&](const MissingRank& other) { return other.rank != call.peer; });
         throw timeout(name_of(call.operation), started_, waited, std::move(missing), rank);
     }
+    board.note_goes_on();
 }
 
 }  // namespace dtrain::comm

@@ -72,6 +72,7 @@ class Group {
     void complete_front();
     void sleep(const Wait& wait, std::chrono::duration<double> waited);
     void check_deadline(const Patience& patience);
+    /// Throws for the operation whose turn it is, or for the next one.
     [[noreturn]] void give_up(std::chrono::duration<double> waited);
     void check_others_wait();
 

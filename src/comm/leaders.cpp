@@ -23,7 +23,8 @@ int first_rank(const Group& group, int node) {
 }
 
 /// Adds in the nodes' order, so that both partners get the same bits.
-void add(std::byte* own, const std::byte* other, bool other_is_first, std::size_t bytes, const ReduceLoop& loop) {
+void add(std::byte* own, const std::byte* other, bool other_is_first, std::size_t bytes,
+         const ReduceLoop& loop) {
     const std::byte* const sources[] = {other_is_first ? other : own, other_is_first ? own : other};
     loop(sources, std::span(&own, 1), bytes / bytes_of(loop.element));
 }
@@ -52,7 +53,8 @@ Task reduce_by_doubling(Group& group, std::byte* buffer, std::size_t bytes, Redu
     const int nodes = group.map.nodes();
     const int node = group.map.node;
     const int twice = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes)));
-    const int paired = 2 * (nodes - twice);  // the first nodes, which go in twos so that a power of two is left
+    const int paired =
+        2 * (nodes - twice);  // the first nodes, which go in twos so that a power of two is left
     std::vector<std::byte> arrived(bytes);
     const bool steps_aside = node < paired && node % 2 == 0;
     if (steps_aside) {
@@ -94,7 +96,8 @@ Task reduce_by_ring(Group& group, std::byte* buffer, std::size_t bytes, ReduceLo
         for (int step = 0; step < nodes - 1; ++step) {
             const auto out = part(node + 1 - step);
             const auto in = part(node - step);
-            co_await swap(group, {round + out.first, out.bytes, next}, {round + in.first, in.bytes, previous});
+            co_await swap(group, {round + out.first, out.bytes, next},
+                          {round + in.first, in.bytes, previous});
         }
     }
 }

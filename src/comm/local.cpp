@@ -20,6 +20,7 @@ class LocalBackend final : public CommunicatorBackend {
   public:
     int rank() const override { return 0; }
     int size() const override { return 1; }
+    int nodes() const override { return 1; }
     int node() const override { return 0; }
     int node_rank() const override { return 0; }
     int node_size() const override { return 1; }
@@ -71,7 +72,8 @@ class LocalBackend final : public CommunicatorBackend {
         const auto found = std::find_if(sent_.begin(), sent_.end(),
                                         [&](const Message& message) { return message.tag == call.tag; });
         if (found == sent_.end())
-            throw Error(fmt::format("receive with tag {} in a world of one: nothing was sent before", call.tag));
+            throw Error(
+                fmt::format("receive with tag {} in a world of one: nothing was sent before", call.tag));
         if (found->bytes.size() != call.count)
             throw Error(fmt::format("receive of {} bytes: {} were sent", call.count, found->bytes.size()));
         std::copy(found->bytes.begin(), found->bytes.end(), call.receive);

@@ -3,11 +3,11 @@
 #include "comm/mpi_backend.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include <climits>
 #include <fmt/format.h>
 
 #include <dtrain/environment.hpp>
@@ -55,12 +55,14 @@ class MpiBackend final : public CommunicatorBackend {
 
     int rank() const override { return group_.rank; }
     int size() const override { return group_.size; }
+    int nodes() const override { return group_.map.nodes(); }
     int node() const override { return group_.map.node; }
     int node_rank() const override { return group_.map.node_rank; }
     int node_size() const override { return group_.board.size(); }
 
     Request start(const Call& call) override {
-        if (call.operation == Operation::send || call.operation == Operation::receive) return start_message(call);
+        if (call.operation == Operation::send || call.operation == Operation::receive)
+            return start_message(call);
         return {this, start_collective(call) * 2};
     }
 
@@ -111,9 +113,11 @@ class MpiBackend final : public CommunicatorBackend {
         const auto where = fmt::format("{} rank{} on {} node{}: ", size(), size() == 1 ? "" : "s", nodes,
                                        nodes == 1 ? "" : "s");
         if (nodes == 1) return where + "shared memory";
-        return where + fmt::format("shared memory inside nodes; sums between nodes by recursive doubling up to {} KiB, "
-                                   "beyond by a ring",
-                                   longest_doubled >> 10U);
+        return where +
+               fmt::format(
+                   "shared memory inside nodes; sums between nodes by recursive doubling up to {} KiB, "
+                   "beyond by a ring",
+                   longest_doubled >> 10U);
     }
 
   private:
@@ -124,23 +128,25 @@ class MpiBackend final : public CommunicatorBackend {
 
     std::uint64_t start_collective(const Call& call) {
         return group_.start([&](std::uint64_t number) {
-            return group_.map.nodes() == 1 ? on_one_node(group_, call, number) : across_nodes(group_, call, number);
+            return group_.map.nodes() == 1 ? on_one_node(group_, call, number)
+                                           : across_nodes(group_, call, number);
         });
     }
 
     Request start_message(const Call& call) {
         if (call.count > INT_MAX)
-            throw Error(fmt::format("{} of {} bytes: a message has {} at most", name_of(call.operation), call.count,
-                                    INT_MAX));
+            throw Error(fmt::format("{} of {} bytes: a message has {} at most", name_of(call.operation),
+                                    call.count, INT_MAX));
         note_agreed_failure(false);
         const auto handle = ++messages_started_ * 2 + 1;
         auto& message = under_way_[handle];
         message.call = call;
         const int count = static_cast<int>(call.count);
-        check(call.operation == Operation::send
-                  ? MPI_Isend(call.send, count, MPI_BYTE, call.peer, call.tag, messages_, &message.request)
-                  : MPI_Irecv(call.receive, count, MPI_BYTE, call.peer, call.tag, messages_, &message.request),
-              call.operation == Operation::send ? "MPI_Isend" : "MPI_Irecv");
+        check(
+            call.operation == Operation::send
+                ? MPI_Isend(call.send, count, MPI_BYTE, call.peer, call.tag, messages_, &message.request)
+                : MPI_Irecv(call.receive, count, MPI_BYTE, call.peer, call.tag, messages_, &message.request),
+            call.operation == Operation::send ? "MPI_Isend" : "MPI_Irecv");
         return {this, handle};
     }
 

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <climits>
 #include <linux/futex.h>
 #include <new>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <climits>
 
 #include "comm/mpi_error.hpp"
 
@@ -39,6 +40,7 @@ struct NodeBoard::Post {
     std::atomic<std::uint64_t> finished;
     std::atomic<std::uint64_t> waits_in;
     std::atomic<Operation> operation;
+    std::atomic<Operation> waits_for;
     alignas(64) std::atomic<std::uint64_t> alarm;  // of the first rank only
     Announcement announcements[ring];
     alignas(4096) std::byte slots[NodeBoard::slots][slot_bytes];
@@ -100,7 +102,8 @@ bool NodeBoard::has_room(std::uint64_t number) {
     return number <= finished_by_all_ + ring || number <= finished_by_all() + ring;
 }
 
-void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot) {
+void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place,
+                         int slot) {
     auto& own = post(rank_);
     own.operation.store(call.operation, std::memory_order_relaxed);
     own.announced.store(number, std::memory_order_relaxed);
@@ -155,11 +158,17 @@ void NodeBoard::sleep_until_come(int rank, std::uint64_t number, std::chrono::mi
 
 void NodeBoard::sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::milliseconds longest) const {
     auto& other = post(rank);
-    other.sleep(other.steps, [steps](std::uint64_t value) { return value >= steps; }, longest);
+    other.sleep(
+        other.steps, [steps](std::uint64_t value) { return value >= steps; }, longest);
 }
 
-void NodeBoard::note_waits(std::uint64_t number) {
+void NodeBoard::note_waits(std::uint64_t number, Operation operation) {
+    post(rank_).waits_for.store(operation, std::memory_order_relaxed);
     post(rank_).waits_in.store(number, std::memory_order_relaxed);
+}
+
+void NodeBoard::note_goes_on() {
+    post(rank_).waits_in.store(0, std::memory_order_relaxed);
 }
 
 NodeBoard::Whereabouts NodeBoard::whereabouts(int rank) const {
@@ -167,8 +176,9 @@ NodeBoard::Whereabouts NodeBoard::whereabouts(int rank) const {
     return {.announced = of.announced.load(),
             .finished = of.finished.load(),
             .steps = of.steps.load(),
+            .operation = of.operation.load(),
             .waits_in = of.waits_in.load(),
-            .operation = of.operation.load()};
+            .waits_for = of.waits_for.load()};
 }
 
 bool NodeBoard::raise_alarm(std::uint64_t number) const {

@@ -18,10 +18,10 @@ namespace dtrain::comm {
 
 /// What a rank says of one of its operations to the ranks of its node.
 struct alignas(64) Announcement {
-    std::atomic<std::uint64_t> number;  ///< written last
+    std::atomic<std::uint64_t> number;    ///< written last
     std::atomic<std::uint64_t> finished;  ///< operations that the rank had finished then
     std::uint64_t count;
-    std::uint64_t window;               ///< Window::id(), 0 for other memory
+    std::uint64_t window;  ///< Window::id(), 0 for other memory
     std::uint64_t offset;
     std::int32_t peer;
     Operation operation;
@@ -38,7 +38,7 @@ struct alignas(64) Announcement {
 /// Who waits for a number spins, yields and then sleeps until its writer wakes it.
 class NodeBoard {
   public:
-    static constexpr std::size_t ring = 64;   ///< operations that may be under way
+    static constexpr std::size_t ring = 64;  ///< operations that may be under way
     static constexpr std::size_t slots = 4;
     static constexpr std::size_t slot_bytes = std::size_t{16} << 10U;
     static constexpr std::size_t piece_bytes = std::size_t{256} << 10U;
@@ -75,13 +75,15 @@ class NodeBoard {
     void sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::milliseconds longest) const;
 
     /// For whoever looks for missing ranks: where this rank is.
-    void note_waits(std::uint64_t number);
+    void note_waits(std::uint64_t number, Operation operation);
+    void note_goes_on();
     struct Whereabouts {
         std::uint64_t announced = 0;  ///< its last operation
         std::uint64_t finished = 0;
         std::uint64_t steps = 0;
-        std::uint64_t waits_in = 0;  ///< 0 when it is in none
         Operation operation = Operation::barrier;  ///< of `announced`
+        std::uint64_t waits_in = 0;                ///< 0 when it is in none
+        Operation waits_for = Operation::barrier;  ///< of `waits_in`
     };
     Whereabouts whereabouts(int rank) const;
 

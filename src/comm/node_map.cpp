@@ -65,7 +65,8 @@ bool is_crowded(MPI_Comm node) {
     CPU_ZERO(&processors);
     // Machines with more processors than the set has room for are not crowded.
     int unknown = ::sched_getaffinity(0, sizeof(processors), &processors) == 0 ? 0 : 1;
-    check(MPI_Allreduce(MPI_IN_PLACE, &processors, sizeof(processors), MPI_BYTE, MPI_BOR, node), "MPI_Allreduce");
+    check(MPI_Allreduce(MPI_IN_PLACE, &processors, sizeof(processors), MPI_BYTE, MPI_BOR, node),
+          "MPI_Allreduce");
     check(MPI_Allreduce(MPI_IN_PLACE, &unknown, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
     return unknown == 0 && CPU_COUNT(&processors) < ranks;
 }

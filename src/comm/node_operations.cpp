@@ -103,7 +103,8 @@ Task gather(Group& group, const Call& call) {
     co_await show_in_pieces(
         group, call.send, bytes, -1,
         [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
-            for (std::size_t i = 0; i < from.size(); ++i) put(call.receive + i * bytes + first, from[i], length);
+            for (std::size_t i = 0; i < from.size(); ++i)
+                put(call.receive + i * bytes + first, from[i], length);
         });
 }
 
@@ -155,8 +156,8 @@ void finish_short(Group& group, const Call& call, std::uint64_t number) {
             return;
         case Operation::broadcast:
             if (call.peer == group.board.rank()) return;
-            return put(call.receive, group.board.slot(call.peer, group.board.announcement(call.peer, number).slot),
-                        bytes);
+            return put(call.receive,
+                       group.board.slot(call.peer, group.board.announcement(call.peer, number).slot), bytes);
         default:
             return;
     }

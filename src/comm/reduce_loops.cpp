@@ -60,7 +60,8 @@ template <Reduction reduction, class T, class Sum>
         } else {
 #pragma GCC ivdep
             for (std::size_t i = 0; i < count; ++i)
-                to[i] = too[i] = finished(reduced<reduction>(static_cast<Sum>(left[i]), static_cast<Sum>(right[i])));
+                to[i] = too[i] =
+                    finished(reduced<reduction>(static_cast<Sum>(left[i]), static_cast<Sum>(right[i])));
         }
         return;
     }
@@ -97,31 +98,40 @@ template <class T, class Sum>
     }
 }
 
-EACH_SET void reduce_float32(Reduction what, Sources from, Destinations to, std::size_t count, std::size_t ranks) {
+EACH_SET void reduce_float32(Reduction what, Sources from, Destinations to, std::size_t count,
+                             std::size_t ranks) {
     reduce<float, float>(what, from, to, count, ranks);
 }
-EACH_SET void reduce_float64(Reduction what, Sources from, Destinations to, std::size_t count, std::size_t ranks) {
+EACH_SET void reduce_float64(Reduction what, Sources from, Destinations to, std::size_t count,
+                             std::size_t ranks) {
     reduce<double, double>(what, from, to, count, ranks);
 }
-EACH_SET void reduce_float16(Reduction what, Sources from, Destinations to, std::size_t count, std::size_t ranks) {
+EACH_SET void reduce_float16(Reduction what, Sources from, Destinations to, std::size_t count,
+                             std::size_t ranks) {
     reduce<float16, float>(what, from, to, count, ranks);
 }
-EACH_SET void reduce_bfloat16(Reduction what, Sources from, Destinations to, std::size_t count, std::size_t ranks) {
+EACH_SET void reduce_bfloat16(Reduction what, Sources from, Destinations to, std::size_t count,
+                              std::size_t ranks) {
     reduce<bfloat16, float>(what, from, to, count, ranks);
 }
 // Averages need the sum without wrapping; then integers are added as wider ones.
-EACH_SET void reduce_int32(Reduction what, Sources from, Destinations to, std::size_t count, std::size_t ranks) {
+EACH_SET void reduce_int32(Reduction what, Sources from, Destinations to, std::size_t count,
+                           std::size_t ranks) {
     if (what == Reduction::average)
-        reduce<Reduction::average, std::int32_t, std::int64_t>(from, to, count, static_cast<std::int64_t>(ranks));
+        reduce<Reduction::average, std::int32_t, std::int64_t>(from, to, count,
+                                                               static_cast<std::int64_t>(ranks));
     else
         reduce<std::int32_t, std::int32_t>(what, from, to, count, ranks);
 }
-EACH_SET void reduce_int64(Reduction what, Sources from, Destinations to, std::size_t count, std::size_t ranks) {
+EACH_SET void reduce_int64(Reduction what, Sources from, Destinations to, std::size_t count,
+                           std::size_t ranks) {
     reduce<std::int64_t, std::int64_t>(what, from, to, count, ranks);
 }
-EACH_SET void reduce_uint8(Reduction what, Sources from, Destinations to, std::size_t count, std::size_t ranks) {
+EACH_SET void reduce_uint8(Reduction what, Sources from, Destinations to, std::size_t count,
+                           std::size_t ranks) {
     if (what == Reduction::average)
-        reduce<Reduction::average, std::uint8_t, std::int64_t>(from, to, count, static_cast<std::int64_t>(ranks));
+        reduce<Reduction::average, std::uint8_t, std::int64_t>(from, to, count,
+                                                               static_cast<std::int64_t>(ranks));
     else
         reduce<std::uint8_t, std::uint8_t>(what, from, to, count, ranks);
 }
@@ -167,7 +177,8 @@ ElementType wide_type(ElementType element, Reduction reduction) {
     }
 }
 
-void convert(ElementType from, const std::byte* source, ElementType to, std::byte* destination, std::size_t count) {
+void convert(ElementType from, const std::byte* source, ElementType to, std::byte* destination,
+             std::size_t count) {
     const bool widens = bytes_of(from) < bytes_of(to);
     switch (widens ? from : to) {
         case ElementType::float16:

@@ -24,6 +24,7 @@ struct ReduceLoop {
 ElementType wide_type(ElementType element, Reduction reduction);
 
 /// Between a type and its wide type.
-void convert(ElementType from, const std::byte* source, ElementType to, std::byte* destination, std::size_t count);
+void convert(ElementType from, const std::byte* source, ElementType to, std::byte* destination,
+             std::size_t count);
 
 }  // namespace dtrain::comm

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <dtrain/request.hpp>
-
 #include <exception>
 #include <utility>
+
+#include <dtrain/request.hpp>
 
 #include "comm/backend.hpp"
 #include "comm/leaving.hpp"

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <dtrain/shared_buffer.hpp>
-
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
+#include <dtrain/shared_buffer.hpp>
 
 namespace dtrain {
 

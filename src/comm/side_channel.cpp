@@ -17,7 +17,7 @@ namespace dtrain::comm {
 namespace {
 
 constexpr int tag = 1;
-constexpr std::size_t numbers_per_rank = 5;
+constexpr std::size_t numbers_per_rank = 6;
 // Ranks that wait look at the channel several times a second.
 constexpr std::chrono::milliseconds answers_within{1500};
 
@@ -26,7 +26,8 @@ std::vector<std::uint64_t> written(const NodeBoard& board) {
     for (int rank = 0; rank < board.size(); ++rank) {
         const auto at = board.whereabouts(rank);
         numbers.insert(numbers.end(),
-                       {at.announced, at.finished, at.steps, at.waits_in, static_cast<std::uint64_t>(at.operation)});
+                       {at.announced, at.finished, at.steps, static_cast<std::uint64_t>(at.operation),
+                        at.waits_in, static_cast<std::uint64_t>(at.waits_for)});
     }
     return numbers;
 }
@@ -36,21 +37,14 @@ NodeBoard::Whereabouts read(const std::vector<std::uint64_t>& numbers, std::size
     return {.announced = at[0],
             .finished = at[1],
             .steps = at[2],
-            .waits_in = at[3],
-            .operation = static_cast<Operation>(at[4])};
+            .operation = static_cast<Operation>(at[3]),
+            .waits_in = at[4],
+            .waits_for = static_cast<Operation>(at[5])};
 }
 
-/// Adds the ranks of one node that keep the others waiting.
-void find_missing(const std::vector<int>& ranks, const std::vector<std::uint64_t>& board, std::uint64_t number,
-                  std::vector<MissingRank>& missing) {
-    std::uint64_t most_steps = 0;
-    for (std::size_t i = 0; i < ranks.size(); ++i) most_steps = std::max(most_steps, read(board, i).steps);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-        const auto at = read(board, i);
-        const bool goes_on = at.waits_in != 0 && at.steps == most_steps;
-        if (at.announced < number || (at.finished < number && !goes_on))
-            missing.push_back({ranks[i], why_missing(at, number)});
-    }
+/// A rank that has not come, or has come and does something else.
+bool is_away(const NodeBoard::Whereabouts& at, std::uint64_t number) {
+    return at.announced < number || (at.finished < number && at.waits_in == 0);
 }
 
 }  // namespace
@@ -92,14 +86,15 @@ void SideChannel::tell(const NodeMap& map, const std::vector<std::uint64_t>& boa
     for (std::size_t rank = 0; rank < map.node_of.size(); ++rank) {
         if (map.node_of[rank] == map.node) continue;
         MPI_Request request = MPI_REQUEST_NULL;
-        check(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_UINT64_T, static_cast<int>(rank), tag,
-                        communicator_, &request),
+        check(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_UINT64_T,
+                        static_cast<int>(rank), tag, communicator_, &request),
               "MPI_Isend");
         MPI_Request_free(&request);
     }
 }
 
-std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoard& board, std::uint64_t number) {
+std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoard& board,
+                                              std::uint64_t number) {
     const bool speaks = board.raise_alarm(number);
     if (communicator_ != MPI_COMM_NULL) {
         if (speaks) tell(map, written(board));
@@ -111,25 +106,40 @@ std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoar
         }
     }
     heard_[map.node] = written(board);
-    std::vector<MissingRank> missing;
+    std::vector<MissingRank> away;
+    std::vector<MissingRank> behind;  // a matter only where nobody is away: they wait for those
     for (int node = 0; node < map.nodes(); ++node) {
         const auto& ranks = map.ranks_of[static_cast<std::size_t>(node)];
-        if (const auto board_there = heard_.find(node); board_there != heard_.end())
-            find_missing(ranks, board_there->second, number, missing);
-        else
-            for (const int rank : ranks) missing.push_back({rank, "did not answer"});
+        const auto there = heard_.find(node);
+        if (there == heard_.end()) {
+            for (const int rank : ranks) away.push_back({rank, "did not answer"});
+            continue;
+        }
+        std::uint64_t most_steps = 0;
+        for (std::size_t i = 0; i < ranks.size(); ++i)
+            most_steps = std::max(most_steps, read(there->second, i).steps);
+        for (std::size_t i = 0; i < ranks.size(); ++i) {
+            const auto at = read(there->second, i);
+            if (is_away(at, number))
+                away.push_back({ranks[i], why_missing(at, number)});
+            else if (at.finished < number && at.steps < most_steps)
+                behind.push_back({ranks[i], why_missing(at, number)});
+        }
     }
+    auto& missing = away.empty() ? behind : away;
     std::sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
     return missing;
 }
 
 std::string why_missing(const NodeBoard::Whereabouts& rank, std::uint64_t number) {
+    if (rank.waits_for == Operation::send || rank.waits_for == Operation::receive)
+        if (rank.waits_in != 0) return fmt::format("in {}", name_of(rank.waits_for));
     if (rank.announced >= number)
         return rank.waits_in == 0 ? "has started it and is in no operation now" : "stands still in it";
     if (rank.announced == 0) return "in no operation; it has called none yet";
-    const auto last = fmt::format("number {}, {}", rank.announced, name_of(rank.operation));
-    return rank.waits_in == 0 ? fmt::format("in no operation; its last one was {}", last)
-                              : fmt::format("in {}", last);
+    if (rank.waits_in != 0) return fmt::format("in number {}, {}", rank.waits_in, name_of(rank.waits_for));
+    return fmt::format("in no operation; its last one was number {}, {}", rank.announced,
+                       name_of(rank.operation));
 }
 
 }  // namespace dtrain::comm

@@ -33,11 +33,13 @@ void lay_out(Group& group, const std::byte* buffer, Stretch piece, std::size_t n
     for (int other = 0; other < board.size(); ++other) {
         if (other == board.rank()) continue;
         const auto share = share_of(piece.bytes, other, board.size());
-        put(board.piece(board.rank(), 0, number) + share.first, buffer + piece.first + share.first, share.bytes);
+        put(board.piece(board.rank(), 0, number) + share.first, buffer + piece.first + share.first,
+            share.bytes);
     }
 }
 
-void add_own_share(Group& group, std::byte* buffer, Stretch piece, std::size_t number, const ReduceLoop& loop) {
+void add_own_share(Group& group, std::byte* buffer, Stretch piece, std::size_t number,
+                   const ReduceLoop& loop) {
     const auto& board = group.board;
     const auto share = share_of(piece.bytes, board.rank(), board.size());
     if (share.bytes == 0) return;
@@ -76,8 +78,8 @@ Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, Reduce
     }
 }
 
-Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stretch> stretches, std::size_t longest,
-                        Arrived arrived) {
+Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stretch> stretches,
+                        std::size_t longest, Arrived arrived) {
     const auto& board = group.board;
     const auto ranks = static_cast<std::size_t>(board.size());
     const auto me = static_cast<std::size_t>(board.rank());
@@ -88,7 +90,7 @@ Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stret
             const auto& stretch = stretches[other];
             if (other == me || first >= stretch.bytes) continue;
             put(board.piece(board.rank(), 0, number) + other * part, buffer + stretch.first + first,
-                 std::min(part, stretch.bytes - first));
+                std::min(part, stretch.bytes - first));
         }
         group.board.step();
         co_await all_steps(group);

@@ -31,9 +31,9 @@ struct Wait {
 class Task {
   public:
     struct promise_type {
-        promise_type* top = this;            // the operation of which this is a part
-        std::coroutine_handle<> innermost;   // of `top`: what is resumed
-        Wait waits;                          // of `top`
+        promise_type* top = this;           // the operation of which this is a part
+        std::coroutine_handle<> innermost;  // of `top`: what is resumed
+        Wait waits;                         // of `top`
         std::coroutine_handle<> awaited_by;
         std::exception_ptr failure;
 

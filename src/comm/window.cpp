@@ -75,7 +75,8 @@ Window::Window(MPI_Comm node, std::size_t bytes) : world_ranks_(world_ranks(node
     int rank = 0;
     check(MPI_Comm_rank(node, &rank), "MPI_Comm_rank");
     void* base = nullptr;
-    check(MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole_pages(bytes)), 1, MPI_INFO_NULL, node, &base, &handle_),
+    check(MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole_pages(bytes)), 1, MPI_INFO_NULL, node, &base,
+                                  &handle_),
           "MPI_Win_allocate_shared");
     id_ = rank == 0 ? new_id() : 0;
     check(MPI_Bcast(&id_, 1, MPI_UINT64_T, 0, node), "MPI_Bcast");

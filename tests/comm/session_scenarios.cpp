@@ -1,14 +1,19 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// A program that test_session.cpp starts under mpirun: how MPI ends when ranks fail.
+// A program that test_session.cpp and test_timeout.cpp start under mpirun: how MPI ends when ranks fail, or
+// do not come.
+#include <csignal>
 #include <cstdio>
 #include <string>
+#include <unistd.h>
+#include <vector>
 
 #include <dtrain/communicator.hpp>
+#include <dtrain/parallel_env.hpp>
 
 namespace {
 
-int body(const std::string& scenario) {
+int session(const std::string& scenario) {
     const dtrain::MpiSession session;
     const auto& world = session.world();
     if (scenario == "well") return 0;
@@ -23,16 +28,75 @@ int body(const std::string& scenario) {
     return 0;
 }
 
+/// Rank 1 goes away after three operations; all others say on one line what they are told.
+int stuck(const dtrain::Communicator& world, const std::string& scenario) {
+    std::vector<float> values(200'000, 1.0F);
+    for (int i = 0; i < 3; ++i) world.allreduce(std::span(values).first(100));
+    const bool is_away = world.rank() == 1;
+    try {
+        if (scenario == "late" && is_away) ::sleep(4);
+        if (scenario == "sleeps" && is_away) ::sleep(30);
+        if (scenario == "stopped" && is_away) ::raise(SIGSTOP);
+        if (scenario == "message") {
+            if (world.rank() == 0) world.receive(std::span(values), 1);
+            if (is_away) ::sleep(30);
+        }
+        if (scenario == "started") {
+            auto request = world.start_allreduce(std::span(values));
+            if (is_away) ::sleep(30);
+            request.wait();
+        }
+        if (scenario == "gather") {
+            if (is_away) ::sleep(30);
+            std::vector<float> all(values.size() * static_cast<std::size_t>(world.size()));
+            world.all_gather(std::span<const float>(values), std::span(all));
+        }
+        world.allreduce(std::span(values));
+    } catch (const dtrain::CommunicatorTimeout& timeout) {
+        std::string missing;
+        for (const auto& rank : timeout.missing()) missing += " " + std::to_string(rank.rank);
+        std::fprintf(stderr, "<%d> after %.1f s, %s %d misses%s: %s\n", world.rank(),
+                     timeout.waited().count(), timeout.operation().c_str(),
+                     static_cast<int>(timeout.number()), missing.c_str(), timeout.what());
+        if (world.rank() == 0)
+            ::usleep(2'500'000);  // mpirun ends all when the first one leaves
+        else
+            ::sleep(5);
+        return 9;
+    }
+    return 0;
+}
+
+int environment(int argc, char** argv) {
+    const dtrain::ParallelEnv env(argc, argv);
+    std::vector<int> ones{1};
+    env.communicator().allreduce(std::span(ones));
+    std::printf("rank %d of %d, %d of %d on %d node(s), %s, sum %d\n", env.rank(), env.world_size(),
+                env.local_rank(), env.local_size(), env.nodes(), env.device().c_str(), ones[0]);
+    if (argc > 2 && env.rank() == env.world_size() - 1) throw dtrain::Error("one rank fails");
+    env.communicator().barrier();
+    return 0;
+}
+
+int body(int argc, char** argv) {
+    const std::string scenario = argv[1];
+    if (scenario == "environment") return environment(argc, argv);
+    if (scenario == "well" || scenario == "together" || scenario == "alone") return session(scenario);
+    const dtrain::MpiSession session;
+    return stuck(session.world(), scenario);
+}
+
 }  // namespace
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
     try {
-        return body(argv[1]);
+        return body(argc, argv);
     } catch (const dtrain::UsageError& error) {
         std::fprintf(stderr, "agreed: %s\n", error.what());
         return 2;
     } catch (const dtrain::Error& error) {
         std::fprintf(stderr, "caught: %s\n", error.what());
+        if (std::string(argv[1]) == "environment") return 6;
         dtrain::abort_job(7);
     }
 }

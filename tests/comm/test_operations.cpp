@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: plain serial arithmetic over what all ranks contribute (values.hpp): the values are whole and small,
-// so that every order of additions gives the same bits. Runs at 1 to 4 ranks, on one node and on several
-// (DTRAIN_RANKS_PER_NODE).
+// Oracle: plain serial arithmetic over what all ranks contribute (values.hpp): the values are whole and
+// small, so that every order of additions gives the same bits. Runs at 1 to 4 ranks, on one node and on
+// several (DTRAIN_RANKS_PER_NODE).
 #include <cstring>
 #include <random>
 
@@ -87,8 +87,8 @@ TYPED_TEST(Operations, ReduceScatter) {
             const auto in_window = shared.template as<TypeParam>();
             fill(in_window.first(count * size), this->me);
             std::vector<TypeParam> other(count);
-            this->world.reduce_scatter(std::span<const TypeParam>(in_window.first(count * size)), std::span(other),
-                                       reduction);
+            this->world.reduce_scatter(std::span<const TypeParam>(in_window.first(count * size)),
+                                       std::span(other), reduction);
             EXPECT_EQ(std::memcmp(other.data(), part.data(), count * sizeof(TypeParam)), 0);
         }
     }
@@ -126,8 +126,9 @@ TYPED_TEST(Operations, AllGather) {
         this->world.all_gather(std::span<const TypeParam>(own), std::span(all));
         for (int rank = 0; rank < this->ranks; ++rank) {
             const auto expected = values_of<TypeParam>(rank, count);
-            ASSERT_TRUE(std::equal(expected.begin(), expected.end(),
-                                   all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rank) * count)));
+            ASSERT_TRUE(std::equal(
+                expected.begin(), expected.end(),
+                all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rank) * count)));
         }
     }
 }
@@ -161,9 +162,11 @@ TYPED_TEST(Operations, AllToAllOfDifferentLengths) {
         for (int other = 0; other < this->ranks; ++other) {
             out_counts.push_back(length(this->me, other, round));
             in_counts.push_back(length(other, this->me, round));
-            const auto sent = values_of<TypeParam>(this->me, out_counts.back(), static_cast<std::size_t>(other));
+            const auto sent =
+                values_of<TypeParam>(this->me, out_counts.back(), static_cast<std::size_t>(other));
             out.insert(out.end(), sent.begin(), sent.end());
-            const auto taken = values_of<TypeParam>(other, in_counts.back(), static_cast<std::size_t>(this->me));
+            const auto taken =
+                values_of<TypeParam>(other, in_counts.back(), static_cast<std::size_t>(this->me));
             expected.insert(expected.end(), taken.begin(), taken.end());
         }
         std::vector<TypeParam> in(expected.size());

@@ -65,7 +65,8 @@ TEST(Requests, EveryOperationCanBeStarted) {
     requests.push_back(world.start_all_gather(std::span<const double>(own).first(5000), std::span(all)));
     requests.push_back(world.start_all_to_all(std::span<const double>(own), std::span(swapped)));
     requests.push_back(world.start_barrier());
-    requests.push_back(world.start_all_to_allv(std::span<const double>(own), lengths, std::span(varied), lengths));
+    requests.push_back(
+        world.start_all_to_allv(std::span<const double>(own), lengths, std::span(varied), lengths));
     requests.push_back(world.start_broadcast(std::as_writable_bytes(std::span(from_last)), world.size() - 1));
     for (auto request = requests.rbegin(); request != requests.rend(); ++request) request->wait();
     const auto first = static_cast<std::size_t>(world.rank()) * 5000;

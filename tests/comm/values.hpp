@@ -15,9 +15,11 @@ namespace dtrain {
 /// Whole numbers so small that their sums are exact in every type, in any order.
 template <class T>
 T value_of(int rank, std::size_t i) {
-    const auto mixed = (static_cast<std::uint64_t>(i) * 2654435761U + static_cast<std::uint64_t>(rank) * 40503U) >> 7U;
+    const auto mixed =
+        (static_cast<std::uint64_t>(i) * 2654435761U + static_cast<std::uint64_t>(rank) * 40503U) >> 7U;
     const auto small = static_cast<int>(mixed % 17U) - 8;
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(std::is_unsigned_v<T> ? small * 29 : small * 1000);
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(std::is_unsigned_v<T> ? small * 29 : small * 1000);
     return static_cast<T>(static_cast<float>(small));
 }
 
@@ -39,21 +41,28 @@ T reduced_value(int ranks, std::size_t i, Reduction reduction) {
     constexpr bool is_float = !std::is_integral_v<T>;
     using Wide = std::conditional_t<is_float, double, std::int64_t>;
     const auto wide = [i](int rank) {
-        if constexpr (is_float) return static_cast<Wide>(static_cast<float>(value_of<T>(rank, i)));
-        else return static_cast<Wide>(value_of<T>(rank, i));
+        if constexpr (is_float)
+            return static_cast<Wide>(static_cast<float>(value_of<T>(rank, i)));
+        else
+            return static_cast<Wide>(value_of<T>(rank, i));
     };
     Wide result = wide(0);
     for (int rank = 1; rank < ranks; ++rank) {
         const auto value = wide(rank);
-        if (reduction == Reduction::min) result = std::min(result, value);
-        else if (reduction == Reduction::max) result = std::max(result, value);
-        else result += value;
+        if (reduction == Reduction::min)
+            result = std::min(result, value);
+        else if (reduction == Reduction::max)
+            result = std::max(result, value);
+        else
+            result += value;
     }
-    if constexpr (std::is_same_v<T, double>) return reduction == Reduction::average ? result / ranks : result;
+    if constexpr (std::is_same_v<T, double>)
+        return reduction == Reduction::average ? result / ranks : result;
     else if constexpr (is_float) {
         const auto sum = static_cast<float>(result);  // exact
         return static_cast<T>(reduction == Reduction::average ? sum / static_cast<float>(ranks) : sum);
-    } else return static_cast<T>(reduction == Reduction::average ? result / ranks : result);
+    } else
+        return static_cast<T>(reduction == Reduction::average ? result / ranks : result);
 }
 
 }  // namespace dtrain

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: definitions. Shares cover a buffer once; nodes are numbered by their lowest ranks; loops give what
+// a plain loop in the same order gives.
+#include <cmath>
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/deadline.hpp"
+#include "comm/node_map.hpp"
+#include "comm/reduce_loops.hpp"
+#include "comm/staged.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Shares, CoverABufferOnceInWholeCacheLines) {
+    for (const std::size_t bytes : {0UL, 1UL, 63UL, 64UL, 65UL, 1000UL, 4096UL, 100'000UL}) {
+        for (int ranks = 1; ranks <= 9; ++ranks) {
+            std::size_t next = 0;
+            for (int rank = 0; rank < ranks; ++rank) {
+                const auto share = share_of(bytes, rank, ranks);
+                ASSERT_EQ(share.first, next);
+                ASSERT_TRUE(share.first % 64 == 0 || share.bytes == 0);
+                next += share.bytes;
+            }
+            ASSERT_EQ(next, bytes);
+        }
+    }
+}
+
+TEST(NodeMap, NumbersNodesByTheirLowestRanks) {
+    const auto map = make_node_map({0, 1, 0, 1, 4}, 3);
+    EXPECT_THAT(map.node_of, ElementsAre(0, 1, 0, 1, 2));
+    EXPECT_EQ(map.nodes(), 3);
+    EXPECT_THAT(map.ranks_of[1], ElementsAre(1, 3));
+    EXPECT_EQ(map.node, 1);
+    EXPECT_EQ(map.node_rank, 1);
+    EXPECT_THAT(map.neighbours(), ElementsAre(1, 3));
+}
+
+TEST(ReduceLoops, AddInTheOrderOfTheSources) {
+    for (const std::size_t sources : {1UL, 2UL, 3UL, 5UL}) {
+        for (const std::size_t count : {0UL, 1UL, 100UL, 1024UL, 3001UL}) {
+            std::vector<std::vector<float>> values(sources, std::vector<float>(count));
+            std::vector<const std::byte*> from;
+            for (std::size_t s = 0; s < sources; ++s) {
+                for (std::size_t i = 0; i < count; ++i)
+                    values[s][i] =
+                        std::sin(static_cast<float>(i * 7 + s)) * std::pow(10.0F, static_cast<float>(s));
+                from.push_back(std::as_bytes(std::span(values[s])).data());
+            }
+            std::vector<float> expected(count);
+            for (std::size_t i = 0; i < count; ++i) {
+                expected[i] = values[0][i];
+                for (std::size_t s = 1; s < sources; ++s) expected[i] += values[s][i];
+            }
+            std::vector<float> other(count);
+            // Into the last source itself and somewhere else.
+            std::byte* const to[] = {std::as_writable_bytes(std::span(values.back())).data(),
+                                     std::as_writable_bytes(std::span(other)).data()};
+            ReduceLoop{}(from, to, count);
+            EXPECT_EQ(values.back(), expected);
+            EXPECT_EQ(other, expected);
+        }
+    }
+}
+
+TEST(ReduceLoops, IntegersWrapAndAveragesDoNot) {
+    const std::vector<std::uint8_t> left(50, 200);
+    const std::vector<std::uint8_t> right(50, 101);
+    std::vector<std::uint8_t> out(50);
+    const std::byte* const from[] = {std::as_bytes(std::span(left)).data(),
+                                     std::as_bytes(std::span(right)).data()};
+    std::byte* const to[] = {std::as_writable_bytes(std::span(out)).data()};
+    ReduceLoop{ElementType::uint8, Reduction::sum, 2}(from, to, out.size());
+    EXPECT_EQ(out[49], 301 - 256);
+    ReduceLoop{ElementType::uint8, Reduction::average, 2}(from, to, out.size());
+    EXPECT_EQ(out[49], 150);
+}
+
+TEST(Deadline, ComesFromTheEnvironment) {
+    EXPECT_EQ(deadline_of({}), std::chrono::seconds(1800));
+    EXPECT_EQ(deadline_of({{"DTRAIN_COMM_TIMEOUT", "0"}}), std::chrono::seconds(0));
+    EXPECT_THROW(deadline_of({{"DTRAIN_COMM_TIMEOUT", "soon"}}), UsageError);
+}
+
+TEST(Deadline, NamesAFewOfManyRanks) {
+    std::vector<MissingRank> missing;
+    for (int rank = 10; rank < 30; ++rank) missing.push_back({rank, "did not answer"});
+    const auto error = timeout("broadcast", 7, std::chrono::seconds(90), missing, 0);
+    EXPECT_THAT(error.what(),
+                HasSubstr("broadcast number 7 waited 90.0 s for rank 10 (did not answer), rank 11"));
+    EXPECT_THAT(error.what(), HasSubstr(" and 12 more"));
+    EXPECT_EQ(error.missing().size(), 20U);
+}
+
+}  // namespace
+}  // namespace dtrain::comm

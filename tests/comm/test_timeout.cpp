@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: session_scenarios.cpp, in which rank 1 does not come to operation 4; every other rank must say so
+// within the deadline and three seconds.
+#include <regex>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/under_mpirun.hpp"
+
+namespace dtrain {
+namespace {
+
+using testing::HasSubstr;
+
+struct Told {
+    int rank;
+    double seconds;
+    std::string operation;
+    int number;
+    std::string missing;
+    std::string message;
+};
+
+std::vector<Told> told(const std::string& text) {
+    const std::regex line(R"(<(\d+)> after ([0-9.]+) s, (\w+) (\d+) misses((?: \d+)*): ([^\n]*))");
+    std::vector<Told> all;
+    for (std::sregex_iterator found(text.begin(), text.end(), line), end; found != end; ++found) {
+        const auto& m = *found;
+        all.push_back({std::stoi(m[1]), std::stod(m[2]), m[3], std::stoi(m[4]), m[5], m[6]});
+    }
+    return all;
+}
+
+struct Case {
+    std::string scenario;
+    std::string ranks_per_node;
+    std::string operation;
+    std::string where;  // rank 1 is
+};
+
+void PrintTo(const Case& value, std::ostream* out) {
+    *out << value.scenario << ", " << value.ranks_per_node << " ranks per node";
+}
+
+class Timeout : public testing::TestWithParam<Case> {
+  protected:
+    void SetUp() override {
+        if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
+    }
+};
+
+TEST_P(Timeout, AllRanksThatWaitNameTheOneThatIsMissing) {
+    const auto run =
+        under_mpirun(4, GetParam().scenario,
+                     {{"DTRAIN_COMM_TIMEOUT", "2"}, {"DTRAIN_RANKS_PER_NODE", GetParam().ranks_per_node}});
+    std::set<int> ranks;
+    for (const auto& one : told(run.err)) {
+        ranks.insert(one.rank);
+        EXPECT_EQ(one.operation, GetParam().operation);
+        EXPECT_EQ(one.number, 4);
+        EXPECT_EQ(one.missing, " 1");
+        if (one.rank == 1) {
+            EXPECT_THAT(one.message, HasSubstr("came when the others had given up"));
+            continue;
+        }
+        EXPECT_LT(one.seconds, 5.0) << one.message;
+        EXPECT_THAT(one.message, HasSubstr("rank 1 (" + GetParam().where + ")"));
+    }
+    for (const int rank : {0, 2, 3}) EXPECT_TRUE(ranks.count(rank)) << "rank " << rank << "\n" << run.err;
+    EXPECT_NE(run.status, ExitStatus{});
+}
+
+const std::string in_none = "in no operation; its last one was number 3, allreduce";
+const std::string started = "has started it and is in no operation now";
+
+INSTANTIATE_TEST_SUITE_P(OnOneNode, Timeout,
+                         testing::Values(Case{"late", "0", "allreduce", in_none},
+                                         Case{"sleeps", "0", "allreduce", in_none},
+                                         Case{"stopped", "0", "allreduce", in_none},
+                                         Case{"started", "0", "allreduce", started},
+                                         Case{"gather", "0", "all_gather", in_none}));
+INSTANTIATE_TEST_SUITE_P(OnTwoNodes, Timeout,
+                         testing::Values(Case{"sleeps", "2", "allreduce", in_none},
+                                         Case{"stopped", "2", "allreduce", in_none},
+                                         Case{"started", "2", "allreduce", started},
+                                         Case{"gather", "2", "all_gather", in_none}));
+// Rank 1 is the only one of its node: nobody there can say where it is.
+INSTANTIATE_TEST_SUITE_P(OnFourNodes, Timeout,
+                         testing::Values(Case{"sleeps", "1", "allreduce", "did not answer"}));
+
+TEST(TimeoutOfMessages, NamesTheOtherSide) {
+    if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
+    const auto run = under_mpirun(2, "message", {{"DTRAIN_COMM_TIMEOUT", "2"}});
+    const auto all = told(run.err);
+    ASSERT_FALSE(all.empty()) << run.err;
+    EXPECT_EQ(all[0].rank, 0);
+    EXPECT_EQ(all[0].operation, "receive");
+    EXPECT_EQ(all[0].missing, " 1");
+}
+
+TEST(ParallelEnvironment, IsAWorldOfOneWithoutALauncher) {
+    if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
+    const auto run = alone("environment");
+    EXPECT_EQ(run.status, ExitStatus{}) << run.err;
+    EXPECT_EQ(run.out, "rank 0 of 1, 0 of 1 on 1 node(s), cpu, sum 1\n");
+}
+
+TEST(ParallelEnvironment, KnowsItsPlace) {
+    if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
+    const auto run =
+        under_mpirun(3, "environment", {{"DTRAIN_RANKS_PER_NODE", "2"}, {"FLAGS_selected_gpus", "3,4"}});
+    EXPECT_EQ(run.status, ExitStatus{}) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("rank 1 of 3, 1 of 2 on 2 node(s), gpu:3, sum 3\n"));
+    EXPECT_THAT(run.out, HasSubstr("rank 2 of 3, 0 of 1 on 2 node(s), gpu:3, sum 3\n"));
+}
+
+TEST(ParallelEnvironment, TellsTheOthersWhenOneRankFails) {
+    if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
+    const auto run = under_mpirun(2, "environment", {}, "fail");
+    EXPECT_EQ(run.status, ExitStatus{.code = 6}) << run.err;  // what main() returned
+    EXPECT_THAT(run.err, HasSubstr("caught: one rank fails"));
+}
+
+}  // namespace
+}  // namespace dtrain
