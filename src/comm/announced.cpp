@@ -12,7 +12,7 @@ namespace dtrain::comm {
 namespace {
 
 // Beyond this length, summing where the data are is faster than copying them first.
-constexpr std::size_t longest_copied = std::size_t{4} << 10U;
+constexpr std::size_t longest_copied = 512;
 
 std::string_view name_of(ElementType element) {
     constexpr std::string_view names[] = {"float32", "float64", "float16", "bfloat16",
@@ -98,7 +98,7 @@ void announce(Group& group, const Call& call, std::uint64_t number) {
 Meeting agree(const Group& group, const Call& call, std::uint64_t number) {
     const auto& board = group.board;
     const auto& first = board.announcement(0, number);
-    Meeting meeting{.is_short = true};
+    Meeting meeting{.is_announced = true, .is_short = true};
     bool in_window = first.window != 0;
     for (int other = 0; other < board.size(); ++other) {
         const auto& said = board.announcement(other, number);

@@ -41,6 +41,7 @@ Group::Group(MPI_Comm all, MPI_Comm node, NodeMap where, std::chrono::seconds de
     : communicator(all),
       map(std::move(where)),
       board(node),
+      other_memory(node),
       rank(rank_in(all)),
       size(static_cast<int>(map.node_of.size())),
       sources(map.neighbours().size()),

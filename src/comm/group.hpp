@@ -14,6 +14,7 @@
 
 #include "comm/node_board.hpp"
 #include "comm/node_map.hpp"
+#include "comm/other_memory.hpp"
 #include "comm/patience.hpp"
 #include "comm/side_channel.hpp"
 #include "comm/task.hpp"
@@ -35,12 +36,14 @@ class Group {
     const MPI_Comm communicator;
     const NodeMap map;
     NodeBoard board;
+    const OtherMemory other_memory;
     const int rank;
     const int size;
 
     /// Room for a pointer per rank of the node, for use between two waits.
     std::vector<const std::byte*> sources;
     std::vector<std::byte*> destinations;
+    std::vector<std::byte> scratch;  ///< grows to what is needed
 
     /// Where the ranks of the node have their parts of a window; null for those that have none.
     const std::vector<std::byte*>& parts_of(const Window& window);

@@ -112,6 +112,7 @@ void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<W
     said.count = call.count;
     said.window = place ? place->window->id() : 0;
     said.offset = place ? place->offset : 0;
+    said.address = reinterpret_cast<std::uintptr_t>(call.receive);
     said.peer = call.peer;
     said.operation = call.operation;
     said.element = call.element;

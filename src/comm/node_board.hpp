@@ -23,6 +23,7 @@ struct alignas(64) Announcement {
     std::uint64_t count;
     std::uint64_t window;  ///< Window::id(), 0 for other memory
     std::uint64_t offset;
+    std::uint64_t address;  ///< of what it gets, in its process
     std::int32_t peer;
     Operation operation;
     ElementType element;

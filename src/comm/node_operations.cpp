@@ -14,6 +14,9 @@ namespace {
 // Sums that are used at once stay in the second-level cache.
 constexpr std::size_t used_at_once = std::size_t{64} << 10U;
 
+// Below, copying through shared memory takes less time than asking the system.
+constexpr std::size_t shortest_read = std::size_t{192} << 10U;
+
 void put(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
 }
@@ -174,6 +177,8 @@ Task reduce_in_node(Group& group, const Call& call, const Meeting& meeting, std:
         loop_of(group, call)(group.sources, group.destinations, share.bytes / bytes_of(call.element));
         group.board.step();
         co_await all_steps(group);
+    } else if (group.other_memory.is_readable() && call.bytes() >= shortest_read && meeting.is_announced) {
+        co_await reduce_from_others(group, call.receive, call.bytes(), number, loop_of(group, call));
     } else {
         co_await reduce_in_pieces(group, call.receive, call.bytes(), loop_of(group, call));
     }

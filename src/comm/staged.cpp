@@ -8,6 +8,7 @@ namespace dtrain::comm {
 namespace {
 
 constexpr auto piece_bytes = NodeBoard::piece_bytes;
+constexpr std::size_t taken_at_once = std::size_t{256} << 10U;
 
 void put(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes > 0) std::memcpy(to, from, bytes);
@@ -62,6 +63,42 @@ void take_shares(Group& group, std::byte* buffer, Stretch piece, std::size_t num
 }
 
 }  // namespace
+
+Task reduce_from_others(Group& group, std::byte* buffer, std::size_t bytes, std::uint64_t number,
+                        ReduceLoop loop) {
+    const auto& board = group.board;
+    const auto ranks = static_cast<std::size_t>(board.size());
+    const auto me = static_cast<std::size_t>(board.rank());
+    const auto address = [&](std::size_t rank) {
+        return board.announcement(static_cast<int>(rank), number).address;
+    };
+    // What is read of all ranks at a time fits into the second-level cache.
+    const std::size_t part = std::max<std::size_t>(4096, taken_at_once / ranks / 4096 * 4096);
+    group.scratch.resize(std::max(group.scratch.size(), part * ranks));
+    const auto own = share_of(bytes, board.rank(), board.size());
+    for (std::size_t done = 0; done < own.bytes; done += part) {
+        const auto length = std::min(part, own.bytes - done);
+        auto* to = buffer + own.first + done;
+        for (std::size_t other = 0; other < ranks; ++other) {
+            auto* const taken = group.scratch.data() + other * part;
+            if (other != me)
+                group.other_memory.read(static_cast<int>(other), address(other) + own.first + done,
+                                        {taken, length});
+            group.sources[other] = other == me ? to : taken;
+        }
+        loop(group.sources, std::span(&to, 1), length / bytes_of(loop.element));
+    }
+    group.board.step();
+    co_await all_steps(group);
+    for (std::size_t other = 0; other < ranks; ++other) {
+        const auto share = share_of(bytes, static_cast<int>(other), board.size());
+        if (other == me || share.bytes == 0) continue;
+        group.other_memory.read(static_cast<int>(other), address(other) + share.first,
+                                {buffer + share.first, share.bytes});
+    }
+    group.board.step();
+    co_await all_steps(group);
+}
 
 // A step moves three pieces on by one station each, so that there is one wait per piece. A piece's memory is
 // used again two steps later, when all ranks have read it.

@@ -29,7 +29,10 @@ inline Stretch share_of(std::size_t bytes, int rank, int ranks) {
 // Long operations between the ranks of a node whose buffers only their owners reach: the data go through the
 // pieces of the board, one piece after the other. All ranks of the node call the same with the same lengths.
 
-/// Reduces `bytes` of every rank's buffer into all of them.
+/// Reduces `bytes` of every rank's buffer into all of them. The first needs no copies but those that the
+/// system makes: it takes the other ranks' announced buffers from their processes (OtherMemory).
+Task reduce_from_others(Group& group, std::byte* buffer, std::size_t bytes, std::uint64_t number,
+                        ReduceLoop loop);
 Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 
 /// What has come, a piece of it: `from[i]` is from the node's rank i and belongs to [first, first + bytes)
