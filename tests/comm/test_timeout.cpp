@@ -60,6 +60,14 @@ TEST_P(Timeout, AllRanksThatWaitNameTheOneThatIsMissing) {
     for (const auto& one : told(run.err)) {
         ranks.insert(one.rank);
         EXPECT_EQ(one.operation, GetParam().operation);
+        if (one.number == 5 && GetParam().scenario == "started" && GetParam().ranks_per_node == "2") {
+            // What rank 1 had started was enough for the other node, which waits in the next one.
+            EXPECT_THAT(one.message,
+                        HasSubstr("rank 1 (in no operation; its last one was number 4, allreduce)"));
+            EXPECT_EQ(one.missing, " 0 1");
+            EXPECT_GE(one.rank, 2);
+            continue;
+        }
         EXPECT_EQ(one.number, 4);
         EXPECT_EQ(one.missing, " 1");
         if (one.rank == 1) {
