@@ -134,6 +134,16 @@ def test_resume_auto_begins_and_goes_on(native, tmp_path, ranks):
     assert contents(checkpoint_of(second, tmp_path)) == contents(checkpoint_of(whole, tmp_path))
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_profile_names_every_operator_of_a_step(native, tmp_path, ranks):
+    result = mpirun(ranks, [native, write_job(tmp_path), "--profile"], tmp_path)
+    assert result.returncode == 0, result.stderr
+    rows = result.stdout.split("profile of rank 0: ")[1].splitlines()[2:]
+    calls = {row.split()[0]: int(row.split()[2]) for row in rows}
+    assert {"fc", "adam", "softmax_with_cross_entropy", "fc_grad_weight"} <= calls.keys() and set(calls.values()) == {22}
+    assert ("allreduce_start" in calls) == (ranks == 2)
+
+
 def test_same_run_twice_same_file(native, tmp_path):
     files = []
     for name in ("one", "two"):

@@ -73,6 +73,8 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
         "--time-limit", time_limit, "Stop after this time with a checkpoint, status 75; SIGUSR1 does too");
     limit_option->option_text("SECONDS");
 
+    app.add_flag("--profile", options.profile, "Print at the end what each operator of rank 0 has cost");
+
     app.allow_extras();
     options.print_and_exit = parse_words(app, std::move(arguments));
     if (options.print_and_exit) return options;

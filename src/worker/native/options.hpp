@@ -21,6 +21,7 @@ struct Options {
     std::optional<std::int64_t> epochs;
     std::optional<std::filesystem::path> checkpoint_dir;
     std::optional<double> time_limit;           ///< seconds, after which it stops with a checkpoint
+    bool profile = false;                       ///< print at the end what each operator cost
     std::optional<std::string> print_and_exit;  ///< text of --help or --version
 };
 

@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/report.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
 #include <fmt/format.h>
 
 #include <dtrain/version.hpp>
+
+#include "base/text.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -58,6 +64,25 @@ std::string next_steps(const std::string& command, const std::filesystem::path& 
         "  train on           mpirun -np 2 {0} --resume --epochs {2}\n"
         "  a job of your own  cp {1}/digits.* . && mpirun -np 2 {0} digits.toml\n",
         command, job_file.parent_path().string(), epochs);
+}
+
+std::string profile_text(std::vector<OperatorTime> times, std::size_t memory_bytes,
+                         const std::string& communicator) {
+    std::ranges::stable_sort(times, std::greater{}, &OperatorTime::total);
+    std::chrono::nanoseconds all{0};
+    for (const auto& time : times) all += time.total;
+    std::vector<std::vector<std::string>> rows{{"operator", "makes", "calls", "us a call", "share"}};
+    for (const auto& time : times) {
+        if (time.calls == 0) continue;
+        const auto nanoseconds = static_cast<double>(time.total.count());
+        rows.push_back({time.type, time.result, std::to_string(time.calls),
+                        fmt::format("{:.1f}", nanoseconds / 1e3 / static_cast<double>(time.calls)),
+                        fmt::format("{:.1f}%", 100 * nanoseconds / static_cast<double>(all.count()))});
+    }
+    return fmt::format(
+        "profile of rank 0: training took {:.2f} s in operators; a step's memory is {:.1f} MiB; {}\n{}\n",
+        std::chrono::duration<double>(all).count(), static_cast<double>(memory_bytes) / (1 << 20),
+        communicator, join(aligned(rows), "\n"));
 }
 
 }  // namespace dtrain::native

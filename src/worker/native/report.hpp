@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "worker/native/trainer.hpp"
 
@@ -32,5 +33,11 @@ std::string table_row(const EpochReport& report);
 /// @param epochs more than the job had
 std::string next_steps(const std::string& command, const std::filesystem::path& job_file,
                        std::int64_t epochs);
+
+/// What each operator has cost, the dearest first. Pure.
+/// @param memory_bytes of everything that a step makes
+/// @param communicator how ranks exchange data, in words
+std::string profile_text(std::vector<OperatorTime> times, std::size_t memory_bytes,
+                         const std::string& communicator);
 
 }  // namespace dtrain::native

@@ -59,7 +59,7 @@ constexpr const char* correct_name = "correct";
 }  // namespace
 
 Trainer::Trainer(const Job& job, std::shared_ptr<const DataSource> train,
-                 std::shared_ptr<const DataSource> test, Communicator communicator, int threads)
+                 std::shared_ptr<const DataSource> test, Communicator communicator, int threads, bool profile)
     : communicator_(std::move(communicator)),
       seed_(job.train.seed),
       shares_(shares_of(job.train, communicator_)),
@@ -85,7 +85,7 @@ Trainer::Trainer(const Job& job, std::shared_ptr<const DataSource> train,
                          {train_data_.local_batch(), train->features(), classes_of(train_data_, test_data_)},
                          job.train.optimizer, {communicator_.size(), job.train.virtual_ranks})),
       state_(model_.train, seed_),
-      trainer_(model_.train, state_, communicator_, {threads}),
+      trainer_(model_.train, state_, communicator_, {.threads = threads, .profile = profile}),
       tester_(model_.test, state_, {}, {threads}) {
     if (test && test->features() != train->features())
         throw UsageError(fmt::format("training samples have {} values, but test samples {}",

@@ -42,9 +42,10 @@ class Trainer {
 
     /// @param test may be empty
     /// @param threads compute threads of this rank
+    /// @param profile time every operator
     /// @throws UsageError when training and test data do not fit together.
     Trainer(const Job& job, std::shared_ptr<const DataSource> train, std::shared_ptr<const DataSource> test,
-            Communicator communicator, int threads);
+            Communicator communicator, int threads, bool profile = false);
 
     /// Goes on where a checkpoint stopped: rank 0 reads it, the others get it from there. Of several the
     /// first that can be read is taken, and `warn` told of those before.
@@ -79,6 +80,7 @@ class Trainer {
     const DataSource& train_data() const { return train_data_.data(); }
     /// None: no test data.
     const DataSource* test_data() const { return test_data_ ? &test_data_->data() : nullptr; }
+    const Executor& executor() const { return trainer_; }
     std::uint64_t checksum() const { return parameters_checksum(state_); }
 
   private:

@@ -198,7 +198,8 @@ int train(const Options& options, const Communicator& world, const std::string& 
     auto input = agreed(world, [&] { return read_input(options, world.rank()); });
     const auto& job = input.job;
     auto trainer = agreed(world, [&] {
-        return Trainer(job, std::move(input.train), std::move(input.test), world, input.threads);
+        return Trainer(job, std::move(input.train), std::move(input.test), world, input.threads,
+                       options.profile);
     });
     const bool resumes = world.sum(std::int64_t{!input.resume_from.empty()}) > 0;
     std::filesystem::path resumed;
@@ -230,6 +231,9 @@ int train(const Options& options, const Communicator& world, const std::string& 
                               world.size(), world.size() == 1 ? "" : "s"));
     if (const auto saved = training.last_checkpoint())
         console.print(fmt::format("checkpoint    {}\n", saved->string()));
+    if (options.profile)
+        console.print(fmt::format("\n{}", profile_text(trainer.executor().profile(),
+                                                       trainer.executor().memory_bytes(), world.describe())));
     if (!options.job)
         console.print(fmt::format(
             "\n{}", next_steps(from_here(command), from_here(built_in_job()), 2 * job.train.epochs)));

@@ -26,5 +26,17 @@ TEST(Report, NextStepsAreCommands) {
                 testing::HasSubstr("cp share/digits.* . && mpirun -np 2 bin/dtrain-worker digits.toml"));
 }
 
+TEST(Report, ProfileHasTheDearestOperatorFirst) {
+    const std::vector<OperatorTime> times{{"fc", "hidden", 10, std::chrono::microseconds(250)},
+                                          {"never", "x", 0, {}},
+                                          {"adam", "w", 10, std::chrono::microseconds(750)}};
+    EXPECT_EQ(profile_text(times, 3 << 19, "2 ranks on 1 node"),
+              "profile of rank 0: training took 0.00 s in operators; a step's memory is 1.5 MiB; 2 ranks on "
+              "1 node\n"
+              "operator  makes   calls  us a call  share\n"
+              "adam      w       10     75.0       75.0%\n"
+              "fc        hidden  10     25.0       25.0%\n");
+}
+
 }  // namespace
 }  // namespace dtrain::native
