@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/executor.hpp>
+
+#include "kernels/kernel.hpp"
+#include "program/placed_tensors.hpp"
+#include "program/share_updates.hpp"
+#include "program/tree_sum.hpp"
+
+namespace dtrain::program {
+
+/// A program as a list of prepared steps.
+class CompiledProgram {
+  public:
+    /// As Executor.
+    CompiledProgram(Program program, State state, Communicator communicator, const ExecutorOptions& options);
+
+    void run();
+    void accumulate();
+    void update();
+
+    const Program& program() const { return program_; }
+    const State& state() const { return state_; }
+    const PlacedTensors& tensors() const { return tensors_; }
+    VirtualRanks virtual_ranks() const;
+    std::vector<OperatorTime> profile() const;
+
+  private:
+    enum class Action { compute, start, wait, exchange, tree, shares };
+    /// One batch makes gradients, these are exchanged, the update reads them.
+    enum class Phase { batch, exchange, update };
+
+    struct Step {
+        Action action;
+        Phase phase;
+        std::size_t number;  // of the kernel or bucket
+        OperatorTime time;
+    };
+
+    void note_what_can_be_added();
+    void prepare(bool overlap);
+    void prepare_updates(std::size_t begin, std::size_t count);
+    void prepare_shares(std::size_t begin);
+    void add_step(Action action, Phase phase, std::size_t number, const Operator& op);
+    bool is_waited_for_at_once(std::size_t start) const;
+    std::size_t run_of_updates(std::size_t begin) const;
+    std::vector<kernels::KernelArguments> merged_updates(std::size_t begin, std::size_t count) const;
+
+    template <class Wanted>
+    void run_steps(const Wanted& wanted);
+    void run_step(const Step& step);
+    void poke();
+
+    Program program_;
+    State state_;
+    Communicator communicator_;
+    PlacedTensors tensors_;
+    std::vector<std::unique_ptr<kernels::Kernel>> kernels_;
+    ShareUpdates shares_;
+    std::vector<Step> steps_;
+    std::optional<TreeSum> tree_;
+    std::vector<float> sums_;  // gradients of the batches since the last update
+    int accumulated_ = 0;      // such batches
+    bool updates_follow_ = true;
+    std::string unaddable_;  // a gradient that cannot be added to that of another batch; "": none
+    bool profiles_;
+    std::vector<Request> requests_;  // by bucket; goes first, for it uses communicator and memory
+};
+
+}  // namespace dtrain::program

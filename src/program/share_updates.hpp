@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.hpp"
+
+namespace dtrain::program {
+
+/// Updates of any part of the parameters, prepared for all of them.
+class ShareUpdates {
+  public:
+    /// @param gradients where the gradients of all parameters begin
+    explicit ShareUpdates(const float* gradients) : gradients_(gradients) {}
+
+    void add(const std::string& operator_type, kernels::KernelArguments update);
+
+    /// Updates what belongs to these elements of the gradients.
+    void run(std::size_t first, std::size_t count) const;
+
+  private:
+    struct Update {
+        std::size_t begin;  // of its gradients
+        std::size_t count;
+        std::unique_ptr<kernels::ElementRange> part;
+        std::unique_ptr<kernels::Kernel> kernel;
+    };
+
+    const float* gradients_;
+    std::vector<Update> updates_;
+};
+
+}  // namespace dtrain::program
