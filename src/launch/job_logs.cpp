@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_looks{100};
 constexpr std::chrono::seconds clock_skew{60};
+constexpr std::chrono::seconds time_to_begin{5};  ///< of a log on another node, until it is missed
 
 /// Rank 0, or in a parameter-server job worker 0.
 int speaker_of(const JobView& view) {
@@ -44,12 +46,6 @@ std::vector<RankView> chosen(const JobView& view, const std::optional<cluster::R
     return out;
 }
 
-/// Tails of the logs that this machine sees, and whether that is all.
-struct Tails {
-    std::vector<LogTail> of;
-    bool all = true;
-};
-
 /// Whether a path of another node is that node's file here too, and not one that an earlier job left on this
 /// machine's own disk.
 bool is_shared(const std::string& log, std::int64_t job_began_us) {
@@ -58,28 +54,49 @@ bool is_shared(const std::string& log, std::int64_t job_began_us) {
            std::chrono::seconds(file.st_mtim.tv_sec) + clock_skew >= std::chrono::microseconds(job_began_us);
 }
 
-Tails tails_of(const std::vector<RankView>& ranks, std::int64_t job_began_us) {
-    const auto own_host = host_name();
-    Tails out;
-    for (const auto& rank : ranks) {
-        if (rank.host != own_host && !is_shared(rank.log, job_began_us)) {
-            out.all = false;
+/// Logs of ranks. Those of other nodes may be out of sight, or not begun yet.
+class RankLogs {
+  public:
+    RankLogs(const std::vector<RankView>& ranks, std::int64_t job_began_us)
+        : job_began_us_(job_began_us), several_(ranks.size() > 1), own_host_(host_name()), unseen_(ranks) {
+        look();
+    }
+
+    /// Shows what has come. False when nobody reads any more.
+    /// @param complete nothing will follow
+    bool show(bool complete) {
+        if (!unseen_.empty()) look();
+        return std::ranges::all_of(seen_, [&](LogTail& tail) { return tail.show(STDOUT_FILENO, complete); });
+    }
+
+    /// Says once which logs are not seen. True when all are.
+    bool tell_unseen() {
+        if (std::exchange(told_, true)) return unseen_.empty();
+        for (const auto& rank : unseen_)
             write_all(
                 STDERR_FILENO,
                 fmt::format("dtrain-launch: the log of rank {} is {} on {}, which cannot be seen from {}\n",
-                            rank.rank, rank.log, rank.host, own_host));
-            continue;
-        }
-        out.of.emplace_back(rank.log, rank.log_begin,
-                            ranks.size() > 1 ? fmt::format("[{}] ", rank.rank) : "");
+                            rank.rank, rank.log, rank.host, own_host_));
+        return unseen_.empty();
     }
-    return out;
-}
 
-bool show_all(std::vector<LogTail>& tails, bool complete) {
-    return std::all_of(tails.begin(), tails.end(),
-                       [&](LogTail& tail) { return tail.show(STDOUT_FILENO, complete); });
-}
+  private:
+    void look() {
+        const auto now_seen = std::ranges::stable_partition(unseen_, [&](const RankView& rank) {
+            return rank.host != own_host_ && !is_shared(rank.log, job_began_us_);
+        });
+        for (const auto& rank : now_seen)
+            seen_.emplace_back(rank.log, rank.log_begin, several_ ? fmt::format("[{}] ", rank.rank) : "");
+        unseen_.erase(now_seen.begin(), now_seen.end());
+    }
+
+    std::int64_t job_began_us_;
+    bool several_;
+    std::string own_host_;
+    std::vector<RankView> unseen_;
+    std::vector<LogTail> seen_;
+    bool told_ = false;
+};
 
 /// The job's exit status; nothing when its launcher is gone without one.
 std::optional<int> status_in(ControlClient& end) {
@@ -91,17 +108,20 @@ std::optional<int> status_in(ControlClient& end) {
     return json["status"].get<int>();
 }
 
-int follow(const JobRecord& record, std::vector<LogTail>& tails) {
+int follow(const JobRecord& record, RankLogs& logs) {
     ControlClient end(record, "end");
+    const auto began = std::chrono::steady_clock::now();
     for (;;) {
-        if (!show_all(tails, false)) return 0;  // nobody reads any more
+        if (!logs.show(false)) return 0;  // nobody reads any more
+        if (std::chrono::steady_clock::now() - began > time_to_begin) logs.tell_unseen();
         pollfd sources[]{{end.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
         ::poll(sources, 2, static_cast<int>(between_looks.count()));
         if (sources[1].revents != 0) return 0;
         if (sources[0].revents == 0 && !end.ended()) continue;
         const auto status = status_in(end);
         if (!status && !end.ended()) continue;
-        show_all(tails, true);
+        logs.show(true);
+        logs.tell_unseen();
         if (status) return *status;
         throw Error(fmt::format("the launcher of {} is gone without telling how the job ended", record.job));
     }
@@ -118,10 +138,11 @@ int show_logs(const JobRecord& record, const LogOptions& options) {
                 ? fmt::format("job {} waits for the launchers of other nodes; it has no logs yet", record.job)
                 : fmt::format("the launcher of {} does not answer; its logs are in {} on {}", record.job,
                               record.log_dir, record.host));
-    auto tails = tails_of(chosen(*view, options.ranks), record.begin_us);
-    if (options.follow) return follow(record, tails.of);
-    show_all(tails.of, true);
-    return tails.all ? 0 : 1;
+    RankLogs logs(chosen(*view, options.ranks), record.begin_us);
+    if (options.follow) return follow(record, logs);
+    const bool are_all_seen = logs.tell_unseen();
+    logs.show(true);
+    return are_all_seen ? 0 : 1;
 }
 
 }  // namespace dtrain::launch

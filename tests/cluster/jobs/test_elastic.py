@@ -158,13 +158,13 @@ def test_a_follower_that_leaves_ends_its_ranks_first(elastic):
 
 
 def test_logs_stay_on_each_nodes_own_disk(elastic):
-    one = elastic(2, "--log_dir", "/tmp/own")
+    one = elastic(2, "--log_dir", "/tmp/of-elastic")
     one.join(1)
     one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
     one.join(2)
     one.wait_for("node1", "node2")
     one.finish()
-    logs = {number: [path.name for path in one.job.cluster[number].tmp("own").glob("workerlog.*")] for number in (1, 2)}
+    logs = {number: [path.name for path in one.job.cluster[number].tmp("of-elastic").glob("workerlog.*")] for number in (1, 2)}
     assert logs == {1: ["workerlog.0"], 2: ["workerlog.1"]}
 
 

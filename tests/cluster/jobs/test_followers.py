@@ -77,10 +77,11 @@ def test_any_start_order(follow, order):
 
 def test_logs_stay_on_each_nodes_own_disk(follow):
     follow.job.script("train.py", HELLO)
-    launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 2, "--log_dir", "/tmp/own",
-                              "train.py")
+    launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 2, "--log_dir",
+                              f"/tmp/{follow.job.folder.name}", "train.py")
     assert [status for status, _, _ in ends(launchers).values()] == [0, 0]
-    logs = {number: sorted(path.name for path in follow.cluster[number].tmp("own").glob("workerlog.*")) for number in (1, 2)}
+    own = {number: follow.cluster[number].tmp(follow.job.folder.name) for number in (1, 2)}
+    logs = {number: sorted(path.name for path in folder.glob("workerlog.*")) for number, folder in own.items()}
     assert logs == {1: ["workerlog.0", "workerlog.1"], 2: ["workerlog.2", "workerlog.3"]}
 
 

@@ -187,3 +187,18 @@ def test_a_log_that_an_earlier_job_left_here_is_not_shown_for_another_nodes(job)
     assert "workerlog.1 on node2, which cannot be seen from node1" in shown.stderr
     (job.folder / "go").touch()
     assert child.wait(30) == 5
+
+
+def test_a_log_of_another_node_that_begins_late_is_followed(job):
+    job.script("wait.py", WAIT)
+    child = job.start_on(1, LAUNCH, "--job_id", "mine", "--ips", job.cluster.addresses(2), "--nproc_per_node", 1, "--log_dir",
+                         "/tmp/late", "wait.py")
+    wait_for_ranks(job)
+    follower = job.start_on(1, LAUNCH, "logs", "-f", "--rank", "all", "mine")
+    assert follower.stdout.readline() == "[0] rank 0 on node1\n"
+    # As if the folder were shared and rank 1 had only just begun its log.
+    (job.cluster[1].tmp("late") / "workerlog.1").write_text("late\n")
+    assert follower.stdout.readline() == "[1] late\n"
+    (job.folder / "go").touch()
+    err = follower.communicate(timeout=30)[1]
+    assert (child.wait(30), follower.returncode, err) == (5, 5, "")

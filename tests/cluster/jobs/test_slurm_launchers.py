@@ -231,7 +231,7 @@ def test_a_list_without_this_node_is_refused(launchers):
 
 def test_launchers_that_know_nothing_of_each_other_are_warned_of_once(launchers):
     launchers.job.script("tell.py", TELL)
-    status, err = launchers.run("--log_dir", "/tmp/own", "tell.py", where=())
+    status, err = launchers.run("--log_dir", "/tmp/of-slurm", "tell.py", where=())
     assert status == 0 and err.count("srun started 2 launchers") == 1 and "--ips" in err, err
     status, err = launchers.run("tell.py")
     assert status == 0 and "srun started" not in err, err
