@@ -1,17 +1,20 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "launch/report.hpp"
 
 namespace dtrain::launch {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const char* name_of(RankEnd::How how) {
     switch (how) {
@@ -41,105 +44,138 @@ const char* name_of(FailureReport::Outcome outcome) {
     return "";
 }
 
-Json signal_json(int signal) {
-    return signal != 0 ? Json(signal_name(signal)) : Json();
-}
+/// Writes the members of an object one after the other: 80,000 ranks as a tree of JSON would take hundreds of
+/// MB, and most of the time that a report takes.
+class Members {
+  public:
+    Members(std::string& out, std::string_view between) : out_(out), between_(between) {}
 
-/// Exactly one of exit_code and signal is there, none when nothing is known.
-Json with_status(Json json, const ExitStatus& status, bool known) {
-    json["exit_code"] = known && status.signal == 0 ? Json(status.code) : Json();
-    json["signal"] = known ? signal_json(status.signal) : Json();
-    return json;
-}
-
-void append_indented(std::string& out, std::string_view text, std::string_view indent) {
-    for (const char letter : text) {
-        out += letter;
-        if (letter == '\n') out += indent;
+    /// Where the member's value is to be appended.
+    std::string& value_of(std::string_view name) {
+        return out_.append(std::exchange(next_, between_)).append(1, '"').append(name).append("\": ");
     }
+
+    void null(std::string_view name) { value_of(name) += "null"; }
+    void number(std::string_view name, auto value) {
+        fmt::format_to(std::back_inserter(value_of(name)), "{}", value);
+    }
+    void number_or_null(std::string_view name, const auto& value) {
+        value ? number(name, *value) : null(name);
+    }
+    void text(std::string_view name, std::string_view value) { append_json_string(value_of(name), value); }
+    void text_or_null(std::string_view name, std::string_view value) {
+        value.empty() ? null(name) : text(name, value);
+    }
+    void truth(std::string_view name, bool value) { value_of(name) += value ? "true" : "false"; }
+    void texts(std::string_view name, const std::vector<std::string>& values) {
+        auto& out = value_of(name);
+        out += '[';
+        for (const auto& value : values) {
+            if (&value != values.data()) out += ", ";
+            append_json_string(out, value);
+        }
+        out += ']';
+    }
+    /// Exactly one of exit_code and signal has a value, none when nothing is known.
+    void status(const ExitStatus& status, bool known) {
+        const bool exited = known && status.signal == 0;
+        number_or_null("exit_code", exited ? std::optional(status.code) : std::nullopt);
+        signal("signal", known ? status.signal : 0);
+    }
+    void signal(std::string_view name, int signal) {
+        text_or_null(name, signal != 0 ? signal_name(signal) : "");
+    }
+
+  private:
+    std::string& out_;
+    std::string_view between_;
+    std::string_view next_;
+};
+
+void add_rank(Members& members, const RankEnd& end) {
+    members.number("rank", end.rank);
+    members.text("role", end.facts.role);
+    members.number("number", end.facts.number);
+    members.text("host", end.facts.host);
+    members.number("local_rank", end.facts.local_rank);
+    members.texts("gpus", end.facts.gpus);
+    members.text("how", name_of(end.how));
+    members.status(end.status, end.how != RankEnd::How::vanished);
+    members.number_or_null("pid", end.pid != 0 ? std::optional(end.pid) : std::nullopt);
+    members.number_or_null("seconds", end.seconds);
+    members.text("log", end.facts.log);
+    members.text("detail", end.detail);
+    members.text_or_null("exception", end.exception);
+    members.truth("consequence", end.consequence);
 }
 
-Json rank_json(const RankEnd& end) {
-    Json out{{"rank", end.rank},
-             {"role", end.facts.role},
-             {"number", end.facts.number},
-             {"host", end.facts.host},
-             {"local_rank", end.facts.local_rank},
-             {"gpus", end.facts.gpus},
-             {"how", name_of(end.how)}};
-    out = with_status(std::move(out), end.status, end.how != RankEnd::How::vanished);
-    out["pid"] = end.pid != 0 ? Json(end.pid) : Json();
-    out["seconds"] = end.seconds ? Json(*end.seconds) : Json();
-    out["log"] = end.facts.log;
-    out["detail"] = end.detail;
-    out["exception"] = end.exception.empty() ? Json() : Json(end.exception);
-    out["consequence"] = end.consequence;
-    return out;
-}
-
-std::string text_of(const Json& json) {
-    return json.dump(2, ' ', false, Json::error_handler_t::replace);
-}
-
-/// One after the other: 80,000 ranks as one tree of JSON would take hundreds of MB.
+/// A rank a line.
 void append_ranks(std::string& out, const std::vector<RankEnd>& ends) {
     out += '[';
     for (const auto& end : ends) {
-        const auto text = text_of(rank_json(end));
-        out += &end == ends.data() ? "\n    " : ",\n    ";
-        append_indented(out, text, "    ");
+        out += &end == ends.data() ? "\n    {" : ",\n    {";
+        Members members(out, ", ");
+        add_rank(members, end);
+        out += '}';
     }
     out += ends.empty() ? "]" : "\n  ]";
 }
 
-Json lines_json(std::string_view text) {
-    auto out = Json::array();
+std::vector<std::string> lines_of(std::string_view text) {
     if (text.ends_with('\n')) text.remove_suffix(1);
-    if (!text.empty())
-        for (const auto& line : split(text, '\n')) out.push_back(line);
-    return out;
+    return text.empty() ? std::vector<std::string>() : split(text, '\n');
 }
 
-Json cause_json(const FailureReport& report) {
-    if (report.cause() == nullptr) return {};
-    auto out = rank_json(*report.cause());
-    out["hints"] = report.hints;
-    out["last_lines"] = lines_json(report.last_lines);
-    return out;
+void append_cause(std::string& out, const FailureReport& report) {
+    if (report.cause() == nullptr) {
+        out += "null";
+        return;
+    }
+    out += "{\n    ";
+    Members members(out, ",\n    ");
+    add_rank(members, *report.cause());
+    members.texts("hints", report.hints);
+    members.texts("last_lines", lines_of(report.last_lines));
+    out += "\n  }";
+}
+
+void append_roles(std::string& out, const std::vector<FailureReport::Role>& roles) {
+    out += '{';
+    Members members(out, ", ");
+    for (const auto& role : roles) members.number(role.name, role.size);
+    out += '}';
+}
+
+void append_engine(std::string& out, const FailureReport& report) {
+    out += '{';
+    Members members(out, ", ");
+    members.status(report.engine_status, true);
+    members.text("text", report.engine_text);
+    out += '}';
 }
 
 }  // namespace
 
 std::string report_json(const FailureReport& report) {
-    auto roles = Json::object();
-    for (const auto& role : report.roles) roles[role.name] = role.size;
-    const Json head{{"outcome", name_of(report.outcome)},
-                    {"status", report.status},
-                    {"ranks", roles},
-                    {"restarts", report.restarts},
-                    {"stopped_by", signal_json(report.asked_to_stop_by)},
-                    {"stop_reason", report.stop_reason.empty() ? Json() : Json(report.stop_reason)},
-                    {"stop_details", report.stop_details},
-                    {"lost_node", report.lost_node.empty() ? Json() : Json(report.lost_node)},
-                    {"not_started", report.not_started.empty() ? Json() : Json(report.not_started)},
-                    {"cause", cause_json(report)}};
-    auto mpirun = with_status(Json::object(), report.engine_status, true);
-    mpirun["text"] = report.engine_text;
-
-    auto out = text_of(head);
-    out.resize(out.size() - 2);  // the line with its closing brace
-    constexpr std::size_t of_one_rank = 550;
-    out.reserve(out.size() +
-                of_one_rank * (report.failed.size() + report.stopped.size() + report.silent.size()));
-    for (const auto& [name, ends] :
-         {std::pair("failed", &report.failed), {"stopped", &report.stopped}, {"silent", &report.silent}}) {
-        out += fmt::format(",\n  \"{}\": ", name);
-        append_ranks(out, *ends);
-    }
-    out += ",\n  \"mpirun\": ";
-    append_indented(out, text_of(mpirun), "  ");
-    out += "\n}\n";
-    return out;
+    constexpr std::size_t of_one_rank = 400;
+    std::string out = "{\n  ";
+    out.reserve(of_one_rank * (report.failed.size() + report.stopped.size() + report.silent.size()));
+    Members members(out, ",\n  ");
+    members.text("outcome", name_of(report.outcome));
+    members.number("status", report.status);
+    append_roles(members.value_of("ranks"), report.roles);
+    members.number("restarts", report.restarts);
+    members.signal("stopped_by", report.asked_to_stop_by);
+    members.text_or_null("stop_reason", report.stop_reason);
+    members.texts("stop_details", report.stop_details);
+    members.text_or_null("lost_node", report.lost_node);
+    members.text_or_null("not_started", report.not_started);
+    append_cause(members.value_of("cause"), report);
+    append_ranks(members.value_of("failed"), report.failed);
+    append_ranks(members.value_of("stopped"), report.stopped);
+    append_ranks(members.value_of("silent"), report.silent);
+    append_engine(members.value_of("mpirun"), report);
+    return out += "\n}\n";
 }
 
 }  // namespace dtrain::launch
