@@ -177,6 +177,12 @@ class Communicator {
     /// True on all ranks when it is on every one.
     bool all(bool value) const { return min(std::int64_t{value}) != 0; }
 
+    /// True on all ranks when all have the same value.
+    bool all_have(std::int64_t value) const {
+        const auto least = min(value);
+        return max(value) == least;
+    }
+
     /// Sends root's bytes to all ranks; same length everywhere.
     void broadcast(std::span<std::byte> buffer, int root = 0) const;
     [[nodiscard]] Request start_broadcast(std::span<std::byte> buffer, int root = 0) const;

@@ -10,12 +10,18 @@
 
 namespace dtrain {
 
-/// SplitMix64's output function of the state x (Steele, Lea and Flood, OOPSLA 2014).
+/// SplitMix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): by how
+/// much its state grows, and what it makes of a state that has grown.
+inline constexpr std::uint64_t splitmix_step = 0x9e3779b97f4a7c15U;
+constexpr std::uint64_t splitmix_output(std::uint64_t z) {
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+}
+
+/// SplitMix64's first number from the state x.
 constexpr std::uint64_t mixed(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31U);
+    return splitmix_output(x + splitmix_step);
 }
 
 /// A 64-bit checksum that goes on from `start`: for telling equal from different, not against forgery.

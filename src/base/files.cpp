@@ -102,7 +102,10 @@ void replace_passing_file(const std::filesystem::path& path, std::string_view co
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path) {
     sync_path(temporary, O_RDONLY);
     rename_file(temporary, path);
-    const auto folder = path.parent_path();
+    sync_folder(path.parent_path());
+}
+
+void sync_folder(const std::filesystem::path& folder) {
     sync_path(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
 }
 

@@ -60,7 +60,11 @@ std::uintmax_t size_or_zero(const std::filesystem::path& path);
 void replace_file(const std::filesystem::path& path, std::string_view content,
                   std::optional<mode_t> mode = std::nullopt);
 
-/// The same without the syncs, for what no one needs after a loss of power.
+/// Makes durable which names a folder has ("": the current one), where its file system can.
+/// @throws std::system_error naming the folder.
+void sync_folder(const std::filesystem::path& folder);
+
+/// As replace_file without the syncs, for what no one needs after a loss of power.
 void replace_passing_file(const std::filesystem::path& path, std::string_view content, mode_t mode);
 
 /// Makes a file that is complete already under `temporary` durable and moves it to `path`, as replace_file.

@@ -187,14 +187,20 @@ void Group::sleep(const Wait& wait, std::chrono::duration<double> waited) {
     }
 }
 
+bool Group::others_gave_up() {
+    return board.alarm() != 0 || side_channel_.hears_alarm();
+}
+
+bool Group::is_too_late(std::chrono::duration<double> waited) {
+    return (deadline_.count() > 0 && waited > deadline_) || others_gave_up();
+}
+
 void Group::check_deadline(const Patience& patience) {
-    const auto waited = patience.waited();
-    const bool is_late = deadline_.count() > 0 && waited > deadline_;
-    if (is_late || board.alarm() != 0 || side_channel_.hears_alarm()) give_up(waited);
+    if (const auto waited = patience.waited(); is_too_late(waited)) give_up(waited);
 }
 
 void Group::check_others_wait() {
-    if (board.alarm() != 0 || side_channel_.hears_alarm()) give_up({});
+    if (others_gave_up()) give_up({});
 }
 
 void Group::give_up(std::chrono::duration<double> waited) {
@@ -221,8 +227,7 @@ void Group::wait(MPI_Request& request, const Call& call) {
         if (patience.pass_moment()) continue;
         sleep({.what = Wait::For::requests}, patience.waited());
         const auto waited = patience.waited();
-        const bool is_late = deadline_.count() > 0 && waited > deadline_;
-        if (!is_late && board.alarm() == 0 && !side_channel_.hears_alarm()) continue;
+        if (!is_too_late(waited)) continue;
         note_broken();
         auto missing = side_channel_.missing(map, board, started_ + 1);
         std::erase_if(missing, [&](const MissingRank& other) { return other.rank != call.peer; });

@@ -74,6 +74,8 @@ class Group {
     bool is_over(const Wait& wait);
     void complete_front();
     void sleep(const Wait& wait, std::chrono::duration<double> waited);
+    bool others_gave_up();
+    bool is_too_late(std::chrono::duration<double> waited);
     void check_deadline(const Patience& patience);
     /// Throws for the operation whose turn it is, or for the next one.
     [[noreturn]] void give_up(std::chrono::duration<double> waited);

@@ -9,15 +9,14 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
-#include <memory>
 #include <mutex>
-#include <new>
 #include <numeric>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/aligned_memory.hpp"
 #include "base/files.hpp"
 
 namespace dtrain::io {
@@ -29,17 +28,6 @@ static_assert(std::endian::native == std::endian::little,
 constexpr std::size_t block_bytes = 8 << 20;
 constexpr std::size_t direct_from = 64 << 10;  // smaller extents are not worth a wait for the disk
 constexpr int io_threads = 2;
-
-struct AlignedDelete {
-    void operator()(std::byte* memory) const {
-        ::operator delete(memory, std::align_val_t(direct_alignment));
-    }
-};
-using Bounce = std::unique_ptr<std::byte[], AlignedDelete>;
-
-Bounce make_bounce() {
-    return Bounce(static_cast<std::byte*>(::operator new(block_bytes, std::align_val_t(direct_alignment))));
-}
 
 bool is_aligned(std::uint64_t value) {
     return value % direct_alignment == 0;
@@ -119,9 +107,9 @@ class DirectFile {
   private:
     /// How many bytes were written.
     std::size_t write_directly(const std::byte* data, std::size_t bytes, std::int64_t offset) {
-        thread_local Bounce bounce;
+        thread_local AlignedBytes<direct_alignment> bounce;
         if (!is_aligned(std::bit_cast<std::uintptr_t>(data))) {
-            if (!bounce) bounce = make_bounce();
+            if (!bounce) bounce = make_aligned_bytes<direct_alignment>(block_bytes);
             std::memcpy(bounce.get(), data, bytes);
             data = bounce.get();
         }

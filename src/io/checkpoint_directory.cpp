@@ -23,13 +23,6 @@ namespace {
     throw std::system_error(code, std::generic_category(), path.string());
 }
 
-void sync_folder(const std::filesystem::path& folder) {
-    const FileDescriptor fd(
-        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some file systems cannot sync a folder; they say EINVAL and need no sync.
-    if (!fd.valid() || (::fsync(fd.get()) != 0 && errno != EINVAL)) fail(errno, folder);
-}
-
 /// After it `temporary` is at `path`, and what was there is at `temporary` or gone.
 void put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
     if (::rename(temporary.c_str(), path.c_str()) == 0) return;

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/checksum.hpp"
+
 namespace dtrain::io {
 
 /// 64-bit checksum of a sequence of bytes, numbers and texts. Each step is a bijection of the state, so that
@@ -26,12 +28,7 @@ class Hash {
         add_bytes(numbers.data(), numbers.size_bytes());
     }
 
-    std::uint64_t value() const {
-        auto z = state_;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-        return z ^ (z >> 31);
-    }
+    std::uint64_t value() const { return splitmix_output(state_); }
 
   private:
     void add_bytes(const void* data, std::size_t size) {

@@ -8,20 +8,18 @@
 #include <dtrain/error.hpp>
 #include <dtrain/sampler.hpp>
 
+#include "base/checksum.hpp"
+
 namespace dtrain {
 namespace {
 
-/// Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014 (SplitMix64).
 class SplitMix64 {
   public:
     explicit SplitMix64(std::uint64_t state) : state_(state) {}
 
     std::uint64_t next() {
-        state_ += 0x9e3779b97f4a7c15ull;
-        auto z = state_;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-        return z ^ (z >> 31);
+        state_ += splitmix_step;
+        return splitmix_output(state_);
     }
 
     /// Evenly distributed in 0..bound-1: numbers from the incomplete last interval are drawn again.

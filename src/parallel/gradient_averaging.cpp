@@ -40,11 +40,6 @@ std::int64_t shape_checksum(const std::vector<ParameterBuffers>& parameters) {
     return static_cast<std::int64_t>(sum);
 }
 
-bool is_the_same(const Communicator& communicator, std::int64_t value) {
-    const auto least = communicator.min(value);
-    return communicator.max(value) == least;
-}
-
 void scale(std::span<const float> from, float factor, std::span<float> to) {
     std::ranges::transform(from, to.begin(), [factor](float value) { return value * factor; });
 }
@@ -89,7 +84,7 @@ struct GradientAveraging::Content {
 
     void check() const {
         throw_together(communicator, what_is_wrong(parameters));
-        if (is_the_same(communicator, shape_checksum(parameters))) return;
+        if (communicator.all_have(shape_checksum(parameters))) return;
         const auto counts = communicator.allgather(static_cast<std::int64_t>(parameters.size()));
         const auto other = std::ranges::find_if(counts, [&](auto count) { return count != counts.front(); });
         throw_together(
@@ -206,7 +201,7 @@ bool GradientAveraging::values_are_identical() const {
     std::uint64_t sum = 0;
     for (const auto& parameter : content_->parameters)
         sum = checksum(sum, std::as_bytes(std::span(parameter.values)));
-    return is_the_same(content_->communicator, static_cast<std::int64_t>(sum));
+    return content_->communicator.all_have(static_cast<std::int64_t>(sum));
 }
 
 std::int64_t GradientAveraging::bucket_bytes() const {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <new>
+
+#include <dtrain/program.hpp>
+
+#include "base/aligned_memory.hpp"
 
 namespace dtrain::program {
 
@@ -13,18 +15,19 @@ namespace dtrain::program {
 inline constexpr std::size_t alignment = 64;
 
 constexpr std::size_t aligned(std::size_t bytes) {
-    return (bytes + alignment - 1) / alignment * alignment;
+    return aligned_to<alignment>(bytes);
 }
 
-struct AlignedDelete {
-    void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t(alignment)); }
-};
-using AlignedMemory = std::unique_ptr<std::byte[], AlignedDelete>;
+/// What a variable takes up between its neighbours.
+inline std::size_t aligned_bytes_of(const Variable& variable) {
+    return aligned(TensorView{nullptr, variable.shape, variable.type}.bytes());
+}
+
+using AlignedMemory = AlignedBytes<alignment>;
 
 /// Zeros.
 inline AlignedMemory make_memory(std::size_t bytes) {
-    AlignedMemory memory(
-        static_cast<std::byte*>(::operator new(aligned(bytes + 1), std::align_val_t(alignment))));
+    auto memory = make_aligned_bytes<alignment>(aligned(bytes + 1));
     std::fill_n(memory.get(), aligned(bytes + 1), std::byte{0});
     return memory;
 }

@@ -79,12 +79,12 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
       shares_(tensors_.exchanged().data()),
       profiles_(options.profile) {
     requests_.resize(tensors_.buckets());
-    note_what_can_be_added();
-    prepare(options.overlap);
+    const auto second = update_begin(program_);
+    note_what_can_be_added(second);
+    prepare(second, options.overlap);
 }
 
-void CompiledProgram::note_what_can_be_added() {
-    const auto second = update_begin(program_);
+void CompiledProgram::note_what_can_be_added(std::size_t second) {
     for (const auto& exchange : exchanges_of(program_)) {
         if (exchange.read < second) updates_follow_ = false;
         if (program_.has(gradient_rows_name(exchange.gradient)) ||
@@ -93,9 +93,8 @@ void CompiledProgram::note_what_can_be_added() {
     }
 }
 
-void CompiledProgram::prepare(bool overlap) {
+void CompiledProgram::prepare(std::size_t second, bool overlap) {
     const auto& operators = program_.operators();
-    const auto second = update_begin(program_);
     for (std::size_t number = 0; number < operators.size(); ++number) {
         const auto& op = operators[number];
         if (op.type == "allreduce_start") {

@@ -44,8 +44,8 @@ class CompiledProgram {
         OperatorTime time;
     };
 
-    void note_what_can_be_added();
-    void prepare(bool overlap);
+    void note_what_can_be_added(std::size_t second);
+    void prepare(std::size_t second, bool overlap);
     void prepare_updates(std::size_t begin, std::size_t count);
     void prepare_shares(std::size_t begin);
     void add_step(Action action, Phase phase, std::size_t number, const Operator& op);

@@ -14,6 +14,14 @@ namespace {
 
 using program::Exchange;
 
+/// An operator that adds gradients of all ranks.
+Operator sum_of_all(std::string type, const std::vector<Exchange>& exchanges, Attributes attributes) {
+    Operator sum{std::move(type), {}, {}, std::move(attributes)};
+    for (const auto& exchange : exchanges) sum.inputs.push_back({"gradient", exchange.gradient});
+    sum.outputs = sum.inputs;
+    return sum;
+}
+
 struct Bucket {
     std::vector<Exchange> exchanges;
     std::int64_t bytes = 0;
@@ -22,11 +30,8 @@ struct Bucket {
     std::size_t made() const { return exchanges.back().made; }
 
     Operator communication(const std::string& type, std::size_t number, int ranks) const {
-        Operator op{
-            type, {}, {}, {{"bucket", static_cast<std::int64_t>(number)}, {"ranks", std::int64_t{ranks}}}};
-        for (const auto& exchange : exchanges) op.inputs.push_back({"gradient", exchange.gradient});
-        op.outputs = op.inputs;
-        return op;
+        return sum_of_all(type, exchanges,
+                          {{"bucket", static_cast<std::int64_t>(number)}, {"ranks", std::int64_t{ranks}}});
     }
 };
 
@@ -75,13 +80,6 @@ Program variables_of(const Program& program) {
     Program result;
     for (const auto& variable : program.variables()) result.add(variable);
     return result;
-}
-
-Operator sum_of_all(std::string type, const std::vector<Exchange>& exchanges, Attributes attributes) {
-    Operator sum{std::move(type), {}, {}, std::move(attributes)};
-    for (const auto& exchange : exchanges) sum.inputs.push_back({"gradient", exchange.gradient});
-    sum.outputs = sum.inputs;
-    return sum;
 }
 
 /// Up to the first update everything runs on all ranks, from there on every rank has its share.

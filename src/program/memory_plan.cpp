@@ -10,10 +10,6 @@
 namespace dtrain::program {
 namespace {
 
-std::size_t bytes_of(const Variable& variable) {
-    return aligned(TensorView{nullptr, variable.shape, variable.type}.bytes());
-}
-
 /// The operators between which a variable is needed.
 struct Lifetime {
     std::size_t first = nowhere;
@@ -122,7 +118,7 @@ MemoryPlan plan_memory(const Program& program, const MemoryPlanOptions& options)
     MemoryPlan plan;
     const auto place_alone = [&](const std::string& name) {
         const auto begin = plan.bytes;
-        plan.bytes += bytes_of(program.variable(name));
+        plan.bytes += aligned_bytes_of(program.variable(name));
         plan.places.emplace(name, ByteRange{begin, plan.bytes});
     };
     for (const auto& bucket : bucket_contents(program)) {
@@ -142,10 +138,10 @@ MemoryPlan plan_memory(const Program& program, const MemoryPlanOptions& options)
             place_alone(variable.name);
     }
     std::ranges::stable_sort(shared, std::greater{},
-                             [](const Variable* variable) { return bytes_of(*variable); });
+                             [](const Variable* variable) { return aligned_bytes_of(*variable); });
     SharedPlaces places(lifetimes, plan.bytes);
     for (const auto* variable : shared)
-        plan.places.emplace(variable->name, places.place(variable->name, bytes_of(*variable)));
+        plan.places.emplace(variable->name, places.place(variable->name, aligned_bytes_of(*variable)));
     plan.bytes = places.end();
     plan.overwritten = places.overwritten();
     return plan;

@@ -48,10 +48,6 @@ void initialise(const StateTensor& tensor, const Initializer& initializer, std::
 
 namespace {
 
-std::size_t bytes_of(const Variable& variable) {
-    return program::aligned(TensorView{nullptr, variable.shape, variable.type}.bytes());
-}
-
 /// The part of the first rank of this node.
 std::byte* first_part(const SharedBuffer& shared) {
     int rank = 0;
@@ -75,7 +71,7 @@ struct State::Content {
         std::map<std::string_view, std::size_t> places;
         for (const auto* variable : order.variables) {
             places[variable->name] = bytes;
-            bytes += bytes_of(*variable);
+            bytes += program::aligned_bytes_of(*variable);
             if (places.size() == order.updated) shared_bytes = bytes;
         }
         for (const auto& variable : program.variables()) {
@@ -181,9 +177,7 @@ std::uint64_t parameters_checksum(const State& state) {
 }
 
 bool parameters_are_identical(const State& state, const Communicator& communicator) {
-    const auto mine = static_cast<std::int64_t>(parameters_checksum(state));
-    const auto smallest = communicator.min(mine);
-    return communicator.max(mine) == smallest;
+    return communicator.all_have(static_cast<std::int64_t>(parameters_checksum(state)));
 }
 
 }  // namespace dtrain

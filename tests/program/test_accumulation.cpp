@@ -23,6 +23,15 @@ using tests::message_of;
 
 constexpr std::size_t steps = 12;
 
+void expect_nearly_equal(const State& state, const State& expected) {
+    for (const auto& tensor : state.tensors()) {
+        const auto values = tensor.view.as<float>();
+        const auto wanted = expected.find(tensor.name)->view.as<float>();
+        for (std::size_t i = 0; i < values.size(); ++i)
+            ASSERT_NEAR(values[i], wanted[i], 1e-5) << tensor.name;
+    }
+}
+
 /// Trains on global batches of parts x part samples, part v of which is virtual rank v's.
 State train_virtually(const Communicator& world, int parts, std::int64_t part, const Optimizer& optimizer,
                       const ExecutorOptions& options = {.threads = 1}) {
@@ -64,12 +73,7 @@ TEST(VirtualRanks, TrainAsAWholeBatchDoes) {
         feed_samples(executor, step * parts * 8);
         executor.run();
     }
-    for (const auto& tensor : virtually.tensors()) {
-        const auto values = tensor.view.as<float>();
-        const auto expected = whole.find(tensor.name)->view.as<float>();
-        for (std::size_t i = 0; i < values.size(); ++i)
-            ASSERT_NEAR(values[i], expected[i], 1e-5) << tensor.name;
-    }
+    expect_nearly_equal(virtually, whole);
 }
 
 TEST(VirtualRanks, AreEnoughForAllRanks) {
@@ -151,12 +155,7 @@ TEST(Accumulation, SeveralBatchesAreAsOneLargeOne) {
                     executor.run();
             }
         }
-        for (const auto& tensor : state.tensors()) {
-            const auto values = tensor.view.as<float>();
-            const auto wanted = whole.find(tensor.name)->view.as<float>();
-            for (std::size_t i = 0; i < values.size(); ++i)
-                ASSERT_NEAR(values[i], wanted[i], 1e-5) << tensor.name;
-        }
+        expect_nearly_equal(state, whole);
         EXPECT_TRUE(parameters_are_identical(state, world));
     }
 }

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
-#include "io/block_io.hpp"
 #include "io/checkpoint_directory.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
@@ -33,10 +31,6 @@ io::Hdf5Element element_of(const StateTensor& tensor) {
             throw Error(fmt::format("{}: checkpoints hold float32 and int64, not {}", tensor.name,
                                     to_string(tensor.view.type)));
     }
-}
-
-std::size_t aligned(std::size_t bytes) {
-    return (bytes + io::direct_alignment - 1) / io::direct_alignment * io::direct_alignment;
 }
 
 template <class Value>
@@ -82,7 +76,7 @@ Checkpointer::Checkpointer(const CheckpointSettings& settings, State state, Comm
     for (const auto& piece : plan_[*shard_]) {
         const auto row_bytes = tensors_[piece.tensor].row_bytes();
         pieces_.push_back({piece, memory_[piece.tensor] + piece.first_row * row_bytes});
-        staging_bytes_ += aligned(static_cast<std::size_t>(piece.rows * row_bytes));
+        staging_bytes_ += aligned_to<io::direct_alignment>(static_cast<std::size_t>(piece.rows * row_bytes));
     }
     if (!settings_.async) staging_bytes_ = 0;
 }
@@ -107,17 +101,14 @@ void Checkpointer::start(const CheckpointHeader& header) {
 }
 
 void Checkpointer::stage() {
-    if (!staging_)
-        staging_ = std::shared_ptr<std::byte>(
-            static_cast<std::byte*>(::operator new(staging_bytes_, std::align_val_t(io::direct_alignment))),
-            [](std::byte* memory) { ::operator delete(memory, std::align_val_t(io::direct_alignment)); });
+    if (!staging_) staging_ = make_aligned_bytes<io::direct_alignment>(staging_bytes_);
     auto* to = staging_.get();
     for (auto& [piece, data] : pieces_) {
         const auto row_bytes = tensors_[piece.tensor].row_bytes();
         const auto bytes = static_cast<std::size_t>(piece.rows * row_bytes);
         std::memcpy(to, memory_[piece.tensor] + piece.first_row * row_bytes, bytes);
         data = to;
-        to += aligned(bytes);
+        to += aligned_to<io::direct_alignment>(bytes);
     }
 }
 

@@ -14,6 +14,8 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
 
+#include "base/aligned_memory.hpp"
+#include "io/block_io.hpp"
 #include "io/shard_file.hpp"
 #include "io/shard_plan.hpp"
 #include "worker/native/job_file.hpp"
@@ -69,7 +71,7 @@ class Checkpointer {
     io::ShardPlan plan_;
     std::optional<std::size_t> shard_;  ///< what this rank writes
     std::vector<io::PieceSource> pieces_;
-    std::shared_ptr<std::byte> staging_;
+    AlignedBytes<io::direct_alignment> staging_;
     std::size_t staging_bytes_ = 0;
 
     CheckpointHeader header_;
