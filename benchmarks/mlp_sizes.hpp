@@ -10,7 +10,7 @@
 
 namespace dtrain::benchmarks {
 
-/// The two models that the peers were measured with.
+/// The two models that the peers were measured with, and one whose gradients come in many steps.
 struct MlpSizes {
     std::int64_t batch;  ///< per rank
     std::int64_t features;
@@ -22,7 +22,8 @@ struct MlpSizes {
 inline MlpSizes mlp_sizes(std::string_view name) {
     if (name == "small") return {64, 784, {128, 128}, 10, "tanh"};
     if (name == "big") return {256, 784, {1024, 1024}, 10, "relu"};
-    throw std::invalid_argument("the model is 'small' or 'big', not '" + std::string(name) + "'");
+    if (name == "deep") return {256, 784, {768, 768, 768, 768, 768, 768}, 10, "relu"};
+    throw std::invalid_argument("the model is 'small', 'big' or 'deep', not '" + std::string(name) + "'");
 }
 
 }  // namespace dtrain::benchmarks

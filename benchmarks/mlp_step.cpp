@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Steps per second of the documents' MLP, data parallel over the ranks of mpirun, one thread per rank.
-//   mlp_step small|big [WAY]      rank 0 prints steps per second
+//   mlp_step small|big|deep [WAY]      rank 0 prints steps per second
 // WAY: one-copy: of the parameters, for all ranks (default), overlap, blocking: without overlap, compute:
 // nothing is exchanged, communicate: nothing else is.
 #include <cstdio>

@@ -13,10 +13,11 @@ namespace dtrain {
 /// while any copy lives. @throws MpiError, Error when MPI is not initialised
 Communicator mpi_world();
 
-/// MPI's life in this process: initialised for calls from the main thread (MPI_THREAD_FUNNELED) and ended
-/// with the object. While an exception unwinds it is not ended, unless all ranks threw together: MPI_Finalize
-/// would wait for ranks that know nothing of the failure. Nor is it after a CommunicatorTimeout. Call
-/// abort_job() after saying what happened.
+/// MPI's life in this process: initialised with MPI_THREAD_MULTIPLE where the library has it (a thread lets
+/// operations between nodes go on while the program computes; communicators are still for one thread) and
+/// ended with the object. While an exception unwinds it is not ended, unless all ranks threw together:
+/// MPI_Finalize would wait for ranks that know nothing of the failure. Nor is it after a CommunicatorTimeout.
+/// Call abort_job() after saying what happened.
 class MpiSession {
   public:
     /// @throws MpiError, Error when MPI cannot be initialised (again)

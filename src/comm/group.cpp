@@ -9,6 +9,7 @@
 
 #include "comm/announced.hpp"
 #include "comm/deadline.hpp"
+#include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 
@@ -25,8 +26,9 @@ constexpr std::chrono::duration<double> no_sleep{0.05};
 
 /// Of this process: what goes on elsewhere must not stand still because this communicator waits.
 std::vector<Group*>& groups() {
-    static std::vector<Group*> all;
-    return all;
+    // Never destroyed: the helper may look here until the process ends.
+    static auto* all = new std::vector<Group*>;
+    return *all;
 }
 
 int rank_in(MPI_Comm communicator) {
@@ -50,10 +52,12 @@ Group::Group(MPI_Comm all, MPI_Comm node, NodeMap where, std::chrono::seconds de
       crowded_(is_crowded(node)),
       deadline_(deadline),
       side_channel_(all, map) {
+    const auto turn = take_turn();
     groups().push_back(this);
 }
 
 Group::~Group() {
+    const auto turn = take_turn();
     std::erase(groups(), this);
     // What is unfinished belongs to MPI and to ranks that may still write there.
     for (auto number = completed_ + 1; number <= started_; ++number) task(number).abandon();
@@ -87,6 +91,16 @@ void Group::add(std::uint64_t number, Task made) {
     task(number) = std::move(made);
     task(number).resume();
     progress();
+}
+
+bool Group::let_all_go_on() {
+    bool any_left = false;
+    for (auto* group : groups()) {
+        if (group->map.nodes() == 1) continue;
+        group->progress();
+        any_left = any_left || group->works();
+    }
+    return any_left;
 }
 
 bool Group::is_over(const Wait& wait) {
@@ -168,7 +182,7 @@ void Group::sleep(const Wait& wait, std::chrono::duration<double> waited) {
     bool others_work = map.nodes() > 1 || waited < short_sleeps_for;
     for (auto* other : groups()) {
         if (other == this) continue;
-        others_work = others_work || other->completed_ < other->started_;
+        others_work = others_work || other->works();
         other->progress();
     }
     int arrived = 0;

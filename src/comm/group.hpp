@@ -67,6 +67,12 @@ class Group {
     /// Lets operations go on that can; true when one did.
     bool progress();
 
+    /// True while an operation is not complete.
+    bool works() const { return completed_ < started_; }
+
+    /// progress() of all groups of this process that span nodes; true while one of them works.
+    static bool let_all_go_on();
+
   private:
     std::uint64_t next_number();
     void add(std::uint64_t number, Task task);

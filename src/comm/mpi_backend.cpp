@@ -14,6 +14,7 @@
 
 #include "comm/across_nodes.hpp"
 #include "comm/deadline.hpp"
+#include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/node_operations.hpp"
@@ -51,7 +52,9 @@ class MpiBackend final : public CommunicatorBackend {
         : collectives_(copy_of(parent)),
           messages_(copy_of(parent)),
           node_(split_by_node(parent, environment.get_int("DTRAIN_RANKS_PER_NODE").value_or(0))),
-          group_(collectives_, node_, map_nodes(parent, node_), deadline_of(environment)) {}
+          group_(collectives_, node_, map_nodes(parent, node_), deadline_of(environment)) {
+        if (group_.map.nodes() > 1 && environment.get("DTRAIN_PROGRESS_THREAD") != "0") expect_help();
+    }
 
     int rank() const override { return group_.rank; }
     int size() const override { return group_.size; }
@@ -63,12 +66,19 @@ class MpiBackend final : public CommunicatorBackend {
     Request start(const Call& call) override {
         if (call.operation == Operation::send || call.operation == Operation::receive)
             return start_message(call);
-        return {this, start_collective(call) * 2};
+        const auto turn = take_turn();
+        const auto number = start_collective(call);
+        if (group_.map.nodes() > 1 && group_.works()) ask_for_help();
+        return {this, number * 2};
     }
 
-    void run(const Call& call) override { group_.wait(start_collective(call)); }
+    void run(const Call& call) override {
+        const auto turn = take_turn();
+        group_.wait(start_collective(call));
+    }
 
     bool test(std::uintptr_t handle) override {
+        const auto turn = take_turn();
         if (handle % 2 == 0) return group_.test(handle / 2);
         const auto found = under_way_.find(handle);
         if (!group_.test(found->second.request, found->second.call)) return false;
@@ -77,12 +87,14 @@ class MpiBackend final : public CommunicatorBackend {
     }
 
     void wait(std::uintptr_t handle) override {
+        const auto turn = take_turn();
         if (handle % 2 == 0) return group_.wait(handle / 2);
         auto message = under_way_.extract(handle);
         group_.wait(message.mapped().request, message.mapped().call);
     }
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
+        const auto turn = take_turn();
         free_released();
         throw_together<Error>(Communicator(self), Window::no_space(node_, bytes));
         const auto window = std::make_shared<Window>(node_, bytes);
@@ -117,7 +129,8 @@ class MpiBackend final : public CommunicatorBackend {
                fmt::format(
                    "shared memory inside nodes; sums between nodes by recursive doubling up to {} KiB, "
                    "beyond by a ring",
-                   longest_doubled >> 10U);
+                   longest_doubled >> 10U) +
+               (has_help() ? "; a thread lets them go on while ranks compute" : "");
     }
 
   private:

@@ -6,6 +6,7 @@
 
 #include <dtrain/mpi_session.hpp>
 
+#include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 
@@ -16,7 +17,7 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
     MPI_Initialized(&initialised);
     if (initialised != 0) throw Error("MPI was initialised already: a process has one MpiSession at most");
     int provided = MPI_THREAD_SINGLE;
-    comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
     // What belongs to no communicator of ours is reported through these two.
     comm::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     comm::check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -26,6 +27,7 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
 }
 
 MpiSession::~MpiSession() {
+    comm::end_help();
     const bool unwinding = std::uncaught_exceptions() > exceptions_;
     if ((unwinding && !comm::failure_is_agreed()) || comm::is_broken()) {
         // MPI_Finalize would wait for ranks that know nothing of this rank's failure, or hang. The catcher

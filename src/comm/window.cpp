@@ -12,6 +12,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 
@@ -21,8 +22,8 @@ namespace {
 constexpr std::size_t page = 4096;
 
 std::vector<const Window*>& windows() {
-    static std::vector<const Window*> all;
-    return all;
+    static auto* all = new std::vector<const Window*>;
+    return *all;
 }
 
 std::uint64_t new_id() {
@@ -96,11 +97,15 @@ Window::Window(MPI_Comm node, std::size_t bytes) : world_ranks_(world_ranks(node
     // Who touches a page first has it in the memory nearest to it.
     std::memset(own_.data(), 0, own_.size());
     check(MPI_Barrier(node), "MPI_Barrier");
+    const auto turn = take_turn();
     windows().push_back(this);
 }
 
 Window::~Window() {
-    std::erase(windows(), this);
+    {
+        const auto turn = take_turn();
+        std::erase(windows(), this);
+    }
     if (!leaves_alone()) MPI_Win_free(&handle_);
 }
 

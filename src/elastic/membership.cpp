@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/quiet_thread.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::elastic {
@@ -30,17 +31,6 @@ FileDescriptor event_fd() {
     FileDescriptor fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!fd.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
     return fd;
-}
-
-/// A thread that no signal is delivered to: they are for the thread that watches the job.
-template <class Body>
-std::thread quiet_thread(const Body& body) {
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before);
-    std::thread thread(body);
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
 }
 
 milliseconds time_between(BootClock::time_point from, BootClock::time_point to) {

@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: values.hpp for results; the order in which operations were started for everything else.
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <unistd.h>
 
@@ -11,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/values.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
@@ -108,6 +112,32 @@ TEST(Requests, OperationsOfOneCommunicatorGoOnWhileAnotherOneWaits) {
     world.barrier();
     request.wait();
     EXPECT_EQ(sums[99], reduced_value<float>(world.size(), 99, Reduction::sum));
+}
+
+TEST(Requests, WhatSpansNodesGoesOnWhileARankCallsNothing) {
+    const auto& world = test_world();
+    if (world.nodes() == 1) GTEST_SKIP() << "inside a node nothing is gained by a thread";
+    const tests::TemporaryFolder own;
+    const std::filesystem::path folder = world.broadcast(own.path().string());
+    // Longer than what a socket holds: whoever has nobody who calls MPI for it keeps the others waiting.
+    auto sums = values_of<float>(world.rank(), 3'000'000);
+    auto request = world.start_allreduce(std::span(sums));
+    if (world.rank() == 0) {
+        const auto others_are_done = [&] {
+            for (int rank = 1; rank < world.size(); ++rank)
+                if (!std::filesystem::exists(folder / std::to_string(rank))) return false;
+            return true;
+        };
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (!others_are_done() && std::chrono::steady_clock::now() < end) ::usleep(1000);
+        EXPECT_TRUE(others_are_done());
+        request.wait();
+    } else {
+        request.wait();
+        std::ofstream(folder / std::to_string(world.rank()));
+    }
+    EXPECT_EQ(sums[99], reduced_value<float>(world.size(), 99, Reduction::sum));
+    world.barrier();
 }
 
 TEST(Requests, RanksThatMeanDifferentThingsAreTold) {

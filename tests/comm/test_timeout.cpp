@@ -38,7 +38,9 @@ struct Case {
     std::string scenario;
     std::string ranks_per_node;
     std::string operation;
-    std::string where;  // rank 1 is
+    std::string where;         // rank 1 is
+    std::string thread = "0";  // that lets operations go on
+    int number = 4;            // of the operation in which the others wait
 };
 
 void PrintTo(const Case& value, std::ostream* out) {
@@ -53,14 +55,16 @@ class Timeout : public testing::TestWithParam<Case> {
 };
 
 TEST_P(Timeout, AllRanksThatWaitNameTheOneThatIsMissing) {
-    const auto run =
-        under_mpirun(4, GetParam().scenario,
-                     {{"DTRAIN_COMM_TIMEOUT", "2"}, {"DTRAIN_RANKS_PER_NODE", GetParam().ranks_per_node}});
+    const auto run = under_mpirun(4, GetParam().scenario,
+                                  {{"DTRAIN_COMM_TIMEOUT", "2"},
+                                   {"DTRAIN_RANKS_PER_NODE", GetParam().ranks_per_node},
+                                   {"DTRAIN_PROGRESS_THREAD", GetParam().thread}});
     std::set<int> ranks;
     for (const auto& one : told(run.err)) {
         ranks.insert(one.rank);
         EXPECT_EQ(one.operation, GetParam().operation);
-        if (one.number == 5 && GetParam().scenario == "started" && GetParam().ranks_per_node == "2") {
+        if (one.number == 5 && GetParam().number == 4 && GetParam().scenario == "started" &&
+            GetParam().ranks_per_node == "2") {
             // What rank 1 had started was enough for the other node, which waits in the next one.
             EXPECT_THAT(one.message,
                         HasSubstr("rank 1 (in no operation; its last one was number 4, allreduce)"));
@@ -68,7 +72,7 @@ TEST_P(Timeout, AllRanksThatWaitNameTheOneThatIsMissing) {
             EXPECT_GE(one.rank, 2);
             continue;
         }
-        EXPECT_EQ(one.number, 4);
+        EXPECT_EQ(one.number, GetParam().number);
         EXPECT_EQ(one.missing, " 1");
         if (one.rank == 1) {
             EXPECT_THAT(one.message, HasSubstr("came when the others had given up"));
@@ -82,6 +86,7 @@ TEST_P(Timeout, AllRanksThatWaitNameTheOneThatIsMissing) {
 }
 
 const std::string in_none = "in no operation; its last one was number 3, allreduce";
+const std::string in_none_after_four = "in no operation; its last one was number 4, allreduce";
 const std::string started = "has started it and is in no operation now";
 
 INSTANTIATE_TEST_SUITE_P(OnOneNode, Timeout,
@@ -94,6 +99,8 @@ INSTANTIATE_TEST_SUITE_P(OnTwoNodes, Timeout,
                          testing::Values(Case{"sleeps", "2", "allreduce", in_none},
                                          Case{"stopped", "2", "allreduce", in_none},
                                          Case{"started", "2", "allreduce", started},
+                                         Case{"sleeps", "2", "allreduce", in_none, "1"},
+                                         Case{"started", "2", "allreduce", in_none_after_four, "1", 5},
                                          Case{"gather", "2", "all_gather", in_none}));
 // Rank 1 is the only one of its node: nobody there can say where it is.
 INSTANTIATE_TEST_SUITE_P(OnFourNodes, Timeout,

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/helper.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <stop_token>
+#include <thread>
+
+#include "base/quiet_thread.hpp"
+#include "comm/group.hpp"
+#include "comm/mpi_error.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+// Rarely enough to leave the processor to who computes; sockets hold what arrives meanwhile.
+constexpr std::chrono::microseconds between_looks{100};
+
+class Helper {
+  public:
+    Turn turn() { return expected_ ? Turn(mutex_) : Turn(mutex_, std::defer_lock); }
+
+    void expect() {
+        if (expected_) return;
+        int level = MPI_THREAD_SINGLE;
+        check(MPI_Query_thread(&level), "MPI_Query_thread");
+        expected_ = level == MPI_THREAD_MULTIPLE;
+    }
+    bool is_expected() const { return expected_; }
+
+    void ask() {
+        if (!expected_) return;
+        if (!thread_.joinable())
+            thread_ = quiet_thread<std::jthread>([this](const std::stop_token& stop) { help(stop); });
+        if (asked_) return;
+        asked_ = true;
+        woken_.notify_one();
+    }
+
+    void end() { thread_ = {}; }
+
+  private:
+    void help(const std::stop_token& stop) {
+        Turn turn(mutex_);
+        while (woken_.wait(turn, stop, [this] { return asked_; }) && !stop.stop_requested()) {
+            asked_ = Group::let_all_go_on();
+            turn.unlock();
+            std::this_thread::sleep_for(between_looks);
+            turn.lock();
+        }
+    }
+
+    std::recursive_mutex mutex_;
+    std::condition_variable_any woken_;
+    bool expected_ = false;
+    bool asked_ = false;
+    std::jthread thread_;  // ends before what it works with
+};
+
+Helper& helper() {
+    static Helper only;
+    return only;
+}
+
+}  // namespace
+
+Turn take_turn() {
+    return helper().turn();
+}
+
+void expect_help() {
+    helper().expect();
+}
+
+bool has_help() {
+    return helper().is_expected();
+}
+
+void ask_for_help() {
+    helper().ask();
+}
+
+void end_help() {
+    helper().end();
+}
+
+}  // namespace dtrain::comm
