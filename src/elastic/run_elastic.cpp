@@ -14,6 +14,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/signals.hpp"
+#include "base/status_later.hpp"
 #include "elastic/rank_order.hpp"
 
 namespace dtrain::elastic {
@@ -208,7 +209,8 @@ class Participation {
         if (!end.lost.empty() && !come_again(end.lost)) {
             if (options_.policy.level == Level::off) return fail(end.status);
         } else if (end.status != status_again) {
-            if (options_.policy.level != Level::again || failures_ == options_.most_failures)
+            if (options_.policy.level != Level::again || failures_ == options_.most_failures ||
+                end.status == status_later)
                 return fail(end.status);
             ++failures_;
             spdlog::warn("the job failed with status {}; starting it again, {} of at most {} times",

@@ -19,6 +19,7 @@
 #include "base/log.hpp"
 #include "base/run_main.hpp"
 #include "base/signals.hpp"
+#include "base/status_later.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "launch/banner.hpp"
@@ -94,7 +95,8 @@ class Launch {
         const int most_restarts = options_.max_restart.value_or(0);
         for (int restart = 0;; ++restart) {
             const auto outcome = run_once({.restarts = restart});
-            if (outcome.status == 0 || outcome.asked_to_stop_by != 0 || restart == most_restarts) {
+            const bool is_over = outcome.status == 0 || outcome.status == status_later;
+            if (is_over || outcome.asked_to_stop_by != 0 || restart == most_restarts) {
                 if (others_.followers) others_.followers->finish(outcome.status, outcome.text);
                 shown_->finish(outcome.status);
                 return outcome.status;

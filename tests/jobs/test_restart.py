@@ -35,6 +35,14 @@ def test_the_last_failure_is_the_jobs(job):
     assert "exit code 5" in done.stderr and "exit code 6" in done.stderr
 
 
+def test_what_has_stopped_in_time_is_not_started_again_here(job):
+    job.script("a.py", "import sys\nprint('start')\nsys.exit(75)")
+    done = job.launch("--max_restart", 3, "a.py")
+    assert done.returncode == 75
+    assert "started again later it goes on" in done.stderr and "starting it again" not in done.stderr
+    assert job.log(0).count("start\n") == 1
+
+
 def test_no_restart_unless_asked_and_none_after_a_signal(job):
     job.script("a.py", "import os, sys, time\n"
                        "assert 'PADDLE_RESTART_COUNT' not in os.environ\n"

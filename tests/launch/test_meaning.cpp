@@ -36,6 +36,10 @@ TEST(UsualMeaning, OfTheShellsOwnStatuses) {
     EXPECT_THAT(usual_meaning({.code = 127}).value_or(""), HasSubstr("not found"));
 }
 
+TEST(UsualMeaning, OfAJobThatGoesOnLater) {
+    EXPECT_THAT(usual_meaning({.code = EX_TEMPFAIL}).value_or(""), HasSubstr("started again later"));
+}
+
 TEST(UsualMeaning, OnlyTheProgramKnowsItsOtherStatuses) {
     for (const int code : {0, 1, 2, 7, EX_USAGE, 125, 128, 128 + SIGCHLD, 128 + SIGRTMAX, 241, 255})
         EXPECT_EQ(usual_meaning({.code = code}), std::nullopt) << code;

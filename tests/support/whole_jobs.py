@@ -30,6 +30,11 @@ keep = 10
 PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
 
 
+def epochs_trained(checkpoints):
+    """What the newest checkpoint of a native job in this folder says; 0: there is none."""
+    return max((int(path.name.split("-")[1].split(".")[0]) for path in checkpoints.glob("epoch-*")), default=0)
+
+
 def clean_environment(**extra):
     """The caller's environment without anything of an outer job, as a fresh login has it."""
     prefixes = ("PADDLE_", "DTRAIN_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "FLAGS_", "CUDA_VISIBLE", "HWLOC_", "OMP_",

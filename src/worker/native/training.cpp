@@ -19,6 +19,7 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/status_later.hpp"
 #include "worker/native/checkpointer.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/step_agreement.hpp"
@@ -221,7 +222,7 @@ int train(const Options& options, const Communicator& world, const std::string& 
             "\nnot finished  stopped in time after {} epochs and {} steps; go on with --resume\n"
             "checkpoint    {}\n",
             trainer.epochs_done(), trainer.epoch_steps_done(), training.last_checkpoint()->string()));
-        return status_stopped_in_time;
+        return status_later;
     }
 
     console.print("\n");

@@ -11,13 +11,9 @@
 
 namespace dtrain::native {
 
-/// A job that was asked to stop (SIGUSR1, --time-limit) and can go on from its checkpoint; EX_TEMPFAIL of
-/// sysexits.h.
-inline constexpr int status_stopped_in_time = 75;
-
 /// Trains as the options say, from job file to last checkpoint. Collective.
 /// @param command how the program was called, for advice
-/// @return the exit status: 0, or status_stopped_in_time
+/// @return the exit status: 0, or status_later when the job was asked to stop (SIGUSR1, --time-limit)
 /// @throws UsageError on all ranks before anything has been written, Error.
 int train(const Options& options, const Communicator& world, const std::string& command,
           const Console& console);

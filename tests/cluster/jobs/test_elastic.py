@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from whole_jobs import LAUNCH, NATIVE_JOB, ROOT, WORKER, NoSsh
+from whole_jobs import LAUNCH, NATIVE_JOB, ROOT, WORKER, NoSsh, epochs_trained
 
 SCRIPT = """
 import json, os, socket, sys, time
@@ -247,19 +247,16 @@ def test_a_native_job_trains_while_nodes_come_and_go(elastic):
                                  hidden=256, every=1)
         job.script("job.toml", text.replace("seed = 3", "seed = 3\nvirtual_ranks = 4") + 'format = "file"\n')
 
-    def epochs_trained():
-        return max((int(path.name.split("-")[1].split(".")[0]) for path in job.folder.glob("checkpoints/epoch-*")), default=0)
-
     write_job(10_000_000)  # not done before the nodes are
     one.join(1)
-    job.cluster.wait_until(lambda: epochs_trained() > 0, "a checkpoint")
+    job.cluster.wait_until(lambda: epochs_trained(job.folder / "checkpoints") > 0, "a checkpoint")
     one.let_nodes_come_and_go(times, wait_for_starts=True)
-    write_job(epochs_trained() + 50)
+    write_job(epochs_trained(job.folder / "checkpoints") + 50)
     one.let_nodes_come_and_go(1, wait_for_starts=True)
     one.finish(patience=300)
     told = job.log(0)
     assert "resumed" in told and one.starts_told() > times, one.said()
-    epochs = epochs_trained()
+    epochs = epochs_trained(job.folder / "checkpoints")
     write_job(epochs)
     undisturbed = job.on(4, WORKER, "job.toml", "--checkpoint-dir", "undisturbed", timeout=580)
     assert undisturbed.returncode == 0, undisturbed.stderr

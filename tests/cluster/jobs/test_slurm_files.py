@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from whole_jobs import BUILD, LAUNCH, ROOT, clean_environment
+from whole_jobs import BUILD, LAUNCH, NATIVE_JOB, ROOT, clean_environment, epochs_trained
 
 SHOW = """
 import os, socket
@@ -159,6 +159,27 @@ def test_requeue_goes_on_from_the_checkpoint(slurm):
     assert log.read_text().split("\n")[:2] == ["run 0 begins at 0", "checkpoint at 5"]
     assert log.read_text().endswith("run 1 begins at 5\ndone\n")
     assert f"out of time: job {number} goes back to the queue" in slurm.output("dtrain-requeue-*.out")
+    assert slurm.job.cluster.left_behind() == {}
+
+
+def test_requeue_of_a_native_job(slurm):
+    """Oracle: it goes on where it was stopped, and after that trains to the end."""
+    def write_job(epochs):
+        slurm.job.script("job.toml", NATIVE_JOB.format(digits=ROOT / "examples/digits.h5", epochs=epochs, name="checkpoints",
+                                                       optimizer="sgd", hidden=64, every=1))
+
+    write_job(10_000_000)
+    number = slurm.submit(ROOT / "slurm/requeue.sbatch", "job.toml", "--resume", "auto")
+    slurm.job.cluster.wait_until(lambda: epochs_trained(slurm.job.folder / "checkpoints") > 0, "a checkpoint", patience=60)
+    slurm.control.check("scancel", "--batch", "--signal=USR1", number)  # what --signal=B:USR1@120 does
+    slurm.wait_for(number, "PENDING")
+    stopped_after = epochs_trained(slurm.job.folder / "checkpoints")
+    write_job(stopped_after + 2)
+    slurm.control.check("scontrol", "update", f"JobId={number}", "StartTime=now+3")
+    slurm.wait_for(number, "COMPLETED")
+    told = (slurm.job.folder / f"log/{number}/workerlog.0").read_text()
+    assert "stopped in time after" in told and "resumed" in told
+    assert epochs_trained(slurm.job.folder / "checkpoints") == stopped_after + 2
     assert slurm.job.cluster.left_behind() == {}
 
 
