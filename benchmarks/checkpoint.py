@@ -41,7 +41,7 @@ def cases(build, megabytes=2048):
         size = f"{megabytes} MB"
         yield Case(f"{size} written and synced", "MB/s", "higher", lambda: rate(megabytes, save(state, folder, megabytes)),
                    "dd bs=4M conv=fsync", lambda: rate(megabytes, dd(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
-        yield reload(state, folder, megabytes)
+        yield from reload(state, folder, megabytes)
 
 
 def rate(megabytes, seconds):
@@ -75,10 +75,14 @@ def reload(state, folder, megabytes):
     what = f"{megabytes} MB read back"
     python = os.environ.get("DTRAIN_COMPAT_PYTHON")
     if python is None:
-        return Missing(f"{what} against torch.load", "DTRAIN_COMPAT_PYTHON names no interpreter")
+        yield Missing(f"{what} against torch.load", "DTRAIN_COMPAT_PYTHON names no interpreter")
+        return
     if subprocess.run([python, "-c", "import torch"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
-        return Missing(f"{what} against torch.load", f"{python} cannot import torch")
+        yield Missing(f"{what} against torch.load", f"{python} cannot import torch")
+        return
     subprocess.run([python, "-c", TORCH_SAVE, folder / "state.pt", str(megabytes)], check=True)
     own(state, "save", folder, str(megabytes))
-    return Case(what, "MB/s", "higher", lambda: rate(megabytes, own(state, "load", folder, str(megabytes))), "torch.load",
-                lambda: rate(megabytes, own(python, "-c", TORCH_LOAD, folder / "state.pt")), AIM_TO_TORCH, repeats=REPEATS)
+    for how, action in (("into a job's state", "restore"), ("into new memory", "load")):
+        yield Case(f"{what} {how}", "MB/s", "higher", lambda: rate(megabytes, own(state, action, folder, str(megabytes))),
+                   "torch.load", lambda: rate(megabytes, own(python, "-c", TORCH_LOAD, folder / "state.pt")), AIM_TO_TORCH,
+                   repeats=REPEATS)

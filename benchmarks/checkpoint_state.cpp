@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// checkpoint_state save|load FOLDER MEGABYTES: a state of 16 equal tensors goes to disk or comes from there;
-// prints the seconds that this took, the making of the state not counted.
+// checkpoint_state save|load|restore FOLDER MEGABYTES: a state of 16 equal tensors goes to disk (save) or
+// comes from there, into new memory (load) or into that of a state that is there, as in a job that goes on
+// (restore); prints the seconds that this took, the making of the state not counted.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +15,8 @@
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/error.hpp>
+
+#include "io/stored_checkpoint.hpp"
 
 namespace {
 
@@ -31,6 +34,14 @@ dtrain::Checkpoint state_of(std::int64_t megabytes) {
     return checkpoint;
 }
 
+void restore(const std::filesystem::path& path, dtrain::Checkpoint& state) {
+    const dtrain::io::StoredCheckpoint stored(path);
+    std::vector<std::byte*> memory;
+    for (auto& [name, tensor] : state.parameters)
+        memory.push_back(reinterpret_cast<std::byte*>(std::get<std::vector<float>>(tensor.values).data()));
+    stored.read(memory);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,11 +49,13 @@ int main(int argc, char** argv) {
     try {
         const std::string action = argv[1];
         const auto path = std::filesystem::path(argv[2]) / "state";
-        const auto state = action == "save" ? state_of(std::stoll(argv[3])) : dtrain::Checkpoint{};
+        auto state = action != "load" ? state_of(std::stoll(argv[3])) : dtrain::Checkpoint{};
         const auto start = std::chrono::steady_clock::now();
         std::int64_t loaded = tensors;
         if (action == "save")
             dtrain::save_checkpoint_directory(path, state);
+        else if (action == "restore")
+            restore(path, state);
         else
             loaded = static_cast<std::int64_t>(dtrain::load_checkpoint(path).parameters.size());
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

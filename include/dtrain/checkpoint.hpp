@@ -15,9 +15,11 @@ namespace dtrain {
 
 /// An array of a checkpoint.
 struct CheckpointTensor {
+    using Values = std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<double>,
+                                std::vector<std::int32_t>>;
+
     std::vector<std::int64_t> shape;
-    /// Row after row, as many as the shape says.
-    std::variant<std::vector<float>, std::vector<std::int64_t>> values;
+    Values values;  ///< row after row, as many as the shape says
     friend bool operator==(const CheckpointTensor&, const CheckpointTensor&) = default;
 };
 
@@ -37,7 +39,8 @@ struct CheckpointHeader {
 /// Everything that training needs to go on bit for bit where it stopped, between two steps.
 struct Checkpoint : CheckpointHeader {
     std::map<std::string, CheckpointTensor> parameters;
-    std::map<std::string, CheckpointTensor> optimizer;  ///< moments and the like, by name
+    /// What else outlives a step, by name: moments and the like, and what metrics count.
+    std::map<std::string, CheckpointTensor> optimizer;
     friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 

@@ -81,6 +81,13 @@ class Blocks {
     std::vector<std::uint64_t> sums_;
 };
 
+/// A block of memory of this thread.
+std::byte* spare_block() {
+    thread_local AlignedBytes<direct_alignment> block;
+    if (!block) block = make_aligned_bytes<direct_alignment>(block_bytes);
+    return block.get();
+}
+
 /// A file open twice: past the page cache, where that is possible, and through it.
 class DirectFile {
   public:
@@ -107,11 +114,10 @@ class DirectFile {
   private:
     /// How many bytes were written.
     std::size_t write_directly(const std::byte* data, std::size_t bytes, std::int64_t offset) {
-        thread_local AlignedBytes<direct_alignment> bounce;
         if (!is_aligned(std::bit_cast<std::uintptr_t>(data))) {
-            if (!bounce) bounce = make_aligned_bytes<direct_alignment>(block_bytes);
-            std::memcpy(bounce.get(), data, bytes);
-            data = bounce.get();
+            auto* const bounce = spare_block();
+            std::memcpy(bounce, data, bytes);
+            data = bounce;
         }
         std::size_t done = 0;
         while (done < bytes && is_aligned(done)) {
@@ -167,7 +173,7 @@ std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
     Blocks<ReadExtent> blocks(extents);
     blocks.for_each([&](const Block& block) {
         const auto& extent = extents[block.extent];
-        auto* data = extent.data + block.begin;
+        auto* const data = extent.data == nullptr ? spare_block() : extent.data + block.begin;
         for (std::size_t done = 0; done < block.bytes;) {
             const auto count = ::pread(file.get(), data + done, block.bytes - done,
                                        extent.offset + static_cast<off_t>(block.begin + done));

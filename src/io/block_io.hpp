@@ -28,7 +28,7 @@ struct WriteExtent {
 };
 
 struct ReadExtent {
-    std::byte* data = nullptr;
+    std::byte* data = nullptr;  ///< null: only its sum is wanted
     std::size_t bytes = 0;
     std::int64_t offset = 0;
 };

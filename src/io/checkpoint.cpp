@@ -14,6 +14,7 @@
 #include "io/checkpoint_directory.hpp"
 #include "io/hash.hpp"
 #include "io/hdf5_file.hpp"
+#include "io/stored_checkpoint.hpp"
 
 namespace dtrain {
 namespace {
@@ -67,17 +68,28 @@ void write(io::Hdf5File& file, const std::string& group, const Tensors& tensors)
     }
 }
 
+CheckpointTensor::Values read_values(const io::Hdf5File& file, const std::string& path,
+                                     const io::Hdf5DatasetInfo& info) {
+    // What is none of ours fails by its checksum.
+    switch (info.element.value_or(io::Element::float32)) {
+        case io::Element::float32:
+            return file.read<float>(path);
+        case io::Element::int64:
+            return file.read<std::int64_t>(path);
+        case io::Element::float64:
+            return file.read<double>(path);
+        case io::Element::int32:
+            return file.read<std::int32_t>(path);
+    }
+    return {};
+}
+
 Tensors read(const io::Hdf5File& file, const std::string& group) {
     Tensors tensors;
     for (const auto& name : file.datasets_below(group)) {
         const auto path = fmt::format("{}/{}", group, name);
         const auto info = file.info(path);
-        CheckpointTensor tensor{info.shape, {}};
-        if (info.type == io::Hdf5Type::integer)
-            tensor.values = file.read_integers(path);
-        else
-            tensor.values = file.read_floats(path);
-        tensors.emplace(name, std::move(tensor));
+        tensors.emplace(name, CheckpointTensor{info.shape, read_values(file, path, info)});
     }
     return tensors;
 }
@@ -97,14 +109,10 @@ std::vector<double> numbers_in(const std::string& text) {
     return numbers;
 }
 
-io::TensorInfo info_of(const std::string& name, const CheckpointTensor& tensor) {
-    const bool floats = std::holds_alternative<std::vector<float>>(tensor.values);
-    return {name, floats ? io::Hdf5Element::float32 : io::Hdf5Element::int64, tensor.shape};
-}
-
 std::int64_t bytes_of(const Tensors& tensors) {
     std::int64_t bytes = 0;
-    for (const auto& [name, tensor] : tensors) bytes += info_of(name, tensor).bytes();
+    for (const auto& [name, tensor] : tensors)
+        bytes += static_cast<std::int64_t>(io::bytes_of(tensor).size());
     return bytes;
 }
 
@@ -115,10 +123,8 @@ void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoi
     std::vector<const std::byte*> memory;
     const auto add_all = [&](const std::string& group, const Tensors& tensors) {
         for (const auto& [name, tensor] : tensors) {
-            index.tensors.push_back(info_of(group + name, tensor));
-            memory.push_back(std::visit(
-                [](const auto& values) { return reinterpret_cast<const std::byte*>(values.data()); },
-                tensor.values));
+            index.tensors.push_back(io::info_of(group, name, tensor));
+            memory.push_back(io::bytes_of(tensor).data());
         }
     };
     add_all("/optimizer/", checkpoint.optimizer);
@@ -173,7 +179,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
-    if (std::filesystem::is_directory(path)) return io::read_directory(path);
+    if (std::filesystem::is_directory(path)) return loaded(io::StoredCheckpoint(path));
     const auto file = io::Hdf5File::open(path);
     if (!file.has_attribute("/", "format"))
         throw UsageError(path.string() + ": this HDF5 file is no checkpoint of dtrain");

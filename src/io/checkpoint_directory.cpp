@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
-#include <span>
 #include <system_error>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
-#include "io/block_io.hpp"
 
 namespace dtrain::io {
 namespace {
@@ -42,19 +40,6 @@ void check_shards(const std::filesystem::path& folder, const CheckpointIndex& in
                 "needs a file system that all nodes share (format = \"file\" does not)",
                 file.string()));
     }
-}
-
-/// Memory for the values of a tensor.
-std::byte* make_room(CheckpointTensor& tensor, const TensorInfo& info) {
-    const auto count = static_cast<std::size_t>(info.rows() * info.row_bytes()) /
-                       (info.element == Hdf5Element::float32 ? sizeof(float) : sizeof(std::int64_t));
-    tensor.shape = info.shape;
-    if (info.element == Hdf5Element::float32)
-        tensor.values = std::vector<float>(count);
-    else
-        tensor.values = std::vector<std::int64_t>(count);
-    return std::visit([](auto& values) { return reinterpret_cast<std::byte*>(values.data()); },
-                      tensor.values);
 }
 
 }  // namespace
@@ -86,40 +71,6 @@ void commit_directory(const std::filesystem::path& path, const CheckpointIndex& 
     } catch (const std::system_error& error) {
         throw Error("cannot write the checkpoint " + path.string() + ": " + error.code().message());
     }
-}
-
-Checkpoint read_directory(const std::filesystem::path& path) {
-    const auto index = read_index(path / index_name);
-    Checkpoint checkpoint;
-    static_cast<CheckpointHeader&>(checkpoint) = index.header;
-    std::vector<CheckpointTensor*> tensors;
-    for (const auto& info : index.tensors) {
-        const auto slash = info.name.find('/', 1);
-        const auto group = info.name.substr(0, slash);
-        if (slash == std::string::npos || (group != "/parameters" && group != "/optimizer"))
-            throw UsageError(fmt::format("{}: this index of a checkpoint makes no sense: {}",
-                                         (path / index_name).string(), info.name));
-        auto& all = group == "/parameters" ? checkpoint.parameters : checkpoint.optimizer;
-        tensors.push_back(&all[info.name.substr(slash + 1)]);
-    }
-    std::vector<std::byte*> memory(tensors.size());
-    // New memory is zeroed page by page, which takes as long as reading into it.
-    in_threads(tensors.size(), 2, [&](std::size_t i) {
-        try {
-            memory[i] = make_room(*tensors[i], index.tensors[i]);
-        } catch (const std::bad_alloc&) {
-            throw UsageError(
-                fmt::format("{}: {} is larger than the memory", path.string(), index.tensors[i].name));
-        }
-    });
-    for (std::size_t shard = 0; shard < index.shards.size(); ++shard) {
-        std::vector<std::byte*> targets;
-        for (const auto& [piece, offset, sum] : index.shards[shard].pieces)
-            targets.push_back(memory[piece.tensor] +
-                              piece.first_row * index.tensors[piece.tensor].row_bytes());
-        read_shard(path / shard_name(shard), index.tensors, index.shards[shard], targets);
-    }
-    return checkpoint;
 }
 
 }  // namespace dtrain::io

@@ -25,7 +25,4 @@ void begin_directory(const std::filesystem::path& path);
 /// @throws Error naming the path; also when a shard is not to be seen from here.
 void commit_directory(const std::filesystem::path& path, const CheckpointIndex& index);
 
-/// @throws UsageError naming the file that is missing or damaged.
-Checkpoint read_directory(const std::filesystem::path& path);
-
 }  // namespace dtrain::io

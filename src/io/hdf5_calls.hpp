@@ -50,10 +50,7 @@ inline Hdf5Handle without_times(hid_t kind) {
 Hdf5Handle file_access(bool virtual_datasets);
 Hdf5Handle text_type(std::size_t size);
 
-template <class Element>
-hid_t memory_type() {
-    static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, std::int64_t>);
-    return std::is_same_v<Element, float> ? H5T_NATIVE_FLOAT : H5T_NATIVE_INT64;
-}
+/// Of values in memory.
+hid_t memory_type(Element element);
 
 }  // namespace dtrain::io

@@ -61,6 +61,30 @@ Hdf5Handle text_type(std::size_t size) {
     return type;
 }
 
+hid_t memory_type(Element element) {
+    switch (element) {
+        case Element::float32:
+            return H5T_NATIVE_FLOAT;
+        case Element::int64:
+            return H5T_NATIVE_INT64;
+        case Element::float64:
+            return H5T_NATIVE_DOUBLE;
+        case Element::int32:
+            return H5T_NATIVE_INT32;
+    }
+    return H5I_INVALID_HID;
+}
+
+namespace {
+
+std::optional<Element> element_in(const Hdf5Handle& type) {
+    for (const auto element : {Element::float32, Element::int64, Element::float64, Element::int32})
+        if (H5Tequal(type.get(), memory_type(element)) > 0) return element;
+    return std::nullopt;
+}
+
+}  // namespace
+
 Hdf5Handle& Hdf5Handle::operator=(Hdf5Handle&& other) noexcept {
     if (this != &other) {
         reset();
@@ -141,6 +165,7 @@ Hdf5DatasetInfo Hdf5File::info(const std::string& dataset) const {
         info.count = count;
         info.shape.push_back(static_cast<std::int64_t>(extent));
     }
+    info.element = element_in(type);
     switch (H5Tget_class(type.get())) {
         case H5T_INTEGER:
             info.type = Hdf5Type::integer;
@@ -154,31 +179,28 @@ Hdf5DatasetInfo Hdf5File::info(const std::string& dataset) const {
     return info;
 }
 
-template <class Element>
-std::vector<Element> Hdf5File::read(const std::string& dataset) const {
+template <class Value>
+std::vector<Value> Hdf5File::read(const std::string& dataset) const {
     const auto count = info(dataset).count;
     const QuietHdf5 quiet;
     const auto handle = open_dataset(dataset);
-    std::vector<Element> values;
+    std::vector<Value> values;
     try {
         values.resize(static_cast<std::size_t>(count));
     } catch (const std::exception&) {
         fail_reading("dataset '" + dataset + "' has " + std::to_string(count) +
                      " values, more than memory holds");
     }
-    if (count != 0 &&
-        H5Dread(handle.get(), memory_type<Element>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+    if (count != 0 && H5Dread(handle.get(), memory_type(element_of<Value>), H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                              values.data()) < 0)
         fail_reading("dataset '" + dataset + "' cannot be read: it is damaged or the file is cut off");
     return values;
 }
 
-std::vector<float> Hdf5File::read_floats(const std::string& dataset) const {
-    return read<float>(dataset);
-}
-
-std::vector<std::int64_t> Hdf5File::read_integers(const std::string& dataset) const {
-    return read<std::int64_t>(dataset);
-}
+template std::vector<float> Hdf5File::read(const std::string&) const;
+template std::vector<double> Hdf5File::read(const std::string&) const;
+template std::vector<std::int64_t> Hdf5File::read(const std::string&) const;
+template std::vector<std::int32_t> Hdf5File::read(const std::string&) const;
 
 void Hdf5File::read_rows(const std::string& dataset, std::int64_t first, std::int64_t count,
                          std::span<float> values) const {
@@ -195,8 +217,7 @@ void Hdf5File::read_rows(const std::string& dataset, std::int64_t first, std::in
     const hsize_t wanted = values.size();
     const Hdf5Handle memory(H5Screate_simple(1, &wanted, nullptr), H5Sclose);
     if (H5Sget_select_npoints(space.get()) != static_cast<hssize_t>(values.size()) ||
-        H5Dread(handle.get(), memory_type<float>(), memory.get(), space.get(), H5P_DEFAULT, values.data()) <
-            0)
+        H5Dread(handle.get(), H5T_NATIVE_FLOAT, memory.get(), space.get(), H5P_DEFAULT, values.data()) < 0)
         fail_reading(
             fmt::format("rows {} to {} of dataset '{}' cannot be read: it is damaged or the file is "
                         "cut off",

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "io/element.hpp"
 
 namespace dtrain::io {
 
@@ -47,9 +50,6 @@ void check_space(const std::filesystem::path& path, std::int64_t bytes_of_values
 
 enum class Hdf5Type { integer, floating, other };
 
-/// What dtrain writes; little endian.
-enum class Hdf5Element { float32, int64 };
-
 /// Where things lie in a new file.
 struct Hdf5Layout {
     std::int64_t alignment = 1;  ///< of datasets with at least `aligned_from` bytes
@@ -69,6 +69,7 @@ struct Hdf5DatasetInfo {
     std::vector<std::int64_t> shape;
     std::int64_t count = 0;  ///< product of the shape
     Hdf5Type type = Hdf5Type::other;
+    std::optional<Element> element;  ///< nothing when it is none of these
 };
 
 /// An HDF5 file with the few operations that dtrain needs, from any thread: calls take turns. HDF5's own
@@ -81,8 +82,14 @@ class Hdf5File {
     static Hdf5File create(const std::filesystem::path& path, const Hdf5Layout& layout = {});
 
     Hdf5DatasetInfo info(const std::string& dataset) const;
-    std::vector<float> read_floats(const std::string& dataset) const;
-    std::vector<std::int64_t> read_integers(const std::string& dataset) const;
+    std::vector<float> read_floats(const std::string& dataset) const { return read<float>(dataset); }
+    std::vector<std::int64_t> read_integers(const std::string& dataset) const {
+        return read<std::int64_t>(dataset);
+    }
+    /// All values of any dataset of numbers, as the nearest of another type.
+    /// @tparam Value as element_of()
+    template <class Value>
+    std::vector<Value> read(const std::string& dataset) const;
     /// Rows first .. first + count - 1, as many values as fill `values`.
     void read_rows(const std::string& dataset, std::int64_t first, std::int64_t count,
                    std::span<float> values) const;
@@ -99,15 +106,15 @@ class Hdf5File {
 
     void make_group(const std::string& group);
     /// Groups on the way are made as needed. Values are as many as the shape says.
+    template <class Value>
     void write(const std::string& dataset, std::span<const std::int64_t> shape,
-               std::span<const float> values);
-    void write(const std::string& dataset, std::span<const std::int64_t> shape,
-               std::span<const std::int64_t> values);
+               std::span<const Value> values) {
+        write_bytes(dataset, shape, element_of<Value>, values.data());
+    }
     /// A dataset whose values somebody else writes, in one piece, at the offset in the file that this
     /// returns; 0 when it has none.
-    std::int64_t allocate(const std::string& dataset, std::span<const std::int64_t> shape,
-                          Hdf5Element element);
-    void write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, Hdf5Element element,
+    std::int64_t allocate(const std::string& dataset, std::span<const std::int64_t> shape, Element element);
+    void write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, Element element,
                        std::span<const Hdf5Part> parts);
     void write_text(const std::string& group, const std::string& attribute, const std::string& value);
     void write_integer(const std::string& group, const std::string& attribute, std::int64_t value);
@@ -121,13 +128,11 @@ class Hdf5File {
     Hdf5Handle open_dataset(const std::string& name) const;
     Hdf5Handle open_group(const std::string& name) const;
     Hdf5Handle open_attribute(const std::string& group, const std::string& attribute) const;
-    template <class Element>
-    std::vector<Element> read(const std::string& dataset) const;
-    void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, Hdf5Element element,
-                     Hdf5Handle::Id memory_type, const void* values);
+    void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, Element element,
+                     const void* values);
     void make_groups_of(const std::string& dataset);
     Hdf5Handle create_dataset(const std::string& dataset, std::span<const std::int64_t> shape,
-                              Hdf5Element element, const Hdf5Handle& creation);
+                              Element element, const Hdf5Handle& creation);
     void write_attribute(const std::string& group, const std::string& attribute, Hdf5Handle::Id file_type,
                          Hdf5Handle::Id memory_type, const void* value);
     [[noreturn]] void fail_reading(const std::string& what) const;

@@ -23,8 +23,18 @@ Hdf5Handle space_of(std::span<const std::int64_t> shape) {
             H5Sclose};
 }
 
-hid_t file_type(Hdf5Element element) {
-    return element == Hdf5Element::float32 ? H5T_IEEE_F32LE : H5T_STD_I64LE;
+hid_t file_type(Element element) {
+    switch (element) {
+        case Element::float32:
+            return H5T_IEEE_F32LE;
+        case Element::int64:
+            return H5T_STD_I64LE;
+        case Element::float64:
+            return H5T_IEEE_F64LE;
+        case Element::int32:
+            return H5T_STD_I32LE;
+    }
+    return H5I_INVALID_HID;
 }
 
 /// `count` rows from `first` on.
@@ -85,7 +95,7 @@ void Hdf5File::make_groups_of(const std::string& dataset) {
 }
 
 Hdf5Handle Hdf5File::create_dataset(const std::string& dataset, std::span<const std::int64_t> shape,
-                                    Hdf5Element element, const Hdf5Handle& creation) {
+                                    Element element, const Hdf5Handle& creation) {
     make_groups_of(dataset);
     const auto space = space_of(shape);
     Hdf5Handle handle(H5Dcreate2(file_.get(), dataset.c_str(), file_type(element), space.get(), H5P_DEFAULT,
@@ -95,18 +105,18 @@ Hdf5Handle Hdf5File::create_dataset(const std::string& dataset, std::span<const 
     return handle;
 }
 
-void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape,
-                           Hdf5Element element, Hdf5Handle::Id type_in_memory, const void* values) {
+void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, Element element,
+                           const void* values) {
     const QuietHdf5 quiet;
     const auto creation = without_times(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
     const auto handle = create_dataset(dataset, shape, element, creation);
-    if (H5Dwrite(handle.get(), type_in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+    if (H5Dwrite(handle.get(), memory_type(element), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         fail_writing("dataset '" + dataset + "'");
 }
 
 std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std::int64_t> shape,
-                                Hdf5Element element) {
+                                Element element) {
     const QuietHdf5 quiet;
     const auto creation = without_times(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
@@ -117,8 +127,8 @@ std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std:
     return offset == HADDR_UNDEF ? 0 : static_cast<std::int64_t>(offset);
 }
 
-void Hdf5File::write_virtual(const std::string& dataset, std::span<const std::int64_t> shape,
-                             Hdf5Element element, std::span<const Hdf5Part> parts) {
+void Hdf5File::write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, Element element,
+                             std::span<const Hdf5Part> parts) {
     const QuietHdf5 quiet;
     const auto creation = without_times(H5P_DATASET_CREATE);
     for (const auto& part : parts) {
@@ -131,16 +141,6 @@ void Hdf5File::write_virtual(const std::string& dataset, std::span<const std::in
             fail_writing("virtual dataset '" + dataset + "'");
     }
     create_dataset(dataset, shape, element, creation);
-}
-
-void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> shape,
-                     std::span<const float> values) {
-    write_bytes(dataset, shape, Hdf5Element::float32, memory_type<float>(), values.data());
-}
-
-void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> shape,
-                     std::span<const std::int64_t> values) {
-    write_bytes(dataset, shape, Hdf5Element::int64, memory_type<std::int64_t>(), values.data());
 }
 
 void Hdf5File::write_attribute(const std::string& group, const std::string& attribute,

@@ -44,9 +44,9 @@ ShardFacts shard_from(const json& value) {
 
 TensorInfo tensor_from(const json& value) {
     const auto type = value.at("type").get<std::string>();
-    if (type != "float32" && type != "int64") throw json::other_error::create(501, type, nullptr);
-    return {value.at("name").get<std::string>(),
-            type == "float32" ? Hdf5Element::float32 : Hdf5Element::int64,
+    const auto element = element_named(type);
+    if (!element) throw json::other_error::create(501, type, nullptr);
+    return {value.at("name").get<std::string>(), *element,
             value.at("shape").get<std::vector<std::int64_t>>()};
 }
 
@@ -73,9 +73,8 @@ json as_json(const CheckpointIndex& index) {
                 {"tensors", json::array()},
                 {"shards", json::array()}};
     for (const auto& tensor : index.tensors)
-        out["tensors"].push_back({{"name", tensor.name},
-                                  {"type", tensor.element == Hdf5Element::float32 ? "float32" : "int64"},
-                                  {"shape", tensor.shape}});
+        out["tensors"].push_back(
+            {{"name", tensor.name}, {"type", name_of(tensor.element)}, {"shape", tensor.shape}});
     for (const auto& shard : index.shards) out["shards"].push_back(as_json(shard));
     return out;
 }

@@ -42,7 +42,8 @@ struct PieceSource {
 ShardFacts write_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
                        std::span<const PieceSource> pieces);
 
-/// Fills `targets` (as PieceSource, one for each piece of the shard in its order) and checks all of the file.
+/// Fills `targets` (as PieceSource, one for each piece of the shard in its order; null: its piece is checked
+/// and not kept) and checks all of the file.
 /// @throws UsageError naming the path and what is damaged.
 void read_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
                 const ShardFacts& facts, std::span<std::byte* const> targets);

@@ -10,6 +10,8 @@ namespace dtrain::tests {
 
 using Floats = std::vector<float>;
 using Integers = std::vector<std::int64_t>;
+using Doubles = std::vector<double>;
+using ShortIntegers = std::vector<std::int32_t>;
 
 /// A few small tensors, with values and names that are easily lost.
 inline Checkpoint sample_checkpoint() {
@@ -24,6 +26,8 @@ inline Checkpoint sample_checkpoint() {
     out.parameters["block/deep.weight"] = {{1}, Floats{7}};
     out.optimizer["adam.step"] = {{1}, Integers{264}};
     out.optimizer["fc_0.weight.m"] = {{2, 3}, Floats{0, 0, 0, 1, 2, 3}};
+    out.optimizer["auc.positives"] = {{3}, Doubles{1e300, -0.0, 0.1}};
+    out.optimizer["count"] = {{2}, ShortIntegers{-2147483647, 5}};
     return out;
 }
 

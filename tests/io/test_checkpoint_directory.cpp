@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <numeric>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/error.hpp>
 
+#include "io/hdf5_file.hpp"
 #include "io/sample_checkpoint.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
@@ -61,6 +63,30 @@ TEST(CheckpointDirectory, RoundTripForAnyNumberOfShards) {
         EXPECT_EQ(files_of(folder / "a/b/one").size(), static_cast<std::size_t>(shards + 1));
         EXPECT_EQ(files_of(folder / "a/b").size(), 1U);
     }
+}
+
+template <class Value>
+void expect_in_hdf5(const io::Hdf5File& file, const std::string& name, const CheckpointTensor& tensor) {
+    EXPECT_EQ(file.info(name).element, io::element_of<Value>) << name;
+    EXPECT_EQ(file.info(name).shape, tensor.shape) << name;
+    EXPECT_EQ(file.read<Value>(name), std::get<std::vector<Value>>(tensor.values)) << name;
+}
+
+TEST(CheckpointDirectory, HDF5ReadsEveryTypeThroughTheIndex) {
+    const TemporaryFolder folder;
+    const auto checkpoint = all_sizes();
+    save_checkpoint_directory(folder / "one", checkpoint, 3);
+    const auto file = io::Hdf5File::open(folder / "one/index.h5");
+    std::set<std::size_t> types;
+    for (const auto& [group, tensors] :
+         {std::pair{"/parameters/", checkpoint.parameters}, std::pair{"/optimizer/", checkpoint.optimizer}})
+        for (const auto& [name, tensor] : tensors) {
+            types.insert(tensor.values.index());
+            std::visit([&, path = group + name]<class Value>(
+                           const std::vector<Value>&) { expect_in_hdf5<Value>(file, path, tensor); },
+                       tensor.values);
+        }
+    EXPECT_EQ(types.size(), std::variant_size_v<CheckpointTensor::Values>);
 }
 
 TEST(CheckpointDirectory, SameContentSameBytes) {

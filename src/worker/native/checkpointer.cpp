@@ -21,18 +21,6 @@ std::launch policy(const CheckpointSettings& settings) {
     return settings.async ? std::launch::async : std::launch::deferred;
 }
 
-io::Hdf5Element element_of(const StateTensor& tensor) {
-    switch (tensor.view.type) {
-        case DataType::float32:
-            return io::Hdf5Element::float32;
-        case DataType::int64:
-            return io::Hdf5Element::int64;
-        default:
-            throw Error(fmt::format("{}: checkpoints hold float32 and int64, not {}", tensor.name,
-                                    to_string(tensor.view.type)));
-    }
-}
-
 template <class Value>
 bool is_ready(const std::future<Value>& future) {
     return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -56,12 +44,9 @@ Checkpointer::Checkpointer(const CheckpointSettings& settings, State state, Comm
     io::start_hdf5();
     if (settings_.format != CheckpointFormat::directory) return;
     auto sorted = state_.tensors();
-    const auto name_of = [](const StateTensor& tensor) {
-        return (tensor.role == Role::parameter ? "/parameters/" : "/optimizer/") + tensor.name;
-    };
-    std::ranges::sort(sorted, {}, name_of);
+    std::ranges::sort(sorted, {}, [](const StateTensor& tensor) { return stored_info(tensor).name; });
     for (const auto& tensor : sorted) {
-        tensors_.push_back({name_of(tensor), element_of(tensor), tensor.view.shape});
+        tensors_.push_back(stored_info(tensor));
         memory_.push_back(static_cast<const std::byte*>(tensor.view.data));
     }
     const int ranks = communicator_.size();

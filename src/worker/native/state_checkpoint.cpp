@@ -3,8 +3,8 @@
 #include "worker/native/state_checkpoint.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <variant>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,63 +13,128 @@
 namespace dtrain::native {
 namespace {
 
-template <class Checkpointed>
-auto& tensors_of(Checkpointed& checkpoint, Role role) {
-    return role == Role::parameter ? checkpoint.parameters : checkpoint.optimizer;
+io::Element stored_element(DataType type) {
+    switch (type) {
+        case DataType::float32:
+            return io::Element::float32;
+        case DataType::int64:
+            return io::Element::int64;
+        case DataType::float64:
+            return io::Element::float64;
+        case DataType::int32:
+            return io::Element::int32;
+    }
+    throw Error("checkpoints do not hold " + to_string(type));
+}
+
+template <class Value>
+CheckpointTensor::Values copy_of(const TensorView& view) {
+    const auto values = view.as<Value>();
+    return std::vector<Value>(values.begin(), values.end());
+}
+
+CheckpointTensor::Values values_of(const TensorView& view) {
+    switch (view.type) {
+        case DataType::float32:
+            return copy_of<float>(view);
+        case DataType::int64:
+            return copy_of<std::int64_t>(view);
+        case DataType::float64:
+            return copy_of<double>(view);
+        case DataType::int32:
+            return copy_of<std::int32_t>(view);
+    }
+    throw Error("checkpoints do not hold " + to_string(view.type));
+}
+
+/// As "float32 [3, 5]".
+std::string description(const io::TensorInfo& info) {
+    return fmt::format("{} {}", io::name_of(info.element), to_string(info.shape));
+}
+
+const io::TensorInfo* find(const io::StoredCheckpoint& checkpoint, const std::string& name) {
+    const auto at = std::ranges::find(checkpoint.tensors(), name, &io::TensorInfo::name);
+    return at == checkpoint.tensors().end() ? nullptr : &*at;
+}
+
+/// What makes a checkpoint unreadable.
+template <class Action>
+std::optional<std::string> refusal_of(const Action& action) {
+    try {
+        action();
+    } catch (const UsageError& refused) {
+        return refused.what();
+    }
+    return std::nullopt;
 }
 
 }  // namespace
+
+io::TensorInfo stored_info(const StateTensor& tensor) {
+    const std::string group = tensor.role == Role::parameter ? "/parameters/" : "/optimizer/";
+    return {group + tensor.name, stored_element(tensor.view.type), tensor.view.shape};
+}
 
 void store(const State& state, Checkpoint& checkpoint) {
     checkpoint.parameters.clear();
     checkpoint.optimizer.clear();
     for (const auto& tensor : state.tensors()) {
-        auto& stored = tensors_of(checkpoint, tensor.role)[tensor.name];
-        stored.shape = tensor.view.shape;
-        if (tensor.view.type == DataType::float32) {
-            const auto values = tensor.view.as<float>();
-            stored.values = std::vector<float>(values.begin(), values.end());
-        } else {
-            const auto values = tensor.view.as<std::int64_t>();
-            stored.values = std::vector<std::int64_t>(values.begin(), values.end());
-        }
+        auto& tensors = tensor.role == Role::parameter ? checkpoint.parameters : checkpoint.optimizer;
+        tensors[tensor.name] = {tensor.view.shape, values_of(tensor.view)};
     }
 }
 
-void restore(const std::filesystem::path& file, const Checkpoint& checkpoint,
-             const std::map<std::string, std::string>& job, const State& state) {
+void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
+                const State& state) {
+    const auto file = checkpoint.path().string();
+    const auto& theirs = checkpoint.header().job;
     for (const auto& [field, value] : job) {
-        const auto found = checkpoint.job.find(field);
-        const auto was = found == checkpoint.job.end() ? std::string("unknown") : found->second;
+        const auto found = theirs.find(field);
+        const auto was = found == theirs.end() ? std::string("unknown") : found->second;
         if (was == value) continue;
         throw UsageError(
-            fmt::format("{}: made with {} {}, but this job has {}{}", file.string(), field, was, value,
+            fmt::format("{}: made with {} {}, but this job has {}{}", file, field, was, value,
                         field == "global_batch" ? fmt::format("; set global_batch = {}", was) : ""));
     }
-    for (const auto& [field, value] : checkpoint.job)
+    for (const auto& [field, value] : theirs)
         if (!job.contains(field))
-            throw UsageError(
-                fmt::format("{}: made with {} {}, but this job has none", file.string(), field, value));
+            throw UsageError(fmt::format("{}: made with {} {}, but this job has none", file, field, value));
     for (const auto& tensor : state.tensors()) {
-        const auto& stored = tensors_of(checkpoint, tensor.role);
-        const auto found = stored.find(tensor.name);
-        if (found == stored.end())
+        const auto needed = stored_info(tensor);
+        const auto* const found = find(checkpoint, needed.name);
+        if (found == nullptr)
             throw UsageError(
-                fmt::format("{}: it has no {}, which this job's model needs", file.string(), tensor.name));
-        const bool same_type = std::holds_alternative<std::vector<float>>(found->second.values) ==
-                               (tensor.view.type == DataType::float32);
-        if (found->second.shape != tensor.view.shape || !same_type)
-            throw UsageError(fmt::format("{}: {} has shape {}, but this job's model needs {}", file.string(),
-                                         tensor.name, to_string(found->second.shape),
-                                         to_string(tensor.view.shape)));
+                fmt::format("{}: it has no {}, which this job's model needs", file, tensor.name));
+        if (*found != needed)
+            throw UsageError(fmt::format("{}: {} is {}, but this job's model needs {}", file, tensor.name,
+                                         description(*found), description(needed)));
     }
-    for (const auto& tensor : state.tensors()) {
-        const auto& values = tensors_of(checkpoint, tensor.role).at(tensor.name).values;
-        if (const auto* floats = std::get_if<std::vector<float>>(&values))
-            std::copy(floats->begin(), floats->end(), tensor.view.as<float>().begin());
-        else
-            std::ranges::copy(std::get<std::vector<std::int64_t>>(values),
-                              tensor.view.as<std::int64_t>().begin());
+}
+
+void read_into(const State& state, const io::StoredCheckpoint& checkpoint) {
+    std::map<std::string, void*> places;
+    for (const auto& tensor : state.tensors()) places[stored_info(tensor).name] = tensor.view.data;
+    std::vector<std::byte*> memory;
+    for (const auto& stored : checkpoint.tensors()) {
+        const auto place = places.find(stored.name);
+        memory.push_back(place == places.end() ? nullptr : static_cast<std::byte*>(place->second));
+    }
+    checkpoint.read(memory);
+}
+
+Restored restore_first(const std::vector<std::filesystem::path>& files,
+                       const std::map<std::string, std::string>& job, const State& state,
+                       const std::function<void(const std::string&)>& warn) {
+    for (std::size_t i = 0;; ++i) {
+        std::optional<io::StoredCheckpoint> checkpoint;
+        auto refused = refusal_of([&] { checkpoint.emplace(files.at(i)); });
+        if (checkpoint) {
+            check_fits(*checkpoint, job, state);
+            refused = refusal_of([&] { read_into(state, *checkpoint); });
+        }
+        if (!refused) return {files[i], checkpoint->header()};
+        if (i + 1 == files.size()) throw UsageError(*refused);
+        warn(fmt::format("{}; trying {}", *refused, files[i + 1].string()));
     }
 }
 

@@ -3,21 +3,46 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/executor.hpp>
 
+#include "io/stored_checkpoint.hpp"
+
 namespace dtrain::native {
 
-/// Copies parameters and optimizer state into the checkpoint.
+/// The tensor in checkpoints: "/parameters/fc_0.weight"; what is no parameter is "/optimizer/...".
+io::TensorInfo stored_info(const StateTensor& tensor);
+
+/// Copies all tensors into the checkpoint.
 void store(const State& state, Checkpoint& checkpoint);
 
-/// Sets the state to the checkpoint's, after checking everything: nothing is changed when it throws.
-/// @param job what this job would write as Checkpoint::job
-/// @throws UsageError naming `file` and the first difference with both values.
-void restore(const std::filesystem::path& file, const Checkpoint& checkpoint,
-             const std::map<std::string, std::string>& job, const State& state);
+/// @param job what this job would write as CheckpointHeader::job
+/// @throws UsageError naming the checkpoint and the first difference with both values, when it is of another
+/// job, or some tensor of the state is missing or another one in it.
+void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
+                const State& state);
+
+/// Reads all tensors of a checkpoint that fits, straight into the state.
+/// @throws UsageError naming the file that is damaged; the tensors then hold anything.
+void read_into(const State& state, const io::StoredCheckpoint& checkpoint);
+
+struct Restored {
+    std::filesystem::path file;
+    CheckpointHeader header;
+};
+
+/// Sets the state to the first of the checkpoints that can be read; `warn` is told of those before. One that
+/// turns out damaged when a part of it is read already leaves nothing behind: the next one that can be read
+/// replaces every tensor.
+/// @throws UsageError when none can be read (the tensors then hold anything), or the first that can does not
+/// fit.
+Restored restore_first(const std::vector<std::filesystem::path>& files,
+                       const std::map<std::string, std::string>& job, const State& state,
+                       const std::function<void(const std::string&)>& warn);
 
 }  // namespace dtrain::native

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -24,23 +25,6 @@ std::int64_t classes_of(const Feeder& train, const std::optional<Feeder>& test) 
     return std::max(train.data().classes(), test ? test->data().classes() : 0);
 }
 
-struct Readable {
-    std::filesystem::path file;
-    Checkpoint checkpoint;
-};
-
-Readable first_readable(const std::vector<std::filesystem::path>& files,
-                        const std::function<void(const std::string&)>& warn) {
-    for (std::size_t i = 0;; ++i) {
-        try {
-            return {files.at(i), load_checkpoint(files[i])};
-        } catch (const UsageError& refused) {
-            if (i + 1 == files.size()) throw;
-            warn(fmt::format("{}; trying {}", refused.what(), files[i + 1].string()));
-        }
-    }
-}
-
 Trainer::Shares shares_of(const TrainSettings& settings, const Communicator& communicator) {
     if (settings.virtual_ranks == 0) return {communicator.rank(), 1, communicator.size(), false};
     if (settings.virtual_ranks < communicator.size())
@@ -51,6 +35,14 @@ Trainer::Shares shares_of(const TrainSettings& settings, const Communicator& com
     const auto own =
         program::virtual_ranks_of(communicator.rank(), communicator.size(), settings.virtual_ranks);
     return {own.begin, own.end - own.begin, settings.virtual_ranks, true};
+}
+
+/// Copies all tensors of a state of the same program.
+void set(const State& state, const State& from) {
+    for (std::size_t i = 0; i < state.tensors().size(); ++i) {
+        const auto& source = from.tensors()[i].view;
+        std::memcpy(state.tensors()[i].view.data, source.data, source.bytes());
+    }
 }
 
 constexpr const char* loss_name = "loss";
@@ -105,12 +97,12 @@ std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& 
     std::string taken;
     if (communicator_.rank() == 0) {
         try {
-            const auto found = first_readable(files, warn);
-            restore(found.file, found.checkpoint, job_, state_);
-            header = found.checkpoint;
+            const auto found = restore_first(files, job_, state_, warn);
+            header = found.header;
             taken = found.file.string();
         } catch (const UsageError& refused) {
             error = refused.what();
+            set(state_, State(model_.train, seed_));
         }
     }
     throw_together(communicator_, error);

@@ -51,7 +51,8 @@ class Trainer {
     /// first that can be read is taken, and `warn` told of those before.
     /// @param files rank 0's count; at least one
     /// @return which it was, on all ranks
-    /// @throws UsageError on all ranks when none can be read or it is of another job.
+    /// @throws UsageError on all ranks when none can be read or it is of another job; the state then is that
+    /// of the beginning.
     std::filesystem::path resume(const std::vector<std::filesystem::path>& files,
                                  const std::function<void(const std::string&)>& warn);
 

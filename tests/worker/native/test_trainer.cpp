@@ -12,6 +12,8 @@
 
 #include <dtrain/error.hpp>
 
+#include "support/temporary_folder.hpp"
+#include "worker/native/state_checkpoint.hpp"
 #include "worker/native/trainer.hpp"
 
 namespace dtrain::native {
@@ -102,6 +104,24 @@ TEST(Trainer, StopsBetweenStepsAndGoesOnWithTheSameBits) {
     EXPECT_EQ(stopping.header().epoch_step, 1);
     EXPECT_EQ(stopping.header().step, 13);
     EXPECT_EQ(stopping.header().sums.at("loss").size(), 1U);
+}
+
+TEST(Trainer, ACheckpointThatIsDamagedInItsValuesLeavesTheBeginning) {
+    const tests::TemporaryFolder folder;
+    Trainer trainer(small_job(3), two_clouds(), nullptr, {}, 1);
+    const auto beginning = trainer.checksum();
+    trainer.train_epoch();
+    Checkpoint checkpoint;
+    static_cast<CheckpointHeader&>(checkpoint) = trainer.header();
+    store(trainer.state(), checkpoint);
+    save_checkpoint_directory(folder / "one", checkpoint);
+    const auto shard = folder / "one/shard-0000.h5";
+    auto bytes = tests::bytes_of(shard);
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);  // found when all values are read already
+    tests::write_bytes(shard, bytes);
+    Trainer other(small_job(3), two_clouds(), nullptr, {}, 1);
+    EXPECT_THROW(other.resume({folder / "one"}, {}), UsageError);
+    EXPECT_EQ(other.checksum(), beginning);
 }
 
 TEST(Trainer, WithoutTestDataThereIsNoTest) {

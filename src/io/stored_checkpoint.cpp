@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/stored_checkpoint.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "io/block_io.hpp"
+
+namespace dtrain::io {
+namespace {
+
+constexpr std::string_view parameters = "/parameters/";
+constexpr std::string_view optimizer = "/optimizer/";
+
+CheckpointTensor::Values room_for(const TensorInfo& info) {
+    const auto count = static_cast<std::size_t>(info.bytes() / size_of(info.element));
+    switch (info.element) {
+        case Element::float32:
+            return std::vector<float>(count);
+        case Element::int64:
+            return std::vector<std::int64_t>(count);
+        case Element::float64:
+            return std::vector<double>(count);
+        case Element::int32:
+            return std::vector<std::int32_t>(count);
+    }
+    return {};
+}
+
+CheckpointTensor& tensor_of(Checkpoint& checkpoint, std::string_view name) {
+    if (name.starts_with(parameters))
+        return checkpoint.parameters[std::string(name.substr(parameters.size()))];
+    return checkpoint.optimizer[std::string(name.substr(optimizer.size()))];
+}
+
+const CheckpointTensor& tensor_of(const Checkpoint& checkpoint, std::string_view name) {
+    if (name.starts_with(parameters))
+        return checkpoint.parameters.at(std::string(name.substr(parameters.size())));
+    return checkpoint.optimizer.at(std::string(name.substr(optimizer.size())));
+}
+
+}  // namespace
+
+std::span<const std::byte> bytes_of(const CheckpointTensor& tensor) {
+    return std::visit([](const auto& values) { return std::as_bytes(std::span(values)); }, tensor.values);
+}
+
+TensorInfo info_of(const std::string& group, const std::string& name, const CheckpointTensor& tensor) {
+    const auto element =
+        std::visit([]<class Value>(const std::vector<Value>&) { return element_of<Value>; }, tensor.values);
+    return {group + name, element, tensor.shape};
+}
+
+StoredCheckpoint::StoredCheckpoint(const std::filesystem::path& path) : path_(path) {
+    if (!std::filesystem::is_directory(path)) {
+        *this = StoredCheckpoint(path, load_checkpoint(path));
+        return;
+    }
+    index_ = read_index(path / index_name);
+    for (const auto& info : index_.tensors)
+        if (!info.name.starts_with(parameters) && !info.name.starts_with(optimizer))
+            throw UsageError(fmt::format("{}: this index of a checkpoint makes no sense: {}",
+                                         (path / index_name).string(), info.name));
+}
+
+StoredCheckpoint::StoredCheckpoint(std::filesystem::path path, Checkpoint content)
+    : path_(std::move(path)), index_{content, {}, {}} {
+    for (const auto& [name, tensor] : content.optimizer)
+        index_.tensors.push_back(info_of(std::string(optimizer), name, tensor));
+    for (const auto& [name, tensor] : content.parameters)
+        index_.tensors.push_back(info_of(std::string(parameters), name, tensor));
+    content_ = std::make_shared<const Checkpoint>(std::move(content));
+}
+
+void StoredCheckpoint::read(std::span<std::byte* const> memory) const {
+    if (content_) {
+        for (std::size_t i = 0; i < memory.size(); ++i)
+            if (memory[i] != nullptr)
+                std::ranges::copy(bytes_of(tensor_of(*content_, tensors()[i].name)), memory[i]);
+        return;
+    }
+    for (std::size_t shard = 0; shard < index_.shards.size(); ++shard) {
+        std::vector<std::byte*> targets;
+        for (const auto& [piece, offset, sum] : index_.shards[shard].pieces) {
+            auto* const tensor = memory[piece.tensor];
+            targets.push_back(
+                tensor == nullptr ? nullptr : tensor + piece.first_row * tensors()[piece.tensor].row_bytes());
+        }
+        read_shard(path_ / shard_name(shard), tensors(), index_.shards[shard], targets);
+    }
+}
+
+Checkpoint loaded(const StoredCheckpoint& stored) {
+    Checkpoint checkpoint;
+    static_cast<CheckpointHeader&>(checkpoint) = stored.header();
+    const auto& infos = stored.tensors();
+    std::vector<CheckpointTensor*> tensors;
+    for (const auto& info : infos) tensors.push_back(&tensor_of(checkpoint, info.name));
+    // Two threads, since making memory takes as long as reading into it.
+    in_threads(tensors.size(), 2, [&](std::size_t i) {
+        try {
+            *tensors[i] = {infos[i].shape, room_for(infos[i])};
+        } catch (const std::bad_alloc&) {
+            throw UsageError(
+                fmt::format("{}: {} is larger than the memory", stored.path().string(), infos[i].name));
+        }
+    });
+    std::vector<std::byte*> memory;
+    for (auto* const tensor : tensors)
+        memory.push_back(std::visit(
+            [](auto& values) { return std::as_writable_bytes(std::span(values)).data(); }, tensor->values));
+    stored.read(memory);
+    return checkpoint;
+}
+
+}  // namespace dtrain::io
