@@ -129,7 +129,7 @@ class Executor {
     void run();
 
     /// The part of a step that makes gradients, for one batch; they are added to those of the batches since
-    /// the last update. Not collective. Variables of the batch can be fetched. The first call allocates
+    /// the last update. Sparse ones need a program that was made for that number of batches. Not collective. Variables of the batch can be fetched. The first call allocates
     /// memory for the sums. With virtual ranks: the batch of the next virtual rank of this one.
     /// @throws Error when a label is outside the classes, or all virtual ranks of this one had their batch
     void accumulate();

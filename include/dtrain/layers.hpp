@@ -71,8 +71,8 @@ std::vector<std::string> split(Program& program, const std::string& x, const std
 
 struct EmbeddingOptions {
     /// The gradient has only the rows that the batch looks up (their numbers are gradient_rows_name() of it),
-    /// and optimizers change nothing but those rows and their state: what large tables need. A program with
-    /// such gradients cannot be data parallel yet.
+    /// and optimizers change nothing but those rows and their state: what large tables need. Ranks exchange
+    /// those rows alone. float32 when the program is to be data parallel.
     bool is_sparse = false;
     std::int64_t padding = -1;          ///< an id that is looked up as zeros and never trained; -1: none
     DataType type = DataType::float32;  ///< of the table
@@ -121,9 +121,10 @@ std::string average_pool2d(Program& program, const std::string& x, const Pool2dO
 
 struct DropoutOptions {
     std::int64_t seed = 0;
-    /// Variable, int64 [1], with the place of this batch's first row in the global batch. With it the rows of
-    /// several ranks, batches or virtual ranks drop what one batch of all rows would drop; without it they
-    /// all drop alike.
+    /// Variable, int64 [1], with the place of this batch's first row in the global batch. "": programs that
+    /// data_parallel() or with_virtual_ranks() made know it themselves, when the batches of a step are given
+    /// in order: rank by rank, and batch by batch on each. Either way the rows of several ranks, batches or
+    /// virtual ranks drop what one batch of all rows would drop.
     std::string first_row = {};
 };
 

@@ -27,7 +27,8 @@ struct DataParallelOptions {
 /// Makes a training program one whose gradients come from so many virtual ranks and are their average. These
 /// are dealt to the real ranks, as many as there are of those, and added in the order of a fixed binary tree:
 /// any number of ranks from 1 to virtual_ranks gives the same bits, on processors of the same kind and with
-/// the same number of threads. Virtual rank v of K is fed the v-th of K parts of the global batch.
+/// the same number of threads. Virtual rank v of K is fed the v-th of K parts of the global batch. Sparse
+/// gradients are added row by row in the order of the virtual ranks.
 /// @throws ProgramError when virtual_ranks is below 1 or the program has no gradients or is data parallel
 /// already.
 Program with_virtual_ranks(const Program& program, int virtual_ranks);
@@ -35,7 +36,9 @@ Program with_virtual_ranks(const Program& program, int virtual_ranks);
 /// Makes a training program (minimize() done) one that averages its gradients over ranks: groups the
 /// gradients that updates read into buckets in the order in which they are made, appends `allreduce_start`
 /// behind the last gradient of a bucket and `allreduce_wait` before the first operator that reads one. The
-/// loss's own gradient becomes 1/ranks, so that the sums are the averages. With one rank the program stays as
+/// loss's own gradient becomes 1/ranks, so that the sums are the averages. Sparse gradients are gathered from
+/// all ranks and added row by row, in the order of ranks and batches: GRADIENT is then the sum, with the rows
+/// of all batches, and GRADIENT.local what one batch makes. With one rank and one batch the program stays as
 /// it is.
 /// @throws ProgramError when ranks is below 1 or the program has no gradients or is data parallel already;
 /// with one_copy also when anything but updates reads the gradients (clipping by norm).

@@ -32,13 +32,15 @@ std::unique_ptr<Kernel> make_dropout(const KernelArguments& arguments) {
     const auto probability = arguments.number("probability");
     return kernel_of([x = arguments.in<Real>("x"), out = arguments.out<Real>("out"),
                       step = place_of(arguments, "step"), row = place_of(arguments, "first_row"),
+                      batch = place_of(arguments, "batch"),
                       row_size = arguments.input("x").size() /
                                  static_cast<std::size_t>(arguments.input("x").shape.front()),
                       key = key_of(arguments.whole("seed"), arguments.whole("stream")),
                       dropped_below = static_cast<std::uint64_t>(std::ldexp(probability, 32)),
                       kept = static_cast<Real>(1.0 / (1.0 - probability))] {
         std::array<std::uint32_t, 256> random;
-        const std::uint64_t begin = value_at(row) * row_size;  // this part's place in the whole batch
+        // This part's place in the global batch.
+        const std::uint64_t begin = value_at(row) * row_size + value_at(batch) * x.size();
         const std::uint64_t end = begin + x.size();
         for (auto at = begin; at < end;) {
             const auto block = at / 4;

@@ -50,10 +50,13 @@ std::unique_ptr<Kernel> make_embedding_grad(const KernelArguments& arguments) {
 
 template <class Real>
 std::unique_ptr<Kernel> make_embedding_grad_sparse(const KernelArguments& arguments) {
-    return kernel_of([merger = RowMerger<Real>(
-                          {{Integers(arguments.input("ids")), arguments.in<Real>("out@grad")}},
-                          arguments.output("rows").as<std::int64_t>(), arguments.out<Real>("weight@grad")),
-                      padding = arguments.whole("padding")]() mutable { merger.run(padding); });
+    return kernel_of(
+        [merger =
+             RowMerger<Real>(arguments.output("rows").as<std::int64_t>(), arguments.out<Real>("weight@grad")),
+         looked_up = RowList<Real>{Integers(arguments.input("ids")), arguments.in<Real>("out@grad")},
+         padding = arguments.whole("padding")]() mutable {
+            merger.run({&looked_up, 1}, padding);
+        });
 }
 
 template <class Real>
@@ -63,8 +66,8 @@ std::unique_ptr<Kernel> make_merge_rows(const KernelArguments& arguments) {
     std::vector<RowList<Real>> lists;
     for (std::size_t i = 0; i < rows.size(); ++i) lists.push_back({Integers(rows[i]), values[i].as<Real>()});
     return kernel_of(
-        [merger = RowMerger<Real>(std::move(lists), arguments.output("rows").as<std::int64_t>(),
-                                  arguments.out<Real>("out"))]() mutable { merger.run(no_row); });
+        [merger = RowMerger<Real>(arguments.output("rows").as<std::int64_t>(), arguments.out<Real>("out")),
+         lists = std::move(lists)]() mutable { merger.run(lists, no_row); });
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct SlotTensor {
     TensorView tensor;
 };
 
-/// Elements of a parameter.
+/// Elements of a parameter, or of a list of its rows.
 struct ElementRange {
     std::size_t first = 0;
     std::size_t count = 0;
@@ -39,7 +39,8 @@ struct KernelArguments {
     std::vector<SlotTensor> inputs;
     std::vector<SlotTensor> outputs;
     Attributes attributes;
-    /// The elements that run() updates; its owner changes them between two calls. None: all.
+    /// The elements that run() updates, or, with an input "rows", the places in it; its owner changes them
+    /// between two calls. None: all.
     const ElementRange* part = nullptr;
 
     bool has_input(std::string_view slot) const;

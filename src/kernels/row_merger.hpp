@@ -27,24 +27,25 @@ struct RowList {
 template <class Real>
 class RowMerger {
   public:
-    /// @param rows as long as all lists together; `values` has as many rows
-    RowMerger(std::vector<RowList<Real>> lists, std::span<std::int64_t> rows, std::span<Real> values)
-        : lists_(std::move(lists)), rows_(rows), values_(values), width_(values.size() / rows.size()) {
+    /// @param rows where the result's rows go; `values` has as many rows
+    RowMerger(std::span<std::int64_t> rows, std::span<Real> values)
+        : rows_(rows), values_(values), width_(values.size() / rows.size()) {
         places_.reserve(rows.size());
     }
 
-    /// Rows with the numbers `skipped` and no_row are left out.
-    void run(std::int64_t skipped) {
+    /// Rows with the numbers `skipped` and no_row are left out. The others are no more than the result has
+    /// room for. Returns how many different ones there are.
+    std::size_t run(std::span<const RowList<Real>> lists, std::int64_t skipped) {
         places_.clear();
-        for (std::size_t list = 0; list < lists_.size(); ++list)
-            for (std::size_t i = 0; i < lists_[list].rows.size(); ++i)
-                if (const auto row = lists_[list].rows[i]; row != skipped && row != no_row)
+        for (std::size_t list = 0; list < lists.size(); ++list)
+            for (std::size_t i = 0; i < lists[list].rows.size(); ++i)
+                if (const auto row = lists[list].rows[i]; row != skipped && row != no_row)
                     places_.push_back({row, static_cast<std::uint32_t>(list), static_cast<std::uint32_t>(i)});
         std::ranges::sort(places_, {}, [](const Place& p) { return std::tuple(p.row, p.list, p.index); });
 
         std::size_t made = 0;
         for (const auto& [row, list, index] : places_) {
-            const Real* from = &lists_[list].values[index * width_];
+            const Real* from = &lists[list].values[index * width_];
             if (made > 0 && rows_[made - 1] == row) {
                 loops::add(from, &values_[(made - 1) * width_], width_);
             } else {
@@ -55,6 +56,7 @@ class RowMerger {
         }
         std::fill(rows_.begin() + static_cast<std::ptrdiff_t>(made), rows_.end(), no_row);
         std::fill(values_.begin() + static_cast<std::ptrdiff_t>(made * width_), values_.end(), Real(0));
+        return made;
     }
 
   private:
@@ -64,7 +66,6 @@ class RowMerger {
         std::uint32_t index;
     };
 
-    std::vector<RowList<Real>> lists_;
     std::span<std::int64_t> rows_;
     std::span<Real> values_;
     std::size_t width_;

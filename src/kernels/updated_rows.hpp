@@ -11,7 +11,7 @@
 namespace dtrain::kernels {
 
 /// What of a parameter a gradient is for: all of it, a part, or the rows that the input "rows" lists (-1:
-/// none).
+/// none); with rows, a part is one of their list.
 class UpdatedRows {
   public:
     explicit UpdatedRows(const KernelArguments& arguments)
@@ -24,15 +24,13 @@ class UpdatedRows {
     /// Calls function(first element in the parameter, first element in the gradient, number of elements).
     template <class Function>
     void for_each(const Function& function) const {
-        if (part_ != nullptr) {
-            function(part_->first, part_->first, part_->count);
-            return;
-        }
+        const ElementRange all{0, width_ == 0 ? size_ : rows_.size()};
+        const auto [first, count] = part_ != nullptr ? *part_ : all;
         if (width_ == 0) {
-            function(std::size_t{0}, std::size_t{0}, size_);
+            function(first, first, count);
             return;
         }
-        for (std::size_t i = 0; i < rows_.size(); ++i)
+        for (std::size_t i = first; i < first + count; ++i)
             if (rows_[i] >= 0) function(static_cast<std::size_t>(rows_[i]) * width_, i * width_, width_);
     }
 

@@ -35,8 +35,9 @@ MemoryPlanOptions memory_options(const ExecutorOptions& options) {
 
 void check_ranks(const Program& program, int ranks) {
     for (const auto& op : program.operators()) {
-        if (op.type != "allreduce_start" && op.type != "reduce_shares") continue;
-        if (const auto wanted = whole_number(op, "ranks"); wanted != ranks)
+        const auto given = op.attributes.find("ranks");
+        if (!is_communication(op) || given == op.attributes.end()) continue;
+        if (const auto wanted = std::get<std::int64_t>(given->second); wanted != 0 && wanted != ranks)
             throw ProgramError(
                 fmt::format("the program was made data parallel for {} ranks and the communicator has {}",
                             wanted, ranks),
@@ -44,9 +45,12 @@ void check_ranks(const Program& program, int ranks) {
     }
 }
 
+bool updates_shares(const Operator& op) {
+    return op.type == "reduce_shares" || (op.type == "gather_rows" && whole_number(op, "one_copy") != 0);
+}
+
 void check_copies(const Program& program, const State& state, int ranks) {
-    const bool has_shares =
-        std::ranges::find(program.operators(), "reduce_shares", &Operator::type) != program.operators().end();
+    const bool has_shares = std::ranges::any_of(program.operators(), updates_shares);
     const bool updates =
         std::ranges::any_of(program.operators(), [&](const auto& op) { return is_update(program, op); });
     if (has_shares && ranks > 1 && !state.is_shared())
@@ -59,6 +63,28 @@ void check_copies(const Program& program, const State& state, int ranks) {
             "the state is shared with other ranks, and the program updates all of it on each rank; make it "
             "with DataParallelOptions::one_copy",
             "", "");
+}
+
+struct Batches {
+    VirtualRanks own;
+    bool are_virtual = false;
+};
+
+/// Those that this rank makes, of those that all make together.
+Batches batches_of(const Program& program, const Communicator& communicator) {
+    const auto rank = communicator.rank();
+    for (const auto& op : program.operators()) {
+        if (op.type == "tree_sum" ||
+            (is_communication(op) && op.attributes.contains("batches") && whole_number(op, "ranks") == 0)) {
+            const auto all = whole_number(op, op.type == "tree_sum" ? "virtual_ranks" : "batches");
+            const auto own = virtual_ranks_of(rank, communicator.size(), static_cast<int>(all));
+            return {{own.begin, own.end}, true};
+        }
+        if (!is_communication(op) || !op.attributes.contains("micro_batches")) continue;
+        const auto each = static_cast<int>(whole_number(op, "micro_batches"));
+        return {{rank * each, (rank + 1) * each}};
+    }
+    return {{rank, rank + 1}};
 }
 
 /// Before anything collective.
@@ -79,17 +105,29 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
       shares_(tensors_.exchanged().data()),
       profiles_(options.profile) {
     requests_.resize(tensors_.buckets());
+    const auto batches = batches_of(program_, communicator_);
+    batches_ = batches.own;
+    are_virtual_ = batches.are_virtual;
     const auto second = update_begin(program_);
     note_what_can_be_added(second);
     prepare(second, options.overlap);
 }
 
 void CompiledProgram::note_what_can_be_added(std::size_t second) {
+    const bool has_row_sum =
+        std::ranges::find(program_.operators(), "gather_rows", &Operator::type) != program_.operators().end();
     for (const auto& exchange : exchanges_of(program_)) {
         if (exchange.read < second) updates_follow_ = false;
-        if (program_.has(gradient_rows_name(exchange.gradient)) ||
-            program_.variable(exchange.gradient).type != DataType::float32)
-            unaddable_ = exchange.gradient;
+        const auto type = program_.variable(exchange.gradient).type;
+        if (exchange.is_sparse && !has_row_sum)
+            unaddable_ = fmt::format(
+                "the sparse gradient '{}' is added to those of other batches by programs that "
+                "data_parallel() "
+                "made with micro_batches, or with_virtual_ranks()",
+                exchange.gradient);
+        else if (type != DataType::float32)
+            unaddable_ = fmt::format("only float32 gradients are added, and '{}' is {}", exchange.gradient,
+                                     to_string(type));
     }
 }
 
@@ -106,18 +144,50 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
             tree_.emplace(communicator_, static_cast<int>(whole_number(op, "virtual_ranks")),
                           tensors_.exchanged().size());
             add_step(Action::tree, Phase::exchange, 0, op);
+        } else if (op.type == "gather_rows") {
+            prepare_row_exchange(op);
+        } else if (op.type == "batch_number") {
+            number_ = tensors_.of(op.output("out")).as<std::int64_t>().data();
+            add_step(Action::number_batch, Phase::batch, 0, op);
         } else if (op.type == "reduce_shares") {
             add_step(Action::shares, Phase::exchange, 0, op);
             prepare_shares(number + 1);
-            break;
+            return;
         } else if (const auto updates = run_of_updates(number); updates > 1) {
             prepare_updates(number, updates);
             number += updates - 1;
         } else {
             add_step(Action::compute, number < second ? Phase::batch : Phase::update, kernels_.size(), op);
-            kernels_.push_back(kernels::make_cpu_kernel(op.type, tensors_.arguments_of(op)));
+            kernels_.push_back(kernels::make_cpu_kernel(op.type, arguments_of(op)));
         }
     }
+    // Without reduce_shares(), which waits for the ranks of the node.
+    if (rows_are_shared_) add_step(Action::meet, Phase::update, 0, {"barrier", {}, {}, {}});
+}
+
+void CompiledProgram::prepare_row_exchange(const Operator& op) {
+    std::vector<ExchangedRows> gradients;
+    for (std::size_t i = 0; i < op.inputs.size(); i += 2) {
+        const auto rows_and_gradient = [&](const std::vector<Argument>& arguments) {
+            return std::pair(tensors_.of(arguments[i].variable).as<std::int64_t>(),
+                             tensors_.of(arguments[i + 1].variable).as<float>());
+        };
+        const auto [made_rows, made] = rows_and_gradient(op.inputs);
+        const auto [rows, values] = rows_and_gradient(op.outputs);
+        gradients.push_back({op.outputs[i + 1].variable, made_rows, made, rows, values});
+    }
+    rows_.emplace(communicator_, TreeNode{batches_.begin, batches_.end},
+                  static_cast<int>(whole_number(op, "batches")), std::move(gradients));
+    rows_are_shared_ = whole_number(op, "one_copy") != 0;
+    add_step(Action::collect_rows, Phase::batch, 0, op);
+    add_step(Action::exchange_rows, Phase::exchange, 0, op);
+}
+
+kernels::KernelArguments CompiledProgram::arguments_of(const Operator& op) const {
+    auto arguments = tensors_.arguments_of(op);
+    if (rows_are_shared_ && is_update(program_, op) && arguments.has_input("rows"))
+        arguments.part = rows_->share_of(op.input("gradient"));
+    return arguments;
 }
 
 // With nothing to compute between start and wait the blocking call is the faster one. A counter is nothing.
@@ -151,7 +221,7 @@ std::vector<kernels::KernelArguments> CompiledProgram::merged_updates(std::size_
                                                                       std::size_t count) const {
     std::vector<kernels::KernelArguments> updates;
     for (std::size_t number = begin; number < begin + count; ++number)
-        updates.push_back(tensors_.arguments_of(program_.operators()[number]));
+        updates.push_back(arguments_of(program_.operators()[number]));
     return merge_updates(std::move(updates));
 }
 
@@ -210,6 +280,18 @@ void CompiledProgram::run_step(const Step& step) {
         case Action::tree:
             tree_->finish(tensors_.exchanged());
             break;
+        case Action::collect_rows:
+            rows_->collect();
+            break;
+        case Action::exchange_rows:
+            rows_->finish();
+            break;
+        case Action::number_batch:
+            *number_ = batches_.begin + accumulated_;
+            break;
+        case Action::meet:
+            communicator_.barrier();
+            break;
     }
 }
 
@@ -220,7 +302,7 @@ void CompiledProgram::poke() {
 }
 
 void CompiledProgram::run() {
-    if (accumulated_ > 0 || tree_) {
+    if (accumulated_ > 0 || are_virtual_) {
         accumulate();
         update();
         return;
@@ -231,9 +313,10 @@ void CompiledProgram::run() {
 void CompiledProgram::accumulate() {
     if (!updates_follow_)
         throw Error("accumulate(): the program updates parameters before it has made all gradients");
-    if (!unaddable_.empty())
-        throw Error(fmt::format("accumulate(): only dense float32 gradients are added, and '{}' is none",
-                                unaddable_));
+    if (!unaddable_.empty()) throw Error("accumulate(): " + unaddable_);
+    if (are_virtual_ && accumulated_ == batches_.count())
+        throw Error(fmt::format("all {} virtual ranks of rank {} have given their gradients already",
+                                accumulated_, communicator_.rank()));
     run_steps([](const Step& step) { return step.phase == Phase::batch; });
     ++accumulated_;
     const auto gradients = tensors_.exchanged();
@@ -250,14 +333,16 @@ void CompiledProgram::accumulate() {
 
 void CompiledProgram::update() {
     if (accumulated_ == 0) throw Error("update() without a batch: call accumulate() before, or run()");
+    if (are_virtual_ && accumulated_ < batches_.count())
+        throw Error(fmt::format("{} of {} virtual ranks of rank {} have given their gradients", accumulated_,
+                                batches_.count(), communicator_.rank()));
     accumulated_ = 0;
     if (!tree_) std::ranges::copy(sums_, tensors_.exchanged().begin());
     run_steps([](const Step& step) { return step.phase != Phase::batch; });
 }
 
 VirtualRanks CompiledProgram::virtual_ranks() const {
-    if (!tree_) return {communicator_.rank(), communicator_.rank() + 1};
-    return {tree_->own().begin, tree_->own().end};
+    return are_virtual_ ? batches_ : VirtualRanks{communicator_.rank(), communicator_.rank() + 1};
 }
 
 std::vector<OperatorTime> CompiledProgram::profile() const {

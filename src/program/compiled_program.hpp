@@ -11,6 +11,7 @@
 
 #include "kernels/kernel.hpp"
 #include "program/placed_tensors.hpp"
+#include "program/row_exchange.hpp"
 #include "program/share_updates.hpp"
 #include "program/tree_sum.hpp"
 
@@ -33,7 +34,18 @@ class CompiledProgram {
     std::vector<OperatorTime> profile() const;
 
   private:
-    enum class Action { compute, start, wait, exchange, tree, shares };
+    enum class Action {
+        compute,
+        start,
+        wait,
+        exchange,
+        tree,
+        shares,
+        collect_rows,
+        exchange_rows,
+        number_batch,
+        meet
+    };
     /// One batch makes gradients, these are exchanged, the update reads them.
     enum class Phase { batch, exchange, update };
 
@@ -46,6 +58,8 @@ class CompiledProgram {
 
     void note_what_can_be_added(std::size_t second);
     void prepare(std::size_t second, bool overlap);
+    void prepare_row_exchange(const Operator& op);
+    kernels::KernelArguments arguments_of(const Operator& op) const;
     void prepare_updates(std::size_t begin, std::size_t count);
     void prepare_shares(std::size_t begin);
     void add_step(Action action, Phase phase, std::size_t number, const Operator& op);
@@ -66,10 +80,15 @@ class CompiledProgram {
     ShareUpdates shares_;
     std::vector<Step> steps_;
     std::optional<TreeSum> tree_;
-    std::vector<float> sums_;  // gradients of the batches since the last update
-    int accumulated_ = 0;      // such batches
+    std::optional<RowExchange> rows_;
+    VirtualRanks batches_;  // of this rank, of those of all ranks
+    bool are_virtual_ = false;
+    bool rows_are_shared_ = false;    // rows of one copy: each rank of a node updates its share
+    std::int64_t* number_ = nullptr;  // of the batch, where an operator wants it
+    std::vector<float> sums_;         // gradients of the batches since the last update
+    int accumulated_ = 0;             // such batches
     bool updates_follow_ = true;
-    std::string unaddable_;  // a gradient that cannot be added to that of another batch; "": none
+    std::string unaddable_;  // why some gradient cannot be added to that of another batch; "": all can
     bool profiles_;
     std::vector<Request> requests_;  // by bucket; goes first, for it uses communicator and memory
 };

@@ -8,19 +8,14 @@
 #include <dtrain/passes.hpp>
 
 #include "program/exchanges.hpp"
+#include "program/parallel_program.hpp"
 
 namespace dtrain {
 namespace {
 
+using program::Averaged;
 using program::Exchange;
-
-/// An operator that adds gradients of all ranks.
-Operator sum_of_all(std::string type, const std::vector<Exchange>& exchanges, Attributes attributes) {
-    Operator sum{std::move(type), {}, {}, std::move(attributes)};
-    for (const auto& exchange : exchanges) sum.inputs.push_back({"gradient", exchange.gradient});
-    sum.outputs = sum.inputs;
-    return sum;
-}
+using program::ParallelProgram;
 
 struct Bucket {
     std::vector<Exchange> exchanges;
@@ -28,11 +23,6 @@ struct Bucket {
     std::size_t read = program::nowhere;  // the first operator that reads one of them
 
     std::size_t made() const { return exchanges.back().made; }
-
-    Operator communication(const std::string& type, std::size_t number, int ranks) const {
-        return sum_of_all(type, exchanges,
-                          {{"bucket", static_cast<std::int64_t>(number)}, {"ranks", std::int64_t{ranks}}});
-    }
 };
 
 std::vector<Bucket> buckets_of(const std::vector<Exchange>& exchanges, std::int64_t bucket_bytes) {
@@ -51,54 +41,64 @@ std::vector<Bucket> buckets_of(const std::vector<Exchange>& exchanges, std::int6
     return buckets;
 }
 
-std::vector<Exchange> exchanges_to_add(const Program& program, const char* pass) {
+struct Exchanges {
+    std::vector<Exchange> all;
+    std::vector<Exchange> dense;
+    std::vector<Exchange> sparse;
+
+    bool is_last_sparse_one(std::size_t made) const { return !sparse.empty() && sparse.back().made == made; }
+};
+
+Exchanges exchanges_to_add(const Program& program, const char* pass) {
     if (std::ranges::any_of(program.operators(), program::is_communication))
         throw ProgramError(fmt::format("{}: the program is data parallel already", pass), "allreduce_start",
                            "");
-    auto exchanges = program::exchanges_of(program);
-    if (exchanges.empty())
+    Exchanges exchanges{.all = program::exchanges_of(program), .dense = {}, .sparse = {}};
+    if (exchanges.all.empty())
         throw ProgramError(
             fmt::format("{}: no operator updates parameters from gradients; call minimize() first", pass), "",
             "");
-    for (const auto& exchange : exchanges)
-        if (program.has(gradient_rows_name(exchange.gradient)))
-            throw ProgramError(fmt::format("{}: the gradient of '{}' is sparse, and ranks add dense ones "
-                                           "only; make its embedding with is_sparse = false",
-                                           pass, exchange.parameter),
-                               "", exchange.gradient);
+    for (const auto& exchange : exchanges.all)
+        (exchange.is_sparse ? exchanges.sparse : exchanges.dense).push_back(exchange);
+    for (const auto& exchange : exchanges.sparse)
+        if (program.variable(exchange.gradient).type != DataType::float32)
+            throw ProgramError(
+                fmt::format("{}: the sparse gradient '{}' is {}, and ranks add float32", pass,
+                            exchange.gradient, to_string(program.variable(exchange.gradient).type)),
+                "", exchange.gradient);
     return exchanges;
 }
 
-/// Every gradient carries the factor of the loss's own gradient, so none has to be scaled.
-Operator with_loss_divided(Operator op, int parts) {
-    if (op.type == "loss_gradient")
-        op.attributes["value"] = std::get<double>(op.attributes.at("value")) / parts;
-    return op;
-}
-
-Program variables_of(const Program& program) {
-    Program result;
-    for (const auto& variable : program.variables()) result.add(variable);
-    return result;
+void expect_all_made_before_read(const std::vector<Exchange>& exchanges, const char* pass) {
+    for (const auto& exchange : exchanges)
+        if (exchange.read < exchanges.back().made)
+            throw ProgramError(fmt::format("{}: '{}' is read before the gradient '{}' is made", pass,
+                                           exchange.gradient, exchanges.back().gradient),
+                               "", exchange.gradient);
 }
 
 /// Up to the first update everything runs on all ranks, from there on every rank has its share.
-Program with_one_copy(const Program& program, const std::vector<Exchange>& exchanges,
-                      const DataParallelOptions& options) {
-    const auto first_read = std::ranges::min_element(exchanges, {}, &Exchange::read)->read;
-    auto result = variables_of(program);
-    for (std::size_t number = 0; number < program.operators().size(); ++number) {
-        const auto& op = program.operators()[number];
-        if (number == first_read)
-            result.append(sum_of_all("reduce_shares", exchanges, {{"ranks", std::int64_t{options.ranks}}}));
-        if (number >= first_read && !program::is_update(program, op))
+Program with_one_copy(const Program& program, const Exchanges& exchanges, const Averaged& averaged) {
+    const auto first_read = std::ranges::min_element(exchanges.all, {}, &Exchange::read)->read;
+    expect_all_made_before_read(exchanges.all, "data_parallel");
+    ParallelProgram result(program, exchanges.sparse, averaged);
+    const auto& operators = program.operators();
+    for (std::size_t number = 0; number < first_read; ++number) result.append(operators[number]);
+    result.append_row_sum(true);
+    const auto append_updates = [&](bool sparse) {
+        for (std::size_t number = first_read; number < operators.size(); ++number)
+            if (operators[number].input("rows").empty() != sparse) result.append(operators[number]);
+    };
+    for (std::size_t number = first_read; number < operators.size(); ++number)
+        if (!program::is_update(program, operators[number]))
             throw ProgramError(fmt::format("data_parallel: with one_copy nothing but updates may follow the "
                                            "gradients, and operator {} does",
-                                           op.type),
-                               op.type, "");
-        result.append(with_loss_divided(op, options.ranks * options.micro_batches));
-    }
-    return result;
+                                           operators[number].type),
+                               operators[number].type, "");
+    append_updates(true);
+    result.append_sum("reduce_shares", exchanges.dense, {{"ranks", std::int64_t{averaged.ranks}}});
+    append_updates(false);
+    return std::move(result).take();
 }
 
 }  // namespace
@@ -111,22 +111,28 @@ Program data_parallel(const Program& program, const DataParallelOptions& options
         throw ProgramError(
             fmt::format("data_parallel: {} micro-batches, expected at least 1", options.micro_batches), "",
             "");
-    const auto exchanges = exchanges_to_add(program, "data_parallel");
-    if (options.one_copy) return with_one_copy(program, exchanges, options);
+    auto exchanges = exchanges_to_add(program, "data_parallel");
+    const Averaged averaged{options.ranks, options.micro_batches, options.ranks * options.micro_batches};
+    if (averaged.batches == 1) exchanges.sparse.clear();
+    if (options.one_copy) return with_one_copy(program, exchanges, averaged);
+    expect_all_made_before_read(exchanges.sparse, "data_parallel");
     const auto buckets =
-        options.ranks == 1 ? std::vector<Bucket>() : buckets_of(exchanges, options.bucket_bytes);
-
-    auto result = variables_of(program);
+        options.ranks == 1 ? std::vector<Bucket>() : buckets_of(exchanges.dense, options.bucket_bytes);
+    ParallelProgram result(program, exchanges.sparse, averaged);
+    const auto communicate = [&](const char* type, std::size_t bucket) {
+        result.append_sum(
+            type, buckets[bucket].exchanges,
+            {{"bucket", static_cast<std::int64_t>(bucket)}, {"ranks", std::int64_t{options.ranks}}});
+    };
     for (std::size_t number = 0; number < program.operators().size(); ++number) {
         for (std::size_t i = 0; i < buckets.size(); ++i)
-            if (buckets[i].read == number)
-                result.append(buckets[i].communication("allreduce_wait", i, options.ranks));
-        result.append(with_loss_divided(program.operators()[number], options.ranks * options.micro_batches));
+            if (buckets[i].read == number) communicate("allreduce_wait", i);
+        result.append(program.operators()[number]);
         for (std::size_t i = 0; i < buckets.size(); ++i)
-            if (buckets[i].made() == number)
-                result.append(buckets[i].communication("allreduce_start", i, options.ranks));
+            if (buckets[i].made() == number) communicate("allreduce_start", i);
+        if (exchanges.is_last_sparse_one(number)) result.append_row_sum();
     }
-    return result;
+    return std::move(result).take();
 }
 
 Program with_virtual_ranks(const Program& program, int virtual_ranks) {
@@ -134,19 +140,15 @@ Program with_virtual_ranks(const Program& program, int virtual_ranks) {
         throw ProgramError(
             fmt::format("with_virtual_ranks: {} virtual ranks, expected at least 1", virtual_ranks), "", "");
     const auto exchanges = exchanges_to_add(program, "with_virtual_ranks");
-    for (const auto& exchange : exchanges)
-        if (exchange.read < exchanges.back().made)
-            throw ProgramError(
-                fmt::format("with_virtual_ranks: '{}' is read before the gradient '{}' is made",
-                            exchange.gradient, exchanges.back().gradient),
-                "", exchange.gradient);
-    const auto sum = sum_of_all("tree_sum", exchanges, {{"virtual_ranks", std::int64_t{virtual_ranks}}});
-    auto result = variables_of(program);
+    expect_all_made_before_read(exchanges.all, "with_virtual_ranks");
+    ParallelProgram result(program, exchanges.sparse, {.ranks = 0, .batches = virtual_ranks});
     for (std::size_t number = 0; number < program.operators().size(); ++number) {
-        result.append(with_loss_divided(program.operators()[number], virtual_ranks));
-        if (number == exchanges.back().made) result.append(sum);
+        result.append(program.operators()[number]);
+        if (number != exchanges.all.back().made) continue;
+        result.append_row_sum();
+        result.append_sum("tree_sum", exchanges.dense, {{"virtual_ranks", std::int64_t{virtual_ranks}}});
     }
-    return result;
+    return std::move(result).take();
 }
 
 }  // namespace dtrain

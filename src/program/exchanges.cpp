@@ -35,9 +35,25 @@ Exchanges read_by_updates(const Program& program) {
         if (gradient.empty()) continue;
         const auto& variable = program.variable(gradient);
         const auto bytes = element_count(variable.shape) * static_cast<std::int64_t>(size_of(variable.type));
-        found.try_emplace(gradient, Exchange{gradient, parameter, bytes});
+        found.try_emplace(gradient,
+                          Exchange{gradient, parameter, bytes, program.has(gradient_rows_name(gradient))});
     }
     return found;
+}
+
+/// The sum of a sparse gradient over batches has a variable of its own.
+void note_where_batches_make(const std::vector<Operator>& operators, std::size_t sum, Exchanges& by_name) {
+    const auto makes = [](const std::string& variable) {
+        return [&variable](const Operator& op) {
+            return std::ranges::find(op.outputs, variable, &Argument::variable) != op.outputs.end();
+        };
+    };
+    for (std::size_t i = 0; i < operators[sum].outputs.size(); ++i) {
+        const auto at = by_name.find(operators[sum].outputs[i].variable);
+        if (at == by_name.end()) continue;
+        const auto maker = std::ranges::find_if(operators, makes(operators[sum].inputs[i].variable));
+        at->second.made = static_cast<std::size_t>(maker - operators.begin());
+    }
 }
 
 }  // namespace
@@ -46,6 +62,7 @@ std::vector<Exchange> exchanges_of(const Program& program) {
     const auto& operators = program.operators();
     auto by_name = read_by_updates(program);
     for (std::size_t number = 0; number < operators.size(); ++number) {
+        if (operators[number].type == "gather_rows") note_where_batches_make(operators, number, by_name);
         if (is_communication(operators[number])) continue;
         for (const auto& input : operators[number].inputs)
             if (const auto at = by_name.find(input.variable); at != by_name.end())
@@ -77,7 +94,7 @@ bool is_update(const Program& program, const Operator& op) {
 
 bool is_communication(const Operator& op) {
     return op.type == "allreduce_start" || op.type == "allreduce_wait" || op.type == "reduce_shares" ||
-           op.type == "tree_sum";
+           op.type == "tree_sum" || op.type == "gather_rows" || op.type == "batch_number";
 }
 
 }  // namespace dtrain::program

@@ -13,11 +13,12 @@ namespace dtrain::program {
 
 inline constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
-/// A gradient that updates read: where it is made and first read (numbers of operators).
+/// A gradient that updates read: where it is made by one batch and first read (numbers of operators).
 struct Exchange {
     std::string gradient;
     std::string parameter;  ///< that it updates
     std::int64_t bytes = 0;
+    bool is_sparse = false;
     std::size_t made = nowhere;
     std::size_t read = nowhere;
 };
@@ -25,7 +26,7 @@ struct Exchange {
 /// An operator that updates a parameter from its gradient.
 bool is_update(const Program& program, const Operator& op);
 
-/// Operators that the passes for several ranks put in.
+/// Operators that the passes for several ranks put in, and that the executor itself does.
 bool is_communication(const Operator& op);
 
 /// The gradients of a program that ranks have to add, in the order in which they are made.

@@ -42,7 +42,7 @@ std::vector<std::vector<std::string>> bucket_contents(const Program& program) {
     std::map<std::string, std::size_t, std::less<>> order;
     std::vector<std::vector<std::string>> buckets;
     for (const auto& exchange : exchanges_of(program))
-        order[exchange.gradient] = place_of_parameter[exchange.parameter];
+        if (!exchange.is_sparse) order[exchange.gradient] = place_of_parameter[exchange.parameter];
     for (const auto& op : program.operators()) {
         if (op.type != "allreduce_start") continue;
         buckets.emplace_back();

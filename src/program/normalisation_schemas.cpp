@@ -64,7 +64,7 @@ Types infer_dropout(const Checked& op) {
     const auto probability = op.number("probability");
     if (!(probability >= 0 && probability < 1)) op.refuse_attribute("probability", "at least 0 and below 1");
     if (op.shape("x").empty()) op.refuse("x", "at least one axis");
-    for (const std::string_view slot : {"step", "first_row"})
+    for (const std::string_view slot : {"step", "first_row", "batch"})
         if (op.has(slot)) op.expect(slot, one(DataType::int64));
     return same_as_x(op);
 }
@@ -93,16 +93,18 @@ std::vector<Schema> normalisation_schemas() {
                        .outputs = {{"x@grad"}, {"scale@grad"}, {"bias@grad"}},
                        .attributes = {{"axis", std::int64_t{1}}},
                        .infer = infer_layer_norm_gradient});
-    schemas.push_back(
-        {.type = "dropout",
-         .inputs = {{"x"}, {.name = "step", .optional = true}, {.name = "first_row", .optional = true}},
-         .outputs = {{"out"}},
-         .attributes = {{"probability", 0.5},
-                        {"seed", std::int64_t{0}},
-                        {"stream", std::int64_t{0}},
-                        {"is_test", std::int64_t{0}}},
-         .infer = infer_dropout,
-         .make_gradient = make_dropout_gradient});
+    schemas.push_back({.type = "dropout",
+                       .inputs = {{"x"},
+                                  {.name = "step", .optional = true},
+                                  {.name = "first_row", .optional = true},
+                                  {.name = "batch", .optional = true}},
+                       .outputs = {{"out"}},
+                       .attributes = {{"probability", 0.5},
+                                      {"seed", std::int64_t{0}},
+                                      {"stream", std::int64_t{0}},
+                                      {"is_test", std::int64_t{0}}},
+                       .infer = infer_dropout,
+                       .make_gradient = make_dropout_gradient});
     return schemas;
 }
 

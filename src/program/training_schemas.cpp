@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "program/schemas.hpp"
 
 namespace dtrain::program {
@@ -45,6 +47,27 @@ Schema update(std::string_view type, const std::vector<std::string_view>& state,
 Schema with_step(Schema schema) {
     schema.inputs.push_back({"step"});
     return schema;
+}
+
+// Pairs of rows and gradients; the sums have room for the rows of all batches.
+Types infer_gather_rows(const Checked& op) {
+    const auto rows = op.types_of("rows");
+    const auto gradients = op.types_of("gradient");
+    op.expect("rows", {{any}, DataType::int64});
+    op.expect("gradient", {{any, any}, DataType::float32});
+    if (rows.size() != gradients.size())
+        op.refuse("gradient", fmt::format("one for each of the {} lists of rows", rows.size()));
+    const auto batches = op.whole("batches");
+    if (batches < 1) op.refuse_attribute("batches", "at least 1");
+    Types sums;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto count = rows[i].shape[0];
+        if (gradients[i].shape[0] != count)
+            op.refuse("gradient", fmt::format("a row for each of the {} rows", count));
+        sums.push_back({{batches * count}, DataType::int64});
+        sums.push_back({{batches * count, gradients[i].shape[1]}, DataType::float32});
+    }
+    return sums;
 }
 
 }  // namespace
@@ -101,6 +124,20 @@ std::vector<Schema> training_schemas() {
                        .outputs = {{"gradient", true}},
                        .attributes = {{"virtual_ranks", std::int64_t{1}}},
                        .infer = float_gradients});
+    const Attributes batches{
+        {"ranks", std::int64_t{1}}, {"micro_batches", std::int64_t{1}}, {"batches", std::int64_t{1}}};
+    auto row_sum = batches;
+    row_sum.emplace("one_copy", std::int64_t{0});
+    schemas.push_back({.type = "gather_rows",
+                       .inputs = {{"rows", true}, {"gradient", true}},
+                       .outputs = {{"rows", true}, {"gradient", true}},
+                       .attributes = row_sum,
+                       .infer = infer_gather_rows});
+    schemas.push_back({.type = "batch_number",
+                       .inputs = {},
+                       .outputs = {{"out"}},
+                       .attributes = batches,
+                       .infer = [](const Checked&) -> Types { return {one(DataType::int64)}; }});
     return schemas;
 }
 

@@ -34,9 +34,6 @@ std::size_t depth_of(const TreeNode& node) {
 TreeSum::TreeSum(Communicator communicator, int virtual_ranks, std::size_t elements)
     : communicator_(std::move(communicator)), all_{0, virtual_ranks}, elements_(elements) {
     const auto ranks = communicator_.size();
-    if (virtual_ranks < ranks)
-        throw UsageError(
-            fmt::format("{} virtual ranks on {} ranks; every rank needs one at least", virtual_ranks, ranks));
     own_ = virtual_ranks_of(communicator_.rank(), ranks, virtual_ranks);
     merges_ = merges_after_leaves(own_, virtual_ranks);
     made_.assign(most_sums_at_once(merges_), Values(elements));

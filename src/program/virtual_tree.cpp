@@ -4,6 +4,10 @@
 
 #include <cstddef>
 
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
 namespace dtrain::program {
 namespace {
 
@@ -29,6 +33,9 @@ void visit_inner(const TreeNode& node, const Visit& visit) {
 }  // namespace
 
 TreeNode virtual_ranks_of(int rank, int ranks, int virtual_ranks) {
+    if (virtual_ranks < ranks)
+        throw UsageError(
+            fmt::format("{} virtual ranks on {} ranks; every rank needs one at least", virtual_ranks, ranks));
     const auto begin_of = [&](int r) {
         return static_cast<int>(static_cast<long>(virtual_ranks) * r / ranks);
     };

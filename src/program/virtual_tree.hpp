@@ -22,6 +22,7 @@ struct TreeNode {
 };
 
 /// The virtual ranks of a real one: contiguous, and as many as others have or one more.
+/// @throws UsageError when they are fewer than the ranks
 TreeNode virtual_ranks_of(int rank, int ranks, int virtual_ranks);
 
 /// The largest nodes within a range, from left to right: what their ranks' sums are made of.

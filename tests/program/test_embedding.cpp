@@ -125,17 +125,6 @@ TEST(SparseGradient, CannotBeAddedToADenseOne) {
                 HasSubstr("'table.weight' has sparse and dense gradients"));
 }
 
-TEST(SparseGradient, IsRefusedWhereGradientsAreAdded) {
-    auto program = lookups(true, false);
-    const std::vector<ParameterGradient> gradients{{"table.weight", "table.weight@grad"}};
-    append_optimizer(program, Sgd{}, gradients);
-    EXPECT_THAT(message_of<ProgramError>([&] { data_parallel(program, {.ranks = 2}); }),
-                HasSubstr("data_parallel: the gradient of 'table.weight' is sparse"));
-    Executor executor(program, State(program, 1));
-    executor.run();
-    EXPECT_THAT(message_of<Error>([&] { executor.accumulate(); }), HasSubstr("'table.weight@grad'"));
-}
-
 TEST(SparseGradient, IsUpdatedByTheExecutorAsByTheInterpreter) {
     Program program;
     const auto ids = layers::data(program, "ids", {5}, DataType::int64);
