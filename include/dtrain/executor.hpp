@@ -73,13 +73,18 @@ struct ExecutorOptions {
     /// False waits for every all-reduce where it starts: for measuring what overlapping gains.
     bool overlap = true;
     /// False keeps every variable of the program fetchable, at the price of a pass over memory per
-    /// activation.
+    /// activation and element-wise operator.
     bool fuse = true;
+    /// With fuse: element-wise operators that follow each other, each reading what one before it makes, run
+    /// together, block by block. What only they read is never in memory as a whole, and cannot be fetched but
+    /// for `keep`. The results have the same bits.
+    bool fuse_chains = true;
     /// Variables that are never needed at the same time share memory. What a step overwrites cannot be
     /// fetched after it, but for `keep`.
     bool memory_optimize = false;
     /// With memory_optimize: gradients keep memory of their own.
     bool skip_grads = false;
+    /// Variables that can be fetched whatever the other options save.
     std::vector<std::string> keep = {};
     /// Measures every operator, see profile(). Costs two looks at the clock per operator.
     bool profile = false;

@@ -51,7 +51,7 @@ Program data_parallel(const Program& program, const DataParallelOptions& options
 Program for_test(const Program& program, const std::vector<std::string>& fetches);
 
 /// Lets `fc` operators whose output only feeds an activation (and no gradient operator reads it) do the
-/// activation themselves. The executor calls it.
-Program fuse_activations(const Program& program);
+/// activation themselves, but for outputs that are to be kept. The executor calls it.
+Program fuse_activations(const Program& program, const std::vector<std::string>& keep = {});
 
 }  // namespace dtrain

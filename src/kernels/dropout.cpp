@@ -23,6 +23,19 @@ std::uint64_t key_of(std::int64_t seed, std::int64_t stream) {
     return static_cast<std::uint64_t>(seed) ^ (static_cast<std::uint64_t>(stream) * 0x9E3779B97F4A7C15U);
 }
 
+// The batch that x is, or is cut from.
+struct Whole {
+    std::uint64_t size;
+    std::uint64_t row_size;
+    std::uint64_t first;  // element of it that x begins with
+};
+
+Whole whole_of(const KernelArguments& arguments) {
+    const auto slice = arguments.slice.value_or(Slice{arguments.input("x").shape, 0});
+    const auto size = static_cast<std::uint64_t>(element_count(slice.whole));
+    return {size, size / static_cast<std::uint64_t>(slice.whole.front()), slice.first};
+}
+
 template <class Real>
 std::unique_ptr<Kernel> make_dropout(const KernelArguments& arguments) {
     if (arguments.whole("is_test") != 0)
@@ -32,15 +45,14 @@ std::unique_ptr<Kernel> make_dropout(const KernelArguments& arguments) {
     const auto probability = arguments.number("probability");
     return kernel_of([x = arguments.in<Real>("x"), out = arguments.out<Real>("out"),
                       step = place_of(arguments, "step"), row = place_of(arguments, "first_row"),
-                      batch = place_of(arguments, "batch"),
-                      row_size = arguments.input("x").size() /
-                                 static_cast<std::size_t>(arguments.input("x").shape.front()),
+                      batch = place_of(arguments, "batch"), whole = whole_of(arguments),
                       key = key_of(arguments.whole("seed"), arguments.whole("stream")),
                       dropped_below = static_cast<std::uint64_t>(std::ldexp(probability, 32)),
                       kept = static_cast<Real>(1.0 / (1.0 - probability))] {
         std::array<std::uint32_t, 256> random;
         // This part's place in the global batch.
-        const std::uint64_t begin = value_at(row) * row_size + value_at(batch) * x.size();
+        const std::uint64_t begin =
+            value_at(row) * whole.row_size + value_at(batch) * whole.size + whole.first;
         const std::uint64_t end = begin + x.size();
         for (auto at = begin; at < end;) {
             const auto block = at / 4;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,12 @@ struct ElementRange {
     std::size_t count = 0;
 };
 
+/// What of larger tensors an element-wise operator is given.
+struct Slice {
+    Shape whole;            ///< of the tensors that it is cut from
+    std::size_t first = 0;  ///< element of those
+};
+
 /// What an operator works on. Shapes and types have been checked by whoever made the program.
 struct KernelArguments {
     std::vector<SlotTensor> inputs;
@@ -42,6 +49,7 @@ struct KernelArguments {
     /// The elements that run() updates, or, with an input "rows", the places in it; its owner changes them
     /// between two calls. None: all.
     const ElementRange* part = nullptr;
+    std::optional<Slice> slice = {};  ///< none: the tensors are whole
 
     bool has_input(std::string_view slot) const;
     const TensorView& input(std::string_view slot) const;

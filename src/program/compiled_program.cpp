@@ -27,10 +27,20 @@ std::size_t bucket_of(const Operator& op) {
     return static_cast<std::size_t>(whole_number(op, "bucket"));
 }
 
-MemoryPlanOptions memory_options(const ExecutorOptions& options) {
+std::set<std::string, std::less<>> kept(const ExecutorOptions& options) {
+    return {options.keep.begin(), options.keep.end()};
+}
+
+ElementChains chains_of(const Program& program, const ExecutorOptions& options) {
+    if (!options.fuse || !options.fuse_chains) return {};
+    return find_element_chains(program, update_begin(program), kept(options));
+}
+
+MemoryPlanOptions memory_options(const ExecutorOptions& options, const ElementChains& chains) {
     return {.reuse = options.memory_optimize,
             .skip_grads = options.skip_grads,
-            .keep = {options.keep.begin(), options.keep.end()}};
+            .keep = kept(options),
+            .chains = chains};
 }
 
 void check_ranks(const Program& program, int ranks) {
@@ -101,7 +111,9 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
     : program_(std::move(program)),
       state_(std::move(state)),
       communicator_(std::move(communicator)),
-      tensors_(checked(program_, state_, communicator_), state_, communicator_, memory_options(options)),
+      chains_(chains_of(program_, options)),
+      tensors_(checked(program_, state_, communicator_), state_, communicator_,
+               memory_options(options, chains_)),
       shares_(tensors_.exchanged().data()),
       profiles_(options.profile) {
     requests_.resize(tensors_.buckets());
@@ -153,6 +165,9 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
             add_step(Action::shares, Phase::exchange, 0, op);
             prepare_shares(number + 1);
             return;
+        } else if (const auto* chain = chains_.of(number)) {
+            prepare_chain(*chain, number < second ? Phase::batch : Phase::update);
+            number = chain->last();
         } else if (const auto updates = run_of_updates(number); updates > 1) {
             prepare_updates(number, updates);
             number += updates - 1;
@@ -163,6 +178,22 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
     }
     // Without reduce_shares(), which waits for the ranks of the node.
     if (rows_are_shared_) add_step(Action::meet, Phase::update, 0, {"barrier", {}, {}, {}});
+}
+
+void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {
+    std::vector<ChainLink> links;
+    std::set<const void*> inner;
+    Operator all;
+    for (auto number = chain.first; number <= chain.last(); ++number) {
+        const auto& op = program_.operators()[number];
+        links.push_back({op.type, tensors_.arguments_of(op)});
+        for (const auto& [slot, variable] : op.outputs)
+            if (is_inner(variable)) inner.insert(tensors_.of(variable).data);
+        all.type += (all.type.empty() ? "" : "+") + op.type;
+        all.outputs = op.outputs;
+    }
+    add_step(Action::compute, phase, kernels_.size(), all);
+    kernels_.push_back(make_chain_kernel(links, inner));
 }
 
 void CompiledProgram::prepare_row_exchange(const Operator& op) {

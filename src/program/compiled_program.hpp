@@ -10,6 +10,7 @@
 #include <dtrain/executor.hpp>
 
 #include "kernels/kernel.hpp"
+#include "program/element_chains.hpp"
 #include "program/placed_tensors.hpp"
 #include "program/row_exchange.hpp"
 #include "program/share_updates.hpp"
@@ -30,6 +31,8 @@ class CompiledProgram {
     const Program& program() const { return program_; }
     const State& state() const { return state_; }
     const PlacedTensors& tensors() const { return tensors_; }
+    /// Whether there is never more than a part of it.
+    bool is_inner(std::string_view variable) const { return chains_.inner.contains(variable); }
     VirtualRanks virtual_ranks() const;
     std::vector<OperatorTime> profile() const;
 
@@ -58,6 +61,7 @@ class CompiledProgram {
 
     void note_what_can_be_added(std::size_t second);
     void prepare(std::size_t second, bool overlap);
+    void prepare_chain(const ElementChain& chain, Phase phase);
     void prepare_row_exchange(const Operator& op);
     kernels::KernelArguments arguments_of(const Operator& op) const;
     void prepare_updates(std::size_t begin, std::size_t count);
@@ -75,6 +79,7 @@ class CompiledProgram {
     Program program_;
     State state_;
     Communicator communicator_;
+    ElementChains chains_;
     PlacedTensors tensors_;
     std::vector<std::unique_ptr<kernels::Kernel>> kernels_;
     ShareUpdates shares_;

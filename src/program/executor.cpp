@@ -22,8 +22,8 @@ Executor::Executor(const Program& program, State state, Communicator communicato
     if (options.threads > 0) kernels::set_compute_threads(options.threads);
     for (const auto& name : options.keep) program.variable(name);
     content_ = std::make_unique<Content>(
-        program::CompiledProgram(options.fuse ? fuse_activations(program) : program, std::move(state),
-                                 std::move(communicator), options),
+        program::CompiledProgram(options.fuse ? fuse_activations(program, options.keep) : program,
+                                 std::move(state), std::move(communicator), options),
         std::set<std::string, std::less<>>());
     for (const auto& variable : program.variables())
         if (!content_->compiled.program().has(variable.name)) content_->fused.insert(variable.name);
@@ -65,10 +65,15 @@ std::span<const float> Executor::fetch(std::string_view name) const {
     if (content_->fused.contains(name))
         throw ProgramError(
             fmt::format("fetch: '{}' is not kept, because the activation behind it is computed in its "
-                        "place; fetch that one, or compile with fuse = false",
+                        "place; fetch that one, or name it in ExecutorOptions::keep",
                         name),
             "", std::string(name));
     const auto& variable = content_->compiled.program().variable(name);
+    if (content_->compiled.is_inner(name))
+        throw ProgramError(fmt::format("fetch: '{}' is not kept, because the operators that make and read it "
+                                       "run together, block by block; name it in ExecutorOptions::keep",
+                                       name),
+                           "", variable.name);
     if (content_->compiled.tensors().is_overwritten(name))
         throw ProgramError(fmt::format("fetch: '{}' is not kept, because memory_optimize gave its memory to "
                                        "others; name it in ExecutorOptions::keep",

@@ -26,14 +26,14 @@ std::optional<std::size_t> only_activation(const Program& program, const Operato
 
 }  // namespace
 
-Program fuse_activations(const Program& program) {
+Program fuse_activations(const Program& program, const std::vector<std::string>& keep) {
     std::vector<Operator> operators = program.operators();
     std::vector<bool> dropped(operators.size(), false);
     std::vector<std::string> gone;
     for (auto& op : operators) {
         if (op.type != "fc" || !std::get<std::string>(op.attributes.at("activation")).empty()) continue;
         const auto reader = only_activation(program, op);
-        if (!reader) continue;
+        if (!reader || std::ranges::find(keep, op.output("out")) != keep.end()) continue;
         const auto& activation = program.operators()[*reader];
         gone.push_back(op.output("out"));
         op.attributes["activation"] = activation.type;

@@ -24,12 +24,17 @@ struct Lifetime {
 
 using Lifetimes = std::map<std::string, Lifetime, std::less<>>;
 
-Lifetimes lifetimes_of(const Program& program) {
+/// All variables of a chain are needed as long as it runs.
+Lifetimes lifetimes_of(const Program& program, const ElementChains& chains) {
     Lifetimes out;
     for (std::size_t number = 0; number < program.operators().size(); ++number) {
         const auto& op = program.operators()[number];
+        const auto* chain = chains.of(number);
         for (const auto* arguments : {&op.inputs, &op.outputs})
-            for (const auto& argument : *arguments) out[argument.variable].include(number);
+            for (const auto& argument : *arguments) {
+                out[argument.variable].include(chain != nullptr ? chain->first : number);
+                out[argument.variable].include(chain != nullptr ? chain->last() : number);
+            }
     }
     return out;
 }
@@ -116,9 +121,13 @@ bool may_be_shared(const Variable& variable, const MemoryPlanOptions& options) {
 
 MemoryPlan plan_memory(const Program& program, const MemoryPlanOptions& options) {
     MemoryPlan plan;
+    const auto bytes_of = [&](const Variable& variable) {
+        return options.chains.inner.contains(variable.name) ? aligned(chain_block * size_of(variable.type))
+                                                            : aligned_bytes_of(variable);
+    };
     const auto place_alone = [&](const std::string& name) {
         const auto begin = plan.bytes;
-        plan.bytes += aligned_bytes_of(program.variable(name));
+        plan.bytes += bytes_of(program.variable(name));
         plan.places.emplace(name, ByteRange{begin, plan.bytes});
     };
     for (const auto& bucket : bucket_contents(program)) {
@@ -128,7 +137,7 @@ MemoryPlan plan_memory(const Program& program, const MemoryPlanOptions& options)
     }
     plan.exchanged = plan.bytes;
 
-    const auto lifetimes = lifetimes_of(program);
+    const auto lifetimes = lifetimes_of(program, options.chains);
     std::vector<const Variable*> shared;
     for (const auto& variable : program.variables()) {
         if (is_persistable(variable.role) || plan.places.contains(variable.name)) continue;
@@ -138,10 +147,10 @@ MemoryPlan plan_memory(const Program& program, const MemoryPlanOptions& options)
             place_alone(variable.name);
     }
     std::ranges::stable_sort(shared, std::greater{},
-                             [](const Variable* variable) { return aligned_bytes_of(*variable); });
+                             [&](const Variable* variable) { return bytes_of(*variable); });
     SharedPlaces places(lifetimes, plan.bytes);
     for (const auto* variable : shared)
-        plan.places.emplace(variable->name, places.place(variable->name, aligned_bytes_of(*variable)));
+        plan.places.emplace(variable->name, places.place(variable->name, bytes_of(*variable)));
     plan.bytes = places.end();
     plan.overwritten = places.overwritten();
     return plan;

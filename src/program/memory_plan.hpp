@@ -10,6 +10,8 @@
 
 #include <dtrain/program.hpp>
 
+#include "program/element_chains.hpp"
+
 namespace dtrain::program {
 
 /// A part of a block of memory, in bytes.
@@ -23,6 +25,7 @@ struct MemoryPlanOptions {
     bool reuse = false;       ///< variables that are never needed at the same time share memory
     bool skip_grads = false;  ///< but gradients do not
     std::set<std::string, std::less<>> keep = {};  ///< these do not, so that they can be fetched after a step
+    ElementChains chains = {};                     ///< of operators that run together
 };
 
 /// Where everything lies that a step makes. Gradients that updates read lie first, side by side in buckets,
