@@ -58,6 +58,10 @@ struct Initializer {
     enum class Kind { constant, uniform };
     Kind kind = Kind::constant;
     double value = 0;  ///< constant: the value; uniform: values are in [-value, value)
+    /// A block of another variable begins with what that one has from this element on; "": the variable is no
+    /// block.
+    std::string block_of = {};
+    std::int64_t first_element = 0;
 
     static Initializer constant(double value) { return {Kind::constant, value}; }
 

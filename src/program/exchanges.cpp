@@ -71,7 +71,8 @@ std::vector<Exchange> exchanges_of(const Program& program) {
             if (const auto at = by_name.find(output.variable); at != by_name.end()) at->second.made = number;
     }
     std::vector<Exchange> exchanges;
-    for (auto& [name, exchange] : by_name) exchanges.push_back(std::move(exchange));
+    for (auto& [name, exchange] : by_name)
+        if (exchange.made != nowhere) exchanges.push_back(std::move(exchange));  // others are fed
     // Two gradients of one operator keep the order of the operator's outputs.
     const auto place = [&](const Exchange& exchange) {
         const auto& outputs = operators[exchange.made].outputs;

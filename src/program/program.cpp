@@ -118,7 +118,9 @@ std::string initializer_text(const Variable& variable) {
     if (!is_persistable(variable.role)) return "";
     if (variable.initializer.kind == Initializer::Kind::constant)
         return fmt::format(" = {:g}", variable.initializer.value);
-    return fmt::format(" = uniform +-{:.6g}", variable.initializer.value);
+    const auto& [kind, value, block_of, first_element] = variable.initializer;
+    return fmt::format(" = uniform +-{:.6g}", value) +
+           (block_of.empty() ? "" : fmt::format(" of {} from {}", block_of, first_element));
 }
 
 }  // namespace

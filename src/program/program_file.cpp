@@ -51,6 +51,10 @@ Json json_of(const Variable& variable) {
         out["initializer"] = {
             {"kind", initializer.kind == Initializer::Kind::constant ? "constant" : "uniform"},
             {"value", finite(initializer.value, "variable '" + variable.name + "'")}};
+    if (!initializer.block_of.empty()) {
+        out["initializer"]["block_of"] = initializer.block_of;
+        out["initializer"]["first_element"] = initializer.first_element;
+    }
     return out;
 }
 
@@ -81,11 +85,16 @@ auto named(const JsonReader& reader, const Values& values) {
 }
 
 Initializer initializer_from(const JsonReader& reader) {
-    reader.expect_keys({"kind", "value"});
+    reader.expect_keys({"kind", "value"}, {"block_of", "first_element"});
     const auto kind = reader.at("kind").text();
     if (kind != "constant" && kind != "uniform") reader.at("kind").fail("constant or uniform");
-    return {kind == "constant" ? Initializer::Kind::constant : Initializer::Kind::uniform,
-            reader.at("value").number()};
+    Initializer initializer{kind == "constant" ? Initializer::Kind::constant : Initializer::Kind::uniform,
+                            reader.at("value").number()};
+    if (reader.has("block_of")) {
+        initializer.block_of = reader.at("block_of").text();
+        initializer.first_element = reader.at("first_element").whole();
+    }
+    return initializer;
 }
 
 Variable variable_from(const JsonReader& reader) {

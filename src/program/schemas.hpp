@@ -28,6 +28,7 @@ std::vector<Schema> normalisation_schemas();  ///< layer normalisation, dropout
 std::vector<Schema> picture_schemas();        ///< convolution and pooling
 std::vector<Schema> reduction_schemas();      ///< sums and means, metrics, and the gradients of sums
 std::vector<Schema> schedule_schemas();       ///< learning rates
+std::vector<Schema> server_schemas();         ///< what trainers exchange with parameter servers
 std::vector<Schema> shape_schemas();          ///< the same numbers in another shape or order
 std::vector<Schema> training_schemas();       ///< sums of gradients, their all-reduce, updates of parameters
 

@@ -20,6 +20,7 @@ std::uint64_t checksum_of_text(std::uint64_t start, std::string_view text) {
 // Element i of a tensor is made from (seed, name, i) alone: a counter and no sequence.
 template <class Element>
 void fill(std::span<Element> values, const Initializer& initializer, std::uint64_t key) {
+    key += static_cast<std::uint64_t>(initializer.first_element);
     if (std::is_integral_v<Element> || initializer.kind == Initializer::Kind::constant) {
         std::ranges::fill(values, static_cast<Element>(initializer.value));
         return;
@@ -31,7 +32,8 @@ void fill(std::span<Element> values, const Initializer& initializer, std::uint64
 }
 
 void initialise(const StateTensor& tensor, const Initializer& initializer, std::uint64_t seed) {
-    const auto key = checksum_of_text(seed, tensor.name);
+    const auto key =
+        checksum_of_text(seed, initializer.block_of.empty() ? tensor.name : initializer.block_of);
     switch (tensor.view.type) {
         case DataType::float32:
             return fill(tensor.view.as<float>(), initializer, key);

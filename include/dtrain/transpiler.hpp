@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dtrain/program.hpp>
+#include <dtrain/variable_block.hpp>
+
+namespace dtrain {
+
+struct DistributeTranspilerConfig {
+    /// Large parameters are cut into blocks, so that several servers share the work of each.
+    bool slice_var_up = true;
+    SplitMethod split_method = round_robin;
+    /// Elements; 8192 at least: shorter messages use a network badly.
+    std::int64_t min_block_size = 8192;
+};
+
+/// What a job's processes have to say of it. All of them say the same but for trainer_id.
+struct TranspileOptions {
+    int trainer_id = 0;    ///< of this process if it is a trainer
+    std::string pservers;  ///< endpoints of all servers: "127.0.0.1:6170,127.0.0.1:6171"
+    int trainers = 1;
+    /// True: a server waits for the gradients of all trainers and updates once with their average. False: it
+    /// updates with each gradient that comes.
+    bool sync_mode = true;
+    std::optional<bool> slice_var_up = {};         ///< in place of the config's
+    std::optional<SplitMethod> split_method = {};  ///< in place of the config's
+};
+
+/// Makes of a training program (minimize() done) what trainers and parameter servers run: the documents'
+/// DistributeTranspiler. All of it is pure: the same program and options give every process the same blocks.
+class DistributeTranspiler {
+  public:
+    explicit DistributeTranspiler(DistributeTranspilerConfig config = {});
+
+    /// @throws UsageError when an option is out of range, the list of servers is empty or names one twice, or
+    /// the split method gives a block to no server; ProgramError when the program updates nothing or what it
+    /// does to a gradient before the update cannot be done by servers that each have a part of it (clipping
+    /// by norm), and when a gradient is sparse.
+    void transpile(const Program& program, const TranspileOptions& options);
+
+    /// The program up to the gradients, then `send` for each gradient, right behind the operator that makes
+    /// it, and `recv` for each parameter that servers update. With sync_mode the loss's own gradient becomes
+    /// 1/trainers, so that the servers' sums are averages.
+    Program get_trainer_program() const;
+
+    /// The updates of the blocks on this server. The gradients of the blocks are fed: BLOCK@grad, with
+    /// sync_mode and several trainers BLOCK@grad.trainer_0, ..., which are added in this order.
+    /// @throws UsageError naming the known servers when this is none
+    Program get_pserver_program(const std::string& endpoint) const;
+
+    /// What a server's State begins with: its blocks of parameters and optimizer state, at the values that
+    /// the whole variables begin with.
+    Program get_startup_program(const std::string& endpoint) const;
+
+    /// Where each block is: the blocks of all updated parameters in the order in which their gradients are
+    /// made, with the number of the server among `pservers`.
+    struct Placement {
+        VariableBlock block;
+        std::size_t server = 0;
+        friend bool operator==(const Placement&, const Placement&) = default;
+    };
+    const std::vector<Placement>& placements() const& { return placements_; }
+    std::vector<Placement> placements() && { return std::move(placements_); }
+
+  private:
+    const Program& transpiled() const;
+
+    DistributeTranspilerConfig config_;
+    TranspileOptions options_;
+    std::vector<std::string> endpoints_;
+    std::vector<Placement> placements_;
+    std::optional<Program> program_;
+};
+
+}  // namespace dtrain

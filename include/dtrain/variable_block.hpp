@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <dtrain/tensor.hpp>
+
+namespace dtrain {
+
+/// Whole rows (entries of the first extent) of a variable: what one parameter server holds of it.
+struct VariableBlock {
+    std::string variable;
+    int number = 0;  ///< among the variable's blocks
+    int count = 1;   ///< of the variable's blocks
+    std::int64_t first_row = 0;
+    Shape shape;  ///< of the block
+
+    /// VARIABLE.blockNUMBER; the variable's own name when it is in one piece.
+    std::string name() const;
+    /// In the variable, counted in elements.
+    std::int64_t first_element() const;
+
+    friend bool operator==(const VariableBlock&, const VariableBlock&) = default;
+};
+
+/// Cuts a variable into at most `servers` blocks of at least `least_elements` each (but for the last one,
+/// which has the rest), by the rule of Paddle's slice_variable: floor(elements / least_elements) blocks, at
+/// least 1; each as many whole rows as its part of the elements needs.
+/// @throws UsageError when servers or least_elements is below 1
+std::vector<VariableBlock> slice(const std::string& variable, const Shape& shape, int servers,
+                                 std::int64_t least_elements);
+
+/// Tells the server of each block, by one of `endpoints`. Must give every process of a job the same answer.
+using SplitMethod = std::function<std::vector<std::string>(const std::vector<VariableBlock>& blocks,
+                                                           const std::vector<std::string>& endpoints)>;
+
+/// One after the other, counted over all blocks of all variables.
+std::vector<std::string> round_robin(const std::vector<VariableBlock>& blocks,
+                                     const std::vector<std::string>& endpoints);
+
+/// By a hash of the block's name that is the same everywhere and always: XXH3 (64 bits) of its bytes, modulo
+/// the number of endpoints.
+std::vector<std::string> hash_name(const std::vector<VariableBlock>& blocks,
+                                   const std::vector<std::string>& endpoints);
+
+}  // namespace dtrain

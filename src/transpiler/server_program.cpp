@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "transpiler/server_program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/optimizer.hpp>
+
+namespace dtrain::transpiler {
+namespace {
+
+/// Steps that make each element from the elements in its place.
+bool is_element_wise(const Program& program, const Operator& op) {
+    constexpr std::array types{"clip_by_value", "l1_decay", "l2_decay"};
+    return program::is_update(program, op) || std::ranges::find(types, op.type) != types.end();
+}
+
+class ServerProgram {
+  public:
+    ServerProgram(const Program& program, const UpdatePart& part, const std::vector<VariableBlock>& blocks)
+        : program_(program), part_(part), blocks_(blocks) {}
+
+    Program made(int gradients) {
+        for (const auto& block : blocks_) feed_gradient(block, gradients);
+        const auto needed = needed_steps();
+        for (const auto& step : part_.steps()) {
+            if (!needed.contains(step.number)) continue;
+            const auto& op = program_.operators()[step.number];
+            if (step.parameters.size() == 1)
+                for (const auto* block : blocks_of(*step.parameters.begin())) append(op, block);
+            else
+                append_whole(op, step);
+        }
+        return std::move(result_);
+    }
+
+  private:
+    std::vector<const VariableBlock*> blocks_of(const std::string& parameter) const {
+        std::vector<const VariableBlock*> found;
+        for (const auto& block : blocks_)
+            if (block.variable == parameter) found.push_back(&block);
+        return found;
+    }
+
+    /// Steps of parameters that have blocks here, and those without a parameter that these need: counters,
+    /// learning rates.
+    std::set<std::size_t> needed_steps() const {
+        std::set<std::size_t> needed;
+        Names read;
+        const auto take = [&](const UpdatePart::Step& step) {
+            needed.insert(step.number);
+            for (const auto& input : program_.operators()[step.number].inputs) read.insert(input.variable);
+        };
+        const auto is_here = [&](const std::string& parameter) { return !blocks_of(parameter).empty(); };
+        for (const auto& step : part_.steps())
+            if (step.leads_to_update && std::ranges::any_of(step.parameters, is_here)) take(step);
+        const auto is_read = [&](const Argument& output) { return read.contains(output.variable); };
+        for (std::size_t before = 0; before != needed.size();) {
+            before = needed.size();
+            for (const auto& step : part_.steps())
+                if (step.parameters.empty() &&
+                    std::ranges::any_of(program_.operators()[step.number].outputs, is_read))
+                    take(step);
+        }
+        return needed;
+    }
+
+    void feed_gradient(const VariableBlock& block, int gradients) {
+        const auto exchange =
+            std::ranges::find(part_.exchanges(), block.variable, &program::Exchange::parameter);
+        const auto type = program_.variable(exchange->gradient).type;
+        const auto name = name_here(exchange->gradient, &block);
+        if (gradients == 1) {
+            result_.add({.name = name, .shape = block.shape, .type = type, .role = Role::data});
+            return;
+        }
+        Operator sum{"sum", {}, {{"out", name}}, {}};
+        for (int number = 0; number < gradients; ++number) {
+            sum.inputs.push_back({"x", fmt::format("{}.trainer_{}", name, number)});
+            result_.add(
+                {.name = sum.inputs.back().variable, .shape = block.shape, .type = type, .role = Role::data});
+        }
+        result_.append_with_outputs(std::move(sum), Role::gradient);
+    }
+
+    std::string name_here(const std::string& variable, const VariableBlock* block) const {
+        if (block == nullptr || part_.parameters_of(variable).empty()) return variable;
+        if (variable == gradient_name(block->variable)) return gradient_name(block->name());
+        return block->count == 1 ? variable : fmt::format("{}.block{}", variable, block->number);
+    }
+
+    void append(const Operator& op, const VariableBlock* block) {
+        if (block != nullptr && block->count > 1 && !is_element_wise(program_, op))
+            refuse(op, fmt::format("'{}', of which this server has block {} of {}", block->variable,
+                                   block->number, block->count));
+        Operator here = op;
+        for (auto* arguments : {&here.inputs, &here.outputs})
+            for (auto& argument : *arguments) {
+                const auto name = name_here(argument.variable, block);
+                if (!result_.has(name)) add(argument.variable, name, block);
+                argument.variable = name;
+            }
+        result_.append(std::move(here));
+    }
+
+    void add(const std::string& original, const std::string& name, const VariableBlock* block) {
+        auto variable = program_.variable(original);
+        variable.name = name;
+        if (block != nullptr && block->count > 1 && !part_.parameters_of(original).empty()) {
+            variable.shape = block->shape;
+            variable.initializer.block_of = original;
+            variable.initializer.first_element = block->first_element();
+        }
+        result_.add(std::move(variable));
+    }
+
+    /// A step of no parameter, or of several, which must all be here in one piece.
+    void append_whole(const Operator& op, const UpdatePart::Step& step) {
+        for (const auto& parameter : step.parameters) {
+            const auto here = blocks_of(parameter);
+            if (here.empty() || here.front()->count > 1)
+                refuse(op, fmt::format("several parameters, '{}' among them", parameter));
+        }
+        append(op, nullptr);
+    }
+
+    [[noreturn]] static void refuse(const Operator& op, const std::string& what) {
+        throw ProgramError(
+            fmt::format("transpile: operator {} needs the whole of {}: use one server, clip_by_value, or for "
+                        "norms of single parameters slice_var_up = false",
+                        op.type, what),
+            op.type, "");
+    }
+
+    const Program& program_;
+    const UpdatePart& part_;
+    const std::vector<VariableBlock>& blocks_;
+    Program result_;
+};
+
+}  // namespace
+
+Program server_program(const Program& program, const UpdatePart& part,
+                       const std::vector<VariableBlock>& blocks, int gradients) {
+    return ServerProgram(program, part, blocks).made(gradients);
+}
+
+}  // namespace dtrain::transpiler

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <dtrain/program.hpp>
+#include <dtrain/variable_block.hpp>
+
+#include "transpiler/update_part.hpp"
+
+namespace dtrain::transpiler {
+
+/// The updates of these blocks, with their gradients as data.
+/// @param gradients how many there are of each block, which are added; 1: it is fed itself
+/// @throws ProgramError when a step needs more of a parameter than a block
+Program server_program(const Program& program, const UpdatePart& part,
+                       const std::vector<VariableBlock>& blocks, int gradients);
+
+}  // namespace dtrain::transpiler

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <dtrain/program.hpp>
+
+#include "program/exchanges.hpp"
+
+namespace dtrain::transpiler {
+
+using Names = std::set<std::string, std::less<>>;
+
+/// What a training program does with its gradients: which operators and variables belong to which parameter.
+class UpdatePart {
+  public:
+    /// Of one operator behind the gradients. One of a parameter's own belongs to that parameter, one that
+    /// measures several gradients to several, a counter of steps to none.
+    struct Step {
+        std::size_t number = 0;  ///< among the program's operators
+        Names parameters;
+        bool leads_to_update = false;
+    };
+
+    explicit UpdatePart(const Program& program);
+
+    const std::vector<program::Exchange>& exchanges() const { return exchanges_; }
+    std::size_t begin() const { return begin_; }
+    const std::vector<Step>& steps() const { return steps_; }
+
+    /// The parameters from whose gradients this variable comes, or whose state it is.
+    const Names& parameters_of(const std::string& variable) const;
+
+  private:
+    std::vector<program::Exchange> exchanges_;
+    std::size_t begin_;
+    std::map<std::string, Names, std::less<>> parameters_of_;
+    std::vector<Step> steps_;
+};
+
+}  // namespace dtrain::transpiler
