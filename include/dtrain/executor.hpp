@@ -38,6 +38,9 @@ class State {
     /// Other ranks have the same parameters, not equal ones.
     bool is_shared() const;
 
+    /// One of tensors() that all ranks of a node have together.
+    bool shares(const StateTensor& tensor) const;
+
     /// All tensors in the order in which the program declares them: the same on every rank and in every run.
     const std::vector<StateTensor>& tensors() const;
 
@@ -112,8 +115,9 @@ struct VirtualRanks {
 /// that may call MPI.
 class Executor {
   public:
-    /// Compiles. Collective when the program is data parallel. The program's persistable variables must be in `state` with the same shape and type. When
-    /// the program is data parallel, `communicator` must have as many ranks as it was made for.
+    /// Compiles. Collective when the program is data parallel. The program's persistable variables must be in
+    /// `state` with the same shape and type. When the program is data parallel, `communicator` must have as
+    /// many ranks as it was made for.
     /// @throws ProgramError when state or communicator do not fit.
     Executor(const Program& program, State state, Communicator communicator = {},
              const ExecutorOptions& options = {});
@@ -134,8 +138,9 @@ class Executor {
     void run();
 
     /// The part of a step that makes gradients, for one batch; they are added to those of the batches since
-    /// the last update. Sparse ones need a program that was made for that number of batches. Not collective. Variables of the batch can be fetched. The first call allocates
-    /// memory for the sums. With virtual ranks: the batch of the next virtual rank of this one.
+    /// the last update. Sparse ones need a program that was made for that number of batches. Not collective.
+    /// Variables of the batch can be fetched. The first call allocates memory for the sums. With virtual
+    /// ranks: the batch of the next virtual rank of this one.
     /// @throws Error when a label is outside the classes, or all virtual ranks of this one had their batch
     void accumulate();
 
@@ -148,12 +153,19 @@ class Executor {
     /// ranks every rank is one.
     VirtualRanks virtual_ranks() const;
 
-    /// Values of a variable after run(). Valid as long as the executor lives; the next run() changes them.
-    /// @throws ProgramError when the program has no such variable of float32.
-    std::span<const float> fetch(std::string_view name) const;
+    /// Values of a variable after run(), in C order. Valid as long as the executor lives; the next run()
+    /// changes them.
+    /// @throws ProgramError when the program has no such variable, it has other elements, or was not kept.
+    template <class Element = float>
+    std::span<const Element> fetch(std::string_view name) const {
+        return fetched(name, data_type_of<Element>).template as<Element>();
+    }
 
     /// fetch() of a variable of one element.
-    float fetch_scalar(std::string_view name) const;
+    template <class Element = float>
+    Element fetch_scalar(std::string_view name) const {
+        return fetched_scalar(name, data_type_of<Element>).template as<Element>().front();
+    }
 
     const State& state() const;
 
@@ -169,6 +181,8 @@ class Executor {
 
   private:
     TensorView fed(std::string_view name, DataType type) const;
+    TensorView fetched(std::string_view name, DataType type) const;
+    TensorView fetched_scalar(std::string_view name, DataType type) const;
 
     struct Content;
     std::unique_ptr<Content> content_;

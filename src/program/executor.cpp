@@ -61,7 +61,7 @@ TensorView Executor::fed(std::string_view name, DataType type) const {
     return content_->compiled.tensors().of(name);
 }
 
-std::span<const float> Executor::fetch(std::string_view name) const {
+TensorView Executor::fetched(std::string_view name, DataType type) const {
     if (content_->fused.contains(name))
         throw ProgramError(
             fmt::format("fetch: '{}' is not kept, because the activation behind it is computed in its "
@@ -79,19 +79,20 @@ std::span<const float> Executor::fetch(std::string_view name) const {
                                        "others; name it in ExecutorOptions::keep",
                                        name),
                            "", variable.name);
-    if (variable.type != DataType::float32)
-        throw ProgramError(fmt::format("fetch: '{}' is {}, expected float32", name, to_string(variable.type)),
-                           "", variable.name);
-    return content_->compiled.tensors().of(name).as<float>();
+    if (variable.type != type)
+        throw ProgramError(
+            fmt::format("fetch: '{}' is {}, expected {}", name, to_string(variable.type), to_string(type)),
+            "", variable.name);
+    return content_->compiled.tensors().of(name);
 }
 
-float Executor::fetch_scalar(std::string_view name) const {
-    const auto values = fetch(name);
+TensorView Executor::fetched_scalar(std::string_view name, DataType type) const {
+    auto values = fetched(name, type);
     if (values.size() != 1)
         throw ProgramError(fmt::format("fetch_scalar: '{}' is {}, expected one element", name,
                                        to_string(content_->compiled.program().variable(name).shape)),
                            "", std::string(name));
-    return values.front();
+    return values;
 }
 
 const State& Executor::state() const {

@@ -132,6 +132,11 @@ bool State::is_shared() const {
     return content_->is_shared;
 }
 
+bool State::shares(const StateTensor& tensor) const {
+    const auto number = static_cast<std::size_t>(&tensor - content_->tensors.data());
+    return content_->is_shared && content_->offsets[number] < content_->shared_bytes;
+}
+
 const std::vector<StateTensor>& State::tensors() const {
     return content_->tensors;
 }
@@ -148,9 +153,24 @@ State State::clone() const {
 }
 
 void broadcast(const State& state, const Communicator& communicator, int root) {
-    for (const auto& tensor : state.tensors())
-        communicator.broadcast(std::span(static_cast<std::byte*>(tensor.view.data), tensor.view.bytes()),
-                               root);
+    const auto send = [](const StateTensor& tensor, const Communicator& to, int from) {
+        to.broadcast(std::span(static_cast<std::byte*>(tensor.view.data), tensor.view.bytes()), from);
+    };
+    if (!state.is_shared()) {
+        for (const auto& tensor : state.tensors()) send(tensor, communicator, root);
+        return;
+    }
+    // Nobody but the root writes the copy of its node, and on the others the first rank alone.
+    const bool of_root = communicator.node_local().max(std::int64_t{communicator.rank() == root}) != 0;
+    const bool writes = communicator.rank() == root || (!of_root && communicator.node_rank() == 0);
+    const auto writers = communicator.split(writes ? 0 : 1, communicator.rank() == root ? 0 : 1);
+    for (const auto& tensor : state.tensors()) {
+        if (!state.shares(tensor))
+            send(tensor, communicator, root);
+        else if (writes)
+            send(tensor, writers, 0);
+    }
+    communicator.barrier();
 }
 
 void average_parameters(const State& state, const Communicator& communicator) {

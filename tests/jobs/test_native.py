@@ -123,6 +123,81 @@ def test_resumed_run_is_the_undisturbed_run(native, tmp_path, ranks, optimizer):
     assert contents(checkpoint_of(second, tmp_path)) == contents(checkpoint_of(whole, tmp_path))
 
 
+TRAINING = {
+    "adagrad": 'optimizer = "adagrad"\nlearning_rate = 0.05\ninitial = 0.1\n[train.schedule]\nkind = "exponential"\n'
+               'decay_steps = 30\ndecay_rate = 0.8\nstaircase = true\n[train.clip]\nby = "global_norm"\nnorm = 0.5',
+    "adamw": 'optimizer = "adamw"\nlearning_rate = 0.002\nweight_decay = 0.1\n[train.schedule]\nkind = "cosine"\n'
+             'warmup_steps = 30\n[train.clip]\nby = "norm"\nnorm = 0.5',
+    "ftrl": 'optimizer = "ftrl"\nbeta = 1\nl2 = 0.001\n[train.schedule]\nkind = "piecewise"\n'
+            'boundaries = [40, 100]\nvalues = [0.1, 0.05, 0.02]',
+    "momentum": 'optimizer = "momentum"\nnesterov = true\nlearning_rate = 0.02\n[train.schedule]\nkind = "polynomial"\n'
+                'decay_steps = 120\n[train.clip]\nby = "value"\nmin = -0.05\nmax = 0.05\n'
+                '[train.decay]\nkind = "l2"\ncoefficient = 0.0001',
+    "sgd": 'optimizer = "sgd"\nlearning_rate = 0.1\n[train.schedule]\nkind = "inverse_time"\ndecay_steps = 20\n'
+           '[train.decay]\nkind = "l1"\ncoefficient = 0.00001',
+}
+
+
+def job_with(folder, name, training, epochs=6):
+    linear = {"hidden = [32]": "hidden = []"} if "ftrl" in training else {}  # it forgets the first weights
+    return write_job(folder, name, epochs, **{'optimizer = "adam"': training}, **linear)
+
+
+@pytest.mark.parametrize("way", TRAINING)
+def test_schedules_clipping_and_decay_go_on_where_they_were(native, tmp_path, way):
+    whole = mpirun(2, [native, job_with(tmp_path, "whole", TRAINING[way])], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    assert accuracy(whole) >= 0.7
+    job = job_with(tmp_path, "parts", TRAINING[way])
+    first = mpirun(2, [native, job, "--epochs", "3"], tmp_path)
+    assert first.returncode == 0, first.stderr
+    second = mpirun(2, [native, job, "--resume"], tmp_path)
+    assert second.returncode == 0, second.stderr
+    assert "3 epochs, 66 steps" in second.stdout
+    assert contents(checkpoint_of(second, tmp_path)) == contents(checkpoint_of(whole, tmp_path))
+
+
+def test_a_schedule_changes_what_is_trained(native, tmp_path):
+    plain = mpirun(1, [native, job_with(tmp_path, "plain", TRAINING["sgd"].split("[train.schedule]")[0], 3)], tmp_path)
+    constant = 'optimizer = "sgd"\nlearning_rate = 0.1\n[train.schedule]\nkind = "{}"\n{}'
+    same = mpirun(1, [native, job_with(tmp_path, "same", constant.format("constant", ""), 3)], tmp_path)
+    other = mpirun(1, [native, job_with(tmp_path, "other", constant.format("noam", "noam_steps = 10"), 3)], tmp_path)
+    checksums = [re.search(r"checksum ([0-9a-f]+)", result.stdout)[1] for result in (plain, same, other)]
+    assert checksums[0] == checksums[1] != checksums[2]
+    assert "sgd, learning rate 0.1 noam, seed 3" in other.stdout
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "momentum", "sgd"])
+def test_one_copy_of_the_parameters_gives_the_same_file(native, tmp_path, optimizer):
+    for ranks in (1, 2, 4):
+        folder = tmp_path / str(ranks)
+        folder.mkdir()
+        own = mpirun(ranks, [native, write_job(folder, "own", 3, optimizer)], folder)
+        assert own.returncode == 0, own.stderr
+        line = f'optimizer = "{optimizer}"'
+        job = write_job(folder, "shared", 3, optimizer, **{line: f"{line}\none_copy = true"})
+        shared = mpirun(ranks, [native, job], folder)
+        assert shared.returncode == 0, shared.stderr
+        assert contents(checkpoint_of(shared, folder)) == contents(checkpoint_of(own, folder))
+        first = mpirun(ranks, [native, job, "--epochs", "2", "--checkpoint-dir", "parts"], folder)
+        assert first.returncode == 0, first.stderr
+        second = mpirun(ranks, [native, job, "--resume", "--checkpoint-dir", "parts"], folder)
+        assert second.returncode == 0, second.stderr
+        assert contents(checkpoint_of(second, folder)) == contents(checkpoint_of(own, folder))
+
+
+@pytest.mark.parametrize("text, says", [
+    ('optimizer = "adamax"', 'optimizer = "adamax": it must be one of "adagrad", "adam", "adamw", "ftrl", "momentum", "sgd"'),
+    ('optimizer = "adam"\n[train.schedule]\nkind = "cosine"\nepochs = 0', "[train.schedule] epochs = 0: it must be"),
+    ('optimizer = "adam"\none_copy = true\n[train.clip]\nby = "norm"', "'one_copy' and 'clip' exclude each other"),
+])
+def test_training_that_cannot_be_is_refused_in_one_line(native, tmp_path, text, says):
+    result = mpirun(2, [native, job_with(tmp_path, "bad", text)], tmp_path)
+    assert result.returncode == 2
+    assert len(complaints(result)) == 1 and says in complaints(result)[0]
+    assert not (tmp_path / "bad").exists()
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_resume_auto_begins_and_goes_on(native, tmp_path, ranks):
     whole = mpirun(ranks, [native, write_job(tmp_path, "whole", 6)], tmp_path)

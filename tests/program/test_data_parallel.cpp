@@ -175,6 +175,30 @@ TEST(OneCopy, SaysWhatDoesNotFit) {
     world.barrier();
 }
 
+TEST(OneCopy, IsBroadcastToAllNodes) {
+    const auto& world = test_world();
+    auto made = make_classifier(4);
+    minimize(made.program, made.cross_entropy.loss, Adam{});
+    const auto program = data_parallel(made.program, {.ranks = world.size(), .one_copy = true});
+    const State expected(made.program, 77);
+    for (int root = 0; root < world.size(); ++root) {
+        const State state(program, 1, world);
+        const auto* step = state.find("adam.step");
+        EXPECT_FALSE(state.shares(*step));
+        EXPECT_EQ(state.shares(*state.find("fc_0.weight")), world.size() > 1);
+        if (world.rank() == root) {
+            for (const auto& tensor : state.tensors())
+                std::memcpy(tensor.view.data, expected.find(tensor.name)->view.data, tensor.view.bytes());
+            step->view.as<std::int64_t>()[0] = 5;
+        }
+        world.barrier();
+        broadcast(state, world, root);
+        EXPECT_EQ(parameters_checksum(state), parameters_checksum(expected)) << root;
+        EXPECT_EQ(step->view.as<std::int64_t>()[0], 5);
+        world.barrier();
+    }
+}
+
 TEST(DataParallelState, BroadcastAndChecksumsCompareRanks) {
     const auto& world = test_world();
     auto made = make_classifier(4);

@@ -265,5 +265,42 @@ TEST(Executor, WeightsLeavePaddedRowsOutOfMetrics) {
     EXPECT_NEAR(executor.fetch_scalar(made.cross_entropy.loss), all / 8, 1e-6);
 }
 
+TEST(Executor, FetchesAnyElements) {
+    Program program;
+    const auto ids = layers::data(program, "ids", {2}, DataType::int64);
+    const auto wide = layers::data(program, "wide", {2}, DataType::float64);
+    const auto small = layers::data(program, "small", {1}, DataType::int32);
+    const auto scaled = layers::scale(program, wide, 0.5);
+    const auto again = layers::reshape(program, ids, {1, 2});
+    Executor executor(program, State(program, 1));
+    std::ranges::copy(std::vector<std::int64_t>{std::int64_t{1} << 40, -3},
+                      executor.feed<std::int64_t>(ids).begin());
+    std::ranges::copy(std::vector<double>{1e300, 3}, executor.feed<double>(wide).begin());
+    executor.feed<std::int32_t>(small)[0] = 7;
+    executor.run();
+    EXPECT_THAT(executor.fetch<std::int64_t>(again), testing::ElementsAre(std::int64_t{1} << 40, -3));
+    EXPECT_THAT(executor.fetch<double>(scaled), testing::ElementsAre(5e299, 1.5));
+    EXPECT_EQ(executor.fetch_scalar<std::int32_t>(small), 7);
+    EXPECT_THAT(tests::message_of<ProgramError>([&] { executor.fetch(scaled); }),
+                testing::HasSubstr("is float64, expected float32"));
+    EXPECT_THAT(tests::message_of<ProgramError>([&] { executor.fetch_scalar<double>(scaled); }),
+                testing::HasSubstr("expected one element"));
+}
+
+TEST(Executor, KeepsWhatAnActivationReadsWhenItIsToldTo) {
+    Program program;
+    const auto x = layers::data(program, "x", {2, 3});
+    const auto linear = layers::fc(program, x, 4);
+    const auto out = layers::tanh(program, linear);
+    Executor keeping(program, State(program, 1), {}, {.keep = {linear}});
+    Executor plain(program, State(program, 1), {}, {.fuse = false});
+    for (auto* executor : {&keeping, &plain}) {
+        std::ranges::fill(executor->feed<float>(x), 0.5F);
+        executor->run();
+    }
+    EXPECT_EQ(copy_of(keeping.fetch(linear)), copy_of(plain.fetch(linear)));
+    EXPECT_EQ(copy_of(keeping.fetch(out)), copy_of(plain.fetch(out)));
+}
+
 }  // namespace
 }  // namespace dtrain

@@ -15,40 +15,10 @@
 
 #include "base/files.hpp"
 #include "worker/native/job_section.hpp"
+#include "worker/native/job_training.hpp"
 
 namespace dtrain::native {
 namespace {
-
-constexpr std::int64_t most_size = std::int64_t{1} << 24;
-constexpr std::int64_t most_virtual_ranks = 1 << 20;
-
-constexpr Range positive{1e-30, 1e30, "a number above 0 and below 1e30"};
-constexpr Range fraction{0, 1, "a number from 0 to below 1"};
-
-Optimizer read_optimizer(const Section& train) {
-    const auto name = train.one_of("optimizer", "adam", {"adam", "momentum", "sgd"});
-    const auto only_for = [&](const std::string& owner, const std::vector<std::string>& keys) {
-        for (const auto& key : keys)
-            if (name != owner && train.has(key))
-                train.fail(key, fmt::format("'{}' is a setting of optimizer = \"{}\", but it is \"{}\"", key,
-                                            owner, name));
-    };
-    only_for("adam", {"beta1", "beta2", "epsilon"});
-    only_for("momentum", {"momentum"});
-    if (name == "sgd") return Sgd{train.number("learning_rate", Sgd{}.learning_rate, positive)};
-    if (name == "momentum") {
-        Momentum momentum;
-        momentum.learning_rate = train.number("learning_rate", momentum.learning_rate, positive);
-        momentum.mu = train.number("momentum", momentum.mu, fraction);
-        return momentum;
-    }
-    Adam adam;
-    adam.learning_rate = train.number("learning_rate", adam.learning_rate, positive);
-    adam.beta1 = train.number("beta1", adam.beta1, fraction);
-    adam.beta2 = train.number("beta2", adam.beta2, fraction);
-    adam.epsilon = train.number("epsilon", adam.epsilon, positive);
-    return adam;
-}
 
 DatasetSource read_source(const Section& data, const char* key, const std::filesystem::path& folder,
                           float scale) {
@@ -107,23 +77,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
 
     job.data_memory = data.bytes("memory", job.data_memory);
 
-    const auto train =
-        top.section("train", {"epochs", "batch", "global_batch", "virtual_ranks", "last_batch", "seed",
-                              "optimizer", "learning_rate", "momentum", "beta1", "beta2", "epsilon"});
-    job.train.epochs = train.whole("epochs", job.train.epochs, 1, most_whole);
-    job.train.batch = train.whole("batch", job.train.batch, 1, most_size);
-    if (train.has("global_batch")) {
-        if (train.has("batch"))
-            train.fail("batch", "'batch' (per rank) and 'global_batch' (of all ranks) exclude each other");
-        job.train.global_batch = train.whole("global_batch", 0, 1, most_size);
-    }
-    job.train.virtual_ranks = static_cast<int>(train.whole("virtual_ranks", 0, 1, most_virtual_ranks));
-    static const std::map<std::string, LastBatch> last_batches = {
-        {"repeat", LastBatch::repeat}, {"random", LastBatch::random}, {"drop", LastBatch::drop}};
-    job.train.last_batch =
-        last_batches.at(train.one_of("last_batch", "repeat", {"repeat", "random", "drop"}));
-    job.train.seed = static_cast<std::uint64_t>(train.whole("seed", 0, 0, most_whole));
-    job.train.optimizer = read_optimizer(train);
+    job.train = read_training(top);
 
     const auto checkpoint =
         top.section("checkpoint", {"dir", "every", "every_steps", "keep", "async", "format", "shards"});
@@ -163,6 +117,13 @@ std::string name_of(const Optimizer& optimizer) {
     static constexpr std::array names{"sgd", "momentum", "adam", "adagrad", "adamw", "ftrl"};
     static_assert(names.size() == std::variant_size_v<Optimizer>);
     return names[optimizer.index()];
+}
+
+std::string name_of(const Decay& decay) {
+    static constexpr std::array names{"constant",   "exponential", "natural_exp", "inverse_time",
+                                      "polynomial", "piecewise",   "cosine",      "noam"};
+    static_assert(names.size() == std::variant_size_v<Decay>);
+    return names[decay.index()];
 }
 
 double learning_rate_of(const Optimizer& optimizer) {

@@ -31,6 +31,10 @@ struct TrainSettings {
     LastBatch last_batch = LastBatch::repeat;
     std::uint64_t seed = 0;
     Optimizer optimizer = Adam{};
+    /// Schedule, clipping and decay. The steps of an epoch, which a cosine schedule counts, are not known
+    /// yet.
+    OptimizerOptions adjust = {};
+    bool one_copy = false;  ///< of parameters and optimizer state for all ranks of a node
 };
 
 struct CheckpointSettings {
@@ -70,8 +74,11 @@ Job read_job(const std::filesystem::path& file);
 /// "repeat", "random" or "drop".
 std::string name_of(LastBatch last_batch);
 
-/// "adam", "momentum" or "sgd".
+/// "adam", "momentum", ...
 std::string name_of(const Optimizer& optimizer);
 double learning_rate_of(const Optimizer& optimizer);
+
+/// "constant", "cosine", ...
+std::string name_of(const Decay& decay);
 
 }  // namespace dtrain::native

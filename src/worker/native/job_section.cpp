@@ -73,8 +73,23 @@ bool Section::truth(std::string_view key, bool otherwise) const {
 double Section::number(std::string_view key, double otherwise, const Range& range) const {
     const auto* node = table_.get(key);
     if (node == nullptr) return otherwise;
-    const auto value = node->is_number() ? node->value<double>() : std::nullopt;
-    if (!value || !(*value >= range.least && *value < range.below)) refuse(key, *node, range.allowed);
+    return number_of(key, *node, range);
+}
+
+std::vector<double> Section::numbers(std::string_view key, std::vector<double> otherwise,
+                                     const Range& range) const {
+    const auto* node = table_.get(key);
+    if (node == nullptr) return otherwise;
+    const auto* list = node->as_array();
+    if (list == nullptr) refuse(key, *node, "a list of numbers such as [0.1, 0.01]");
+    std::vector<double> out;
+    for (const auto& element : *list) out.push_back(number_of(key, element, range));
+    return out;
+}
+
+double Section::number_of(std::string_view key, const toml::node& node, const Range& range) const {
+    const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+    if (!value || !(*value >= range.least && *value < range.below)) refuse(key, node, range.allowed);
     return *value;
 }
 

@@ -12,6 +12,7 @@
 
 namespace dtrain::native {
 
+inline constexpr std::int64_t most_size = std::int64_t{1} << 24;  ///< of layers and batches
 inline constexpr std::int64_t most_whole = std::numeric_limits<std::int64_t>::max();
 
 struct Range {
@@ -33,6 +34,8 @@ class Section {
                        std::int64_t most) const;
     std::vector<std::int64_t> wholes(std::string_view key, std::vector<std::int64_t> otherwise,
                                      std::int64_t least, std::int64_t most) const;
+    std::vector<double> numbers(std::string_view key, std::vector<double> otherwise,
+                                const Range& range) const;
     bool truth(std::string_view key, bool otherwise) const;
     double number(std::string_view key, double otherwise, const Range& range) const;
     /// "1GiB", "500 MB" or a number of bytes.
@@ -44,6 +47,7 @@ class Section {
     [[noreturn]] void fail(std::string_view key, const std::string& what) const;
 
   private:
+    double number_of(std::string_view key, const toml::node& node, const Range& range) const;
     void refuse_unknown_keys() const;
     std::int64_t whole_of(std::string_view key, const toml::node& node, std::int64_t least,
                           std::int64_t most) const;

@@ -10,7 +10,7 @@
 namespace dtrain::native {
 
 Model build_model(const ModelSettings& settings, const ModelSizes& sizes, const Optimizer& optimizer,
-                  const Ranks& ranks) {
+                  const Ranks& ranks, const OptimizerOptions& adjust) {
     Model model;
     auto& program = model.train;
     const auto x = layers::data(program, fed_x, {sizes.local_batch, sizes.features});
@@ -33,9 +33,10 @@ Model build_model(const ModelSettings& settings, const ModelSizes& sizes, const 
     for (const auto& variable : program.variables())
         if (variable.role == Role::parameter) model.parameters += element_count(variable.shape);
 
-    minimize(program, entropy.loss, optimizer);
-    program = ranks.virtual_ones > 0 ? with_virtual_ranks(program, ranks.virtual_ones)
-                                     : data_parallel(program, {ranks.real});
+    minimize(program, entropy.loss, optimizer, adjust);
+    program = ranks.virtual_ones > 0
+                  ? with_virtual_ranks(program, ranks.virtual_ones)
+                  : data_parallel(program, {.ranks = ranks.real, .one_copy = ranks.one_copy});
     model.test = for_test(program, {model.loss_sum, model.correct});
     return model;
 }

@@ -21,7 +21,8 @@ struct ModelSizes {
 /// Who gives the gradients.
 struct Ranks {
     int real = 1;
-    int virtual_ones = 0;  ///< 0: the real ranks do
+    int virtual_ones = 0;   ///< 0: the real ranks do
+    bool one_copy = false;  ///< of parameters and optimizer state on each node
 };
 
 /// A job's model as programs for one rank. Fed: x [local_batch, features], label and weight [local_batch].
@@ -40,6 +41,6 @@ inline constexpr const char* fed_weight = "weight";
 
 /// A multi-layer perceptron with softmax cross entropy. Pure. @throws ProgramError
 Model build_model(const ModelSettings& settings, const ModelSizes& sizes, const Optimizer& optimizer,
-                  const Ranks& ranks);
+                  const Ranks& ranks, const OptimizerOptions& adjust = {});
 
 }  // namespace dtrain::native

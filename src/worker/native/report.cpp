@@ -23,6 +23,17 @@ std::string grouped(std::int64_t number) {
     return digits;
 }
 
+/// "0.002", "0.002 cosine after 100 steps of warm-up", "piecewise".
+std::string rate_of(const TrainSettings& train) {
+    const auto rate = fmt::format("{}", learning_rate_of(train.optimizer));
+    const auto& schedule = train.adjust.schedule;
+    if (!schedule) return rate;
+    const auto warmup =
+        schedule->warmup ? fmt::format(" after {} steps of warm-up", schedule->warmup->steps) : std::string();
+    const auto name = name_of(schedule->decay);
+    return (name == "piecewise" ? name : fmt::format("{} {}", rate, name)) + warmup;
+}
+
 }  // namespace
 
 std::string header(const Job& job, const std::string& job_name, const Trainer& trainer, int ranks) {
@@ -39,8 +50,7 @@ std::string header(const Job& job, const std::string& job_name, const Trainer& t
         "training  {} rank{}, global batch {} ({} per rank), {} steps an epoch; {}, learning rate {}, "
         "seed {}\n",
         ranks, ranks == 1 ? "" : "s", trainer.global_batch(), trainer.local_batch(),
-        trainer.steps_per_epoch(), name_of(job.train.optimizer), learning_rate_of(job.train.optimizer),
-        job.train.seed);
+        trainer.steps_per_epoch(), name_of(job.train.optimizer), rate_of(job.train), job.train.seed);
     return out;
 }
 

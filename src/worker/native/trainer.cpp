@@ -45,6 +45,13 @@ void set(const State& state, const State& from) {
     }
 }
 
+OptimizerOptions with_steps(OptimizerOptions adjust, std::int64_t steps_per_epoch) {
+    if (adjust.schedule)
+        if (auto* cosine = std::get_if<CosineDecay>(&adjust.schedule->decay))
+            cosine->steps_per_epoch = steps_per_epoch;
+    return adjust;
+}
+
 constexpr const char* loss_name = "loss";
 constexpr const char* correct_name = "correct";
 
@@ -73,10 +80,11 @@ Trainer::Trainer(const Job& job, std::shared_ptr<const DataSource> train,
                                                                           .order = SampleOrder::sequential,
                                                                           .parts = shares_.own})
                       : std::nullopt),
-      model_(build_model(job.model,
-                         {train_data_.local_batch(), train->features(), classes_of(train_data_, test_data_)},
-                         job.train.optimizer, {communicator_.size(), job.train.virtual_ranks})),
-      state_(model_.train, seed_),
+      model_(build_model(
+          job.model, {train_data_.local_batch(), train->features(), classes_of(train_data_, test_data_)},
+          job.train.optimizer, {communicator_.size(), job.train.virtual_ranks, job.train.one_copy},
+          with_steps(job.train.adjust, train_data_.steps()))),
+      state_(job.train.one_copy ? State(model_.train, seed_, communicator_) : State(model_.train, seed_)),
       trainer_(model_.train, state_, communicator_, {.threads = threads, .profile = profile}),
       tester_(model_.test, state_, {}, {threads}) {
     if (test && test->features() != train->features())

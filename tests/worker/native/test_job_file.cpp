@@ -96,6 +96,87 @@ TEST(JobFile, OtherOptimizers) {
     const auto momentum = std::get<Momentum>(with("optimizer = \"momentum\"\nmomentum = 0.5"));
     EXPECT_EQ(momentum.mu, 0.5);
     EXPECT_EQ(momentum.learning_rate, 0.01);
+    EXPECT_FALSE(momentum.nesterov);
+    EXPECT_TRUE(std::get<Momentum>(with("optimizer = \"momentum\"\nnesterov = true")).nesterov);
+    const auto adagrad = std::get<Adagrad>(with("optimizer = \"adagrad\"\nepsilon = 0.5\ninitial = 2"));
+    EXPECT_EQ(adagrad.epsilon, 0.5);
+    EXPECT_EQ(adagrad.initial, 2);
+    const auto adamw = std::get<AdamW>(with("optimizer = \"adamw\"\nbeta2 = 0.5\nweight_decay = 0.25"));
+    EXPECT_EQ(adamw.beta2, 0.5);
+    EXPECT_EQ(adamw.weight_decay, 0.25);
+    const auto ftrl = std::get<Ftrl>(with("optimizer = \"ftrl\"\nbeta = 2\nl1 = 0.5\nl2 = 0.25"));
+    EXPECT_EQ(ftrl.beta, 2);
+    EXPECT_EQ(ftrl.l1, 0.5);
+    EXPECT_EQ(ftrl.l2, 0.25);
+    EXPECT_EQ(ftrl.learning_rate, 0.1);
+}
+
+TrainSettings training(const std::string& text) {
+    return parse_job(std::string(smallest) + text, "my.toml").train;
+}
+
+TEST(JobFile, Schedules) {
+    EXPECT_FALSE(training("").adjust.schedule.has_value());
+    const auto with = [](const std::string& schedule) {
+        return *training("[train]\nepochs = 7\nlearning_rate = 0.5\n[train.schedule]\n" + schedule)
+                    .adjust.schedule;
+    };
+    EXPECT_EQ(std::get<ConstantRate>(with("").decay).learning_rate, 0.5);
+    const auto cosine = std::get<CosineDecay>(with("kind = \"cosine\"").decay);
+    EXPECT_EQ(cosine.epochs, 7) << "those of the job";
+    EXPECT_EQ(cosine.learning_rate, 0.5);
+    EXPECT_EQ(std::get<CosineDecay>(with("kind = \"cosine\"\nepochs = 3").decay).epochs, 3);
+    const std::string periodic = "\"\ndecay_steps = 30\ndecay_rate = 0.25\nstaircase = true";
+    const auto expect_periodic = [](const auto& decay) {
+        EXPECT_EQ(decay.learning_rate, 0.5);
+        EXPECT_EQ(decay.decay_steps, 30);
+        EXPECT_EQ(decay.decay_rate, 0.25);
+        EXPECT_TRUE(decay.staircase);
+    };
+    expect_periodic(std::get<ExponentialDecay>(with("kind = \"exponential" + periodic).decay));
+    expect_periodic(std::get<NaturalExpDecay>(with("kind = \"natural_exp" + periodic).decay));
+    expect_periodic(std::get<InverseTimeDecay>(with("kind = \"inverse_time" + periodic).decay));
+    const auto polynomial = std::get<PolynomialDecay>(
+        with("kind = \"polynomial\"\ndecay_steps = 9\nend = 0.125\npower = 2\ncycle = true").decay);
+    EXPECT_EQ(polynomial.decay_steps, 9);
+    EXPECT_EQ(polynomial.end, 0.125);
+    EXPECT_EQ(polynomial.power, 2);
+    EXPECT_TRUE(polynomial.cycle);
+    const auto noam = std::get<NoamDecay>(with("kind = \"noam\"\nd_model = 64\nnoam_steps = 11").decay);
+    EXPECT_EQ(noam.d_model, 64);
+    EXPECT_EQ(noam.warmup_steps, 11);
+    const auto warmup = *with("warmup_steps = 20\nwarmup_start = 0.25").warmup;
+    EXPECT_EQ(warmup.steps, 20);
+    EXPECT_EQ(warmup.start, 0.25);
+    EXPECT_EQ(warmup.end, 0.5);
+    const auto piecewise = *training(
+                                "[train.schedule]\nkind = \"piecewise\"\nboundaries = [3, 8]\n"
+                                "values = [0.5, 0.25, 0]\nwarmup_steps = 2")
+                                .adjust.schedule;
+    EXPECT_EQ(std::get<PiecewiseRate>(piecewise.decay).boundaries, (std::vector<std::int64_t>{3, 8}));
+    EXPECT_EQ(std::get<PiecewiseRate>(piecewise.decay).values, (std::vector<double>{0.5, 0.25, 0}));
+    EXPECT_EQ(piecewise.warmup->end, 0.5);
+}
+
+TEST(JobFile, ClippingDecayAndOneCopy) {
+    const auto none = training("");
+    EXPECT_TRUE(std::holds_alternative<NoClipping>(none.adjust.clipping));
+    EXPECT_TRUE(std::holds_alternative<NoDecay>(none.adjust.regularisation));
+    EXPECT_FALSE(none.one_copy);
+    EXPECT_TRUE(training("[train]\none_copy = true").one_copy);
+    const auto clipping = [](const std::string& text) {
+        return training("[train.clip]\n" + text).adjust.clipping;
+    };
+    const auto value = std::get<ClipByValue>(clipping("by = \"value\"\nmin = -2\nmax = 3"));
+    EXPECT_EQ(value.min, -2);
+    EXPECT_EQ(value.max, 3);
+    EXPECT_EQ(std::get<ClipByNorm>(clipping("by = \"norm\"\nnorm = 4")).norm, 4);
+    EXPECT_EQ(std::get<ClipByGlobalNorm>(clipping("by = \"global_norm\"\nnorm = 5")).norm, 5);
+    const auto decay = [](const std::string& kind) {
+        return training("[train.decay]\nkind = \"" + kind + "\"\ncoefficient = 0.5").adjust.regularisation;
+    };
+    EXPECT_EQ(std::get<L1Decay>(decay("l1")).coefficient, 0.5);
+    EXPECT_EQ(std::get<L2Decay>(decay("l2")).coefficient, 0.5);
 }
 
 TEST(JobFile, ALinearModel) {
@@ -120,7 +201,8 @@ const Refused refused[] = {
      "jobs/my.toml:4: unknown key 'learning-rate' in [train]; did you mean 'learning_rate'?"},
     {"SMALLEST[train]\nseed = 1\nzzz = 3\nyyy = 4",
      "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, virtual_ranks, "
-     "last_batch, seed, optimizer, learning_rate, momentum, beta1, beta2, epsilon"},
+     "one_copy, last_batch, seed, optimizer, learning_rate, schedule, clip, decay, epsilon, initial, beta1, "
+     "beta2, weight_decay, beta, l1, l2, momentum, nesterov"},
     {"[modell]\nSMALLEST", "jobs/my.toml:1: unknown key 'modell' at the top; did you mean 'model'?"},
     {"[data]\ntrain = { file = \"d.h5\", z = \"x\" }",
      "jobs/my.toml:2: unknown key 'z' in [data.train]; did you mean 'x'?"},
@@ -136,9 +218,8 @@ const Refused refused[] = {
     {"SMALLEST[train]\nglobal_batch = 64\nbatch = 32",
      "jobs/my.toml:5: 'batch' (per rank) and 'global_batch' (of all ranks) exclude each other"},
     {"SMALLEST[train]\noptimizer = \"adm\"",
-     "jobs/my.toml:4: [train] optimizer = \"adm\": it must be one of \"adam\", \"momentum\", \"sgd\"; did "
-     "you mean "
-     "\"adam\"?"},
+     "jobs/my.toml:4: [train] optimizer = \"adm\": it must be one of \"adagrad\", \"adam\", "
+     "\"adamw\", \"ftrl\", \"momentum\", \"sgd\"; did you mean \"adam\"?"},
     {"SMALLEST[train]\nlearning_rate = 0",
      "jobs/my.toml:4: [train] learning_rate = 0: it must be a number above 0 and below 1e30"},
     {"SMALLEST[train]\nlearning_rate = nan",
@@ -150,7 +231,43 @@ const Refused refused[] = {
     {"SMALLEST[train]\nmomentum = 0.9",
      "jobs/my.toml:4: 'momentum' is a setting of optimizer = \"momentum\", but it is \"adam\""},
     {"SMALLEST[train]\noptimizer = \"sgd\"\nbeta2 = 0.9",
-     "jobs/my.toml:5: 'beta2' is a setting of optimizer = \"adam\", but it is \"sgd\""},
+     "jobs/my.toml:5: 'beta2' is a setting of optimizer = \"adam\" or \"adamw\", but it is \"sgd\""},
+    {"SMALLEST[train]\noptimizer = \"ftrl\"\nl1 = -1",
+     "jobs/my.toml:5: [train] l1 = -1: it must be a number from 0 to below 1e30"},
+    {"SMALLEST[train]\nschedule = \"cosine\"",
+     "jobs/my.toml:4: [train] schedule = \"cosine\": it must be a table"},
+    {"SMALLEST[train.schedule]\nkind = \"cosin\"",
+     "jobs/my.toml:4: [train.schedule] kind = \"cosin\": it must be one of \"constant\", \"cosine\", "
+     "\"exponential\", \"inverse_time\", \"natural_exp\", \"noam\", \"piecewise\", \"polynomial\"; did you "
+     "mean \"cosine\"?"},
+    {"SMALLEST[train.schedule]\nkind = \"cosine\"\npower = 2",
+     "jobs/my.toml:5: 'power' is a setting of kind = \"polynomial\", but it is \"cosine\""},
+    {"SMALLEST[train.schedule]\nkind = \"exponential\"\ndecay_steps = 0",
+     "jobs/my.toml:5: [train.schedule] decay_steps = 0: it must be a number above 0 and below 1e30"},
+    {"SMALLEST[train.schedule]\nkind = \"piecewise\"\nboundaries = [10, 5]\nvalues = [1, 2, 3]",
+     "jobs/my.toml:5: the numbers of 'boundaries' must grow"},
+    {"SMALLEST[train.schedule]\nkind = \"piecewise\"\nboundaries = [10]\nvalues = [1]",
+     "jobs/my.toml:6: 'values' has 1 numbers for 1 of 'boundaries'; it must be one more"},
+    {"SMALLEST[train.schedule]\nkind = \"piecewise\"\nvalues = [\"a\"]",
+     "jobs/my.toml:5: [train.schedule] values = \"a\": it must be a number from 0 to below 1e30"},
+    {"SMALLEST[train]\nlearning_rate = 1\n[train.schedule]\nkind = \"piecewise\"\nvalues = [1]",
+     "jobs/my.toml:4: 'learning_rate' and kind = \"piecewise\" exclude each other: 'values' are the rates"},
+    {"SMALLEST[train.schedule]\nwarmup_start = 1", "jobs/my.toml:4: 'warmup_start' needs 'warmup_steps'"},
+    {"SMALLEST[train.clip]\nnorm = 1",
+     "jobs/my.toml:3: [train.clip] needs by = \"value\", \"norm\" or \"global_norm\""},
+    {"SMALLEST[train.clip]\nby = \"norm\"\nnorm = 0",
+     "jobs/my.toml:5: [train.clip] norm = 0: it must be a number above 0 and below 1e30"},
+    {"SMALLEST[train.clip]\nby = \"norm\"\nmax = 1",
+     "jobs/my.toml:5: 'max' is a setting of by = \"value\", but it is \"norm\""},
+    {"SMALLEST[train.clip]\nby = \"value\"\nmin = 2",
+     "jobs/my.toml:5: 'min' is 2 and 'max' 1; it must be below"},
+    {"SMALLEST[train.decay]\nkind = \"l2\"",
+     "jobs/my.toml:3: [train.decay] needs kind = \"l1\" or \"l2\", and a coefficient"},
+    {"SMALLEST[train.decay]\nkind = \"l3\"\ncoefficient = 1",
+     "jobs/my.toml:4: [train.decay] kind = \"l3\": it must be one of \"l1\", \"l2\"; did you mean \"l1\"?"},
+    {"SMALLEST[train]\none_copy = true\nvirtual_ranks = 2",
+     "jobs/my.toml:4: 'one_copy' and 'virtual_ranks' exclude each other: each rank updates its share of the "
+     "parameters right after adding the gradients"},
     {"SMALLEST[model]\nhidden = 64",
      "jobs/my.toml:4: [model] hidden = 64: it must be a list of whole numbers such as [128, 64], or [] for "
      "none"},

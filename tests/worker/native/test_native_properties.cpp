@@ -38,10 +38,17 @@ struct OptimizerToml {
         return fmt::format("learning_rate = {}\nbeta1 = {}\nbeta2 = {}\nepsilon = {}\n", adam.learning_rate,
                            adam.beta1, adam.beta2, adam.epsilon);
     }
-    template <class Other>
-    std::string operator()(const Other& /*other*/) const {
-        ADD_FAILURE() << "job files do not offer this optimizer";
-        return "";
+    std::string operator()(const AdamW& adam) const {
+        return fmt::format("learning_rate = {}\nbeta1 = {}\nbeta2 = {}\nepsilon = {}\nweight_decay = {}\n",
+                           adam.learning_rate, adam.beta1, adam.beta2, adam.epsilon, adam.weight_decay);
+    }
+    std::string operator()(const Adagrad& adagrad) const {
+        return fmt::format("learning_rate = {}\nepsilon = {}\ninitial = {}\n", adagrad.learning_rate,
+                           adagrad.epsilon, adagrad.initial);
+    }
+    std::string operator()(const Ftrl& ftrl) const {
+        return fmt::format("learning_rate = {}\nbeta = {}\nl1 = {}\nl2 = {}\n", ftrl.learning_rate, ftrl.beta,
+                           ftrl.l1, ftrl.l2);
     }
 };
 
@@ -77,6 +84,9 @@ TEST(JobFileProperties, AnyTextIsRefusedWithItsPlaceOrComesBackFromItsWrittenFor
              "title = \"all\"\n[data]\nscale = 0.5\ntrain = { file = \"a.h5\", x = \"g/x\", y = \"g/y\" }\n"
              "[data.test]\nfile = \"/b.h5\"\n[train]\nbeta1 = 0.5\nbeta2 = 0.75\nepsilon = 1e-6\n"
              "[checkpoint]\ndir = \"out\"\nevery = 4\nkeep = 5\nformat = \"file\"\nasync = false\n",
+             smallest + "[train]\noptimizer = \"ftrl\"\nl1 = 0.1\n[train.schedule]\nkind = \"piecewise\"\n"
+                        "boundaries = [3]\nvalues = [1, 2]\nwarmup_steps = 2\n[train.clip]\n"
+                        "by = \"value\"\nmax = 2\n[train.decay]\nkind = \"l2\"\ncoefficient = 0.1\n",
              smallest + "[checkpoint]\nevery_steps = 100\nshards = 3\nformat = \"directory\"\n"},
         .pieces = {smallest,
                    "[model]\n",

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "worker/native/job_file.hpp"
+#include "worker/native/job_section.hpp"
+
+namespace dtrain::native {
+
+/// The section [train] of a job file, with [train.schedule], [train.clip] and [train.decay].
+/// @throws UsageError as parse_job() does
+TrainSettings read_training(const Section& top);
+
+}  // namespace dtrain::native
