@@ -16,6 +16,8 @@ HERE = Path(__file__).resolve().parent
 REPEATS = 5
 ONE_RANK = {"torch-fused": 2.5, "torch": 2.5, "torch-compile": 2.5, "paddle": 2.5, "paddle-static": 2.5}
 TWO_RANKS = {"torch-ddp": 9.0}
+VIRTUAL_REPEATS = 3
+VIRTUAL_RANKS = {"small": {1: 0.8, 2: 0.6, 4: 0.4}, "big": {1: 0.8, 2: 0.6, 4: 0.4}}  # of each rank
 
 
 def cases(build):
@@ -29,10 +31,19 @@ def cases(build):
                        "bare oneDNN products", rate(None, [products, model]), aims[0], REPEATS)
         yield Case(f"{model} model on two ranks, per rank", "steps/s", "higher", rate(2, [own, model]), "on one rank",
                    rate(1, [own, model]), aims[1], REPEATS)
+        for ranks in (1, 2):
+            for each, aim in VIRTUAL_RANKS[model].items():
+                yield Case(f"{model} model on {of(ranks)} with {each * ranks} virtual ranks", "steps/s", "higher",
+                           rate(ranks, [own, model, f"virtual-{each}"]), "without",
+                           rate(ranks, [own, model, "overlap"]), aim, VIRTUAL_REPEATS)
         for way, aim in ONE_RANK.items():
             yield against(way, model, 1, own, aim)
         for way, aim in TWO_RANKS.items():
             yield against(way, model, 2, own, aim)
+
+
+def of(ranks):
+    return "one rank" if ranks == 1 else f"{ranks} ranks"
 
 
 def rate(ranks, command):
@@ -51,7 +62,7 @@ def rate(ranks, command):
 
 
 def against(way, model, ranks, own, aim):
-    what = f"{model} model on {'one rank' if ranks == 1 else f'{ranks} ranks'} against {way}"
+    what = f"{model} model on {of(ranks)} against {way}"
     python = os.environ.get("DTRAIN_COMPAT_PYTHON")
     if python is None:
         return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")

@@ -3,7 +3,8 @@
 // Steps per second of the documents' MLP, data parallel over the ranks of mpirun, one thread per rank.
 //   mlp_step small|big|deep [WAY]      rank 0 prints steps per second
 // WAY: one-copy: of the parameters, for all ranks (default), overlap, blocking: without overlap, compute:
-// nothing is exchanged, communicate: nothing else is.
+// nothing is exchanged, communicate: nothing else is, virtual-1, virtual-2, virtual-4: each rank's batch is
+// that of so many virtual ranks.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -24,10 +25,10 @@ namespace {
 
 using namespace dtrain;
 
-Program mlp(const benchmarks::MlpSizes& sizes) {
+Program mlp(const benchmarks::MlpSizes& sizes, int parts = 1) {
     Program program;
-    auto x = layers::data(program, "x", {sizes.batch, sizes.features});
-    const auto label = layers::data(program, "label", {sizes.batch}, DataType::int64);
+    auto x = layers::data(program, "x", {sizes.batch / parts, sizes.features});
+    const auto label = layers::data(program, "label", {sizes.batch / parts}, DataType::int64);
     for (const auto size : sizes.hidden) x = layers::fc(program, x, size, {sizes.activation});
     const auto logits = layers::fc(program, x, sizes.classes);
     minimize(program, layers::softmax_with_cross_entropy(program, logits, label).loss, Adam{});
@@ -49,6 +50,17 @@ std::int64_t parameters_of(const Program& program) {
     return count;
 }
 
+double rate_with_virtual_ranks(int each, const benchmarks::MlpSizes& sizes, const Communicator& world) {
+    const auto program = with_virtual_ranks(mlp(sizes, each), each * world.size());
+    Executor executor(program, State(program, 1), world, {.threads = 1});
+    feed(executor, world.rank(), sizes.classes);
+    const auto step = [&] {
+        for (int batch = 0; batch < each; ++batch) executor.accumulate();
+        executor.update();
+    };
+    return benchmarks::steady_rate(step, [&](double value) { return world.max(value); });
+}
+
 double rate_of(const std::string& way, const benchmarks::MlpSizes& sizes, const Communicator& world) {
     const auto agree = [&](double value) { return world.max(value); };
     const auto program = mlp(sizes);
@@ -56,9 +68,12 @@ double rate_of(const std::string& way, const benchmarks::MlpSizes& sizes, const 
         std::vector<float> gradients(static_cast<std::size_t>(parameters_of(program)));
         return benchmarks::steady_rate([&] { world.allreduce_sum(std::span(gradients)); }, agree);
     }
+    if (way == "virtual-1" || way == "virtual-2" || way == "virtual-4")
+        return rate_with_virtual_ranks(way.back() - '0', sizes, world);
     if (way != "one-copy" && way != "overlap" && way != "blocking" && way != "compute")
-        throw std::invalid_argument("WAY is one-copy, overlap, blocking, compute or communicate, not '" +
-                                    way + "'");
+        throw std::invalid_argument(
+            "WAY is one-copy, overlap, blocking, compute, communicate or virtual-1, -2, -4, not '" + way +
+            "'");
     const int ranks = way == "compute" ? 1 : world.size();
     const auto parallel = data_parallel(program, {.ranks = ranks, .one_copy = way == "one-copy"});
     const auto communicator = ranks == 1 ? Communicator() : world;

@@ -18,9 +18,9 @@ constexpr std::size_t block = 4096;  // elements that stay in the first-level ca
 std::size_t most_sums_at_once(const std::vector<int>& merges) {
     std::size_t most = 0;
     std::size_t now = 0;
-    for (const int count : merges) {
-        most = std::max(most, ++now);
-        now -= static_cast<std::size_t>(count);
+    for (const int count : merges) {  // what is merged at once needs no place
+        now = now + 1 - static_cast<std::size_t>(count);
+        most = std::max(most, now);
     }
     return most;
 }
@@ -57,9 +57,12 @@ void TreeSum::add(std::span<const float> values) {
     if (given_ == own_.end - own_.begin)
         throw Error(fmt::format("all {} virtual ranks of rank {} have given their gradients already", given_,
                                 communicator_.rank()));
-    std::ranges::copy(values, made_[made_count_].begin());
-    ++made_count_;
-    for (int merge = 0; merge < merges_[static_cast<std::size_t>(given_)]; ++merge) {
+    const int merges = merges_[static_cast<std::size_t>(given_)];
+    if (merges == 0)
+        std::ranges::copy(values, made_[made_count_++].begin());
+    else
+        kernels::loops::add(values.data(), made_[made_count_ - 1].data(), elements_);
+    for (int merge = 1; merge < merges; ++merge) {
         --made_count_;
         kernels::loops::add(made_[made_count_].data(), made_[made_count_ - 1].data(), elements_);
     }
@@ -70,13 +73,20 @@ void TreeSum::finish(std::span<float> sum) {
     if (given_ != own_.end - own_.begin)
         throw Error(fmt::format("{} of {} virtual ranks of rank {} have given their gradients", given_,
                                 own_.end - own_.begin, communicator_.rank()));
+    if (communicator_.size() == 1)
+        std::ranges::copy(made_.front(), sum.begin());
+    else
+        add_over_ranks(sum);
+    given_ = 0;
+    made_count_ = 0;
+}
+
+void TreeSum::add_over_ranks(std::span<float> sum) {
     deal_shares();
     for (std::size_t begin = 0; begin < share_; begin += block)
         evaluate(all_, begin, std::min(block, share_ - begin), own_sum_.data() + begin, 0);
     communicator_.all_gather(std::span<const float>(own_sum_), std::span(all_sums_));
     std::copy_n(all_sums_.begin(), elements_, sum.begin());
-    given_ = 0;
-    made_count_ = 0;
 }
 
 void TreeSum::deal_shares() {

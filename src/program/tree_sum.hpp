@@ -33,6 +33,7 @@ class TreeSum {
   private:
     using Values = std::vector<float>;
 
+    void add_over_ranks(std::span<float> sum);
     void deal_shares();
     void evaluate(const TreeNode& node, std::size_t begin, std::size_t count, float* out, std::size_t depth);
 
