@@ -186,6 +186,11 @@ std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
     return blocks.sums();
 }
 
+void reserve_space(int fd, std::int64_t bytes) {
+    if (::fallocate(fd, 0, 0, bytes) != 0 && errno == ENOSPC)
+        throw std::system_error(errno, std::generic_category());
+}
+
 void in_threads(std::size_t count, int threads, const std::function<void(std::size_t)>& action) {
     std::atomic<std::size_t> next = 0;
     std::exception_ptr failure;

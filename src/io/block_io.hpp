@@ -46,6 +46,10 @@ std::vector<std::uint64_t> write_extents(const std::filesystem::path& path,
 std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
                                         std::span<const ReadExtent> extents);
 
+/// Gives a file its blocks at once, so that a disk that is too small is noticed before, and the blocks lie
+/// together; a file system that cannot gets them while writing. @throws std::system_error ENOSPC
+void reserve_space(int fd, std::int64_t bytes);
+
 /// Calls action(0) .. action(count - 1), by up to `threads` threads; rethrows one of the exceptions.
 void in_threads(std::size_t count, int threads, const std::function<void(std::size_t)>& action);
 

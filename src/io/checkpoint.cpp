@@ -137,7 +137,7 @@ void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoi
             pieces.push_back(
                 {piece, memory[piece.tensor] + piece.first_row * index.tensors[piece.tensor].row_bytes()});
         index.shards.push_back(
-            io::write_shard(io::temporary_directory(path) / io::shard_name(shard), index.tensors, pieces));
+            io::write_shard(io::temporary_path(path) / io::shard_name(shard), index.tensors, pieces));
     }
     io::commit_directory(path, index);
 }
@@ -179,7 +179,11 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
-    if (std::filesystem::is_directory(path)) return loaded(io::StoredCheckpoint(path));
+    if (!std::filesystem::is_directory(path) && !io::read_index_of_file(path)) return io::load_file(path);
+    return loaded(io::StoredCheckpoint(path));
+}
+
+Checkpoint io::load_file(const std::filesystem::path& path) {
     const auto file = io::Hdf5File::open(path);
     if (!file.has_attribute("/", "format"))
         throw UsageError(path.string() + ": this HDF5 file is no checkpoint of dtrain");

@@ -44,13 +44,13 @@ void check_shards(const std::filesystem::path& folder, const CheckpointIndex& in
 
 }  // namespace
 
-std::filesystem::path temporary_directory(const std::filesystem::path& path) {
+std::filesystem::path temporary_path(const std::filesystem::path& path) {
     return path.parent_path() / (".tmp-" + path.filename().string());
 }
 
 void begin_directory(const std::filesystem::path& path) {
     try {
-        const auto temporary = temporary_directory(path);
+        const auto temporary = temporary_path(path);
         std::filesystem::remove_all(temporary);
         std::filesystem::create_directories(temporary);
     } catch (const std::system_error& error) {
@@ -59,7 +59,7 @@ void begin_directory(const std::filesystem::path& path) {
 }
 
 void commit_directory(const std::filesystem::path& path, const CheckpointIndex& index) {
-    const auto temporary = temporary_directory(path);
+    const auto temporary = temporary_path(path);
     try {
         check_shards(temporary, index);
         write_index(temporary / index_name, index);

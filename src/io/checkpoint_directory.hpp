@@ -14,10 +14,10 @@
 /// on one process.
 namespace dtrain::io {
 
-/// Where the directory `path` is made: ".tmp-NAME" beside it.
-std::filesystem::path temporary_directory(const std::filesystem::path& path);
+/// Where the checkpoint `path` is made: ".tmp-NAME" beside it.
+std::filesystem::path temporary_path(const std::filesystem::path& path);
 
-/// Makes temporary_directory() of `path`, empty. @throws Error naming the path.
+/// Makes temporary_path() of `path`, empty. @throws Error naming the path.
 void begin_directory(const std::filesystem::path& path);
 
 /// Writes the index, syncs all and renames; what `path` was before is gone, and was there until then where

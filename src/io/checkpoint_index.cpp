@@ -2,49 +2,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/checkpoint_index.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <limits>
 #include <system_error>
 #include <unistd.h>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
-#include "base/text.hpp"
 #include "io/block_io.hpp"
+#include "io/index_block.hpp"
 #include "io/index_json.hpp"
 
 namespace dtrain::io {
 namespace {
 
 constexpr std::string_view magic = "dtrain checkpoint 2";
+constexpr std::string_view magic_of_a_file = "dtrain checkpoint 3";
+constexpr std::size_t longest_line = 128;
 constexpr std::string_view hdf5_signature = "\x89HDF\r\n\x1a\n";
-constexpr std::size_t least_user_block = 512;
 
-std::string first_line(std::size_t user_block, std::uint64_t sum) {
-    return fmt::format("{} of {} bytes, xxh3 {:016x}\n", magic, user_block, sum);
+[[noreturn]] void refuse_damaged(const std::filesystem::path& path) {
+    throw UsageError(path.string() +
+                     ": the checkpoint is damaged (its checksum differs); resume from another one");
 }
 
-std::uint64_t sum_after(std::string_view content, std::size_t line) {
-    return xxh3(std::as_bytes(std::span(content.substr(line))));
+/// Everything that HDF5 shows of a checkpoint besides its tensors.
+void write_header(Hdf5File& file, std::string_view format, const CheckpointHeader& header) {
+    file.write_text("/", "format", std::string(format));
+    file.write_integer("/", "epoch", header.epoch);
+    file.write_integer("/", "step", header.step);
+    file.write_integer("/", "epoch_step", header.epoch_step);
+    file.write_text("/", "seed", std::to_string(header.seed));
+    for (const char* group : {"/job", "/optimizer", "/parameters"}) file.make_group(group);
+    for (const auto& [field, value] : header.job) file.write_text("/job", field, value);
 }
 
 void write_hdf5(const std::filesystem::path& path, const CheckpointIndex& index, std::size_t user_block) {
     auto file = Hdf5File::create(
         path, {.user_block = static_cast<std::int64_t>(user_block), .virtual_datasets = true});
-    file.write_text("/", "format", std::string(magic));
-    file.write_integer("/", "epoch", index.header.epoch);
-    file.write_integer("/", "step", index.header.step);
-    file.write_integer("/", "epoch_step", index.header.epoch_step);
-    file.write_text("/", "seed", std::to_string(index.header.seed));
-    for (const char* group : {"/job", "/optimizer", "/parameters"}) file.make_group(group);
-    for (const auto& [field, value] : index.header.job) file.write_text("/job", field, value);
+    write_header(file, magic, index.header);
     std::vector<std::vector<Hdf5Part>> parts(index.tensors.size());
     for (std::size_t shard = 0; shard < index.shards.size(); ++shard)
         for (const auto& facts : index.shards[shard].pieces)
@@ -80,13 +83,19 @@ bool is_sound(const CheckpointIndex& index) {
     return found == rows;
 }
 
+/// Facts whose JSON is at least as long as that of any others of these pieces.
+ShardFacts longest_facts(std::span<const Piece> pieces) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    ShardFacts facts{most, most, 0, {}};
+    for (const auto& piece : pieces) facts.pieces.push_back({piece, most, 0});
+    return facts;
+}
+
 }  // namespace
 
 void write_index(const std::filesystem::path& path, const CheckpointIndex& index) {
     const auto json = as_json(index).dump();
-    // The line has the same length for every sum, and for every size of the same number of digits.
-    const auto line = first_line(std::bit_ceil(json.size()), 0).size();
-    const auto user_block = std::bit_ceil(std::max(least_user_block, json.size() + line + 16));
+    const auto user_block = index_block_bytes(magic, json.size());
     try {
         check_space(path, static_cast<std::int64_t>(user_block),
                     index.tensors.size() + index.header.job.size());
@@ -94,11 +103,7 @@ void write_index(const std::filesystem::path& path, const CheckpointIndex& index
         auto content = read_file(path);
         if (!content || content->size() < user_block)
             throw std::system_error(errno, std::generic_category(), path.string());
-        auto head = first_line(user_block, 0);
-        content->replace(0, head.size() + json.size(), head + json);
-        const auto begin = head.size();
-        head = first_line(user_block, sum_after(*content, begin));
-        content->replace(0, begin, head);
+        put_index_block(*content, magic, json, user_block);
         const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
         if (!file.valid() || !write_all(file.get(), std::string_view(*content).substr(0, user_block)) ||
             ::fsync(file.get()) != 0)
@@ -112,22 +117,80 @@ CheckpointIndex read_index(const std::filesystem::path& path) {
     errno = 0;
     const auto content = std::filesystem::is_directory(path) ? std::nullopt : read_file(path);
     if (!content) throw UsageError("cannot read " + path.string() + ": " + std::strerror(errno));
-    const std::string_view text = *content;
-    if (!text.starts_with(magic)) throw UsageError(path.string() + ": this is no index of a checkpoint");
-    const auto line = text.substr(0, text.find('\n') + 1);
-    const auto words = split(line, ' ');
-    const auto user_block = words.size() > 4 ? parse_int<std::size_t>(words[4]).value_or(0) : 0;
-    const bool in_order = !line.empty() && user_block < text.size() &&
-                          text.substr(user_block).starts_with(hdf5_signature) &&
-                          line == first_line(user_block, sum_after(text, line.size()));
-    if (!in_order)
-        throw UsageError(path.string() +
-                         ": the checkpoint is damaged (its checksum differs); resume from another one");
-    const auto json = text.substr(line.size(), user_block - line.size());
-    auto index = index_from_json(json.substr(0, json.find('\0')));
+    const auto user_block = index_block_in(*content, magic);
+    if (!user_block) throw UsageError(path.string() + ": this is no index of a checkpoint");
+    const auto json = json_of_index_block(*content, magic);
+    if (!json || !std::string_view(*content).substr(*user_block).starts_with(hdf5_signature))
+        refuse_damaged(path);
+    auto index = index_from_json(*json);
     if (!index || !is_sound(*index))
         throw UsageError(path.string() + ": this index of a checkpoint makes no sense");
     return *index;
+}
+
+FileLayout begin_checkpoint_file(const std::filesystem::path& path, const CheckpointHeader& header,
+                                 std::span<const TensorInfo> tensors, std::span<const Piece> pieces) {
+    CheckpointIndex longest{header, {tensors.begin(), tensors.end()}, {longest_facts(pieces)}};
+    FileLayout layout;
+    // HDF5 wants it as a multiple of the alignment; both are powers of two.
+    layout.index_bytes = static_cast<std::int64_t>(
+        std::max(direct_alignment, index_block_bytes(magic_of_a_file, as_json(longest).dump().size())));
+    try {
+        std::int64_t bytes = layout.index_bytes;
+        for (const auto& tensor : tensors) bytes += tensor.bytes();
+        check_space(path, bytes, tensors.size() + header.job.size());
+        auto file = Hdf5File::create(path, {.alignment = direct_alignment, .user_block = layout.index_bytes});
+        write_header(file, magic_of_a_file, header);
+        for (const auto& tensor : tensors)
+            layout.offsets.push_back(file.allocate(tensor.name, tensor.shape, tensor.element));
+        file.close();
+        layout.bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+        const FileDescriptor made(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        if (made.valid()) reserve_space(made.get(), layout.bytes);
+        return layout;
+    } catch (const std::system_error& error) {
+        throw Error("cannot write " + path.string() + ": " + error.code().message());
+    }
+}
+
+void finish_checkpoint_file(const std::filesystem::path& path, const FileLayout& layout,
+                            const CheckpointIndex& index) {
+    try {
+        auto complete = index;
+        auto& facts = complete.shards.at(0);
+        facts.begin = layout.index_bytes;
+        facts.bytes = layout.bytes;
+        facts.frame = frame_sum(path, complete.tensors, facts);
+        std::string block(static_cast<std::size_t>(layout.index_bytes), '\0');
+        put_index_block(block, magic_of_a_file, as_json(complete).dump(), block.size());
+        const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        if (!file.valid() || !write_all(file.get(), block) || ::fsync(file.get()) != 0)
+            throw std::system_error(errno, std::generic_category(), path.string());
+    } catch (const std::system_error& error) {
+        throw Error("cannot write " + path.string() + ": " + error.code().message());
+    }
+}
+
+std::optional<CheckpointIndex> read_index_of_file(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string content(longest_line, '\0');
+    const auto take = [&](std::size_t from) {
+        file.read(content.data() + from, static_cast<std::streamsize>(content.size() - from));
+        content.resize(from + static_cast<std::size_t>(file.gcount()));
+    };
+    take(0);
+    const auto bytes = index_block_in(content, magic_of_a_file);
+    if (!bytes) return std::nullopt;
+    const auto there = content.size();
+    if (*bytes < there || *bytes > size_or_zero(path)) refuse_damaged(path);
+    content.resize(*bytes);
+    take(there);
+    const auto json = json_of_index_block(content, magic_of_a_file);
+    if (!json) refuse_damaged(path);
+    auto index = index_from_json(*json);
+    if (!index || !is_sound(*index) || index->shards.size() != 1)
+        throw UsageError(path.string() + ": this index of a checkpoint makes no sense");
+    return index;
 }
 
 }  // namespace dtrain::io

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,5 +40,29 @@ void write_index(const std::filesystem::path& path, const CheckpointIndex& index
 /// @throws UsageError naming the path when it cannot be read, is no index, or any byte of it is not as it was
 /// written.
 CheckpointIndex read_index(const std::filesystem::path& path);
+
+/// Where things lie in a checkpoint that is one file, into which several processes write.
+struct FileLayout {
+    std::int64_t bytes = 0;
+    std::int64_t index_bytes = 0;       ///< before HDF5's own
+    std::vector<std::int64_t> offsets;  ///< of each tensor; 0 when it has no values
+};
+
+/// A checkpoint that is one file, format 3: an HDF5 file with the tensors as contiguous datasets and, in its
+/// user block, an index as write_index() has it, whose one shard is this file. Makes all of it but the index
+/// and the values. On one process, into a file that is there or not.
+/// @param pieces in which the values will be written and checked
+/// @throws Error naming the path.
+FileLayout begin_checkpoint_file(const std::filesystem::path& path, const CheckpointHeader& header,
+                                 std::span<const TensorInfo> tensors, std::span<const Piece> pieces);
+
+/// Writes the index when all values are written, and syncs. @param index with one shard, of which the pieces
+/// are known. @throws Error naming the path.
+void finish_checkpoint_file(const std::filesystem::path& path, const FileLayout& layout,
+                            const CheckpointIndex& index);
+
+/// Nothing when the file is none of format 3.
+/// @throws UsageError naming the path when any byte of the index is not as it was written.
+std::optional<CheckpointIndex> read_index_of_file(const std::filesystem::path& path);
 
 }  // namespace dtrain::io

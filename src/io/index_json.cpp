@@ -29,11 +29,16 @@ json as_json(const ShardFacts& facts) {
     auto pieces = json::array();
     for (const auto& [piece, offset, sum] : facts.pieces)
         pieces.push_back({piece.tensor, piece.first_row, piece.rows, offset, hex(sum)});
-    return {{"bytes", facts.bytes}, {"frame", hex(facts.frame)}, {"pieces", std::move(pieces)}};
+    json out = {{"bytes", facts.bytes}, {"frame", hex(facts.frame)}, {"pieces", std::move(pieces)}};
+    if (facts.begin != 0) out["begin"] = facts.begin;
+    return out;
 }
 
 ShardFacts shard_from(const json& value) {
-    ShardFacts facts{value.at("bytes").get<std::int64_t>(), from_hex(value.at("frame")), {}};
+    ShardFacts facts{value.at("bytes").get<std::int64_t>(),
+                     value.value("begin", std::int64_t{0}),
+                     from_hex(value.at("frame")),
+                     {}};
     for (const auto& piece : value.at("pieces"))
         facts.pieces.push_back({{piece.at(0).get<std::size_t>(), piece.at(1).get<std::int64_t>(),
                                  piece.at(2).get<std::int64_t>()},

@@ -23,13 +23,18 @@ std::size_t bytes_of(const Piece& piece, std::span<const TensorInfo> tensors) {
     return static_cast<std::size_t>(piece.rows * tensors[piece.tensor].row_bytes());
 }
 
-/// XXH3 of what lies between the pieces.
+}  // namespace
+
+std::string shard_name(std::size_t shard) {
+    return fmt::format("shard-{:04}.h5", shard);
+}
+
 std::uint64_t frame_sum(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
                         const ShardFacts& facts) {
     auto pieces = facts.pieces;
     std::ranges::sort(pieces, {}, &PieceFacts::offset);
     std::vector<std::byte> frame;
-    std::int64_t at = 0;
+    std::int64_t at = facts.begin;
     const auto read_until = [&](std::int64_t end) {
         if (end < at || end - at > longest_frame)
             throw std::system_error(EIO, std::generic_category(), path.string());
@@ -44,19 +49,6 @@ std::uint64_t frame_sum(const std::filesystem::path& path, std::span<const Tenso
     }
     read_until(facts.bytes);
     return xxh3(frame);
-}
-
-/// Gives the file its blocks at once, so that a disk that is too small is noticed before, and the blocks lie
-/// together; a file system that cannot gets them while writing.
-void reserve(int fd, std::int64_t bytes) {
-    if (::fallocate(fd, 0, 0, bytes) != 0 && errno == ENOSPC)
-        throw std::system_error(errno, std::generic_category());
-}
-
-}  // namespace
-
-std::string shard_name(std::size_t shard) {
-    return fmt::format("shard-{:04}.h5", shard);
 }
 
 ShardFacts write_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
@@ -78,7 +70,7 @@ ShardFacts write_shard(const std::filesystem::path& path, std::span<const Tensor
         file.close();
         facts.bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
         const FileDescriptor synced(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-        reserve(synced.get(), facts.bytes);
+        reserve_space(synced.get(), facts.bytes);
         const auto sums = write_extents(path, extents);
         for (std::size_t i = 0; i < pieces.size(); ++i)
             facts.pieces.push_back({pieces[i].piece, extents[i].offset, sums[i]});

@@ -23,7 +23,8 @@ struct PieceFacts {
 /// What the index has to know of a shard so that every byte of the shard can be checked.
 struct ShardFacts {
     std::int64_t bytes = 0;   ///< of the file
-    std::uint64_t frame = 0;  ///< XXH3 of all bytes of the file between the pieces: HDF5's own
+    std::int64_t begin = 0;   ///< bytes before this one are checked otherwise
+    std::uint64_t frame = 0;  ///< XXH3 of all bytes from there on between the pieces: HDF5's own
     std::vector<PieceFacts> pieces;
 };
 
@@ -35,6 +36,10 @@ struct PieceSource {
     Piece piece;
     const std::byte* data = nullptr;
 };
+
+/// ShardFacts::frame of the file. @throws std::system_error naming the path.
+std::uint64_t frame_sum(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
+                        const ShardFacts& facts);
 
 /// Writes one rank's part: an HDF5 file with a contiguous dataset per piece, under its tensor's name; synced.
 /// HDF5 makes the file's structure; the values are written into it past HDF5 (write_extents()).

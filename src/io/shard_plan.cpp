@@ -51,6 +51,31 @@ ShardPlan plan_shards(std::span<const TensorInfo> tensors, int shards, std::int6
     return plan;
 }
 
+std::vector<Piece> cut_pieces(std::span<const TensorInfo> tensors, std::int64_t most) {
+    std::vector<Piece> pieces;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (tensors[i].bytes() == 0) continue;
+        const auto rows = std::max<std::int64_t>(1, most / tensors[i].row_bytes());
+        for (std::int64_t row = 0; row < tensors[i].rows(); row += rows)
+            pieces.push_back({i, row, std::min(rows, tensors[i].rows() - row)});
+    }
+    return pieces;
+}
+
+ShardPlan deal_pieces(std::span<const TensorInfo> tensors, std::span<const Piece> pieces, int ranks) {
+    ShardPlan plan(static_cast<std::size_t>(ranks));
+    const auto total = bytes_of(tensors);
+    std::int64_t begin = 0;
+    int rank = 0;
+    for (const auto& piece : pieces) {
+        const auto bytes = piece.rows * tensors[piece.tensor].row_bytes();
+        while (rank + 1 < ranks && cut(total, rank + 1, ranks) <= begin + bytes / 2) ++rank;
+        plan[static_cast<std::size_t>(rank)].push_back(piece);
+        begin += bytes;
+    }
+    return plan;
+}
+
 int shard_count(std::span<const TensorInfo> tensors, int ranks, std::int64_t least) {
     return static_cast<int>(std::clamp<std::int64_t>(bytes_of(tensors) / least, 1, ranks));
 }

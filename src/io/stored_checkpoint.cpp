@@ -59,15 +59,19 @@ TensorInfo info_of(const std::string& group, const std::string& name, const Chec
 }
 
 StoredCheckpoint::StoredCheckpoint(const std::filesystem::path& path) : path_(path) {
-    if (!std::filesystem::is_directory(path)) {
-        *this = StoredCheckpoint(path, load_checkpoint(path));
+    const bool is_directory = std::filesystem::is_directory(path);
+    auto index = is_directory ? read_index(path / index_name) : read_index_of_file(path);
+    if (!index) {
+        *this = StoredCheckpoint(path, load_file(path));
         return;
     }
-    index_ = read_index(path / index_name);
+    index_ = std::move(*index);
+    for (std::size_t shard = 0; shard < index_.shards.size(); ++shard)
+        files_.push_back(is_directory ? path / shard_name(shard) : path);
     for (const auto& info : index_.tensors)
         if (!info.name.starts_with(parameters) && !info.name.starts_with(optimizer))
-            throw UsageError(fmt::format("{}: this index of a checkpoint makes no sense: {}",
-                                         (path / index_name).string(), info.name));
+            throw UsageError(
+                fmt::format("{}: this index of a checkpoint makes no sense: {}", path.string(), info.name));
 }
 
 StoredCheckpoint::StoredCheckpoint(std::filesystem::path path, Checkpoint content)
@@ -93,7 +97,7 @@ void StoredCheckpoint::read(std::span<std::byte* const> memory) const {
             targets.push_back(
                 tensor == nullptr ? nullptr : tensor + piece.first_row * tensors()[piece.tensor].row_bytes());
         }
-        read_shard(path_ / shard_name(shard), tensors(), index_.shards[shard], targets);
+        read_shard(files_[shard], tensors(), index_.shards[shard], targets);
     }
 }
 

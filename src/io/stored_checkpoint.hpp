@@ -37,8 +37,12 @@ class StoredCheckpoint {
   private:
     std::filesystem::path path_;
     CheckpointIndex index_;
+    std::vector<std::filesystem::path> files_;   ///< of the index's shards
     std::shared_ptr<const Checkpoint> content_;  ///< of a format 1 file
 };
+
+/// A format 1 file. @throws UsageError as load_checkpoint().
+Checkpoint load_file(const std::filesystem::path& path);
 
 /// Where the values lie in memory.
 std::span<const std::byte> bytes_of(const CheckpointTensor& tensor);

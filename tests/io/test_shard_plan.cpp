@@ -64,6 +64,22 @@ TEST(ShardPlan, EveryRowOnce) {
     }
 }
 
+TEST(ShardPlan, PiecesOfAFileAreDealtInOrderByBytes) {
+    const std::vector<TensorInfo> tensors = {floats({10, 4}), floats({2}), floats({0}), floats({3, 100})};
+    const auto pieces = cut_pieces(tensors, 64);
+    const std::vector<Piece> expected = {{0, 0, 4}, {0, 4, 4}, {0, 8, 2}, {1, 0, 2},
+                                         {3, 0, 1}, {3, 1, 1}, {3, 2, 1}};
+    EXPECT_EQ(pieces, expected);
+    // 1368 bytes: 64, 64, 32, 8, 400, 400, 400.
+    const auto plan = deal_pieces(tensors, pieces, 2);
+    EXPECT_EQ(plan,
+              (ShardPlan{{expected.begin(), expected.begin() + 5}, {expected.begin() + 5, expected.end()}}));
+    EXPECT_EQ(deal_pieces(tensors, pieces, 1), (ShardPlan{expected}));
+    std::size_t dealt = 0;
+    for (const auto& of_rank : deal_pieces(tensors, pieces, 30)) dealt += of_rank.size();
+    EXPECT_EQ(dealt, pieces.size());
+}
+
 TEST(ShardPlan, NoShardIsSmall) {
     const std::vector<TensorInfo> tensors = {floats({1 << 20, 16})};  // 64 MiB
     EXPECT_EQ(shard_count(tensors, 8), 4);

@@ -18,7 +18,7 @@ from conftest import ROOT, clean_environment, mpirun, run
 from whole_jobs import NATIVE_JOB
 
 DIGITS = ROOT / "examples" / "digits.h5"
-STEPS = 22  # of an epoch
+COLLECTIVE = {"format": '"file"', "collective": "true", "hints": "{ striping_factor = 4, cb_nodes = 1 }"}
 
 
 def write_job(folder, name, epochs, **checkpoint):
@@ -52,8 +52,8 @@ def names(folder):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-@pytest.mark.parametrize("settings", [{"async": "true"}, {"async": "false"}, {"shards": 2}, {"format": '"file"'}],
-                         ids=["async", "sync", "shards", "file"])
+@pytest.mark.parametrize("settings", [{"async": "true"}, {"async": "false"}, {"shards": 2}, {"format": '"file"'},
+                                      COLLECTIVE], ids=["async", "sync", "shards", "file", "collective"])
 def test_within_epochs(native, tmp_path, ranks, settings):
     result = mpirun(ranks, [native, write_job(tmp_path, "job", 2, keep=4, **settings)], tmp_path)
     assert result.returncode == 0, result.stderr
@@ -86,23 +86,36 @@ def test_on_another_number_of_ranks_the_line_of_the_epoch_is_that_of_all_its_sam
 def test_h5py_reads_shards_as_one_file(native, tmp_path):
     h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
     numpy = pytest.importorskip("numpy", reason="numpy is not installed")
-    for name, settings in (("directory", {"shards": 2}), ("file", {"format": '"file"'})):
+    for name, settings in (("directory", {"shards": 2}), ("file", {"format": '"file"'}), ("collective", COLLECTIVE)):
         assert mpirun(2, [native, write_job(tmp_path, name, 1, **settings)], tmp_path).returncode == 0
     where = os.getcwd()
     os.chdir("/")  # shards are found from the index, wherever the reader runs
     try:
         with h5py.File(tmp_path / "directory/epoch-000001/index.h5") as index, h5py.File(
-                tmp_path / "file/epoch-000001.h5") as one:
+                tmp_path / "file/epoch-000001.h5") as one, h5py.File(tmp_path / "collective/epoch-000001.h5") as together:
             for group in ("parameters", "optimizer"):
                 assert set(index[group]) == set(one[group])
                 for tensor in one[group]:
-                    numpy.testing.assert_array_equal(index[group][tensor][()], one[group][tensor][()])
+                    for other in (index, together):
+                        numpy.testing.assert_array_equal(other[group][tensor][()], one[group][tensor][()])
             assert any(index["optimizer"][name].is_virtual for name in index["optimizer"])
             assert dict(index["job"].attrs) == dict(one["job"].attrs)
             assert {key: index.attrs[key] for key in ("epoch", "step", "seed")} == {
                 key: one.attrs[key] for key in ("epoch", "step", "seed")}
     finally:
         os.chdir(where)
+
+
+def test_ranks_write_one_file_together_and_any_number_goes_on(native, tmp_path):
+    job = write_job(tmp_path, "job", 2, **COLLECTIVE)
+    job.write_text(job.read_text().replace("[checkpoint]", "virtual_ranks = 4\n[checkpoint]"))
+    assert mpirun(2, [native, job], tmp_path).returncode == 0
+    expected = (tmp_path / "job/epoch-000002.h5").read_bytes()
+    for ranks in (1, 4):
+        resumed = mpirun(ranks, [native, job, "--checkpoint-dir", f"on{ranks}", "--resume",
+                                 tmp_path / "job/epoch-000001-step-000018.h5"], tmp_path)
+        assert resumed.returncode == 0, resumed.stderr
+        assert (tmp_path / f"on{ranks}/epoch-000002.h5").read_bytes() == expected
 
 
 @pytest.mark.parametrize("ranks", [(1,), (2,), (1, 2, 4)], ids=["1", "2", "any"])
@@ -182,7 +195,8 @@ def test_stopped_in_time_it_leaves_a_checkpoint_and_goes_on(native, tmp_path, ra
 
 
 @pytest.mark.parametrize("kilobytes", [20, 64, 96])
-@pytest.mark.parametrize("settings", [{"async": "true"}, {"async": "false"}, {"format": '"file"'}], ids=["async", "sync", "file"])
+@pytest.mark.parametrize("settings", [{"async": "true"}, {"async": "false"}, {"format": '"file"'}, COLLECTIVE],
+                         ids=["async", "sync", "file", "collective"])
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_disk_that_is_full_is_told_once(native, small_disk, tmp_path, settings, ranks, kilobytes):
     folder = small_disk(kilobytes)  # one to three checkpoints have room

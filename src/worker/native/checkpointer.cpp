@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
+#include "base/files.hpp"
 #include "io/checkpoint_directory.hpp"
+#include "worker/native/collective_file.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
@@ -42,13 +46,32 @@ std::optional<std::string> error_of(const Action& action) {
 Checkpointer::Checkpointer(const CheckpointSettings& settings, State state, Communicator communicator)
     : settings_(settings), state_(std::move(state)), communicator_(std::move(communicator)) {
     io::start_hdf5();
-    if (settings_.format != CheckpointFormat::directory) return;
+    if (settings_.format != CheckpointFormat::directory && !settings_.collective) return;
     auto sorted = state_.tensors();
     std::ranges::sort(sorted, {}, [](const StateTensor& tensor) { return stored_info(tensor).name; });
     for (const auto& tensor : sorted) {
         tensors_.push_back(stored_info(tensor));
         memory_.push_back(static_cast<const std::byte*>(tensor.view.data));
     }
+    if (settings_.collective)
+        plan_file();
+    else
+        plan_directory();
+    if (!shard_) return;
+    for (const auto& piece : plan_[*shard_]) {
+        const auto row_bytes = tensors_[piece.tensor].row_bytes();
+        pieces_.push_back({piece, memory_[piece.tensor] + piece.first_row * row_bytes});
+        staging_bytes_ += aligned_to<io::direct_alignment>(static_cast<std::size_t>(piece.rows * row_bytes));
+    }
+    if (!settings_.async) staging_bytes_ = 0;
+}
+
+void Checkpointer::plan_file() {
+    plan_ = io::deal_pieces(tensors_, io::cut_pieces(tensors_), communicator_.size());
+    shard_ = static_cast<std::size_t>(communicator_.rank());
+}
+
+void Checkpointer::plan_directory() {
     const int ranks = communicator_.size();
     const int shards =
         settings_.shards ? std::min(*settings_.shards, ranks) : io::shard_count(tensors_, ranks);
@@ -57,13 +80,6 @@ Checkpointer::Checkpointer(const CheckpointSettings& settings, State state, Comm
     for (int shard = 0; shard < shards; ++shard)
         if (static_cast<std::int64_t>(shard) * ranks / shards == communicator_.rank())
             shard_ = static_cast<std::size_t>(shard);
-    if (!shard_) return;
-    for (const auto& piece : plan_[*shard_]) {
-        const auto row_bytes = tensors_[piece.tensor].row_bytes();
-        pieces_.push_back({piece, memory_[piece.tensor] + piece.first_row * row_bytes});
-        staging_bytes_ += aligned_to<io::direct_alignment>(static_cast<std::size_t>(piece.rows * row_bytes));
-    }
-    if (!settings_.async) staging_bytes_ = 0;
 }
 
 Checkpointer::~Checkpointer() {
@@ -75,6 +91,7 @@ void Checkpointer::start(const CheckpointHeader& header) {
     finish();
     header_ = header;
     path_ = CheckpointFolder(settings_.dir.value()).path(header, settings_.format);
+    if (settings_.collective) return write_together();
     const bool is_directory = settings_.format == CheckpointFormat::directory;
     throw_together<Error>(communicator_, error_of([&] {
                               if (is_directory && communicator_.rank() == 0) io::begin_directory(*path_);
@@ -100,7 +117,7 @@ void Checkpointer::stage() {
 void Checkpointer::begin_shard() {
     if (settings_.async) stage();
     part_ = std::async(policy(settings_), [this] {
-        const auto file = io::temporary_directory(*path_) / io::shard_name(*shard_);
+        const auto file = io::temporary_path(*path_) / io::shard_name(*shard_);
         return io::write_shard(file, tensors_, pieces_);
     });
 }
@@ -112,6 +129,63 @@ void Checkpointer::begin_file(const CheckpointHeader& header) {
     completion_ = std::async(policy(settings_), [this, checkpoint = std::move(checkpoint)] {
         CheckpointFolder(*settings_.dir).save(checkpoint, settings_.keep, settings_.format);
     });
+}
+
+void Checkpointer::write_together() {
+    const auto temporary = io::temporary_path(*path_);
+    const bool first = communicator_.rank() == 0;
+    throw_together<Error>(communicator_, error_of([&] {
+                              if (!first) return;
+                              std::filesystem::create_directories(temporary.parent_path());
+                              std::filesystem::remove(temporary);
+                          }));
+    CollectiveFile file(communicator_, temporary, settings_.hints);
+    const auto layout = make_file(temporary);
+    std::vector<io::WriteExtent> extents;
+    io::ShardFacts facts;
+    for (const auto& [piece, data] : pieces_) {
+        const auto row_bytes = tensors_[piece.tensor].row_bytes();
+        const auto bytes = static_cast<std::size_t>(piece.rows * row_bytes);
+        const auto offset = layout.offsets[piece.tensor] + piece.first_row * row_bytes;
+        extents.push_back({data, bytes, offset});
+        facts.pieces.push_back({piece, offset, io::extent_sum({data, bytes})});
+    }
+    std::ranges::sort(extents, {}, &io::WriteExtent::offset);  // HDF5 puts small tensors into gaps
+    file.write(extents);
+    file.close();
+    const auto all_facts = communicator_.allgather(io::to_json(facts));
+    throw_together<Error>(communicator_, error_of([&] {
+                              if (!first) return;
+                              io::ShardFacts whole;
+                              for (const auto& each : all_facts)
+                                  std::ranges::copy(io::shard_facts_from_json(each).pieces,
+                                                    std::back_inserter(whole.pieces));
+                              io::finish_checkpoint_file(temporary, layout, {header_, tensors_, {whole}});
+                              publish_file(temporary, *path_);
+                              CheckpointFolder(*settings_.dir).publish(*path_, settings_.keep);
+                          }));
+}
+
+io::FileLayout Checkpointer::make_file(const std::filesystem::path& path) const {
+    io::FileLayout layout;
+    throw_together<Error>(communicator_, error_of([&] {
+                              if (communicator_.rank() == 0)
+                                  layout = io::begin_checkpoint_file(path, header_, tensors_,
+                                                                     io::cut_pieces(tensors_));
+                          }));
+    layout.offsets.resize(tensors_.size());
+    communicator_.broadcast(std::span(layout.offsets));
+    communicator_.broadcast(std::span(&layout.bytes, 1));
+    throw_together<Error>(
+        communicator_, error_of([&] {
+            std::ifstream seen(path, std::ios::binary | std::ios::ate);
+            if (seen.tellg() != std::streampos(layout.bytes))
+                throw Error(
+                    fmt::format("{}: what rank 0 wrote is not to be seen by rank {}; 'collective' needs a "
+                                "file system that all nodes share",
+                                path.string(), communicator_.rank()));
+        }));
+    return layout;
 }
 
 bool Checkpointer::part_is_written() const {

@@ -16,6 +16,7 @@
 
 #include "base/aligned_memory.hpp"
 #include "io/block_io.hpp"
+#include "io/checkpoint_index.hpp"
 #include "io/shard_file.hpp"
 #include "io/shard_plan.hpp"
 #include "worker/native/job_file.hpp"
@@ -23,8 +24,9 @@
 namespace dtrain::native {
 
 /// Writes a job's checkpoints, in the background when the settings say so: start() copies what this rank
-/// writes, and a thread brings it to disk, without MPI. Failures of writing come out of the next collective
-/// call, on all ranks. Every function is collective but the const ones.
+/// writes, and a thread brings it to disk, without MPI. A collective file is written by start() itself.
+/// Failures of writing come out of the next collective call, on all ranks. Every function is collective but
+/// the const ones.
 class Checkpointer {
   public:
     Checkpointer(const CheckpointSettings& settings, State state, Communicator communicator);
@@ -59,6 +61,11 @@ class Checkpointer {
     int shards() const { return static_cast<int>(plan_.size()); }
 
   private:
+    void plan_directory();
+    void plan_file();
+    void write_together();
+    /// On all ranks, made by the first.
+    io::FileLayout make_file(const std::filesystem::path& path) const;
     void begin_shard();
     void begin_file(const CheckpointHeader& header);
     void stage();
@@ -69,7 +76,7 @@ class Checkpointer {
     std::vector<io::TensorInfo> tensors_;
     std::vector<const std::byte*> memory_;  ///< of each tensor, in the state
     io::ShardPlan plan_;
-    std::optional<std::size_t> shard_;  ///< what this rank writes
+    std::optional<std::size_t> shard_;  ///< of the plan: what this rank writes
     std::vector<io::PieceSource> pieces_;
     AlignedBytes<io::direct_alignment> staging_;
     std::size_t staging_bytes_ = 0;

@@ -79,8 +79,8 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
 
     job.train = read_training(top);
 
-    const auto checkpoint =
-        top.section("checkpoint", {"dir", "every", "every_steps", "keep", "async", "format", "shards"});
+    const auto checkpoint = top.section("checkpoint", {"dir", "every", "every_steps", "keep", "async",
+                                                       "format", "shards", "collective", "hints"});
     if (checkpoint.has("dir")) job.checkpoint.dir = checkpoint.text("dir", "");
     if (checkpoint.has("every_steps")) {
         job.checkpoint.every_steps = checkpoint.whole("every_steps", 1, 1, most_whole);
@@ -92,6 +92,19 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
         job.checkpoint.format = CheckpointFormat::file;
         if (checkpoint.has("shards"))
             checkpoint.fail("shards", "'shards' is a setting of format = \"directory\", but it is \"file\"");
+    }
+    job.checkpoint.collective = checkpoint.truth("collective", false);
+    if (job.checkpoint.collective) {
+        if (job.checkpoint.format != CheckpointFormat::file)
+            checkpoint.fail("collective",
+                            "'collective' is a setting of format = \"file\", but it is \"directory\"");
+        if (checkpoint.has("async") && job.checkpoint.async)
+            checkpoint.fail("async",
+                            "async = true excludes 'collective': ranks write together only between steps");
+        job.checkpoint.async = false;
+        job.checkpoint.hints = checkpoint.words("hints");
+    } else if (checkpoint.has("hints")) {
+        checkpoint.fail("hints", "'hints' are for collective = true");
     }
     if (checkpoint.has("shards"))
         job.checkpoint.shards = static_cast<int>(checkpoint.whole("shards", 1, 1, 1'000'000));

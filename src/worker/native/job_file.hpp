@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +45,9 @@ struct CheckpointSettings {
     int keep = 2;
     bool async = true;  ///< written while training goes on
     CheckpointFormat format = CheckpointFormat::directory;
-    std::optional<int> shards;  ///< at most; none: one per rank, but none smaller than 16 MiB
+    std::optional<int> shards;                 ///< at most; none: one per rank, but none smaller than 16 MiB
+    bool collective = false;                   ///< a file that all ranks write together, by MPI-IO
+    std::map<std::string, std::string> hints;  ///< for MPI-IO
     friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;
 };
 

@@ -116,6 +116,21 @@ std::int64_t Section::bytes(std::string_view key, std::int64_t otherwise) const 
     return count * found->second;
 }
 
+std::map<std::string, std::string> Section::words(std::string_view key) const {
+    std::map<std::string, std::string> out;
+    const auto* node = table_.get(key);
+    if (node == nullptr) return out;
+    constexpr const char* allowed = "a table of texts and whole numbers, such as { striping_factor = 8 }";
+    if (!node->is_table()) refuse(key, *node, allowed);
+    for (const auto& [name, value] : *node->as_table()) {
+        const auto text = value.value_exact<std::string>();
+        const auto number = value.value_exact<std::int64_t>();
+        if (!text && !number) refuse(key, *node, allowed);
+        out[std::string(name.str())] = text ? *text : std::to_string(*number);
+    }
+    return out;
+}
+
 Section Section::section(std::string_view key, std::vector<std::string> known) const {
     static const toml::table empty;
     const auto* node = table_.get(key);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ class Section {
     double number(std::string_view key, double otherwise, const Range& range) const;
     /// "1GiB", "500 MB" or a number of bytes.
     std::int64_t bytes(std::string_view key, std::int64_t otherwise) const;
+
+    /// A table of any keys, whose values are texts or whole numbers, as texts.
+    std::map<std::string, std::string> words(std::string_view key) const;
 
     /// The table at `key`; an empty one when there is none.
     Section section(std::string_view key, std::vector<std::string> known) const;

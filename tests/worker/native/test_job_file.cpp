@@ -179,6 +179,19 @@ TEST(JobFile, ClippingDecayAndOneCopy) {
     EXPECT_EQ(std::get<L2Decay>(decay("l2")).coefficient, 0.5);
 }
 
+TEST(JobFile, AFileOfAllRanks) {
+    const auto checkpoint =
+        parse_job(std::string(smallest) + "[checkpoint]\nformat = \"file\"\ncollective = true\n" +
+                      "hints = { striping_factor = 8, romio_ds_write = \"disable\" }",
+                  "my.toml")
+            .checkpoint;
+    EXPECT_EQ(checkpoint.format, CheckpointFormat::file);
+    EXPECT_TRUE(checkpoint.collective);
+    EXPECT_FALSE(checkpoint.async);
+    EXPECT_EQ(checkpoint.hints,
+              (std::map<std::string, std::string>{{"romio_ds_write", "disable"}, {"striping_factor", "8"}}));
+}
+
 TEST(JobFile, ALinearModel) {
     EXPECT_TRUE(parse_job(std::string(smallest) + "[model]\nhidden = []", "my.toml").model.hidden.empty());
 }
@@ -289,6 +302,15 @@ const Refused refused[] = {
      "\"file\"?"},
     {"SMALLEST[checkpoint]\nformat = \"file\"\nshards = 2",
      "jobs/my.toml:5: 'shards' is a setting of format = \"directory\", but it is \"file\""},
+    {"SMALLEST[checkpoint]\ncollective = true",
+     "jobs/my.toml:4: 'collective' is a setting of format = \"file\", but it is \"directory\""},
+    {"SMALLEST[checkpoint]\nformat = \"file\"\ncollective = true\nasync = true",
+     "jobs/my.toml:6: async = true excludes 'collective': ranks write together only between steps"},
+    {"SMALLEST[checkpoint]\nhints = { cb_nodes = 1 }", "jobs/my.toml:4: 'hints' are for collective = true"},
+    {"SMALLEST[checkpoint]\nformat = \"file\"\ncollective = true\nhints = { cb_nodes = 1.5 }",
+     "jobs/my.toml:6: [checkpoint] hints = { cb_nodes = 1.5 }: it must be a table of texts and whole "
+     "numbers, such as { "
+     "striping_factor = 8 }"},
     {"SMALLEST[checkpoint]\nkeep = 0",
      "jobs/my.toml:4: [checkpoint] keep = 0: it must be a whole number in 1..1000000"},
 };
