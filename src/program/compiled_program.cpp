@@ -11,17 +11,15 @@
 #include <dtrain/optimizer.hpp>
 
 #include "kernels/loops.hpp"
+#include "program/check_fits.hpp"
 #include "program/exchanges.hpp"
 #include "program/merge_updates.hpp"
+#include "program/step_batches.hpp"
 
 namespace dtrain::program {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::int64_t whole_number(const Operator& op, std::string_view attribute) {
-    return std::get<std::int64_t>(op.attributes.find(attribute)->second);
-}
 
 std::size_t bucket_of(const Operator& op) {
     return static_cast<std::size_t>(whole_number(op, "bucket"));
@@ -43,64 +41,9 @@ MemoryPlanOptions memory_options(const ExecutorOptions& options, const ElementCh
             .chains = chains};
 }
 
-void check_ranks(const Program& program, int ranks) {
-    for (const auto& op : program.operators()) {
-        const auto given = op.attributes.find("ranks");
-        if (!is_communication(op) || given == op.attributes.end()) continue;
-        if (const auto wanted = std::get<std::int64_t>(given->second); wanted != 0 && wanted != ranks)
-            throw ProgramError(
-                fmt::format("the program was made data parallel for {} ranks and the communicator has {}",
-                            wanted, ranks),
-                op.type, "");
-    }
-}
-
-bool updates_shares(const Operator& op) {
-    return op.type == "reduce_shares" || (op.type == "gather_rows" && whole_number(op, "one_copy") != 0);
-}
-
-void check_copies(const Program& program, const State& state, int ranks) {
-    const bool has_shares = std::ranges::any_of(program.operators(), updates_shares);
-    const bool updates =
-        std::ranges::any_of(program.operators(), [&](const auto& op) { return is_update(program, op); });
-    if (has_shares && ranks > 1 && !state.is_shared())
-        throw ProgramError(
-            "the program's ranks have one copy of the parameters, and the state is this rank's own; make it "
-            "with their communicator",
-            "reduce_shares", "");
-    if (updates && !has_shares && state.is_shared())
-        throw ProgramError(
-            "the state is shared with other ranks, and the program updates all of it on each rank; make it "
-            "with DataParallelOptions::one_copy",
-            "", "");
-}
-
-struct Batches {
-    VirtualRanks own;
-    bool are_virtual = false;
-};
-
-/// Those that this rank makes, of those that all make together.
-Batches batches_of(const Program& program, const Communicator& communicator) {
-    const auto rank = communicator.rank();
-    for (const auto& op : program.operators()) {
-        if (op.type == "tree_sum" ||
-            (is_communication(op) && op.attributes.contains("batches") && whole_number(op, "ranks") == 0)) {
-            const auto all = whole_number(op, op.type == "tree_sum" ? "virtual_ranks" : "batches");
-            const auto own = virtual_ranks_of(rank, communicator.size(), static_cast<int>(all));
-            return {{own.begin, own.end}, true};
-        }
-        if (!is_communication(op) || !op.attributes.contains("micro_batches")) continue;
-        const auto each = static_cast<int>(whole_number(op, "micro_batches"));
-        return {{rank * each, (rank + 1) * each}};
-    }
-    return {{rank, rank + 1}};
-}
-
 /// Before anything collective.
 const Program& checked(const Program& program, const State& state, const Communicator& communicator) {
-    check_ranks(program, communicator.size());
-    check_copies(program, state, communicator.size());
+    check_fits(program, state, communicator);
     return program;
 }
 
@@ -117,7 +60,7 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
       shares_(tensors_.exchanged().data()),
       profiles_(options.profile) {
     requests_.resize(tensors_.buckets());
-    const auto batches = batches_of(program_, communicator_);
+    const auto batches = step_batches(program_, communicator_);
     batches_ = batches.own;
     are_virtual_ = batches.are_virtual;
     const auto second = update_begin(program_);
@@ -134,8 +77,7 @@ void CompiledProgram::note_what_can_be_added(std::size_t second) {
         if (exchange.is_sparse && !has_row_sum)
             unaddable_ = fmt::format(
                 "the sparse gradient '{}' is added to those of other batches by programs that "
-                "data_parallel() "
-                "made with micro_batches, or with_virtual_ranks()",
+                "data_parallel() made with micro_batches, or with_virtual_ranks()",
                 exchange.gradient);
         else if (type != DataType::float32)
             unaddable_ = fmt::format("only float32 gradients are added, and '{}' is {}", exchange.gradient,

@@ -98,4 +98,8 @@ bool is_communication(const Operator& op) {
            op.type == "tree_sum" || op.type == "gather_rows" || op.type == "batch_number";
 }
 
+std::int64_t whole_number(const Operator& op, std::string_view attribute) {
+    return std::get<std::int64_t>(op.attributes.find(attribute)->second);
+}
+
 }  // namespace dtrain::program

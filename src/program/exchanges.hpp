@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dtrain/program.hpp>
@@ -28,6 +29,9 @@ bool is_update(const Program& program, const Operator& op);
 
 /// Operators that the passes for several ranks put in, and that the executor itself does.
 bool is_communication(const Operator& op);
+
+/// An attribute that is a whole number and is there.
+std::int64_t whole_number(const Operator& op, std::string_view attribute);
 
 /// The gradients of a program that ranks have to add, in the order in which they are made.
 std::vector<Exchange> exchanges_of(const Program& program);
