@@ -156,7 +156,8 @@ TEST(ProgramErrors, OfVariablesAndLayers) {
 
 TEST(Operators, EachOneThatComputesHasAKernel) {
     for (const auto& type : program::operator_types()) {
-        if (program::is_communication({type, {}, {}, {}})) continue;
+        const bool talks_to_servers = type == "send" || type == "recv";
+        if (program::is_communication({type, {}, {}, {}}) || talks_to_servers) continue;
         EXPECT_TRUE(kernels::has_cpu_kernel(type)) << type;
     }
 }
