@@ -4,6 +4,7 @@
 // checkpoint_state save|load|restore FOLDER MEGABYTES: a state of 16 equal tensors goes to disk (save) or
 // comes from there, into new memory (load) or into that of a state that is there, as in a job that goes on
 // (restore); prints the seconds that this took, the making of the state not counted.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/error.hpp>
 
+#include "base/aligned_memory.hpp"
 #include "io/stored_checkpoint.hpp"
 
 namespace {
@@ -34,12 +36,23 @@ dtrain::Checkpoint state_of(std::int64_t megabytes) {
     return checkpoint;
 }
 
-void restore(const std::filesystem::path& path, dtrain::Checkpoint& state) {
-    const dtrain::io::StoredCheckpoint stored(path);
+using Memory = dtrain::AlignedBytes<64>;
+
+/// That of a job's state: it begins at cache lines, and has been written to.
+std::vector<Memory> memory_of(std::int64_t megabytes) {
+    const auto bytes = static_cast<std::size_t>(megabytes * (1 << 20) / tensors);
+    std::vector<Memory> memory;
+    for (std::int64_t i = 0; i < tensors; ++i) {
+        memory.push_back(dtrain::make_aligned_bytes<64>(bytes));
+        std::fill_n(memory.back().get(), bytes, std::byte{1});
+    }
+    return memory;
+}
+
+void restore(const std::filesystem::path& path, const std::vector<Memory>& state) {
     std::vector<std::byte*> memory;
-    for (auto& [name, tensor] : state.parameters)
-        memory.push_back(reinterpret_cast<std::byte*>(std::get<std::vector<float>>(tensor.values).data()));
-    stored.read(memory);
+    for (const auto& tensor : state) memory.push_back(tensor.get());
+    dtrain::io::StoredCheckpoint(path).read(memory);
 }
 
 }  // namespace
@@ -49,13 +62,15 @@ int main(int argc, char** argv) {
     try {
         const std::string action = argv[1];
         const auto path = std::filesystem::path(argv[2]) / "state";
-        auto state = action != "load" ? state_of(std::stoll(argv[3])) : dtrain::Checkpoint{};
+        const auto megabytes = std::stoll(argv[3]);
+        const auto state = action == "save" ? state_of(megabytes) : dtrain::Checkpoint{};
+        const auto memory = action == "restore" ? memory_of(megabytes) : std::vector<Memory>{};
         const auto start = std::chrono::steady_clock::now();
         std::int64_t loaded = tensors;
         if (action == "save")
             dtrain::save_checkpoint_directory(path, state);
         else if (action == "restore")
-            restore(path, state);
+            restore(path, memory);
         else
             loaded = static_cast<std::int64_t>(dtrain::load_checkpoint(path).parameters.size());
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

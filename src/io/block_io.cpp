@@ -9,7 +9,9 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <system_error>
 #include <thread>
@@ -27,6 +29,8 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::size_t block_bytes = 8 << 20;
 constexpr std::size_t direct_from = 64 << 10;  // smaller extents are not worth a wait for the disk
+constexpr std::size_t part_bytes = 256 << 10;  // of a block: stays in a core's own cache
+constexpr std::size_t cache_line = 64;
 constexpr int io_threads = 2;
 
 bool is_aligned(std::uint64_t value) {
@@ -86,6 +90,34 @@ std::byte* spare_block() {
     thread_local AlignedBytes<direct_alignment> block;
     if (!block) block = make_aligned_bytes<direct_alignment>(block_bytes);
     return block.get();
+}
+
+void read_fully(int file, const std::filesystem::path& path, std::byte* data, std::size_t bytes,
+                std::int64_t offset) {
+    for (std::size_t done = 0; done < bytes;) {
+        const auto count = ::pread(file, data + done, bytes - done, offset + static_cast<off_t>(done));
+        if (count == 0) fail(EIO, path);
+        if (count < 0 && errno != EINTR) fail(errno, path);
+        done += count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+}
+
+/// Returns the sum of the block, made while each part of it is in the cache. The kernel copies to memory that
+/// does not begin at a cache line at a third of the speed: such memory is reached through a buffer.
+std::uint64_t read_block(int file, const std::filesystem::path& path, std::byte* data, std::size_t bytes,
+                         std::int64_t offset) {
+    const bool straight = data != nullptr && std::bit_cast<std::uintptr_t>(data) % cache_line == 0;
+    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> sum(XXH3_createState(), XXH3_freeState);
+    if (!sum) throw std::bad_alloc();
+    XXH3_64bits_reset(sum.get());
+    for (std::size_t at = 0; at < bytes; at += part_bytes) {
+        const auto part = std::min(part_bytes, bytes - at);
+        auto* const to = straight ? data + at : spare_block();
+        read_fully(file, path, to, part, offset + static_cast<std::int64_t>(at));
+        XXH3_64bits_update(sum.get(), to, part);
+        if (!straight && data != nullptr) std::memcpy(data + at, to, part);
+    }
+    return XXH3_64bits_digest(sum.get());
 }
 
 /// A file open twice: past the page cache, where that is possible, and through it.
@@ -173,15 +205,9 @@ std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
     Blocks<ReadExtent> blocks(extents);
     blocks.for_each([&](const Block& block) {
         const auto& extent = extents[block.extent];
-        auto* const data = extent.data == nullptr ? spare_block() : extent.data + block.begin;
-        for (std::size_t done = 0; done < block.bytes;) {
-            const auto count = ::pread(file.get(), data + done, block.bytes - done,
-                                       extent.offset + static_cast<off_t>(block.begin + done));
-            if (count == 0) fail(EIO, path);
-            if (count < 0 && errno != EINTR) fail(errno, path);
-            done += count > 0 ? static_cast<std::size_t>(count) : 0;
-        }
-        return xxh3({data, block.bytes});
+        auto* const data = extent.data == nullptr ? nullptr : extent.data + block.begin;
+        return read_block(file.get(), path, data, block.bytes,
+                          extent.offset + static_cast<std::int64_t>(block.begin));
     });
     return blocks.sums();
 }

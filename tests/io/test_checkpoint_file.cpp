@@ -85,6 +85,19 @@ TEST(CheckpointFile, RoundTripAndTheSameBytesFromAnyNumberOfRanks) {
     }
 }
 
+TEST(CheckpointFile, WhatNobodyWantsIsCheckedAllTheSame) {
+    const TemporaryFolder folder;
+    const auto path = folder / "one.h5";
+    const auto pieces = save_as_ranks(path, larger_checkpoint(), 2);
+    const StoredCheckpoint stored(path);
+    const std::vector<std::byte*> nowhere(stored.tensors().size());
+    EXPECT_NO_THROW(stored.read(nowhere));
+    auto bytes = bytes_of(path);
+    bytes[static_cast<std::size_t>(pieces.back().offset) + 1] ^= 1;
+    write_bytes(path, bytes);
+    EXPECT_THROW(stored.read(nowhere), UsageError);
+}
+
 TEST(CheckpointFile, HDF5ReadsIt) {
     const TemporaryFolder folder;
     save_as_ranks(folder / "one.h5", larger_checkpoint(), 2);
