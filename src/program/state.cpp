@@ -6,16 +6,12 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/shared_buffer.hpp>
 
-#include "base/checksum.hpp"
+#include "base/initial_value.hpp"
 #include "program/aligned_memory.hpp"
 #include "program/state_order.hpp"
 
 namespace dtrain {
 namespace {
-
-std::uint64_t checksum_of_text(std::uint64_t start, std::string_view text) {
-    return checksum(start, std::as_bytes(std::span(text)));
-}
 
 // Element i of a tensor is made from (seed, name, i) alone: a counter and no sequence.
 template <class Element>
@@ -25,15 +21,12 @@ void fill(std::span<Element> values, const Initializer& initializer, std::uint64
         std::ranges::fill(values, static_cast<Element>(initializer.value));
         return;
     }
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double unit = static_cast<double>(mixed(key + i) >> 11U) * 0x1p-53;  // [0, 1)
-        values[i] = static_cast<Element>((2.0 * unit - 1.0) * initializer.value);
-    }
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<Element>(initial_uniform(key, i, initializer.value));
 }
 
 void initialise(const StateTensor& tensor, const Initializer& initializer, std::uint64_t seed) {
-    const auto key =
-        checksum_of_text(seed, initializer.block_of.empty() ? tensor.name : initializer.block_of);
+    const auto key = initial_key(seed, initializer.block_of.empty() ? tensor.name : initializer.block_of);
     switch (tensor.view.type) {
         case DataType::float32:
             return fill(tensor.view.as<float>(), initializer, key);
@@ -191,7 +184,7 @@ std::uint64_t parameters_checksum(const State& state) {
     std::uint64_t sum = 0;
     for (const auto& tensor : state.tensors()) {
         if (tensor.role != Role::parameter) continue;
-        sum = checksum_of_text(sum, tensor.name);
+        sum = checksum(sum, std::as_bytes(std::span(tensor.name)));
         sum = checksum(sum, std::as_bytes(std::span(tensor.view.shape)));
         sum = checksum(sum, std::span(static_cast<const std::byte*>(tensor.view.data), tensor.view.bytes()));
     }

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/table/initial_row.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/initial_value.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+void check(const std::string& table, std::string_view what, double value, double least) {
+    if (!std::isfinite(value) || value < least)
+        throw UsageError(fmt::format("table '{}': {} is {}, expected a finite number{}", table, what, value,
+                                     least == 0 ? " that is not negative" : ""));
+}
+
+void check(const std::string& table, const ConstantRow& row) {
+    check(table, "the initial value", row.value, -HUGE_VAL);
+}
+
+void check(const std::string& table, const UniformRow& row) {
+    check(table, "the bound of the initial values", row.bound, 0);
+}
+
+void check(const std::string& table, const NormalRow& row) {
+    check(table, "the standard deviation of the initial values", row.standard_deviation, 0);
+}
+
+// A row's first number. Rows of a dense parameter lie one after the other; that order serves as long as their
+// places fit into 64 bits, and beyond it ids have keys of their own.
+struct Place {
+    std::uint64_t key;
+    std::uint64_t first;
+};
+
+Place place_of(std::uint64_t key, std::int64_t id, std::size_t width) {
+    const auto whole = static_cast<std::uint64_t>(id);
+    const auto high = whole >> 32U;
+    return {high == 0 ? key : key ^ mixed(high), (whole & 0xffffffffU) * width};
+}
+
+void write(const Place& /*place*/, const ConstantRow& row, std::span<float> weights) {
+    std::ranges::fill(weights, static_cast<float>(row.value));
+}
+
+void write(const Place& place, const UniformRow& row, std::span<float> weights) {
+    for (std::size_t j = 0; j < weights.size(); ++j)
+        weights[j] = static_cast<float>(initial_uniform(place.key, place.first + j, row.bound));
+}
+
+// Box and Muller, Annals of Mathematical Statistics 29 (1958): one number of two even ones.
+void write(const Place& place, const NormalRow& row, std::span<float> weights) {
+    const auto angles = mixed(place.key);
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+        const auto radius = std::sqrt(-2.0 * std::log(1.0 - initial_unit(place.key, place.first + j)));
+        const auto turn = std::cos(2.0 * std::numbers::pi * initial_unit(angles, place.first + j));
+        weights[j] = static_cast<float>(row.standard_deviation * radius * turn);
+    }
+}
+
+}  // namespace
+
+InitialRow::InitialRow(const RowInitializer& initializer, std::uint64_t seed, const std::string& table)
+    : initializer_(initializer), key_(initial_key(seed, table)) {
+    std::visit([&](const auto& row) { check(table, row); }, initializer);
+}
+
+void InitialRow::write(std::int64_t id, std::span<float> weights) const {
+    const auto place = place_of(key_, id, weights.size());
+    std::visit([&](const auto& row) { ps::write(place, row, weights); }, initializer_);
+}
+
+}  // namespace dtrain::ps

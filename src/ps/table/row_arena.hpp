@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace dtrain::ps {
+
+/// Rows of one size, each beginning with its id, known by 32-bit numbers that never change. Memory comes in
+/// large pieces of which only what has been used is resident; rows that were given back are used again.
+class RowArena {
+  public:
+    static constexpr std::uint64_t most_rows = std::uint64_t{1} << 32U;
+
+    /// @param row_bytes a multiple of 4, the id's 8 included
+    explicit RowArena(std::size_t row_bytes);
+    ~RowArena();
+    RowArena(RowArena&& other) noexcept;
+    RowArena(const RowArena&) = delete;
+    RowArena& operator=(const RowArena&) = delete;
+    RowArena& operator=(RowArena&&) = delete;
+
+    std::byte* row(std::uint32_t number) const {
+        return pieces_[number >> piece_shift_] + (number & piece_mask_) * row_bytes_;
+    }
+
+    static std::int64_t id_of(const std::byte* row) {
+        std::int64_t id = 0;
+        std::memcpy(&id, row, sizeof(id));
+        return id;
+    }
+
+    std::int64_t id(std::uint32_t number) const { return id_of(row(number)); }
+
+    /// A row of this id; what follows the id is undefined.
+    /// @throws Error when all 2^32 numbers are taken, std::bad_alloc when there is no memory
+    std::uint32_t add(std::int64_t id);
+
+    void give_back(std::uint32_t number);
+
+    /// Rows that are in use.
+    std::size_t size() const { return used_ - free_.size(); }
+
+    /// That rows have taken, those given back included.
+    std::size_t bytes() const;
+
+    /// Calls function(row) for each row in use, in the order of the numbers. The function may give back the
+    /// row that it was called for.
+    template <class Function>
+    void for_each(const Function& function) const {
+        for (std::uint64_t number = 0; number < used_; ++number)
+            if (!is_free(number)) function(row(static_cast<std::uint32_t>(number)));
+    }
+
+  private:
+    bool is_free(std::uint64_t number) const { return number < is_free_.size() && is_free_[number]; }
+    void add_piece();
+
+    std::size_t row_bytes_;
+    unsigned piece_shift_;  // a piece has 2^piece_shift_ rows
+    std::uint32_t piece_mask_;
+    std::vector<std::byte*> pieces_;
+    std::uint64_t used_ = 0;  // numbers below were in use at some time
+    std::vector<std::uint32_t> free_;
+    std::vector<bool> is_free_;  // as long as the largest number that was given back asks for
+};
+
+}  // namespace dtrain::ps

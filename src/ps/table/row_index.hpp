@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/container/flat_hash_set.h>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ps/table/id_hash.hpp"
+#include "ps/table/row_arena.hpp"
+
+namespace dtrain::ps {
+
+struct HashedId {
+    explicit HashedId(std::int64_t of) : id(of), hash(slot_hash(of)) {}
+
+    std::int64_t id;
+    std::uint64_t hash;
+};
+
+/// Finds the row of an id. Any int64 is an id. The ids lie in the rows alone: the index is sets of 32-bit row
+/// numbers, which hash and compare the ids that the rows begin with.
+///
+/// There are many sets of different sizes: set i gets a share of the ids in proportion to 2^(i / sets), so
+/// that one after the other doubles, never all at once. Each doubling is short, and all sets together are
+/// about three quarters full at any number of rows.
+class RowIndex {
+  public:
+    static constexpr std::size_t sets = 1024;
+
+    /// @param row_bytes of a row, its id included
+    /// @param arenas among which rows are dealt out; each can have 2^32
+    RowIndex(std::size_t row_bytes, std::size_t arenas);
+
+    /// nullptr when there is none.
+    std::byte* find(const HashedId& id) const {
+        const auto& set = sets_[set_of(id.hash)];
+        const auto place = set.find(id);
+        return place == set.end() ? nullptr : set.hash_function().arena->row(*place);
+    }
+
+    /// Makes a row for an id that has none. What follows the id in it is undefined.
+    std::byte* add(const HashedId& id);
+
+    /// @returns whether there was a row
+    bool erase(const HashedId& id);
+
+    /// Gives the memory of sets back that have lost most of their rows.
+    void tidy();
+
+    std::size_t size() const { return size_; }
+    std::size_t row_bytes() const { return row_bytes_; }
+
+    /// Of the index and of the rows.
+    std::size_t bytes() const;
+
+    /// Calls function(i, hashed id, row or nullptr) for the ids in their order. The memory for ids that
+    /// follow is asked for early, so that they wait for it together. The function may add rows.
+    template <class Function>
+    void look_up(std::span<const std::int64_t> ids, const Function& function) const;
+
+    /// Calls function(row) for each row, in an order that the order of additions fixes.
+    template <class Function>
+    void for_each(const Function& function) const {
+        for (const auto& arena : arenas_) arena.for_each(function);
+    }
+
+    /// The set that ids of this hash are in. Sets get shares in proportion to 2^(i / sets): i / sets is
+    /// log2(1 + x) of an even x in [0, 1), here by a parabola that is at most 0.01 away.
+    static std::size_t set_of(std::uint64_t hash) {
+        const auto x = hash >> 32U;
+        constexpr std::uint64_t bend = 1477468749;  // 0.344 in units of 2^-32
+        const auto bent = (x * ((std::uint64_t{1} << 32U) - x) >> 32U) * bend >> 32U;
+        return static_cast<std::size_t>((x + bent) * sets >> 32U);
+    }
+
+  private:
+    // An id of which nothing is compared but the bits that a set keeps beside each row number.
+    struct Likely {
+        std::uint64_t hash;
+    };
+
+    struct Hash {
+        using is_transparent = void;
+        const RowArena* arena;
+        std::size_t operator()(std::uint32_t row) const { return slot_hash(arena->id(row)); }
+        std::size_t operator()(const HashedId& id) const { return id.hash; }
+        std::size_t operator()(const Likely& likely) const { return likely.hash; }
+    };
+
+    struct Equal {
+        using is_transparent = void;
+        const RowArena* arena;
+        bool operator()(std::uint32_t a, std::uint32_t b) const { return a == b; }
+        bool operator()(std::uint32_t row, const HashedId& id) const { return arena->id(row) == id.id; }
+        bool operator()(std::uint32_t /*row*/, const Likely& /*likely*/) const { return true; }
+    };
+
+    using Set = absl::flat_hash_set<std::uint32_t, Hash, Equal>;
+
+    std::size_t row_bytes_;
+    std::vector<RowArena> arenas_;
+    std::vector<Set> sets_;
+    std::size_t size_ = 0;
+};
+
+template <class Function>
+void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& function) const {
+    constexpr std::size_t ring = 64;
+    constexpr std::size_t ahead = 16;  // from one stage to the next
+    constexpr std::size_t line = 64;
+    struct Pending {
+        HashedId id{0};
+        const Set* set = nullptr;
+        std::byte* row = nullptr;  // that the id is likely to have
+    };
+    std::array<Pending, ring> pending;
+    const auto n = ids.size();
+    for (std::size_t i = 0; i < n + 2 * ahead; ++i) {
+        if (i < n) {
+            auto& at = pending[i % ring];
+            at.id = HashedId(ids[i]);
+            at.set = &sets_[set_of(at.id.hash)];
+            at.set->prefetch(at.id);
+        }
+        if (i >= ahead && i - ahead < n) {
+            auto& at = pending[(i - ahead) % ring];
+            const auto likely = at.set->find(Likely{at.id.hash});
+            at.row = likely == at.set->end() ? nullptr : at.set->hash_function().arena->row(*likely);
+            if (at.row != nullptr)
+                for (std::size_t from = 0; from < row_bytes_ && from < 8 * line; from += line)
+                    __builtin_prefetch(at.row + from);
+        }
+        if (i >= 2 * ahead) {
+            const auto& at = pending[(i - 2 * ahead) % ring];
+            // A row that was not there then can be there now: the function adds rows.
+            auto* row = at.row != nullptr && RowArena::id_of(at.row) == at.id.id ? at.row : find(at.id);
+            function(i - 2 * ahead, at.id, row);
+        }
+    }
+}
+
+}  // namespace dtrain::ps
