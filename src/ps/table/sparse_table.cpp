@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/table/sparse_table.hpp"
+
+#include <absl/container/flat_hash_set.h>
+#include <algorithm>
+#include <bit>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/initial_value.hpp"
+#include "ps/table/row_update.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+constexpr std::size_t id_bytes = sizeof(std::int64_t);
+
+std::size_t memory_of_this_machine() {
+    return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+           static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// So many that a memory full of rows has no more than half of the numbers that there are.
+std::size_t arenas_for(std::size_t row_bytes, std::size_t memory) {
+    return memory / row_bytes / (RowArena::most_rows / 2) + 1;
+}
+
+TableOptions checked(TableOptions options) {
+    check(options);
+    // AdamW without decay is Adam.
+    if (const auto* adamw = std::get_if<AdamW>(&options.optimizer);
+        adamw != nullptr &&
+        std::ranges::find(adamw->without_decay, options.name) != adamw->without_decay.end())
+        options.optimizer = Adam{adamw->learning_rate, adamw->beta1, adamw->beta2, adamw->epsilon};
+    return options;
+}
+
+bool is_finite(std::span<const float> values) {
+    constexpr std::uint32_t exponent = 0x7f800000;
+    std::uint32_t wrong = 0;
+    for (const auto value : values)
+        wrong |= (std::bit_cast<std::uint32_t>(value) & exponent) == exponent ? 1U : 0U;
+    return wrong == 0;
+}
+
+// What a decay adds to a row's gradient goes into `out`; returns where the gradient is then.
+const float* regularised(NoDecay /*decay*/, const float* gradient, const float* /*weights*/,
+                         std::span<float> /*out*/) {
+    return gradient;
+}
+
+const float* regularised(L1Decay decay, const float* gradient, const float* weights, std::span<float> out) {
+    loops::add_sign(gradient, weights, static_cast<float>(decay.coefficient), out.data(), out.size());
+    return out.data();
+}
+
+const float* regularised(L2Decay decay, const float* gradient, const float* weights, std::span<float> out) {
+    loops::add_scaled(gradient, weights, static_cast<float>(decay.coefficient), out.data(), out.size());
+    return out.data();
+}
+
+}  // namespace
+
+SparseTable::SparseTable(TableOptions options)
+    : options_(checked(std::move(options))),
+      state_width_(options_.width * states_of(options_.optimizer)),
+      statistics_at_(id_bytes + sizeof(float) * (options_.width + state_width_)),
+      initial_row_(options_.initializer, options_.seed, options_.name),
+      initial_state_(initial_state(options_.optimizer)),
+      index_(statistics_at_ + (options_.statistics ? sizeof(Statistics) : 0),
+             options_.arenas != 0 ? options_.arenas : arenas_for(statistics_at_, memory_of_this_machine())),
+      gradient_(options_.width) {
+    if (const auto* by_count = std::get_if<AdmitByCount>(&options_.admission))
+        touches_.emplace(by_count->counters);
+}
+
+std::size_t SparseTable::bytes() const {
+    return sizeof(*this) + index_.bytes() + (touches_ ? touches_->cells().size() : 0);
+}
+
+SparseTable::Statistics SparseTable::statistics_of(const std::byte* row) const {
+    Statistics statistics{};
+    if (options_.statistics) std::memcpy(&statistics, row + statistics_at_, sizeof(statistics));
+    return statistics;
+}
+
+void SparseTable::set_statistics(std::byte* row, const Statistics& statistics) {
+    std::memcpy(row + statistics_at_, &statistics, sizeof(statistics));
+}
+
+void SparseTable::mark(std::byte* row, float shows, float clicks) {
+    const auto before = statistics_of(row);
+    set_statistics(row, {before.shows + shows, before.clicks + clicks, day_});
+}
+
+TableRow SparseTable::read(const std::byte* row) const {
+    const auto* floats = reinterpret_cast<const float*>(row + id_bytes);
+    const auto [shows, clicks, last_day] = statistics_of(row);
+    return {.id = RowArena::id_of(row),
+            .weights = {floats, options_.width},
+            .state = {floats + options_.width, state_width_},
+            .shows = shows,
+            .clicks = clicks,
+            .last_day = last_day};
+}
+
+void SparseTable::check_sizes(std::size_t ids, std::size_t floats) const {
+    if (floats != ids * options_.width)
+        throw UsageError(fmt::format("table '{}': {} floats came with {} ids, expected {} for each",
+                                     options_.name, floats, ids, options_.width));
+}
+
+std::byte* SparseTable::make_row(const HashedId& id) {
+    auto* row = index_.add(id);
+    auto* weights = weights_of(row);
+    initial_row_.write(id.id, {weights, options_.width});
+    std::fill_n(weights + options_.width, state_width_, initial_state_);
+    if (options_.statistics) set_statistics(row, {0, 0, day_});
+    ++counts_.born;
+    return row;
+}
+
+bool SparseTable::is_chosen(std::int64_t id, const AdmitByProbability& admission) const {
+    constexpr std::uint64_t salt = 0x9216d5d98979fb1bU;
+    const auto key = initial_key(options_.seed ^ salt, options_.name);
+    return ps::is_chosen(mixed(key ^ slot_hash(id)), admission.probability);
+}
+
+bool SparseTable::is_admitted_by_pull(const HashedId& id) {
+    if (touches_)
+        return touches_->touch(id.hash) >=
+               static_cast<unsigned>(std::get<AdmitByCount>(options_.admission).count);
+    return is_admitted_by_push(id);
+}
+
+bool SparseTable::is_admitted_by_push(const HashedId& id) const {
+    if (const auto* by_probability = std::get_if<AdmitByProbability>(&options_.admission))
+        return is_chosen(id.id, *by_probability);
+    return !touches_;
+}
+
+template <class IsAdmitted>
+void SparseTable::check_room(std::span<const std::int64_t> ids, const IsAdmitted& is_admitted) const {
+    if (!options_.dict_size || index_.size() + ids.size() <= *options_.dict_size) return;
+    absl::flat_hash_set<std::int64_t> born;
+    index_.look_up(ids, [&](std::size_t /*i*/, const HashedId& id, const std::byte* row) {
+        if (row != nullptr || born.contains(id.id) || !is_admitted(id)) return;
+        if (index_.size() + born.size() >= *options_.dict_size)
+            throw DictSizeError(options_.name, *options_.dict_size, id.id);
+        born.insert(id.id);
+    });
+}
+
+void SparseTable::pull(std::span<const std::int64_t> ids, std::span<float> rows) {
+    check_sizes(ids.size(), rows.size());
+    if (touches_) {
+        const auto count = static_cast<unsigned>(std::get<AdmitByCount>(options_.admission).count);
+        TouchCounters::Trial trial(*touches_);
+        check_room(ids, [&](const HashedId& id) { return trial.touch(id.hash) >= count; });
+    } else {
+        check_room(ids, [&](const HashedId& id) { return is_admitted_by_push(id); });
+    }
+    const auto width = options_.width;
+    index_.look_up(ids, [&](std::size_t i, const HashedId& id, std::byte* row) {
+        auto* out = &rows[i * width];
+        if (row == nullptr) {
+            if (!is_admitted_by_pull(id)) {
+                std::fill_n(out, width, 0.0F);
+                return;
+            }
+            row = make_row(id);
+        } else if (options_.statistics) {
+            mark(row, 0, 0);
+        }
+        std::copy_n(weights_of(row), width, out);
+    });
+}
+
+void SparseTable::peek(std::span<const std::int64_t> ids, std::span<float> rows) const {
+    check_sizes(ids.size(), rows.size());
+    const auto width = options_.width;
+    const bool shows_beginning = std::holds_alternative<AdmitAll>(options_.admission);
+    index_.look_up(ids, [&](std::size_t i, const HashedId& id, std::byte* row) {
+        const auto out = rows.subspan(i * width, width);
+        if (row != nullptr)
+            std::copy_n(weights_of(row), width, out.begin());
+        else if (shows_beginning)
+            initial_row_.write(id.id, out);
+        else
+            std::ranges::fill(out, 0.0F);
+    });
+}
+
+GradientBatch SparseTable::without_not_finite(const GradientBatch& batch) {
+    const auto width = options_.width;
+    if (!options_.reject_not_finite || is_finite(batch.gradients)) return batch;
+    auto& [ids, gradients, shows, clicks] = finite_ = {};
+    for (std::size_t i = 0; i < batch.ids.size(); ++i) {
+        const auto gradient = batch.gradients.subspan(i * width, width);
+        if (!is_finite(gradient)) {
+            ++counts_.rejected;
+            continue;
+        }
+        ids.push_back(batch.ids[i]);
+        gradients.insert(gradients.end(), gradient.begin(), gradient.end());
+        if (batch.shows.empty()) continue;
+        shows.push_back(batch.shows[i]);
+        clicks.push_back(batch.clicks[i]);
+    }
+    return {ids, gradients, shows, clicks};
+}
+
+GradientBatch SparseTable::merged(const GradientBatch& batch) {
+    if (!distinct_.find_repeated(batch.ids)) return batch;
+    const auto width = options_.width;
+    const auto places = distinct_.places();
+    const auto n = distinct_.ids().size();
+    merged_.gradients.resize(n * width);
+    const bool has_statistics = !batch.shows.empty();
+    merged_.shows.assign(has_statistics ? n : 0, 0);
+    merged_.clicks.assign(has_statistics ? n : 0, 0);
+    std::uint32_t seen = 0;  // places below have come
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto* from = &batch.gradients[i * width];
+        auto* to = &merged_.gradients[places[i] * width];
+        if (places[i] == seen) {
+            std::copy_n(from, width, to);
+            ++seen;
+        } else {
+            loops::add(from, to, width);
+        }
+        if (!has_statistics) continue;
+        merged_.shows[places[i]] += batch.shows[i];
+        merged_.clicks[places[i]] += batch.clicks[i];
+    }
+    return {distinct_.ids(), merged_.gradients, merged_.shows, merged_.clicks};
+}
+
+template <class Update>
+void SparseTable::apply(const GradientBatch& batch, const Update& update) {
+    const auto width = options_.width;
+    std::visit(
+        [&](const auto& decay) {
+            index_.look_up(batch.ids, [&](std::size_t i, const HashedId& id, std::byte* row) {
+                if (row == nullptr) {
+                    if (!is_admitted_by_push(id)) {
+                        ++counts_.dropped;
+                        return;
+                    }
+                    row = make_row(id);
+                }
+                if (options_.statistics)
+                    mark(row, batch.shows.empty() ? 0 : batch.shows[i],
+                         batch.clicks.empty() ? 0 : batch.clicks[i]);
+                auto* weights = weights_of(row);
+                update(weights, weights + width,
+                       regularised(decay, &batch.gradients[i * width], weights, gradient_), width);
+            });
+        },
+        options_.regularisation);
+}
+
+void SparseTable::push(const GradientBatch& batch, const UpdateTime& time) {
+    check_sizes(batch.ids.size(), batch.gradients.size());
+    for (const auto statistics : {batch.shows, batch.clicks})
+        if (statistics.size() != (batch.shows.empty() ? 0 : batch.ids.size()))
+            throw UsageError(fmt::format("table '{}': {} shows and {} clicks came with {} ids", options_.name,
+                                         batch.shows.size(), batch.clicks.size(), batch.ids.size()));
+    if (time.step < 1)
+        throw UsageError(
+            fmt::format("table '{}': a push is for step {}; steps begin with 1", options_.name, time.step));
+    const auto rejected = counts_.rejected;
+    // Sums of finite gradients can be too large to be finite.
+    const auto whole = without_not_finite(merged(without_not_finite(batch)));
+    try {
+        check_room(whole.ids, [&](const HashedId& id) { return is_admitted_by_push(id); });
+    } catch (...) {
+        counts_.rejected = rejected;
+        throw;
+    }
+    const auto rate = time.learning_rate.value_or(learning_rate_of(options_.optimizer));
+    std::visit([&](const auto& update) { apply(whole, update); },
+               row_update(options_.optimizer, rate, time.step));
+}
+
+std::size_t SparseTable::shrink() {
+    if (touches_) touches_->halve();
+    if (!options_.statistics) return 0;
+    const auto& rules = *options_.statistics;
+    const auto decay = static_cast<float>(rules.decay);
+    const auto before = index_.size();
+    index_.for_each([&](std::byte* row) {
+        auto [shows, clicks, last_day] = statistics_of(row);
+        shows *= decay;
+        clicks *= decay;
+        set_statistics(row, {shows, clicks, last_day});
+        const auto score = (shows - clicks) * rules.show_coefficient + clicks * rules.click_coefficient;
+        const auto unseen_days = std::int64_t{day_} - std::int64_t{last_day};
+        if (score < rules.least_score || unseen_days > rules.most_unseen_days)
+            index_.erase(HashedId(RowArena::id_of(row)));
+    });
+    index_.tidy();
+    const auto evicted = before - index_.size();
+    counts_.evicted += evicted;
+    return evicted;
+}
+
+void SparseTable::insert(const TableRow& row) {
+    if (row.weights.size() != options_.width || row.state.size() != state_width_)
+        throw UsageError(
+            fmt::format("table '{}': a row has {} weights and {} floats of state, expected {} and {}",
+                        options_.name, row.weights.size(), row.state.size(), options_.width, state_width_));
+    const HashedId id(row.id);
+    auto* to = index_.find(id);
+    if (to == nullptr) {
+        check_room({&row.id, 1}, [](const HashedId& /*id*/) { return true; });
+        to = index_.add(id);
+    }
+    std::ranges::copy(row.weights, weights_of(to));
+    std::ranges::copy(row.state, weights_of(to) + options_.width);
+    if (options_.statistics) set_statistics(to, {row.shows, row.clicks, row.last_day});
+}
+
+bool SparseTable::erase(std::int64_t id) {
+    return index_.erase(HashedId(id));
+}
+
+std::span<std::uint8_t> SparseTable::touch_counters() {
+    return touches_ ? touches_->cells() : std::span<std::uint8_t>();
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ps/table/admission.hpp"
+#include "ps/table/distinct_ids.hpp"
+#include "ps/table/initial_row.hpp"
+#include "ps/table/row_index.hpp"
+#include "ps/table/table_options.hpp"
+
+namespace dtrain::ps {
+
+/// What a push brings. An id may come several times: its gradients are added in the order of the batch, and
+/// one update is made.
+struct GradientBatch {
+    std::span<const std::int64_t> ids;
+    std::span<const float> gradients;    ///< ids.size() rows
+    std::span<const float> shows = {};   ///< of each id, or none at all
+    std::span<const float> clicks = {};  ///< as many as shows
+};
+
+/// When a push happens.
+struct UpdateTime {
+    /// Adam's t, for all rows alike: the job's step from 1 on, or the number of pushes where there are no
+    /// common steps. It is what a Program's adam.step is, also for a row that is not in every step.
+    std::int64_t step = 1;
+    std::optional<double> learning_rate = {};  ///< of a schedule, instead of the optimizer's own
+};
+
+/// A whole row. The statistics are zero in a table without them.
+struct TableRow {
+    std::int64_t id = 0;
+    std::span<const float> weights;
+    std::span<const float> state;  ///< of the optimizer, as many floats a row as SparseTable::state_width()
+    float shows = 0;
+    float clicks = 0;
+    std::uint32_t last_day = 0;  ///< on which the row was used last
+};
+
+struct TableCounts {
+    std::uint64_t born = 0;      ///< rows, ever
+    std::uint64_t evicted = 0;   ///< rows, ever
+    std::uint64_t rejected = 0;  ///< gradients that were not finite
+    std::uint64_t dropped = 0;   ///< gradients for ids without a row, which admission kept out
+};
+
+/// The rows of one sparse parameter that this process has: a row for each id that was touched, made of the
+/// weights and what the optimizer keeps. Not for several threads at once, but for const functions.
+///
+/// Every function that takes a batch checks its sizes first and throws UsageError with nothing changed.
+class SparseTable {
+  public:
+    /// @throws UsageError as check()
+    explicit SparseTable(TableOptions options);
+
+    const TableOptions& options() const { return options_; }
+    std::size_t width() const { return options_.width; }
+    std::size_t state_width() const { return state_width_; }
+
+    /// Rows.
+    std::size_t size() const { return index_.size(); }
+
+    /// All memory of the table.
+    std::size_t bytes() const;
+
+    const TableCounts& counts() const { return counts_; }
+
+    /// For training: makes a row for each id that has none and is admitted, and counts a touch for the
+    /// others, which read as zeros.
+    /// @param rows ids.size() * width() floats
+    /// @throws DictSizeError with nothing changed
+    void pull(std::span<const std::int64_t> ids, std::span<float> rows);
+
+    /// For evaluation and export: changes nothing. Without admission, an id that has no row reads as it would
+    /// begin, else as zeros.
+    void peek(std::span<const std::int64_t> ids, std::span<float> rows) const;
+
+    /// Adds up gradients of the same id and updates its row once. Ids without a row get one, or with
+    /// admission their gradients are dropped.
+    /// @throws DictSizeError with nothing changed
+    void push(const GradientBatch& batch, const UpdateTime& time = {});
+
+    /// The day that rows are marked with when they are pulled or pushed.
+    std::uint32_t day() const { return day_; }
+    void set_day(std::uint32_t day) { day_ = day; }
+
+    /// Shows and clicks decay, then rows go whose score is too low or that were not used for too long; their
+    /// memory is for new rows. Counts of ids that wait for admission are halved.
+    /// @returns how many rows went
+    std::size_t shrink();
+
+    /// Puts a row back as it was saved, whatever admission says; a row of this id is replaced.
+    /// @throws UsageError when the row has another width, DictSizeError; nothing is changed then
+    void insert(const TableRow& row);
+
+    bool erase(std::int64_t id);
+
+    /// What counts the touches of ids that wait for admission; empty unless they are admitted by count.
+    std::span<std::uint8_t> touch_counters();
+
+    /// Calls function(TableRow) for each row, in an order that the order of births and evictions fixes.
+    template <class Function>
+    void for_each(const Function& function) const {
+        index_.for_each([&](const std::byte* row) { function(read(row)); });
+    }
+
+  private:
+    struct Statistics {
+        float shows;
+        float clicks;
+        std::uint32_t last_day;
+    };
+
+    static float* weights_of(std::byte* row) { return reinterpret_cast<float*>(row + sizeof(std::int64_t)); }
+    Statistics statistics_of(const std::byte* row) const;
+    void set_statistics(std::byte* row, const Statistics& statistics);
+    TableRow read(const std::byte* row) const;
+
+    std::byte* make_row(const HashedId& id);
+    bool is_admitted_by_pull(const HashedId& id);
+    bool is_admitted_by_push(const HashedId& id) const;
+    bool is_chosen(std::int64_t id, const AdmitByProbability& admission) const;
+
+    template <class IsAdmitted>
+    void check_room(std::span<const std::int64_t> ids, const IsAdmitted& is_admitted) const;
+    void check_sizes(std::size_t ids, std::size_t floats) const;
+
+    GradientBatch without_not_finite(const GradientBatch& batch);
+    GradientBatch merged(const GradientBatch& batch);
+
+    template <class Update>
+    void apply(const GradientBatch& batch, const Update& update);
+    void mark(std::byte* row, float shows, float clicks);
+
+    TableOptions options_;
+    std::size_t state_width_;
+    std::size_t statistics_at_;  // in a row
+    InitialRow initial_row_;
+    float initial_state_;
+    RowIndex index_;
+    std::optional<TouchCounters> touches_;
+    TableCounts counts_;
+    std::uint32_t day_ = 0;
+
+    // What a batch needs for a moment; kept, because batches are alike.
+    struct Buffers {
+        std::vector<std::int64_t> ids;
+        std::vector<float> gradients;
+        std::vector<float> shows;
+        std::vector<float> clicks;
+    };
+    DistinctIds distinct_;
+    Buffers finite_;
+    Buffers merged_;
+    std::vector<float> gradient_;
+};
+
+}  // namespace dtrain::ps

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/table/table_options.hpp"
+
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace dtrain::ps {
+namespace {
+
+class Check {
+  public:
+    explicit Check(const std::string& table) : table_(table) {}
+
+    void range(std::string_view option, double value, double least, double most) const {
+        if (!(value >= least && value <= most))
+            throw UsageError(
+                fmt::format("table '{}': {} is {}, expected {} to {}", table_, option, value, least, most));
+    }
+
+    /// Any number from `least` on.
+    void least(std::string_view option, double value, double least) const {
+        if (!(value >= least && value <= std::numeric_limits<float>::max()))
+            throw UsageError(
+                fmt::format("table '{}': {} is {}, expected at least {}", table_, option, value, least));
+    }
+
+    void operator()(const Sgd& sgd) const { least("learning_rate", sgd.learning_rate, 0); }
+
+    void operator()(const Momentum& momentum) const {
+        least("learning_rate", momentum.learning_rate, 0);
+        range("mu", momentum.mu, 0, below_one);
+    }
+
+    void operator()(const Adagrad& adagrad) const {
+        least("learning_rate", adagrad.learning_rate, 0);
+        least("epsilon", adagrad.epsilon, 0);
+        least("initial", adagrad.initial, 0);
+    }
+
+    void operator()(const Adam& adam) const { betas(adam); }
+
+    void operator()(const AdamW& adam) const {
+        betas(adam);
+        least("weight_decay", adam.weight_decay, 0);
+    }
+
+    void operator()(const Ftrl& ftrl) const {
+        least("learning_rate", ftrl.learning_rate, above_zero);
+        least("beta", ftrl.beta, above_zero);
+        least("l1", ftrl.l1, 0);
+        least("l2", ftrl.l2, 0);
+    }
+
+    void operator()(NoDecay /*decay*/) const {}
+    void operator()(const L1Decay& decay) const { least("regularisation", decay.coefficient, 0); }
+    void operator()(const L2Decay& decay) const { least("regularisation", decay.coefficient, 0); }
+
+    void operator()(AdmitAll /*admission*/) const {}
+
+    void operator()(const AdmitByCount& admission) const {
+        range("the admission's count", admission.count, 1, 255);
+        if (admission.counters == 0 || admission.counters % 64 != 0)
+            throw UsageError(
+                fmt::format("table '{}': the admission's counters are {}, expected a multiple of 64", table_,
+                            admission.counters));
+    }
+
+    void operator()(const AdmitByProbability& admission) const {
+        range("the admission's probability", admission.probability, 0, 1);
+    }
+
+    void operator()(const RowStatistics& statistics) const {
+        range("decay", statistics.decay, 0, 1);
+        least("show_coefficient", statistics.show_coefficient, 0);
+        least("click_coefficient", statistics.click_coefficient, 0);
+        least("most_unseen_days", static_cast<double>(statistics.most_unseen_days), 0);
+    }
+
+  private:
+    static constexpr double above_zero = 1e-30;
+    static constexpr double below_one = 1 - 1e-12;
+
+    template <class Settings>
+    void betas(const Settings& adam) const {
+        least("learning_rate", adam.learning_rate, 0);
+        range("beta1", adam.beta1, 0, below_one);
+        range("beta2", adam.beta2, 0, below_one);
+        least("epsilon", adam.epsilon, 0);
+    }
+
+    const std::string& table_;
+};
+
+}  // namespace
+
+void check(const TableOptions& options) {
+    constexpr std::size_t most_width = std::size_t{1} << 20U;
+    const Check check(options.name);
+    check.range("width", static_cast<double>(options.width), 1, static_cast<double>(most_width));
+    std::visit(check, options.optimizer);
+    std::visit(check, options.regularisation);
+    std::visit(check, options.admission);
+    if (options.statistics) check(*options.statistics);
+}
+
+DictSizeError::DictSizeError(const std::string& table, std::uint64_t dict_size, std::int64_t id)
+    : Error(fmt::format(
+          "table '{}' has rows for {} distinct ids, which is its dict_size, and none for id {}: use a "
+          "larger dict_size, or admission and shrink() against ids that come once",
+          table, dict_size, id)),
+      table_(table),
+      dict_size_(dict_size),
+      id_(id) {}
+
+}  // namespace dtrain::ps
