@@ -15,8 +15,23 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{1} << 21U;
 constexpr std::size_t piece_bytes = 16 * huge_page;  // at most
 
-// From here on rows lie on huge pages, of which one at most is not full: 2 bytes a row then, and ever fewer.
+// Rows that lie anywhere are found sooner on huge pages. From here on they are asked for at once, and the one
+// that is not full is 2 bytes a row, and ever less. Before, small pages become huge ones when they are full.
 constexpr std::uint64_t rows_before_huge_pages = std::uint64_t{1} << 20U;
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25  // Linux 6.1, and glibc 2.37
+#endif
+
+// Advice about memory may be refused; rows are found all the same.
+void make_huge(std::byte* page) {
+    madvise(page, huge_page, MADV_HUGEPAGE);
+    madvise(page, huge_page, MADV_COLLAPSE);
+}
+
+constexpr std::size_t whole_pages(std::size_t bytes) {
+    return (bytes + huge_page - 1) / huge_page * huge_page;
+}
 
 }  // namespace
 
@@ -26,7 +41,7 @@ RowArena::RowArena(std::size_t row_bytes)
       piece_mask_((std::uint32_t{1} << piece_shift_) - 1) {}
 
 RowArena::~RowArena() {
-    for (auto* piece : pieces_) munmap(piece, row_bytes_ << piece_shift_);
+    for (auto* piece : pieces_) munmap(piece, whole_pages(row_bytes_ << piece_shift_));
 }
 
 RowArena::RowArena(RowArena&& other) noexcept
@@ -40,12 +55,36 @@ RowArena::RowArena(RowArena&& other) noexcept
 
 void RowArena::add_piece() {
     pieces_.reserve(pieces_.size() + 1);
-    const auto bytes = row_bytes_ << piece_shift_;
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    // Only advice: without it rows are found more slowly, or a small table takes more.
-    madvise(memory, bytes, used_ < rows_before_huge_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
-    pieces_.push_back(static_cast<std::byte*>(memory));
+    const auto used = row_bytes_ << piece_shift_;
+    const auto bytes = whole_pages(used);
+    void* mapped =
+        mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    auto* memory = static_cast<std::byte*>(mapped);
+    const auto before =
+        whole_pages(reinterpret_cast<std::uintptr_t>(mapped)) - reinterpret_cast<std::uintptr_t>(mapped);
+    if (before > 0) munmap(memory, before);
+    if (before < huge_page) munmap(memory + before + bytes, huge_page - before);
+    memory += before;
+    // The end of a piece can be less than a page.
+    const auto at_once = used_ < rows_before_huge_pages ? 0 : used / huge_page * huge_page;
+    if (at_once > 0) madvise(memory, at_once, MADV_HUGEPAGE);
+    if (at_once < bytes) madvise(memory + at_once, bytes - at_once, MADV_NOHUGEPAGE);
+    pieces_.push_back(memory);
+}
+
+std::uint32_t RowArena::add_behind_all() {
+    if (used_ == most_rows) throw Error("a part of a sparse table has 2^32 rows: use more servers");
+    if (used_ >> piece_shift_ == pieces_.size()) add_piece();
+    const auto number = static_cast<std::uint32_t>(used_++);
+    if (number < rows_before_huge_pages) {
+        const auto begin = (number & piece_mask_) * row_bytes_;
+        const auto page = begin / huge_page;
+        // Of the row before only, because this one is not written yet.
+        if (begin >= huge_page && (begin - row_bytes_) / huge_page != page)
+            make_huge(pieces_.back() + (page - 1) * huge_page);
+    }
+    return number;
 }
 
 std::uint32_t RowArena::add(std::int64_t id) {
@@ -55,9 +94,7 @@ std::uint32_t RowArena::add(std::int64_t id) {
         free_.pop_back();
         is_free_[number] = false;
     } else {
-        if (used_ == most_rows) throw Error("a part of a sparse table has 2^32 rows: use more servers");
-        if (used_ >> piece_shift_ == pieces_.size()) add_piece();
-        number = static_cast<std::uint32_t>(used_++);
+        number = add_behind_all();
     }
     std::memcpy(row(number), &id, sizeof(id));
     return number;

@@ -58,6 +58,7 @@ class RowArena {
   private:
     bool is_free(std::uint64_t number) const { return number < is_free_.size() && is_free_[number]; }
     void add_piece();
+    std::uint32_t add_behind_all();
 
     std::size_t row_bytes_;
     unsigned piece_shift_;  // a piece has 2^piece_shift_ rows

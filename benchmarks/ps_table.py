@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A sparse table in one process, without MPI: keys a second, pauses while it grows, bytes a row.
+
+Peer: bare_table, one flat map from id to row and one vector of rows with plain loops and no other duty. 1 M rows;
+DTRAIN_TABLE_ROWS names another number (100 M rows of 16 floats take 8.2 GB, and as much again and more in the peer).
+"""
+
+import os
+import subprocess
+
+from harness import Case
+
+AIM_OF_RATE = 1.0
+AIM_OF_PAUSE = 1.0
+AIM_OF_BYTES = 20
+REPEATS = 3
+
+
+def cases(build):
+    programs = [f"benchmarks/{name}" for name in ("sparse_table", "bare_table")]
+    subprocess.run(["ninja", "-C", build, *programs], check=True, stdout=subprocess.DEVNULL)
+    own, bare = (str(build / program) for program in programs)
+    rows = int(os.environ.get("DTRAIN_TABLE_ROWS", 1_000_000))
+    for width in (16, 64):
+        for batch in (1024, 16384):
+            for what in ("insert", "pull"):
+                yield case(own, bare, what, "sgd", width, batch, rows)
+            for optimizer in ("sgd", "adam"):
+                yield case(own, bare, "push", optimizer, width, batch, rows)
+    yield Case(f"99% of the pulls of 1024 new ids, from 0 to {rows} rows, width 16, take at most", "us", "lower",
+               lambda: number(own, "growth", "sgd", 16, 1024, rows), "bare table",
+               lambda: number(bare, "growth", "sgd", 16, 1024, rows), AIM_OF_PAUSE, repeats=REPEATS)
+    for width, optimizer in ((8, "sgd"), (16, "sgd"), (64, "adam")):
+        yield Case(f"memory of a row beyond weights and state, the most from {rows // 10} to {rows} rows, width {width}, "
+                   f"{optimizer}", "B", "lower", lambda: number(own, "memory", optimizer, width, 1024, rows),
+                   "limit", lambda: AIM_OF_BYTES, 1.0, repeats=1)
+
+
+def case(own, bare, what, optimizer, width, batch, rows):
+    load = (what, optimizer, width, batch, rows)
+    of_optimizer = f", {optimizer}" if what == "push" else ""
+    return Case(f"{what} of {batch} ids, width {width}{of_optimizer}, {rows} rows", "M keys/s", "higher",
+                lambda: number(own, *load), "bare table", lambda: number(bare, *load), AIM_OF_RATE, repeats=REPEATS)
+
+
+def number(program, *load):
+    command = [program, *map(str, load)]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+    return float(done.stdout)
