@@ -37,6 +37,8 @@ class BareTable {
         }
     }
 
+    void settle() {}
+
     std::size_t bytes() const { return index_.capacity() * 17 + rows_.capacity() * sizeof(float); }
 
   private:

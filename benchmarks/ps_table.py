@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sparse table in one process, without MPI: keys a second, pauses while it grows, bytes a row.
 
+Inserts and pauses are told in processor time, so that others' use of the machine is no pause of ours.
+
 Peer: bare_table, one flat map from id to row and one vector of rows with plain loops and no other duty. 1 M rows;
 DTRAIN_TABLE_ROWS names another number (100 M rows of 16 floats take 8.2 GB, and as much again and more in the peer).
 """

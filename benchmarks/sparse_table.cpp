@@ -18,6 +18,10 @@ class Table {
         table_.push({ids, gradients}, {.step = ++step_});
     }
 
+    void settle() {
+        while (table_.settle()) continue;
+    }
+
     const dtrain::ps::SparseTable& table() const { return table_; }
 
   private:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ps/table/row_arena.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 #include <sys/mman.h>
@@ -15,19 +16,13 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{1} << 21U;
 constexpr std::size_t piece_bytes = 16 * huge_page;  // at most
 
-// Rows that lie anywhere are found sooner on huge pages. From here on they are asked for at once, and the one
-// that is not full is 2 bytes a row, and ever less. Before, small pages become huge ones when they are full.
+// Rows that lie anywhere are found sooner on huge pages. From here on they are asked for at once: the one
+// that is not full is 2 bytes a row, and ever less. Rows before have small pages until settle().
 constexpr std::uint64_t rows_before_huge_pages = std::uint64_t{1} << 20U;
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25  // Linux 6.1, and glibc 2.37
 #endif
-
-// Advice about memory may be refused; rows are found all the same.
-void make_huge(std::byte* page) {
-    madvise(page, huge_page, MADV_HUGEPAGE);
-    madvise(page, huge_page, MADV_COLLAPSE);
-}
 
 constexpr std::size_t whole_pages(std::size_t bytes) {
     return (bytes + huge_page - 1) / huge_page * huge_page;
@@ -50,6 +45,7 @@ RowArena::RowArena(RowArena&& other) noexcept
       piece_mask_(other.piece_mask_),
       pieces_(std::exchange(other.pieces_, {})),
       used_(std::exchange(other.used_, 0)),
+      settled_(std::exchange(other.settled_, 0)),
       free_(std::exchange(other.free_, {})),
       is_free_(std::exchange(other.is_free_, {})) {}
 
@@ -73,18 +69,24 @@ void RowArena::add_piece() {
     pieces_.push_back(memory);
 }
 
-std::uint32_t RowArena::add_behind_all() {
-    if (used_ == most_rows) throw Error("a part of a sparse table has 2^32 rows: use more servers");
-    if (used_ >> piece_shift_ == pieces_.size()) add_piece();
-    const auto number = static_cast<std::uint32_t>(used_++);
-    if (number < rows_before_huge_pages) {
-        const auto begin = (number & piece_mask_) * row_bytes_;
-        const auto page = begin / huge_page;
-        // Of the row before only, because this one is not written yet.
-        if (begin >= huge_page && (begin - row_bytes_) / huge_page != page)
-            make_huge(pieces_.back() + (page - 1) * huge_page);
+bool RowArena::settle() {
+    if (settled_ >= std::min(used_, rows_before_huge_pages)) return false;
+    const auto rows_of_piece = std::uint64_t{piece_mask_} + 1;
+    const auto piece = settled_ >> piece_shift_;
+    const auto begin = whole_pages((settled_ & piece_mask_) * row_bytes_);
+    const auto end = begin + huge_page;
+    if (end > rows_of_piece * row_bytes_) {  // the end of a piece can be less than a page
+        if (piece + 1 >= pieces_.size()) return false;
+        settled_ = (piece + 1) * rows_of_piece;
+        return settle();
     }
-    return number;
+    const auto needed = piece * rows_of_piece + (end + row_bytes_ - 1) / row_bytes_;
+    if (needed > used_) return false;
+    // Advice may be refused: by a kernel before 6.1, or when no memory is in one piece.
+    madvise(pieces_[piece] + begin, huge_page, MADV_HUGEPAGE);
+    madvise(pieces_[piece] + begin, huge_page, MADV_COLLAPSE);
+    settled_ = piece * rows_of_piece + end / row_bytes_;
+    return true;
 }
 
 std::uint32_t RowArena::add(std::int64_t id) {
@@ -94,7 +96,9 @@ std::uint32_t RowArena::add(std::int64_t id) {
         free_.pop_back();
         is_free_[number] = false;
     } else {
-        number = add_behind_all();
+        if (used_ == most_rows) throw Error("a part of a sparse table has 2^32 rows: use more servers");
+        if (used_ >> piece_shift_ == pieces_.size()) add_piece();
+        number = static_cast<std::uint32_t>(used_++);
     }
     std::memcpy(row(number), &id, sizeof(id));
     return number;

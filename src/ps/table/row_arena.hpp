@@ -41,6 +41,10 @@ class RowArena {
 
     void give_back(std::uint32_t number);
 
+    /// Moves the next 2 MiB of full small pages onto a huge one, where rows are found sooner. That can take
+    /// milliseconds, so it is not done while rows are added. @returns false when there is nothing to do
+    bool settle();
+
     /// Rows that are in use.
     std::size_t size() const { return used_ - free_.size(); }
 
@@ -58,13 +62,13 @@ class RowArena {
   private:
     bool is_free(std::uint64_t number) const { return number < is_free_.size() && is_free_[number]; }
     void add_piece();
-    std::uint32_t add_behind_all();
 
     std::size_t row_bytes_;
     unsigned piece_shift_;  // a piece has 2^piece_shift_ rows
     std::uint32_t piece_mask_;
     std::vector<std::byte*> pieces_;
-    std::uint64_t used_ = 0;  // numbers below were in use at some time
+    std::uint64_t used_ = 0;     // numbers below were in use at some time
+    std::uint64_t settled_ = 0;  // numbers below are on huge pages, if the kernel gave some
     std::vector<std::uint32_t> free_;
     std::vector<bool> is_free_;  // as long as the largest number that was given back asks for
 };

@@ -51,6 +51,9 @@ class RowIndex {
     /// Gives the memory of sets back that have lost most of their rows.
     void tidy();
 
+    /// RowArena::settle() of one arena.
+    bool settle();
+
     std::size_t size() const { return size_; }
     std::size_t row_bytes() const { return row_bytes_; }
 
@@ -100,6 +103,8 @@ class RowIndex {
     };
 
     using Set = absl::flat_hash_set<std::uint32_t, Hash, Equal>;
+
+    static void enlarge(Set& set);
 
     std::size_t row_bytes_;
     std::vector<RowArena> arenas_;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: what was written into each row, by its number.
+#include <cstring>
 #include <set>
 #include <vector>
 
@@ -28,6 +29,29 @@ TEST(RowArena, RowsStayWhereTheyAreWhenItGrows) {
         EXPECT_EQ(arena.row(number), rows[number]);
         EXPECT_EQ(arena.id(number), -std::int64_t{number});
         EXPECT_EQ(rows[number][large - 1], static_cast<std::byte>(number));
+    }
+}
+
+TEST(RowArena, SettlesFullPagesAndKeepsWhatIsInThem) {
+    constexpr std::size_t odd = 4 * 4099;  // no page ends where a row does, nor a piece where a page does
+    RowArena arena(odd);
+    EXPECT_FALSE(arena.settle());
+    std::vector<std::byte*> rows;
+    int settled = 0;
+    for (std::int64_t id = 0; id < 5000; ++id) {
+        rows.push_back(arena.row(arena.add(id)));
+        std::memset(rows.back() + 8, static_cast<int>(id % 251), odd - 8);
+        if (id % 1700 == 0)
+            while (arena.settle()) ++settled;
+    }
+    while (arena.settle()) ++settled;
+    EXPECT_GT(settled, 30);
+    EXPECT_LE(settled, static_cast<int>(5000 * odd >> 21U));
+    for (std::uint32_t number = 0; number < rows.size(); ++number) {
+        ASSERT_EQ(arena.row(number), rows[number]);
+        ASSERT_EQ(arena.id(number), number);
+        ASSERT_EQ(rows[number][8], static_cast<std::byte>(number % 251));
+        ASSERT_EQ(rows[number][odd - 1], static_cast<std::byte>(number % 251));
     }
 }
 
