@@ -35,7 +35,7 @@ def cases(build):
                lambda: number(bare, "growth", "sgd", 16, 1024, rows), AIM_OF_PAUSE, repeats=REPEATS)
     for width, optimizer in ((8, "sgd"), (16, "sgd"), (64, "adam")):
         yield Case(f"memory of a row beyond weights and state, the most from {rows // 10} to {rows} rows, width {width}, "
-                   f"{optimizer}", "B", "lower", lambda: number(own, "memory", optimizer, width, 1024, rows),
+                   f"{optimizer}", "B", "lower", lambda: number(own, "memory", optimizer, width, 64, rows),
                    "limit", lambda: AIM_OF_BYTES, 1.0, repeats=1)
 
 
