@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,10 @@
 namespace dtrain {
 
 enum class DataType { float32, int64, float64, int32 };
+
+/// All of them.
+inline constexpr std::array data_types{DataType::float32, DataType::int64, DataType::float64,
+                                       DataType::int32};
 
 /// "float32", "int64", "float64", "int32".
 std::string to_string(DataType type);

@@ -70,13 +70,11 @@ class DistributeTranspiler {
     std::vector<Placement> placements() && { return std::move(placements_); }
 
   private:
-    const Program& transpiled() const;
-
     DistributeTranspilerConfig config_;
-    TranspileOptions options_;
     std::vector<std::string> endpoints_;
     std::vector<Placement> placements_;
-    std::optional<Program> program_;
+    Program trainer_;
+    std::vector<Program> servers_;  ///< one for each endpoint
 };
 
 }  // namespace dtrain

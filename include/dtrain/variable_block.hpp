@@ -20,7 +20,9 @@ struct VariableBlock {
     Shape shape;  ///< of the block
 
     /// VARIABLE.blockNUMBER; the variable's own name when it is in one piece.
-    std::string name() const;
+    std::string name() const { return name_of(variable); }
+    /// The same block of another variable that is cut alike: of the gradient, or of optimizer state.
+    std::string name_of(const std::string& other) const;
     /// In the variable, counted in elements.
     std::int64_t first_element() const;
 

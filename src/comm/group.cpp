@@ -125,7 +125,7 @@ bool Group::is_over(const Wait& wait) {
 
 bool Group::progress() {
     bool any = false;
-    while (completed_ < started_) {
+    while (works()) {
         auto& front = task(completed_ + 1);
         if (!front.done()) {
             if (!is_over(front.waits())) break;
@@ -219,7 +219,7 @@ void Group::check_others_wait() {
 
 void Group::give_up(std::chrono::duration<double> waited) {
     note_broken();
-    const bool waits = completed_ < started_;
+    const bool waits = works();
     const auto number = waits ? completed_ + 1 : std::max(board.alarm(), started_);
     const auto operation =
         waits ? board.announcement(board.rank(), number).operation : board.whereabouts(0).operation;

@@ -11,6 +11,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "base/with_element.hpp"
 #include "io/checkpoint_directory.hpp"
 #include "io/hash.hpp"
 #include "io/hdf5_file.hpp"
@@ -71,17 +72,8 @@ void write(io::Hdf5File& file, const std::string& group, const Tensors& tensors)
 CheckpointTensor::Values read_values(const io::Hdf5File& file, const std::string& path,
                                      const io::Hdf5DatasetInfo& info) {
     // What is none of ours fails by its checksum.
-    switch (info.element.value_or(io::Element::float32)) {
-        case io::Element::float32:
-            return file.read<float>(path);
-        case io::Element::int64:
-            return file.read<std::int64_t>(path);
-        case io::Element::float64:
-            return file.read<double>(path);
-        case io::Element::int32:
-            return file.read<std::int32_t>(path);
-    }
-    return {};
+    return with_element(info.element.value_or(DataType::float32),
+                        [&]<class Value>() -> CheckpointTensor::Values { return file.read<Value>(path); });
 }
 
 Tensors read(const io::Hdf5File& file, const std::string& group) {

@@ -51,6 +51,6 @@ Hdf5Handle file_access(bool virtual_datasets);
 Hdf5Handle text_type(std::size_t size);
 
 /// Of values in memory.
-hid_t memory_type(Element element);
+hid_t memory_type(DataType element);
 
 }  // namespace dtrain::io

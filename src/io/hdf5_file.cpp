@@ -61,15 +61,15 @@ Hdf5Handle text_type(std::size_t size) {
     return type;
 }
 
-hid_t memory_type(Element element) {
+hid_t memory_type(DataType element) {
     switch (element) {
-        case Element::float32:
+        case DataType::float32:
             return H5T_NATIVE_FLOAT;
-        case Element::int64:
+        case DataType::int64:
             return H5T_NATIVE_INT64;
-        case Element::float64:
+        case DataType::float64:
             return H5T_NATIVE_DOUBLE;
-        case Element::int32:
+        case DataType::int32:
             return H5T_NATIVE_INT32;
     }
     return H5I_INVALID_HID;
@@ -77,8 +77,8 @@ hid_t memory_type(Element element) {
 
 namespace {
 
-std::optional<Element> element_in(const Hdf5Handle& type) {
-    for (const auto element : {Element::float32, Element::int64, Element::float64, Element::int32})
+std::optional<DataType> element_in(const Hdf5Handle& type) {
+    for (const auto element : data_types)
         if (H5Tequal(type.get(), memory_type(element)) > 0) return element;
     return std::nullopt;
 }
@@ -191,7 +191,7 @@ std::vector<Value> Hdf5File::read(const std::string& dataset) const {
         fail_reading("dataset '" + dataset + "' has " + std::to_string(count) +
                      " values, more than memory holds");
     }
-    if (count != 0 && H5Dread(handle.get(), memory_type(element_of<Value>), H5S_ALL, H5S_ALL, H5P_DEFAULT,
+    if (count != 0 && H5Dread(handle.get(), memory_type(data_type_of<Value>), H5S_ALL, H5S_ALL, H5P_DEFAULT,
                               values.data()) < 0)
         fail_reading("dataset '" + dataset + "' cannot be read: it is damaged or the file is cut off");
     return values;

@@ -23,15 +23,15 @@ Hdf5Handle space_of(std::span<const std::int64_t> shape) {
             H5Sclose};
 }
 
-hid_t file_type(Element element) {
+hid_t file_type(DataType element) {
     switch (element) {
-        case Element::float32:
+        case DataType::float32:
             return H5T_IEEE_F32LE;
-        case Element::int64:
+        case DataType::int64:
             return H5T_STD_I64LE;
-        case Element::float64:
+        case DataType::float64:
             return H5T_IEEE_F64LE;
-        case Element::int32:
+        case DataType::int32:
             return H5T_STD_I32LE;
     }
     return H5I_INVALID_HID;
@@ -95,7 +95,7 @@ void Hdf5File::make_groups_of(const std::string& dataset) {
 }
 
 Hdf5Handle Hdf5File::create_dataset(const std::string& dataset, std::span<const std::int64_t> shape,
-                                    Element element, const Hdf5Handle& creation) {
+                                    DataType element, const Hdf5Handle& creation) {
     make_groups_of(dataset);
     const auto space = space_of(shape);
     Hdf5Handle handle(H5Dcreate2(file_.get(), dataset.c_str(), file_type(element), space.get(), H5P_DEFAULT,
@@ -105,7 +105,7 @@ Hdf5Handle Hdf5File::create_dataset(const std::string& dataset, std::span<const 
     return handle;
 }
 
-void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, Element element,
+void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, DataType element,
                            const void* values) {
     const QuietHdf5 quiet;
     const auto creation = without_times(H5P_DATASET_CREATE);
@@ -116,7 +116,7 @@ void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int6
 }
 
 std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std::int64_t> shape,
-                                Element element) {
+                                DataType element) {
     const QuietHdf5 quiet;
     const auto creation = without_times(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
@@ -127,8 +127,8 @@ std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std:
     return offset == HADDR_UNDEF ? 0 : static_cast<std::int64_t>(offset);
 }
 
-void Hdf5File::write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, Element element,
-                             std::span<const Hdf5Part> parts) {
+void Hdf5File::write_virtual(const std::string& dataset, std::span<const std::int64_t> shape,
+                             DataType element, std::span<const Hdf5Part> parts) {
     const QuietHdf5 quiet;
     const auto creation = without_times(H5P_DATASET_CREATE);
     for (const auto& part : parts) {

@@ -49,8 +49,8 @@ ShardFacts shard_from(const json& value) {
 
 TensorInfo tensor_from(const json& value) {
     const auto type = value.at("type").get<std::string>();
-    const auto element = element_named(type);
-    if (!element) throw json::other_error::create(501, type, nullptr);
+    const auto element = std::ranges::find(data_types, type, [](DataType each) { return to_string(each); });
+    if (element == data_types.end()) throw json::other_error::create(501, type, nullptr);
     return {value.at("name").get<std::string>(), *element,
             value.at("shape").get<std::vector<std::int64_t>>()};
 }
@@ -79,7 +79,7 @@ json as_json(const CheckpointIndex& index) {
                 {"shards", json::array()}};
     for (const auto& tensor : index.tensors)
         out["tensors"].push_back(
-            {{"name", tensor.name}, {"type", name_of(tensor.element)}, {"shape", tensor.shape}});
+            {{"name", tensor.name}, {"type", to_string(tensor.element)}, {"shape", tensor.shape}});
     for (const auto& shard : index.shards) out["shards"].push_back(as_json(shard));
     return out;
 }

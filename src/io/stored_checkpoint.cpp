@@ -11,6 +11,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/with_element.hpp"
 #include "io/block_io.hpp"
 
 namespace dtrain::io {
@@ -20,18 +21,10 @@ constexpr std::string_view parameters = "/parameters/";
 constexpr std::string_view optimizer = "/optimizer/";
 
 CheckpointTensor::Values room_for(const TensorInfo& info) {
-    const auto count = static_cast<std::size_t>(info.bytes() / size_of(info.element));
-    switch (info.element) {
-        case Element::float32:
-            return std::vector<float>(count);
-        case Element::int64:
-            return std::vector<std::int64_t>(count);
-        case Element::float64:
-            return std::vector<double>(count);
-        case Element::int32:
-            return std::vector<std::int32_t>(count);
-    }
-    return {};
+    const auto count = static_cast<std::size_t>(info.bytes()) / size_of(info.element);
+    return with_element(info.element, [count]<class Value>() -> CheckpointTensor::Values {
+        return std::vector<Value>(count);
+    });
 }
 
 CheckpointTensor& tensor_of(Checkpoint& checkpoint, std::string_view name) {
@@ -54,7 +47,7 @@ std::span<const std::byte> bytes_of(const CheckpointTensor& tensor) {
 
 TensorInfo info_of(const std::string& group, const std::string& name, const CheckpointTensor& tensor) {
     const auto element =
-        std::visit([]<class Value>(const std::vector<Value>&) { return element_of<Value>; }, tensor.values);
+        std::visit([]<class Value>(const std::vector<Value>&) { return data_type_of<Value>; }, tensor.values);
     return {group + name, element, tensor.shape};
 }
 

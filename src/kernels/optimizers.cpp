@@ -63,32 +63,31 @@ std::unique_ptr<Kernel> make_adagrad(const KernelArguments& arguments) {
     });
 }
 
+struct AdamSettings {
+    double beta1;
+    double beta2;
+    double epsilon;
+};
+
 // Both forms of Adam: weights that decay are scaled by 1 - rate weight_decay first.
 template <class Real, bool decays>
 std::unique_ptr<Kernel> make_adam(const KernelArguments& arguments) {
-    return kernel_of(
-        [rows = UpdatedRows(arguments), p = arguments.out<Real>("parameter").data(),
-         m = arguments.out<Real>("moment1").data(), v = arguments.out<Real>("moment2").data(),
-         g = arguments.in<Real>("gradient").data(), step = arguments.input("step").as<std::int64_t>(),
-         rate = Rate(arguments), beta1 = arguments.number("beta1"), beta2 = arguments.number("beta2"),
-         epsilon = arguments.number("epsilon"), decay = decays ? arguments.number("weight_decay") : 0.0] {
-            const auto t = static_cast<double>(step[0]);
-            const double correction = std::sqrt(1.0 - std::pow(beta2, t));
-            const loops::AdamFactors<Real> factors{
-                .rate = static_cast<Real>(rate() * correction / (1.0 - std::pow(beta1, t))),
-                .beta1 = static_cast<Real>(beta1),
-                .one_minus_beta1 = static_cast<Real>(1.0 - beta1),
-                .beta2 = static_cast<Real>(beta2),
-                .one_minus_beta2 = static_cast<Real>(1.0 - beta2),
-                .epsilon = static_cast<Real>(epsilon * correction)};
-            rows.for_each([&, kept = static_cast<Real>(1.0 - rate() * decay)](
-                              std::size_t at, std::size_t from, std::size_t n) {
-                if constexpr (decays)
-                    loops::adamw(p + at, m + at, v + at, g + from, n, factors, kept);
-                else
-                    loops::adam(p + at, m + at, v + at, g + from, n, factors);
-            });
+    return kernel_of([rows = UpdatedRows(arguments), p = arguments.out<Real>("parameter").data(),
+                      m = arguments.out<Real>("moment1").data(), v = arguments.out<Real>("moment2").data(),
+                      g = arguments.in<Real>("gradient").data(),
+                      step = arguments.input("step").as<std::int64_t>(), rate = Rate(arguments),
+                      settings = AdamSettings{arguments.number("beta1"), arguments.number("beta2"),
+                                              arguments.number("epsilon")},
+                      decay = decays ? arguments.number("weight_decay") : 0.0] {
+        const auto factors = loops::adam_factors<Real>(settings, rate(), step[0]);
+        rows.for_each([&, kept = static_cast<Real>(1.0 - rate() * decay)](std::size_t at, std::size_t from,
+                                                                          std::size_t n) {
+            if constexpr (decays)
+                loops::adamw(p + at, m + at, v + at, g + from, n, factors, kept);
+            else
+                loops::adam(p + at, m + at, v + at, g + from, n, factors);
         });
+    });
 }
 
 template <class Real>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 /// The loops of loops.hpp for any other type of real numbers, in practice double: for checks, so they are as
 /// simple as their formulas.
@@ -244,6 +245,19 @@ struct AdamFactors {
     Real one_minus_beta2;
     Real epsilon;
 };
+
+/// What the loops below need for update number `step`, from 1 on, with settings as Adam names them.
+template <class Real, class Settings>
+AdamFactors<Real> adam_factors(const Settings& adam, double rate, std::int64_t step) {
+    const auto t = static_cast<double>(step);
+    const double correction = std::sqrt(1.0 - std::pow(adam.beta2, t));
+    return {.rate = static_cast<Real>(rate * correction / (1.0 - std::pow(adam.beta1, t))),
+            .beta1 = static_cast<Real>(adam.beta1),
+            .one_minus_beta1 = static_cast<Real>(1.0 - adam.beta1),
+            .beta2 = static_cast<Real>(adam.beta2),
+            .one_minus_beta2 = static_cast<Real>(1.0 - adam.beta2),
+            .epsilon = static_cast<Real>(adam.epsilon * correction)};
+}
 
 template <class Real>
 void adam(Real* p, Real* m, Real* v, const Real* g, std::size_t n, const AdamFactors<Real>& factors) {

@@ -93,6 +93,11 @@ bool is_update(const Program& program, const Operator& op) {
     return !op.input("gradient").empty() && !updated_parameter(program, op).empty();
 }
 
+void divide_loss_gradient(Operator& op, int parts) {
+    if (op.type == "loss_gradient")
+        op.attributes["value"] = std::get<double>(op.attributes.at("value")) / parts;
+}
+
 bool is_communication(const Operator& op) {
     return op.type == "allreduce_start" || op.type == "allreduce_wait" || op.type == "reduce_shares" ||
            op.type == "tree_sum" || op.type == "gather_rows" || op.type == "batch_number";

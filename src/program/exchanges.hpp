@@ -27,6 +27,10 @@ struct Exchange {
 /// An operator that updates a parameter from its gradient.
 bool is_update(const Program& program, const Operator& op);
 
+/// Makes the loss's own gradient that of a part: sums of the gradients of so many parts are then averages.
+/// Leaves other operators as they are.
+void divide_loss_gradient(Operator& op, int parts);
+
 /// Operators that the passes for several ranks put in, and that the executor itself does.
 bool is_communication(const Operator& op);
 

@@ -55,8 +55,7 @@ ParallelProgram::ParallelProgram(const Program& program, const std::vector<Excha
 }
 
 void ParallelProgram::append(Operator op) {
-    if (op.type == "loss_gradient")
-        op.attributes["value"] = std::get<double>(op.attributes.at("value")) / averaged_.batches;
+    divide_loss_gradient(op, averaged_.batches);
     if (needs_batch_number(op) && result_.has(batch_number)) op.inputs.push_back({"batch", batch_number});
     for (auto& output : op.outputs)
         for (const auto& exchange : sparse_)

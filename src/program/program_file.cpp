@@ -24,7 +24,6 @@ using program::JsonReader;
 constexpr std::string_view format_name = "dtrain program";
 constexpr std::int64_t format_version = 1;
 
-constexpr std::array types{DataType::float32, DataType::int64, DataType::float64, DataType::int32};
 constexpr std::array roles{Role::data,     Role::parameter,       Role::temporary,
                            Role::gradient, Role::optimizer_state, Role::metric};
 
@@ -101,7 +100,7 @@ Variable variable_from(const JsonReader& reader) {
     reader.expect_keys({"name", "type", "shape", "role"}, {"initializer"});
     Variable variable{.name = reader.at("name").text(),
                       .shape = reader.at("shape").wholes(),
-                      .type = named(reader.at("type"), types),
+                      .type = named(reader.at("type"), data_types),
                       .role = named(reader.at("role"), roles)};
     if (reader.has("initializer")) variable.initializer = initializer_from(reader.at("initializer"));
     return variable;

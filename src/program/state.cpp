@@ -7,6 +7,7 @@
 #include <dtrain/shared_buffer.hpp>
 
 #include "base/initial_value.hpp"
+#include "base/with_element.hpp"
 #include "program/aligned_memory.hpp"
 #include "program/state_order.hpp"
 
@@ -27,16 +28,7 @@ void fill(std::span<Element> values, const Initializer& initializer, std::uint64
 
 void initialise(const StateTensor& tensor, const Initializer& initializer, std::uint64_t seed) {
     const auto key = initial_key(seed, initializer.block_of.empty() ? tensor.name : initializer.block_of);
-    switch (tensor.view.type) {
-        case DataType::float32:
-            return fill(tensor.view.as<float>(), initializer, key);
-        case DataType::float64:
-            return fill(tensor.view.as<double>(), initializer, key);
-        case DataType::int64:
-            return fill(tensor.view.as<std::int64_t>(), initializer, key);
-        case DataType::int32:
-            return fill(tensor.view.as<std::int32_t>(), initializer, key);
-    }
+    with_element(tensor.view.type, [&]<class Value>() { fill(tensor.view.as<Value>(), initializer, key); });
 }
 
 }  // namespace

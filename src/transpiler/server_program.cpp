@@ -90,7 +90,7 @@ class ServerProgram {
     std::string name_here(const std::string& variable, const VariableBlock* block) const {
         if (block == nullptr || part_.parameters_of(variable).empty()) return variable;
         if (variable == gradient_name(block->variable)) return gradient_name(block->name());
-        return block->count == 1 ? variable : fmt::format("{}.block{}", variable, block->number);
+        return block->name_of(variable);
     }
 
     void append(const Operator& op, const VariableBlock* block) {

@@ -87,35 +87,9 @@ Attributes blocks_attributes(const std::vector<DistributeTranspiler::Placement>&
     return {{"servers", servers}, {"rows", rows}, {"sync_mode", std::int64_t{sync_mode}}};
 }
 
-}  // namespace
-
-DistributeTranspiler::DistributeTranspiler(DistributeTranspilerConfig config) : config_(std::move(config)) {}
-
-void DistributeTranspiler::transpile(const Program& program, const TranspileOptions& options) {
-    DistributeTranspiler made(config_);
-    made.options_ = options;
-    made.endpoints_ = cluster::parse_endpoint_list(options.pservers);
-    check(config_, options, made.endpoints_);
-    const UpdatePart part(program);
-    if (part.exchanges().empty())
-        throw ProgramError("transpile: the program updates nothing; call minimize() first", "", "");
-    const bool slices = options.slice_var_up.value_or(config_.slice_var_up);
-    const auto blocks = blocks_of(program, part, slices ? static_cast<int>(made.endpoints_.size()) : 1,
-                                  config_.min_block_size);
-    made.placements_ = placed(blocks, options.split_method.value_or(config_.split_method), made.endpoints_);
-    made.program_ = program;
-    for (const auto& endpoint : made.endpoints_) made.get_pserver_program(endpoint);
-    *this = std::move(made);
-}
-
-const Program& DistributeTranspiler::transpiled() const {
-    if (!program_) throw UsageError("call transpile() before you ask for its programs");
-    return *program_;
-}
-
-Program DistributeTranspiler::get_trainer_program() const {
-    const auto& program = transpiled();
-    const UpdatePart part(program);
+Program trainer_program(const Program& program, const UpdatePart& part,
+                        const std::vector<DistributeTranspiler::Placement>& placements,
+                        const TranspileOptions& options) {
     const auto& operators = program.operators();
     Program result;
     const auto append = [&](Operator op) {
@@ -125,14 +99,13 @@ Program DistributeTranspiler::get_trainer_program() const {
         result.append(std::move(op));
     };
     const auto attributes_of = [&](const std::string& parameter) {
-        return blocks_attributes(placements_, parameter, options_.sync_mode);
+        return blocks_attributes(placements, parameter, options.sync_mode);
     };
     transpiler::Names read;
     for (std::size_t number = 0; number < part.begin(); ++number) {
         auto op = operators[number];
         for (const auto& input : op.inputs) read.insert(input.variable);
-        if (op.type == "loss_gradient" && options_.sync_mode)
-            op.attributes["value"] = std::get<double>(op.attributes.at("value")) / options_.trainers;
+        if (options.sync_mode) program::divide_loss_gradient(op, options.trainers);
         append(std::move(op));
         for (const auto& exchange : part.exchanges())
             if (exchange.made == number)
@@ -151,18 +124,48 @@ Program DistributeTranspiler::get_trainer_program() const {
     return result;
 }
 
+void check_transpiled(const std::vector<std::string>& endpoints) {
+    if (endpoints.empty()) throw UsageError("call transpile() before you ask for its programs");
+}
+
+}  // namespace
+
+DistributeTranspiler::DistributeTranspiler(DistributeTranspilerConfig config) : config_(std::move(config)) {}
+
+void DistributeTranspiler::transpile(const Program& program, const TranspileOptions& options) {
+    DistributeTranspiler made(config_);
+    made.endpoints_ = cluster::parse_endpoint_list(options.pservers);
+    check(config_, options, made.endpoints_);
+    const UpdatePart part(program);
+    if (part.exchanges().empty())
+        throw ProgramError("transpile: the program updates nothing; call minimize() first", "", "");
+    const bool slices = options.slice_var_up.value_or(config_.slice_var_up);
+    const auto blocks = blocks_of(program, part, slices ? static_cast<int>(made.endpoints_.size()) : 1,
+                                  config_.min_block_size);
+    made.placements_ = placed(blocks, options.split_method.value_or(config_.split_method), made.endpoints_);
+    made.trainer_ = trainer_program(program, part, made.placements_, options);
+    for (std::size_t server = 0; server < made.endpoints_.size(); ++server) {
+        std::vector<VariableBlock> own;
+        for (const auto& placement : made.placements_)
+            if (placement.server == server) own.push_back(placement.block);
+        made.servers_.push_back(
+            transpiler::server_program(program, part, own, options.sync_mode ? options.trainers : 1));
+    }
+    *this = std::move(made);
+}
+
+Program DistributeTranspiler::get_trainer_program() const {
+    check_transpiled(endpoints_);
+    return trainer_;
+}
+
 Program DistributeTranspiler::get_pserver_program(const std::string& endpoint) const {
-    const auto& program = transpiled();
+    check_transpiled(endpoints_);
     const auto server = std::ranges::find(endpoints_, endpoint);
     if (server == endpoints_.end())
         throw UsageError(fmt::format("'{}' is no parameter server of this job: {}", endpoint,
                                      fmt::join(endpoints_, ", ")));
-    std::vector<VariableBlock> blocks;
-    for (const auto& placement : placements_)
-        if (placement.server == static_cast<std::size_t>(server - endpoints_.begin()))
-            blocks.push_back(placement.block);
-    return transpiler::server_program(program, UpdatePart(program), blocks,
-                                      options_.sync_mode ? options_.trainers : 1);
+    return servers_[static_cast<std::size_t>(server - endpoints_.begin())];
 }
 
 Program DistributeTranspiler::get_startup_program(const std::string& endpoint) const {

@@ -21,8 +21,8 @@ std::int64_t divided_up(std::int64_t number, std::int64_t by) {
 
 }  // namespace
 
-std::string VariableBlock::name() const {
-    return count == 1 ? variable : fmt::format("{}.block{}", variable, number);
+std::string VariableBlock::name_of(const std::string& other) const {
+    return count == 1 ? other : fmt::format("{}.block{}", other, number);
 }
 
 std::int64_t VariableBlock::first_element() const {

@@ -83,6 +83,16 @@ void train_step(Executor& executor, std::size_t first, std::size_t batch, int ba
     executor.update();
 }
 
+/// Each rank's batches are parts of the global ones.
+void train_on_ranks(Executor& executor, const Communicator& world, std::size_t batch) {
+    for (std::size_t step = 0; step < steps; ++step) {
+        feed_clicks(
+            executor,
+            (step * static_cast<std::size_t>(world.size()) + static_cast<std::size_t>(world.rank())) * batch);
+        executor.run();
+    }
+}
+
 State train_virtually(const Communicator& world, int parts, std::int64_t part, const Optimizer& optimizer,
                       const OptimizerOptions& options, bool has_dense) {
     const auto program = with_virtual_ranks(clicks(part, optimizer, options, has_dense), parts);
@@ -143,12 +153,7 @@ TEST(SparseGradientsOfRanks, TrainAsOneProcessWithTheWholeBatch) {
             data_parallel(clicks(batch, optimizer, options, has_dense), {.ranks = world.size()});
         State state(program, 1);
         Executor executor(program, state, world, {.threads = 1});
-        for (std::size_t step = 0; step < steps; ++step) {
-            feed_clicks(executor, (step * static_cast<std::size_t>(world.size()) +
-                                   static_cast<std::size_t>(world.rank())) *
-                                      static_cast<std::size_t>(batch));
-            executor.run();
-        }
+        train_on_ranks(executor, world, static_cast<std::size_t>(batch));
         expect_near(state, train_alone(batch * world.size(), optimizer, options, has_dense), name);
         EXPECT_TRUE(parameters_are_identical(state, world)) << name;
         const State untrained(program, 1);
@@ -202,12 +207,7 @@ TEST(SparseGradientsOfRanks, UpdateOneCopyOfTheParameters) {
         const State state(program, 1, world);
         EXPECT_EQ(state.is_shared(), world.size() > 1);
         Executor executor(program, state, world, {.threads = 1});
-        for (std::size_t step = 0; step < steps; ++step) {
-            feed_clicks(executor, (step * static_cast<std::size_t>(world.size()) +
-                                   static_cast<std::size_t>(world.rank())) *
-                                      static_cast<std::size_t>(batch));
-            executor.run();
-        }
+        train_on_ranks(executor, world, static_cast<std::size_t>(batch));
         expect_near(state, train_alone(batch * world.size(), optimizer, options, has_dense), name);
         EXPECT_TRUE(parameters_are_identical(state, world)) << name;
         world.barrier();  // nobody changes what others still compare

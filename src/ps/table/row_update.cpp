@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ps/table/row_update.hpp"
 
-#include <cmath>
-
 namespace dtrain::ps {
 namespace {
 
@@ -11,19 +9,6 @@ struct When {
     double rate;
     std::int64_t step;
 };
-
-// The roundings are those of kernels/optimizers.cpp.
-template <class Settings>
-loops::AdamFactors<float> adam_factors(const Settings& adam, const When& when) {
-    const auto t = static_cast<double>(when.step);
-    const double correction = std::sqrt(1.0 - std::pow(adam.beta2, t));
-    return {.rate = static_cast<float>(when.rate * correction / (1.0 - std::pow(adam.beta1, t))),
-            .beta1 = static_cast<float>(adam.beta1),
-            .one_minus_beta1 = static_cast<float>(1.0 - adam.beta1),
-            .beta2 = static_cast<float>(adam.beta2),
-            .one_minus_beta2 = static_cast<float>(1.0 - adam.beta2),
-            .epsilon = static_cast<float>(adam.epsilon * correction)};
-}
 
 RowUpdate update_of(const Sgd& /*sgd*/, const When& when) {
     return SgdUpdate{static_cast<float>(when.rate)};
@@ -41,11 +26,12 @@ RowUpdate update_of(const Adagrad& adagrad, const When& when) {
 }
 
 RowUpdate update_of(const Adam& adam, const When& when) {
-    return AdamUpdate{adam_factors(adam, when)};
+    return AdamUpdate{loops::adam_factors<float>(adam, when.rate, when.step)};
 }
 
 RowUpdate update_of(const AdamW& adam, const When& when) {
-    return AdamWUpdate{adam_factors(adam, when), static_cast<float>(1.0 - when.rate * adam.weight_decay)};
+    return AdamWUpdate{loops::adam_factors<float>(adam, when.rate, when.step),
+                       static_cast<float>(1.0 - when.rate * adam.weight_decay)};
 }
 
 RowUpdate update_of(const Ftrl& ftrl, const When& when) {

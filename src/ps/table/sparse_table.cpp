@@ -17,6 +17,8 @@ namespace dtrain::ps {
 namespace {
 
 constexpr std::size_t id_bytes = sizeof(std::int64_t);
+// Which ids are admitted has nothing to do with how their rows begin.
+constexpr std::uint64_t admission_salt = 0x9216d5d98979fb1bU;
 
 std::size_t memory_of_this_machine() {
     return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -69,6 +71,7 @@ SparseTable::SparseTable(TableOptions options)
       state_width_(options_.width * states_of(options_.optimizer)),
       statistics_at_(id_bytes + sizeof(float) * (options_.width + state_width_)),
       initial_row_(options_.initializer, options_.seed, options_.name),
+      admission_key_(initial_key(options_.seed ^ admission_salt, options_.name)),
       initial_state_(initial_state(options_.optimizer)),
       index_(statistics_at_ + (options_.statistics ? sizeof(Statistics) : 0),
              options_.arenas != 0 ? options_.arenas : arenas_for(statistics_at_, memory_of_this_machine())),
@@ -123,12 +126,6 @@ std::byte* SparseTable::make_row(const HashedId& id) {
     return row;
 }
 
-bool SparseTable::is_chosen(std::int64_t id, const AdmitByProbability& admission) const {
-    constexpr std::uint64_t salt = 0x9216d5d98979fb1bU;
-    const auto key = initial_key(options_.seed ^ salt, options_.name);
-    return ps::is_chosen(mixed(key ^ slot_hash(id)), admission.probability);
-}
-
 bool SparseTable::is_admitted_by_pull(const HashedId& id) {
     if (touches_)
         return touches_->touch(id.hash) >=
@@ -138,7 +135,7 @@ bool SparseTable::is_admitted_by_pull(const HashedId& id) {
 
 bool SparseTable::is_admitted_by_push(const HashedId& id) const {
     if (const auto* by_probability = std::get_if<AdmitByProbability>(&options_.admission))
-        return is_chosen(id.id, *by_probability);
+        return is_chosen(mixed(admission_key_ ^ slot_hash(id.id)), by_probability->probability);
     return !touches_;
 }
 

@@ -130,7 +130,6 @@ class SparseTable {
     std::byte* make_row(const HashedId& id);
     bool is_admitted_by_pull(const HashedId& id);
     bool is_admitted_by_push(const HashedId& id) const;
-    bool is_chosen(std::int64_t id, const AdmitByProbability& admission) const;
 
     template <class IsAdmitted>
     void check_room(std::span<const std::int64_t> ids, const IsAdmitted& is_admitted) const;
@@ -147,6 +146,7 @@ class SparseTable {
     std::size_t state_width_;
     std::size_t statistics_at_;  // in a row
     InitialRow initial_row_;
+    std::uint64_t admission_key_;
     float initial_state_;
     RowIndex index_;
     std::optional<TouchCounters> touches_;

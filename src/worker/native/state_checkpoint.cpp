@@ -10,46 +10,21 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/with_element.hpp"
+
 namespace dtrain::native {
 namespace {
 
-io::Element stored_element(DataType type) {
-    switch (type) {
-        case DataType::float32:
-            return io::Element::float32;
-        case DataType::int64:
-            return io::Element::int64;
-        case DataType::float64:
-            return io::Element::float64;
-        case DataType::int32:
-            return io::Element::int32;
-    }
-    throw Error("checkpoints do not hold " + to_string(type));
-}
-
-template <class Value>
-CheckpointTensor::Values copy_of(const TensorView& view) {
-    const auto values = view.as<Value>();
-    return std::vector<Value>(values.begin(), values.end());
-}
-
 CheckpointTensor::Values values_of(const TensorView& view) {
-    switch (view.type) {
-        case DataType::float32:
-            return copy_of<float>(view);
-        case DataType::int64:
-            return copy_of<std::int64_t>(view);
-        case DataType::float64:
-            return copy_of<double>(view);
-        case DataType::int32:
-            return copy_of<std::int32_t>(view);
-    }
-    throw Error("checkpoints do not hold " + to_string(view.type));
+    return with_element(view.type, [&]<class Value>() -> CheckpointTensor::Values {
+        const auto values = view.as<Value>();
+        return std::vector<Value>(values.begin(), values.end());
+    });
 }
 
 /// As "float32 [3, 5]".
 std::string description(const io::TensorInfo& info) {
-    return fmt::format("{} {}", io::name_of(info.element), to_string(info.shape));
+    return fmt::format("{} {}", to_string(info.element), to_string(info.shape));
 }
 
 const io::TensorInfo* find(const io::StoredCheckpoint& checkpoint, const std::string& name) {
@@ -72,7 +47,7 @@ std::optional<std::string> refusal_of(const Action& action) {
 
 io::TensorInfo stored_info(const StateTensor& tensor) {
     const std::string group = tensor.role == Role::parameter ? "/parameters/" : "/optimizer/";
-    return {group + tensor.name, stored_element(tensor.view.type), tensor.view.shape};
+    return {group + tensor.name, tensor.view.type, tensor.view.shape};
 }
 
 void store(const State& state, Checkpoint& checkpoint) {
