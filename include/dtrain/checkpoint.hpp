@@ -65,7 +65,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoint& checkpoint,
                                int shards = 1);
 
-/// Reads either format, or the one file that all ranks of a job have written together (format 3), into memory of its own. Not collective.
+/// Reads either format, or the one file that all ranks of a job have written together (format 3), into memory
+/// of its own. Not collective.
 /// @throws UsageError naming the file that cannot be read, is no checkpoint, is cut off or damaged. Any
 /// change of any byte is noticed, but for bytes of a format 1 file that mean nothing.
 Checkpoint load_checkpoint(const std::filesystem::path& path);

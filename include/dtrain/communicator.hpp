@@ -21,6 +21,13 @@
 
 namespace dtrain {
 
+class Communicator;
+
+namespace comm {
+class Post;
+std::unique_ptr<Post> open_post(const Communicator& world);
+}  // namespace comm
+
 /// A group of ranks that exchange data. A value: copies share one underlying communicator. The default one is
 /// a world of one rank that never calls MPI.
 ///
@@ -256,6 +263,8 @@ class Communicator {
                           int peer, int tag) const;
     void run(const comm::Call& call) const;
     Request start(const comm::Call& call) const;
+
+    friend std::unique_ptr<comm::Post> comm::open_post(const Communicator& world);
 
     std::shared_ptr<CommunicatorBackend> backend_;
 };

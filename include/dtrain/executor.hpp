@@ -16,6 +16,10 @@
 
 namespace dtrain {
 
+namespace program {
+class ServerLink;
+}
+
 /// A persistable variable and its memory.
 struct StateTensor {
     std::string name;
@@ -91,6 +95,8 @@ struct ExecutorOptions {
     std::vector<std::string> keep = {};
     /// Measures every operator, see profile(). Costs two looks at the clock per operator.
     bool profile = false;
+    /// Of a trainer with parameter servers: see ServerConnection.
+    std::shared_ptr<program::ServerLink> servers = {};
 };
 
 /// What an operator has cost so far.

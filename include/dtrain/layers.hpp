@@ -74,7 +74,11 @@ struct EmbeddingOptions {
     /// and optimizers change nothing but those rows and their state: what large tables need. Ranks exchange
     /// those rows alone. float32 when the program is to be data parallel.
     bool is_sparse = false;
-    std::int64_t padding = -1;          ///< an id that is looked up as zeros and never trained; -1: none
+    std::int64_t padding = -1;  ///< an id that is looked up as zeros and never trained; -1: none
+    /// Only parameter servers have the table, a row for each id that was ever looked up. Ids are any int64,
+    /// and `rows` is the most distinct ones that there may be, on all servers together. Goes with is_sparse,
+    /// float32, and DistributeTranspiler: nothing else can run such a program.
+    bool is_distributed = false;
     DataType type = DataType::float32;  ///< of the table
     std::string name = {};              ///< stem of names; layers with one name share a table
 };

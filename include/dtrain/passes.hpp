@@ -20,7 +20,8 @@ struct DataParallelOptions {
     int micro_batches = 1;
     /// The ranks of a node have one copy of parameters and optimizer state (a State made with their
     /// communicator), and each rank updates its share of them right after adding the gradients of that share.
-    /// Saves memory and the way of the sums to all ranks; nothing is exchanged before the backward pass is done.
+    /// Saves memory and the way of the sums to all ranks; nothing is exchanged before the backward pass is
+    /// done.
     bool one_copy = false;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <dtrain/optimizer.hpp>
 #include <dtrain/program.hpp>
 #include <dtrain/variable_block.hpp>
 
@@ -42,12 +43,13 @@ class DistributeTranspiler {
     /// @throws UsageError when an option is out of range, the list of servers is empty or names one twice, or
     /// the split method gives a block to no server; ProgramError when the program updates nothing or what it
     /// does to a gradient before the update cannot be done by servers that each have a part of it (clipping
-    /// by norm), and when a gradient is sparse.
+    /// by norm; any clipping of a sparse gradient).
     void transpile(const Program& program, const TranspileOptions& options);
 
     /// The program up to the gradients, then `send` for each gradient, right behind the operator that makes
-    /// it, and `recv` for each parameter that servers update. With sync_mode the loss's own gradient becomes
-    /// 1/trainers, so that the servers' sums are averages.
+    /// it, `send_barrier`, which ends the step, and `recv` for each parameter that servers update, with
+    /// `fetch_barrier` behind them. Embeddings with sparse gradients become `pull_rows` and `push_rows`. With
+    /// sync_mode the loss's own gradient becomes 1/trainers, so that the servers' sums are averages.
     Program get_trainer_program() const;
 
     /// The updates of the blocks on this server. The gradients of the blocks are fed: BLOCK@grad, with
@@ -69,10 +71,34 @@ class DistributeTranspiler {
     const std::vector<Placement>& placements() const& { return placements_; }
     std::vector<Placement> placements() && { return std::move(placements_); }
 
+    /// What transpile() was told.
+    const std::vector<std::string>& endpoints() const { return endpoints_; }
+    int trainers() const { return trainers_; }
+    bool sync_mode() const { return sync_mode_; }
+
+    /// A parameter with a sparse gradient: all servers have rows of it, each those of its ids.
+    struct Table {
+        std::string parameter;
+        std::int64_t rows = 0;   ///< any_id: the most distinct ids; else ids are below it
+        std::int64_t width = 0;  ///< floats of a row
+        bool any_id = false;     ///< is_distributed
+        Initializer initializer;
+        Optimizer optimizer;
+        Regularisation regularisation;
+        /// Variable of the servers' programs that a schedule makes; "": the optimizer's own is used.
+        std::string learning_rate;
+    };
+    /// In the order in which their gradients are made.
+    const std::vector<Table>& tables() const& { return tables_; }
+    std::vector<Table> tables() && { return std::move(tables_); }
+
   private:
     DistributeTranspilerConfig config_;
     std::vector<std::string> endpoints_;
+    int trainers_ = 0;
+    bool sync_mode_ = true;
     std::vector<Placement> placements_;
+    std::vector<Table> tables_;
     Program trainer_;
     std::vector<Program> servers_;  ///< one for each endpoint
 };

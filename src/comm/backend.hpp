@@ -31,6 +31,8 @@ class CommunicatorBackend {
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
 
+    virtual std::unique_ptr<comm::Post> open_post() = 0;
+
     virtual int nodes() const = 0;
     virtual int node() const = 0;       ///< number of this rank's node
     virtual int node_rank() const = 0;  ///< among the ranks of the node

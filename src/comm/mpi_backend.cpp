@@ -18,33 +18,11 @@
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/node_operations.hpp"
+#include "comm/own_comm.hpp"
+#include "comm/post.hpp"
 
 namespace dtrain::comm {
 namespace {
-
-/// A communicator of MPI that is freed by all its ranks together.
-class OwnComm {
-  public:
-    explicit OwnComm(MPI_Comm handle) : handle_(handle) {
-        check(MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    }
-    OwnComm(const OwnComm&) = delete;
-    OwnComm& operator=(const OwnComm&) = delete;
-    ~OwnComm() {
-        if (!leaves_alone()) MPI_Comm_free(&handle_);
-    }
-    operator MPI_Comm() const { return handle_; }
-
-  private:
-    MPI_Comm handle_;
-};
-
-/// A communicator of its own keeps our messages apart from those of others.
-MPI_Comm copy_of(MPI_Comm communicator) {
-    MPI_Comm copy = MPI_COMM_NULL;
-    check(MPI_Comm_dup(communicator, &copy), "MPI_Comm_dup");
-    return copy;
-}
 
 class MpiBackend final : public CommunicatorBackend {
   public:
@@ -118,6 +96,11 @@ class MpiBackend final : public CommunicatorBackend {
         check(MPI_Comm_split(collectives_, color, key, &part), "MPI_Comm_split");
         const OwnComm owner(part);
         return mpi_backend(part);
+    }
+
+    std::unique_ptr<Post> open_post() override {
+        run({.operation = Operation::barrier});
+        return mpi_post(collectives_);
     }
 
     std::string describe() const override {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "program/exchanges.hpp"
+#include "program/server_link.hpp"
 
 namespace dtrain::program {
 namespace {
@@ -48,6 +49,36 @@ void check_copies(const Program& program, const State& state, int ranks) {
 void check_fits(const Program& program, const State& state, const Communicator& communicator) {
     check_ranks(program, communicator.size());
     check_copies(program, state, communicator.size());
+}
+
+void check_servers(const Program& program, const ExecutorOptions& options) {
+    for (const auto& op : program.operators()) {
+        if (!needs_servers(op.type)) continue;
+        if (!options.servers)
+            throw ProgramError(fmt::format("operator {} talks to parameter servers, and this executor has "
+                                           "none: set ExecutorOptions::servers",
+                                           op.type),
+                               op.type, "");
+        if (op.type == "send" && options.memory_optimize && !options.skip_grads)
+            throw ProgramError(
+                "memory_optimize on a trainer goes with skip_grads = true, so that the gradients that it "
+                "sends keep their memory",
+                op.type, op.input("gradient"));
+    }
+}
+
+void check_has_no_distributed_table(const Program& program) {
+    for (const auto& op : program.operators()) {
+        const auto distributed = op.attributes.find("is_distributed");
+        if (distributed == op.attributes.end() || std::get<std::int64_t>(distributed->second) == 0) continue;
+        const auto& table = op.input("weight");
+        throw ProgramError(
+            fmt::format("the table '{}' is_distributed, which only a job with parameter servers "
+                        "can have: run what DistributeTranspiler makes of the program, or leave "
+                        "is_distributed out",
+                        table),
+            op.type, table);
+    }
 }
 
 }  // namespace dtrain::program

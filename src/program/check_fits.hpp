@@ -10,4 +10,11 @@ namespace dtrain::program {
 /// @throws ProgramError
 void check_fits(const Program& program, const State& state, const Communicator& communicator);
 
+/// Whether a program has the servers that its operators talk to, and is run as those need it.
+/// @throws ProgramError
+void check_servers(const Program& program, const ExecutorOptions& options);
+
+/// @throws ProgramError when a table of the program is for parameter servers alone
+void check_has_no_distributed_table(const Program& program);
+
 }  // namespace dtrain::program

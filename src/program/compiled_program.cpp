@@ -42,8 +42,10 @@ MemoryPlanOptions memory_options(const ExecutorOptions& options, const ElementCh
 }
 
 /// Before anything collective.
-const Program& checked(const Program& program, const State& state, const Communicator& communicator) {
+const Program& checked(const Program& program, const State& state, const Communicator& communicator,
+                       const ExecutorOptions& options) {
     check_fits(program, state, communicator);
+    check_servers(program, options);
     return program;
 }
 
@@ -55,10 +57,11 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
       state_(std::move(state)),
       communicator_(std::move(communicator)),
       chains_(chains_of(program_, options)),
-      tensors_(checked(program_, state_, communicator_), state_, communicator_,
+      tensors_(checked(program_, state_, communicator_, options), state_, communicator_,
                memory_options(options, chains_)),
       shares_(tensors_.exchanged().data()),
-      profiles_(options.profile) {
+      profiles_(options.profile),
+      servers_(options.servers) {
     requests_.resize(tensors_.buckets());
     const auto batches = step_batches(program_, communicator_);
     batches_ = batches.own;
@@ -115,11 +118,16 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
             number += updates - 1;
         } else {
             add_step(Action::compute, number < second ? Phase::batch : Phase::update, kernels_.size(), op);
-            kernels_.push_back(kernels::make_cpu_kernel(op.type, arguments_of(op)));
+            kernels_.push_back(make_kernel(op));
         }
     }
     // Without reduce_shares(), which waits for the ranks of the node.
     if (rows_are_shared_) add_step(Action::meet, Phase::update, 0, {"barrier", {}, {}, {}});
+}
+
+std::unique_ptr<kernels::Kernel> CompiledProgram::make_kernel(const Operator& op) const {
+    if (needs_servers(op.type)) return servers_->make_kernel(op, arguments_of(op));
+    return kernels::make_cpu_kernel(op.type, arguments_of(op));
 }
 
 void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {
@@ -272,6 +280,7 @@ void CompiledProgram::run_step(const Step& step) {
 void CompiledProgram::poke() {
     for (auto& request : requests_)
         if (!request.complete()) request.test();
+    if (servers_) servers_->poke();
 }
 
 void CompiledProgram::run() {

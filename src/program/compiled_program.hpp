@@ -13,6 +13,7 @@
 #include "program/element_chains.hpp"
 #include "program/placed_tensors.hpp"
 #include "program/row_exchange.hpp"
+#include "program/server_link.hpp"
 #include "program/share_updates.hpp"
 #include "program/tree_sum.hpp"
 
@@ -63,6 +64,7 @@ class CompiledProgram {
     void prepare(std::size_t second, bool overlap);
     void prepare_chain(const ElementChain& chain, Phase phase);
     void prepare_row_exchange(const Operator& op);
+    std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op) const;
     kernels::KernelArguments arguments_of(const Operator& op) const;
     void prepare_updates(std::size_t begin, std::size_t count);
     void prepare_shares(std::size_t begin);
@@ -95,6 +97,7 @@ class CompiledProgram {
     bool updates_follow_ = true;
     std::string unaddable_;  // why some gradient cannot be added to that of another batch; "": all can
     bool profiles_;
+    std::shared_ptr<ServerLink> servers_;
     std::vector<Request> requests_;  // by bucket; goes first, for it uses communicator and memory
 };
 

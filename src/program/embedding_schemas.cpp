@@ -83,7 +83,9 @@ std::vector<Schema> embedding_schemas() {
     schemas.push_back({.type = "embedding",
                        .inputs = {{"ids"}, {"weight"}},
                        .outputs = {{"out"}},
-                       .attributes = {{"is_sparse", std::int64_t{0}}, {"padding", std::int64_t{-1}}},
+                       .attributes = {{"is_sparse", std::int64_t{0}},
+                                      {"is_distributed", std::int64_t{0}},
+                                      {"padding", std::int64_t{-1}}},
                        .infer = infer_embedding,
                        .make_gradient = make_embedding_gradient});
     schemas.push_back({.type = "embedding_grad",

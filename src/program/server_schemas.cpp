@@ -1,9 +1,15 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
 #include "program/schemas.hpp"
+#include "program/server_link.hpp"
 
 namespace dtrain::program {
 namespace {
+
+constexpr std::array types{"send", "send_barrier", "recv", "fetch_barrier", "pull_rows", "push_rows"};
 
 /// Blocks of whole rows, in their order: rows and server of each.
 void expect_blocks(const Checked& op, const Shape& shape) {
@@ -14,12 +20,33 @@ void expect_blocks(const Checked& op, const Shape& shape) {
     if (op.wholes("servers").size() != rows.size()) op.refuse_attribute("servers", "one for each block");
 }
 
+Types infer_pull_rows(const Checked& op) {
+    op.expect_integers("ids", op.shape("ids"));
+    if (op.whole("width") < 1) op.refuse_attribute("width", "1 or more");
+    auto shape = op.shape("ids");
+    shape.push_back(op.whole("width"));
+    return {{std::move(shape), DataType::float32}};
+}
+
+Types infer_push_rows(const Checked& op) {
+    op.expect_integers("ids", op.shape("ids"));
+    auto shape = op.shape("ids");
+    shape.push_back(any);
+    op.expect("gradient", {shape, DataType::float32});
+    return {};
+}
+
 }  // namespace
+
+bool needs_servers(std::string_view operator_type) {
+    return std::ranges::find(types, operator_type) != types.end();
+}
 
 std::vector<Schema> server_schemas() {
     const Attributes blocks{{"servers", std::vector<std::int64_t>{}},
                             {"rows", std::vector<std::int64_t>{}},
                             {"sync_mode", std::int64_t{1}}};
+    const auto nothing = [](const Checked&) -> Types { return {}; };
     std::vector<Schema> schemas;
     schemas.push_back({.type = "send",
                        .inputs = {{"gradient"}},
@@ -37,6 +64,24 @@ std::vector<Schema> server_schemas() {
                            expect_blocks(op, op.shape("parameter"));
                            return op.types_of("parameter");
                        }});
+    schemas.push_back({.type = "send_barrier", .inputs = {}, .outputs = {}, .infer = nothing});
+    schemas.push_back({.type = "fetch_barrier", .inputs = {}, .outputs = {}, .infer = nothing});
+    // Ids below 0 or from `rows` on are refused; rows = -1: any id has a row.
+    schemas.push_back({.type = "pull_rows",
+                       .inputs = {{"ids"}},
+                       .outputs = {{"out"}},
+                       .attributes = {{"table", std::string()},
+                                      {"width", std::int64_t{1}},
+                                      {"rows", std::int64_t{-1}},
+                                      {"padding", std::int64_t{-1}},
+                                      {"is_test", std::int64_t{0}}},
+                       .infer = infer_pull_rows});
+    schemas.push_back(
+        {.type = "push_rows",
+         .inputs = {{"ids"}, {"gradient"}},
+         .outputs = {},
+         .attributes = {{"table", std::string()}, {"padding", std::int64_t{-1}}, {"last", std::int64_t{1}}},
+         .infer = infer_push_rows});
     return schemas;
 }
 

@@ -60,6 +60,15 @@ std::string embedding(Program& program, const std::string& ids, std::int64_t row
         throw ProgramError(
             fmt::format("layer embedding: a table of {} x {}, expected at least 1 x 1", rows, width),
             "embedding", ids);
+    if (options.is_distributed && !options.is_sparse)
+        throw ProgramError(
+            "layer embedding: is_distributed goes with is_sparse = true: servers get the rows' gradients "
+            "alone",
+            "embedding", ids);
+    if (options.is_distributed && options.type != DataType::float32)
+        throw ProgramError(fmt::format("layer embedding: is_distributed tables are float32, not {}",
+                                       to_string(options.type)),
+                           "embedding", ids);
     const auto stem = options.name.empty() ? program.unique_name("embedding") : options.name;
     const auto weight = stem + ".weight";
     if (program.has(weight) && program.variable(weight).shape != Shape{rows, width})
@@ -75,11 +84,12 @@ std::string embedding(Program& program, const std::string& ids, std::int64_t row
                           .role = Role::parameter,
                           .initializer = Initializer::xavier_uniform(rows, width)});
         auto out = extended.has(stem + ".out") ? extended.unique_name(stem + ".out") : stem + ".out";
-        extended.append_with_outputs(
-            {"embedding",
-             {{"ids", ids}, {"weight", weight}},
-             {{"out", out}},
-             {{"is_sparse", std::int64_t{options.is_sparse}}, {"padding", options.padding}}});
+        extended.append_with_outputs({"embedding",
+                                      {{"ids", ids}, {"weight", weight}},
+                                      {{"out", out}},
+                                      {{"is_sparse", std::int64_t{options.is_sparse}},
+                                       {"is_distributed", std::int64_t{options.is_distributed}},
+                                       {"padding", options.padding}}});
         return out;
     });
 }

@@ -9,6 +9,7 @@
 #include "base/initial_value.hpp"
 #include "base/with_element.hpp"
 #include "program/aligned_memory.hpp"
+#include "program/check_fits.hpp"
 #include "program/state_order.hpp"
 
 namespace dtrain {
@@ -54,6 +55,7 @@ struct State::Content {
     std::vector<StateTensor> tensors;
 
     explicit Content(const Program& program) {
+        program::check_has_no_distributed_table(program);
         const auto order = program::state_order(program);
         std::map<std::string_view, std::size_t> places;
         for (const auto* variable : order.variables) {

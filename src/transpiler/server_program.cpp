@@ -21,8 +21,9 @@ bool is_element_wise(const Program& program, const Operator& op) {
 
 class ServerProgram {
   public:
-    ServerProgram(const Program& program, const UpdatePart& part, const std::vector<VariableBlock>& blocks)
-        : program_(program), part_(part), blocks_(blocks) {}
+    ServerProgram(const Program& program, const UpdatePart& part, const std::vector<VariableBlock>& blocks,
+                  const Names& rates)
+        : program_(program), part_(part), blocks_(blocks), rates_(rates) {}
 
     Program made(int gradients) {
         for (const auto& block : blocks_) feed_gradient(block, gradients);
@@ -50,7 +51,7 @@ class ServerProgram {
     /// learning rates.
     std::set<std::size_t> needed_steps() const {
         std::set<std::size_t> needed;
-        Names read;
+        Names read = rates_;
         const auto take = [&](const UpdatePart::Step& step) {
             needed.insert(step.number);
             for (const auto& input : program_.operators()[step.number].inputs) read.insert(input.variable);
@@ -59,12 +60,14 @@ class ServerProgram {
         for (const auto& step : part_.steps())
             if (step.leads_to_update && std::ranges::any_of(step.parameters, is_here)) take(step);
         const auto is_read = [&](const Argument& output) { return read.contains(output.variable); };
-        for (std::size_t before = 0; before != needed.size();) {
-            before = needed.size();
+        bool has_more = true;
+        while (has_more) {
+            const auto before = needed.size();
             for (const auto& step : part_.steps())
                 if (step.parameters.empty() &&
                     std::ranges::any_of(program_.operators()[step.number].outputs, is_read))
                     take(step);
+            has_more = needed.size() > before;
         }
         return needed;
     }
@@ -80,7 +83,7 @@ class ServerProgram {
         }
         Operator sum{"sum", {}, {{"out", name}}, {}};
         for (int number = 0; number < gradients; ++number) {
-            sum.inputs.push_back({"x", fmt::format("{}.trainer_{}", name, number)});
+            sum.inputs.push_back({"x", fed_gradient(block, number, gradients)});
             result_.add(
                 {.name = sum.inputs.back().variable, .shape = block.shape, .type = type, .role = Role::data});
         }
@@ -139,14 +142,20 @@ class ServerProgram {
     const Program& program_;
     const UpdatePart& part_;
     const std::vector<VariableBlock>& blocks_;
+    const Names& rates_;
     Program result_;
 };
 
 }  // namespace
 
 Program server_program(const Program& program, const UpdatePart& part,
-                       const std::vector<VariableBlock>& blocks, int gradients) {
-    return ServerProgram(program, part, blocks).made(gradients);
+                       const std::vector<VariableBlock>& blocks, const Names& rates, int gradients) {
+    return ServerProgram(program, part, blocks, rates).made(gradients);
+}
+
+std::string fed_gradient(const VariableBlock& block, int number, int gradients) {
+    const auto name = gradient_name(block.name());
+    return gradients == 1 ? name : fmt::format("{}.trainer_{}", name, number);
 }
 
 }  // namespace dtrain::transpiler

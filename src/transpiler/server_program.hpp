@@ -12,9 +12,13 @@
 namespace dtrain::transpiler {
 
 /// The updates of these blocks, with their gradients as data.
+/// @param rates variables that tables of this server go by: learning rates
 /// @param gradients how many there are of each block, which are added; 1: it is fed itself
 /// @throws ProgramError when a step needs more of a parameter than a block
 Program server_program(const Program& program, const UpdatePart& part,
-                       const std::vector<VariableBlock>& blocks, int gradients);
+                       const std::vector<VariableBlock>& blocks, const Names& rates, int gradients);
+
+/// What the gradient of a block is fed as, when there are so many of them.
+std::string fed_gradient(const VariableBlock& block, int number, int gradients);
 
 }  // namespace dtrain::transpiler

@@ -12,6 +12,7 @@
 #include "cluster/address.hpp"
 #include "cluster/endpoint_list.hpp"
 #include "transpiler/server_program.hpp"
+#include "transpiler/tables.hpp"
 #include "transpiler/update_part.hpp"
 
 namespace dtrain {
@@ -45,11 +46,7 @@ std::vector<VariableBlock> blocks_of(const Program& program, const UpdatePart& p
                                      std::int64_t min_block_size) {
     std::vector<VariableBlock> blocks;
     for (const auto& exchange : part.exchanges()) {
-        if (exchange.is_sparse)
-            throw ProgramError(
-                fmt::format("transpile: the gradient '{}' is sparse, and servers have dense parameters only",
-                            exchange.gradient),
-                "", exchange.gradient);
+        if (exchange.is_sparse) continue;
         for (auto& block :
              slice(exchange.parameter, program.variable(exchange.parameter).shape, servers, min_block_size))
             blocks.push_back(std::move(block));
@@ -101,21 +98,26 @@ Program trainer_program(const Program& program, const UpdatePart& part,
     const auto attributes_of = [&](const std::string& parameter) {
         return blocks_attributes(placements, parameter, options.sync_mode);
     };
+    const transpiler::TableOperators sparse(program, part);
     transpiler::Names read;
     for (std::size_t number = 0; number < part.begin(); ++number) {
-        auto op = operators[number];
+        if (sparse.is_left_out(number)) continue;
+        auto op = sparse.on_trainer(number);
         for (const auto& input : op.inputs) read.insert(input.variable);
         if (options.sync_mode) program::divide_loss_gradient(op, options.trainers);
         append(std::move(op));
         for (const auto& exchange : part.exchanges())
-            if (exchange.made == number)
+            if (exchange.made == number && !exchange.is_sparse)
                 append({"send", {{"gradient", exchange.gradient}}, {}, attributes_of(exchange.parameter)});
     }
+    append({"send_barrier", {}, {}, {}});
     for (const auto& exchange : part.exchanges())
-        append({"recv",
-                {{"parameter", exchange.parameter}},
-                {{"parameter", exchange.parameter}},
-                attributes_of(exchange.parameter)});
+        if (!exchange.is_sparse)
+            append({"recv",
+                    {{"parameter", exchange.parameter}},
+                    {{"parameter", exchange.parameter}},
+                    attributes_of(exchange.parameter)});
+    append({"fetch_barrier", {}, {}, {}});
     const auto is_read = [&](const Argument& output) { return read.contains(output.variable); };
     for (const auto& step : part.steps())
         if (!step.leads_to_update ||
@@ -136,6 +138,8 @@ void DistributeTranspiler::transpile(const Program& program, const TranspileOpti
     DistributeTranspiler made(config_);
     made.endpoints_ = cluster::parse_endpoint_list(options.pservers);
     check(config_, options, made.endpoints_);
+    made.trainers_ = options.trainers;
+    made.sync_mode_ = options.sync_mode;
     const UpdatePart part(program);
     if (part.exchanges().empty())
         throw ProgramError("transpile: the program updates nothing; call minimize() first", "", "");
@@ -143,13 +147,15 @@ void DistributeTranspiler::transpile(const Program& program, const TranspileOpti
     const auto blocks = blocks_of(program, part, slices ? static_cast<int>(made.endpoints_.size()) : 1,
                                   config_.min_block_size);
     made.placements_ = placed(blocks, options.split_method.value_or(config_.split_method), made.endpoints_);
+    made.tables_ = transpiler::tables_of(program, part);
     made.trainer_ = trainer_program(program, part, made.placements_, options);
     for (std::size_t server = 0; server < made.endpoints_.size(); ++server) {
         std::vector<VariableBlock> own;
         for (const auto& placement : made.placements_)
             if (placement.server == server) own.push_back(placement.block);
-        made.servers_.push_back(
-            transpiler::server_program(program, part, own, options.sync_mode ? options.trainers : 1));
+        made.servers_.push_back(transpiler::server_program(program, part, own,
+                                                           transpiler::rates_of(made.tables_),
+                                                           options.sync_mode ? options.trainers : 1));
     }
     *this = std::move(made);
 }

@@ -15,6 +15,7 @@
 #include "kernels/kernel.hpp"
 #include "program/exchanges.hpp"
 #include "program/operators.hpp"
+#include "program/server_link.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain {
@@ -156,8 +157,7 @@ TEST(ProgramErrors, OfVariablesAndLayers) {
 
 TEST(Operators, EachOneThatComputesHasAKernel) {
     for (const auto& type : program::operator_types()) {
-        const bool talks_to_servers = type == "send" || type == "recv";
-        if (program::is_communication({type, {}, {}, {}}) || talks_to_servers) continue;
+        if (program::is_communication({type, {}, {}, {}}) || program::needs_servers(type)) continue;
         EXPECT_TRUE(kernels::has_cpu_kernel(type)) << type;
     }
 }

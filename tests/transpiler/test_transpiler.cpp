@@ -15,6 +15,7 @@
 #include <dtrain/program_file.hpp>
 #include <dtrain/transpiler.hpp>
 
+#include "program/server_link.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain {
@@ -62,8 +63,8 @@ Program part_of(const Program& trainer, bool before) {
     for (const auto& variable : trainer.variables()) part.add(variable);
     bool received = false;
     for (const auto& op : trainer.operators()) {
-        received = received || op.type == "recv";
-        if (op.type != "send" && op.type != "recv" && received != before) part.append(op);
+        received = received || op.type == "send_barrier";
+        if (!program::needs_servers(op.type) && received != before) part.append(op);
     }
     return part;
 }
@@ -325,6 +326,16 @@ TEST(Transpiler, SaysWhatIsWrongWithOptions) {
               "transpile: the split method told servers of 2 blocks, there are 5");
 }
 
+/// Rows of a table for any id, and one small layer.
+Program sparse_program(const OptimizerOptions& options = {}) {
+    Program program;
+    const auto ids = layers::data(program, "ids", {8}, DataType::int64);
+    const auto out = layers::embedding(program, ids, 100'000'000'000, 4,
+                                       {.is_sparse = true, .is_distributed = true, .name = "table"});
+    minimize(program, layers::mean(program, layers::fc(program, out, 2)), Momentum{.mu = 0.5}, options);
+    return program;
+}
+
 TEST(Transpiler, SaysWhatServersCannotDo) {
     const auto wrong = [](const Program& program, int servers, bool slices = true) {
         return message_of(
@@ -343,11 +354,45 @@ TEST(Transpiler, SaysWhatServersCannotDo) {
     Program untrained;
     layers::fc(untrained, layers::data(untrained, "x", {8, 64}), 10);
     EXPECT_EQ(wrong(untrained, 1), "transpile: the program updates nothing; call minimize() first");
-    Program sparse;
-    const auto ids = layers::data(sparse, "ids", {8}, DataType::int64);
-    minimize(sparse, layers::mean(sparse, layers::embedding(sparse, ids, 100, 4, {.is_sparse = true})),
-             Sgd{});
-    EXPECT_THAT(wrong(sparse, 1), HasSubstr("the gradient 'embedding_0.weight@grad' is sparse"));
+    EXPECT_EQ(
+        wrong(sparse_program({.clipping = ClipByValue{}}), 1),
+        "transpile: operator clip_by_value changes the gradient of the table 'table.weight'; servers can "
+        "only let it decay");
+    auto read = sparse_program();
+    layers::reduce_sum(read, "table.weight");
+    EXPECT_EQ(wrong(read, 1), "");  // behind the gradients
+    Program also_read;
+    const auto ids = layers::data(also_read, "ids", {8}, DataType::int64);
+    const auto out = layers::embedding(also_read, ids, 10, 4, {.is_sparse = true, .name = "table"});
+    const auto all = layers::reduce_sum(also_read, "table.weight");
+    minimize(also_read, layers::mean(also_read, out), Sgd{});
+    EXPECT_THAT(wrong(also_read, 1), HasSubstr("operator reduce_sum reads the table 'table.weight'"));
+}
+
+TEST(Transpiler, SpreadsTheRowsOfSparseTables) {
+    const auto program = sparse_program(
+        {.schedule = LearningRateSchedule{ExponentialDecay{0.1, 2, 0.5}}, .regularisation = L2Decay{0.25}});
+    const auto transpiler = transpiled(program, {.pservers = first_of(3), .trainers = 2});
+    ASSERT_EQ(transpiler.tables().size(), 1U);
+    const auto& table = transpiler.tables()[0];
+    EXPECT_EQ(table.parameter, "table.weight");
+    EXPECT_EQ(table.rows, 100'000'000'000);
+    EXPECT_EQ(table.width, 4);
+    EXPECT_TRUE(table.any_id);
+    EXPECT_EQ(std::get<Momentum>(table.optimizer).mu, 0.5);
+    EXPECT_EQ(std::get<L2Decay>(table.regularisation).coefficient, 0.25);
+    EXPECT_EQ(table.learning_rate, "learning_rate");
+    const auto trainer = transpiler.get_trainer_program();
+    EXPECT_FALSE(trainer.has("table.weight"));
+    EXPECT_THAT(trainer.to_string(),
+                HasSubstr("pull_rows(ids=ids) -> out=table.out {is_test=0, padding=-1, rows=-1, "
+                          "table=\"table.weight\", width=4}"));
+    EXPECT_THAT(trainer.to_string(),
+                HasSubstr("push_rows(ids=ids, gradient=table.out@grad) ->  {last=1, padding=-1, "
+                          "table=\"table.weight\"}"));
+    // The first layer's blocks are elsewhere; the rows go by the rate here too.
+    for (std::size_t server = 0; server < 3; ++server)
+        EXPECT_TRUE(transpiler.get_pserver_program(all_servers[server]).has("learning_rate")) << server;
 }
 
 TEST(Transpiler, GlobalNormsOnOneServerHaveTheBitsOfOneProcess) {

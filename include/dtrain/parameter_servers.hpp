@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/executor.hpp>
+#include <dtrain/server_mode.hpp>
+#include <dtrain/transpiler.hpp>
+
+namespace dtrain {
+
+namespace comm {
+class Post;
+}
+
+/// The two kinds of ranks of a job with parameter servers: ranks 0 to servers - 1 serve, the others train.
+/// A value; copies share what they stand on.
+class ServerRanks {
+  public:
+    /// Collective over `world`, which is over MPI or a world of one.
+    /// @throws UsageError on all ranks when servers is below 1, or no rank is left that trains
+    ServerRanks(const Communicator& world, int servers);
+
+    bool serves() const { return world_rank_ < servers_; }
+    /// Of this rank among its kind: the server's number, or trainer_id.
+    int number() const { return serves() ? world_rank_ : world_rank_ - servers_; }
+    int servers() const { return servers_; }
+    int trainers() const { return world_size_ - servers_; }
+
+    /// The ranks of the same kind, in the order of their numbers.
+    const Communicator& peers() const { return peers_; }
+
+    /// Names of the servers, as TranspileOptions::pservers and get_pserver_program() take them; they say the
+    /// host and, where others have a port, the rank + 1.
+    const std::string& pservers() const { return pservers_; }
+
+  private:
+    friend class ServerConnection;
+    friend void serve(const ServerRanks&, const DistributeTranspiler&, const struct ServerJobOptions&);
+
+    int world_rank_;
+    int world_size_;
+    int servers_;
+    Communicator peers_;
+    std::string pservers_;
+    std::shared_ptr<comm::Post> post_;
+};
+
+/// The same on all ranks.
+struct ServerJobOptions {
+    /// sync goes with TranspileOptions::sync_mode, the others without it.
+    ServerMode mode = ServerMode::sync;
+    /// half_async: steps that a trainer may be ahead of the slowest one.
+    std::int64_t staleness = 0;
+    /// async: steps whose gradients are added up on a trainer while the servers are busy with earlier ones.
+    int most_merged = 20;
+    std::uint64_t seed = 0;  ///< of the first parameters and rows
+    int threads = 0;         ///< as ExecutorOptions::threads, of servers
+};
+
+/// What a server does: its part of the parameters is updated with what trainers push, until all of these have
+/// left. Waits without using much of a processor while nothing comes.
+/// @throws UsageError when options and transpiler do not fit, or this rank is no server; MpiError
+void serve(const ServerRanks& ranks, const DistributeTranspiler& transpiler, const ServerJobOptions& options);
+
+/// A trainer's way to the servers. Not copyable; lives longer than the executors that use it.
+class ServerConnection {
+  public:
+    /// Waits for the servers. All trainers of the job make one.
+    /// @throws UsageError when options and transpiler do not fit, or this rank is no trainer; Error when a
+    /// server was started with another program; CommunicatorTimeout when one does not answer
+    ServerConnection(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
+                     const ServerJobOptions& options);
+    ServerConnection(const ServerConnection&) = delete;
+    ServerConnection& operator=(const ServerConnection&) = delete;
+    ~ServerConnection();
+
+    /// For ExecutorOptions::servers of get_trainer_program() and of what for_test() makes of it.
+    std::shared_ptr<program::ServerLink> link() const;
+
+    /// Sets the dense parameters to those of the servers: before the first step, so that all trainers begin
+    /// alike, and before a test in the asynchronous modes.
+    void pull_parameters(const State& state) const;
+
+    /// Asks for the rows of the next batch, while the step before it goes on. In sync mode the step's updates
+    /// are in them.
+    void prefetch(const std::string& table, std::span<const std::int64_t> ids) const;
+
+    /// Waits until all that this trainer has pushed is in the parameters.
+    void finish() const;
+
+    /// Tells the servers that this trainer is done. The others go on without it: in sync mode its gradients
+    /// are zeros from now on. Without it, the servers wait for this trainer.
+    void leave();
+
+  private:
+    struct Content;
+    std::unique_ptr<Content> content_;
+};
+
+}  // namespace dtrain

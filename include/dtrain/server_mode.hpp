@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dtrain {
+
+/// How trainers and parameter servers go together.
+enum class ServerMode {
+    /// A step of all trainers is one update, with the average of their gradients added in the trainers'
+    /// order; the next step sees it. The bits are those of one process that accumulates the same batches.
+    sync,
+    /// A trainer's gradients are an update of their own as soon as they arrive, and it goes on with the
+    /// parameters that it has: new ones come while it computes.
+    async,
+    /// As async, but no trainer is more than `staleness` steps ahead of another: with 0 all wait for each
+    /// other's gradients at the end of each step, without their order being fixed.
+    half_async,
+};
+
+/// "sync", "async", "half_async"
+std::string to_string(ServerMode mode);
+
+/// None when it is no mode's name.
+std::optional<ServerMode> server_mode_of(std::string_view name);
+
+}  // namespace dtrain

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/post.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <climits>
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "comm/backend.hpp"
+#include "comm/mpi_error.hpp"
+#include "comm/own_comm.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+constexpr std::size_t most_spare = 8;
+constexpr int letter_tag = 0;
+
+class MpiPost final : public Post {
+  public:
+    explicit MpiPost(MPI_Comm parent) : communicator_(copy_of(parent)) {
+        check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
+        check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
+    }
+
+    int rank() const override { return rank_; }
+    int size() const override { return size_; }
+
+    void send(int to, LetterBytes&& content) override {
+        if (content.size() > INT_MAX)
+            throw Error(fmt::format("a letter of {} bytes; it may have {} at most", content.size(), INT_MAX));
+        auto& sent = sent_.emplace_back(std::move(content));
+        requests_.push_back(MPI_REQUEST_NULL);
+        check(MPI_Isend(sent.data(), static_cast<int>(sent.size()), MPI_BYTE, to, letter_tag, communicator_,
+                        &requests_.back()),
+              "MPI_Isend");
+    }
+
+    std::optional<Letter> receive() override {
+        deliver();
+        int arrived = 0;
+        MPI_Message message = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        check(MPI_Improbe(MPI_ANY_SOURCE, letter_tag, communicator_, &arrived, &message, &status),
+              "MPI_Improbe");
+        if (arrived == 0) return std::nullopt;
+        int bytes = 0;
+        check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+        Letter letter{status.MPI_SOURCE, memory(static_cast<std::size_t>(bytes))};
+        check(MPI_Mrecv(letter.content.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+        return letter;
+    }
+
+    bool deliver() override {
+        for (std::size_t i = 0; i < requests_.size();) {
+            int complete = 0;
+            check(MPI_Test(&requests_[i], &complete, MPI_STATUS_IGNORE), "MPI_Test");
+            if (complete == 0) {
+                ++i;
+                continue;
+            }
+            recycle(std::move(sent_[i]));
+            std::swap(sent_[i], sent_.back());
+            std::swap(requests_[i], requests_.back());
+            sent_.pop_back();
+            requests_.pop_back();
+        }
+        return requests_.empty();
+    }
+
+  private:
+    OwnComm communicator_;
+    int rank_ = 0;
+    int size_ = 1;
+    std::vector<MPI_Request> requests_;
+    std::vector<LetterBytes> sent_;
+};
+
+using Boxes = std::vector<std::deque<Letter>>;
+
+class LocalPost final : public Post {
+  public:
+    LocalPost(int rank, std::shared_ptr<Boxes> boxes) : rank_(rank), boxes_(std::move(boxes)) {}
+
+    int rank() const override { return rank_; }
+    int size() const override { return static_cast<int>(boxes_->size()); }
+    void send(int to, LetterBytes&& content) override {
+        boxes_->at(static_cast<std::size_t>(to)).push_back({rank_, std::move(content)});
+    }
+    std::optional<Letter> receive() override {
+        auto& box = (*boxes_)[static_cast<std::size_t>(rank_)];
+        if (box.empty()) return std::nullopt;
+        auto letter = std::move(box.front());
+        box.pop_front();
+        return letter;
+    }
+    bool deliver() override { return true; }
+
+  private:
+    int rank_;
+    std::shared_ptr<Boxes> boxes_;
+};
+
+}  // namespace
+
+void LetterBytes::resize(std::size_t size) {
+    if (size > capacity_) {
+        const auto capacity = std::max(size, capacity_ + capacity_ / 2);
+        auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity);
+        std::copy_n(memory_.get(), size_, larger.get());
+        memory_ = std::move(larger);
+        capacity_ = capacity;
+    }
+    size_ = size;
+}
+
+LetterBytes Post::memory(std::size_t bytes) {
+    LetterBytes content;
+    const auto fits =
+        std::ranges::find_if(spare_, [&](const auto& spare) { return spare.capacity() >= bytes; });
+    if (fits != spare_.end()) {
+        content = std::move(*fits);
+        spare_.erase(fits);
+    }
+    content.resize(bytes);
+    return content;
+}
+
+void Post::recycle(LetterBytes&& content) {
+    if (spare_.size() == most_spare) spare_.erase(spare_.begin());
+    spare_.push_back(std::move(content));
+}
+
+std::unique_ptr<Post> open_post(const Communicator& world) {
+    return world.backend_->open_post();
+}
+
+std::unique_ptr<Post> mpi_post(MPI_Comm parent) {
+    return std::make_unique<MpiPost>(parent);
+}
+
+std::vector<std::unique_ptr<Post>> local_posts(int ranks) {
+    const auto boxes = std::make_shared<Boxes>(static_cast<std::size_t>(ranks));
+    std::vector<std::unique_ptr<Post>> posts;
+    for (int rank = 0; rank < ranks; ++rank) posts.push_back(std::make_unique<LocalPost>(rank, boxes));
+    return posts;
+}
+
+}  // namespace dtrain::comm

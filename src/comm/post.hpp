@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <mpi.h>
+
+#include <dtrain/communicator.hpp>
+
+namespace dtrain::comm {
+
+/// Bytes of a letter. Movable; memory is kept when it gets shorter, and is not set to zero when it grows.
+class LetterBytes {
+  public:
+    std::byte* data() { return memory_.get(); }
+    std::size_t size() const { return size_; }
+    std::size_t capacity() const { return capacity_; }
+    std::span<std::byte> bytes() { return {memory_.get(), size_}; }
+    std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
+
+    /// The bytes that stay keep their values.
+    void resize(std::size_t size);
+
+  private:
+    std::unique_ptr<std::byte[]> memory_;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+struct Letter {
+    int from = 0;
+    LetterBytes content;
+};
+
+/// Letters between ranks, of any length, that nobody has to expect: what a server and its clients exchange.
+/// From one rank to another they arrive in the order in which they were sent. Nothing waits; what was sent
+/// goes on whenever this Post is called. For one thread.
+class Post {
+  public:
+    virtual ~Post() = default;
+
+    virtual int rank() const = 0;
+    virtual int size() const = 0;
+
+    /// Takes the content. @throws MpiError
+    virtual void send(int to, LetterBytes&& content) = 0;
+
+    /// A letter that has arrived, from whomever. No rank is left out for ever. @throws MpiError
+    virtual std::optional<Letter> receive() = 0;
+
+    /// Lets what was sent go on; true when all of it has left. @throws MpiError
+    virtual bool deliver() = 0;
+
+    /// Memory for a letter of this many bytes, that of an earlier one where there is some.
+    LetterBytes memory(std::size_t bytes);
+
+    /// Keeps the memory of a letter that was read, for the next one.
+    void recycle(LetterBytes&& content);
+
+  private:
+    std::vector<LetterBytes> spare_;
+};
+
+/// Between the ranks of a communicator, apart from its own messages. Collective. A letter has 2 GiB - 1 bytes
+/// at most.
+std::unique_ptr<Post> open_post(const Communicator& world);
+
+std::unique_ptr<Post> mpi_post(MPI_Comm parent);
+
+/// Ranks that are all in this process, for one thread.
+std::vector<std::unique_ptr<Post>> local_posts(int ranks);
+
+}  // namespace dtrain::comm

@@ -1,0 +1,455 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/client/client.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/comm_error.hpp>
+
+#include "comm/leaving.hpp"
+#include "comm/patience.hpp"
+#include "kernels/loops.hpp"
+#include "ps/table/id_hash.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+namespace loops = kernels::loops;
+using Clock = std::chrono::steady_clock;
+
+// A push that has grown to this size leaves while the step goes on.
+constexpr std::size_t full_letter = 256 * 1024;
+// Servers give up on other trainers first, and say on which.
+constexpr std::chrono::seconds servers_first{5};
+constexpr std::chrono::microseconds longest_sleep{200};
+// Steps that asynchronous training may go on with parameters that it has asked to be renewed.
+constexpr std::int64_t most_unrenewed = 2;
+
+std::uint32_t server_of_id(std::int64_t id, std::size_t servers) {
+    return servers == 1 ? 0 : server_of(id, static_cast<std::uint32_t>(servers));
+}
+
+}  // namespace
+
+ServerError::ServerError(int server, const std::string& why)
+    : Error(fmt::format("parameter server {}: {}", server, why)), server_(server) {}
+
+Client::Client(ClientOptions options, comm::Post& post)
+    : options_(std::move(options)),
+      post_(&post),
+      pushes_(options_.servers.size()),
+      unapplied_(options_.servers.size()),
+      merged_(options_.servers.size()),
+      gradients_(options_.widths.size()),
+      dense_requests_(options_.servers.size()),
+      are_new_(options_.servers.size()) {
+    if (options_.mode != ServerMode::async) return;
+    for (std::size_t server = 0; server < merged_.size(); ++server)
+        merged_[server].assign(options_.dense[server], 0.0F);
+}
+
+int Client::server_of_rank(int rank) const {
+    const auto found = std::ranges::find(options_.servers, rank);
+    if (found == options_.servers.end())
+        throw LetterError(fmt::format("a letter of rank {}, which is no server", rank));
+    return static_cast<int>(found - options_.servers.begin());
+}
+
+std::uint64_t Client::expect(int server) {
+    answers_[++requests_].server = server;
+    return requests_;
+}
+
+bool Client::has_come(std::uint64_t request) const {
+    const auto found = answers_.find(request);
+    return found == answers_.end() || found->second.letter.has_value();
+}
+
+void Client::forget(std::uint64_t request) {
+    const auto found = answers_.find(request);
+    if (found == answers_.end()) return;
+    if (found->second.letter) post_->recycle(std::move(*found->second.letter));
+    answers_.erase(found);
+}
+
+bool Client::take_letter() {
+    auto letter = post_->receive();
+    if (!letter) return false;
+    const LetterReader reader(letter->content.bytes());
+    const auto server = server_of_rank(letter->from);
+    if (reader.head().kind == LetterKind::failed) throw ServerError(server, std::string(reader.text()));
+    const auto found = answers_.find(reader.head().request);
+    if (found == answers_.end() || found->second.server != server)
+        throw LetterError(fmt::format("server {} answers request {}, which it was not asked", server,
+                                      reader.head().request));
+    if (reader.head().kind == LetterKind::applied) {
+        unapplied_[static_cast<std::size_t>(server)] = 0;
+        answers_.erase(found);
+        post_->recycle(std::move(letter->content));
+    } else {
+        found->second.letter = std::move(letter->content);
+    }
+    return true;
+}
+
+void Client::poke() {
+    while (take_letter()) {
+    }
+}
+
+template <class Condition>
+void Client::wait_until(const Condition& condition, const char* what, int server) {
+    comm::Patience patience(true);
+    while (!condition()) {
+        if (take_letter()) {
+            patience.renew();
+            continue;
+        }
+        if (patience.pass_moment()) continue;
+        const auto waited = patience.waited();
+        std::this_thread::sleep_for(std::min<Clock::duration>(
+            std::chrono::duration_cast<Clock::duration>(waited / 8), longest_sleep));
+        if (options_.deadline.count() == 0 || waited < options_.deadline + servers_first) continue;
+        comm::note_broken();
+        const int rank = options_.servers[static_cast<std::size_t>(server)];
+        throw CommunicatorTimeout(
+            fmt::format("no answer of parameter server {} (rank {}) to '{}' within {:.0f} s", server, rank,
+                        what, waited.count()),
+            what, static_cast<std::uint64_t>(steps_), waited, {{rank, "parameter server; did not answer"}});
+    }
+}
+
+const comm::LetterBytes& Client::wait_for(std::uint64_t request, const char* what) {
+    const auto& answer = answers_.at(request);
+    wait_until([&] { return answer.letter.has_value(); }, what, answer.server);
+    return *answer.letter;
+}
+
+std::int64_t Client::join() {
+    std::vector<std::uint64_t> requests;
+    for (int server = 0; server < servers(); ++server) {
+        LetterWriter writer(*post_,
+                            {.kind = LetterKind::hello, .request = requests.emplace_back(expect(server))});
+        writer.add_text(options_.layouts[static_cast<std::size_t>(server)]);
+        writer.send(options_.servers[static_cast<std::size_t>(server)]);
+    }
+    for (const auto request : requests) {
+        const auto step = LetterReader(wait_for(request, "hello").bytes()).head().step;
+        if (request != requests.front() && options_.mode == ServerMode::sync && step != steps_)
+            throw ServerError(static_cast<int>(request - requests.front()),
+                              fmt::format("stands at step {}, and server 0 at step {}", step, steps_));
+        if (request == requests.front()) steps_ = step;
+        forget(request);
+    }
+    if (options_.mode != ServerMode::sync) return std::exchange(steps_, 0);
+    return steps_;
+}
+
+void Client::leave() {
+    flush();
+    std::vector<std::uint64_t> requests;
+    for (int server = 0; server < servers(); ++server) {
+        LetterWriter writer(*post_,
+                            {.kind = LetterKind::leave, .request = requests.emplace_back(expect(server))});
+        writer.send(options_.servers[static_cast<std::size_t>(server)]);
+    }
+    for (const auto request : requests) wait_for(request, "leave");
+    while (!post_->deliver()) std::this_thread::yield();
+    answers_.clear();
+}
+
+void Client::push_dense(int server, std::size_t first, std::span<const float> gradients) {
+    const auto number = static_cast<std::size_t>(server);
+    if (options_.mode == ServerMode::async) {
+        loops::add(gradients.data(), &merged_[number][first], gradients.size());
+        return;
+    }
+    std::ranges::copy(gradients, open_push(server).add_dense(first, gradients.size()).begin());
+    if (pushes_[number]->size() >= full_letter) send_push(server, 0);
+}
+
+LetterWriter& Client::open_push(int server) {
+    auto& open = pushes_[static_cast<std::size_t>(server)];
+    if (!open) open.emplace(*post_, LetterHead{.kind = LetterKind::push, .step = steps_}, full_letter);
+    return *open;
+}
+
+void Client::send_push(int server, std::uint32_t steps) {
+    const auto number = static_cast<std::size_t>(server);
+    auto& letter = open_push(server);
+    if (steps > 0) {
+        letter.set_steps(steps);
+        if (options_.mode != ServerMode::sync) letter.set_request(unapplied_[number] = expect(server));
+    }
+    letter.send(options_.servers[number]);
+    pushes_[number].reset();
+}
+
+void Client::push_rows(std::uint32_t table, std::span<const std::int64_t> ids,
+                       std::span<const float> gradients, bool last) {
+    auto& waiting = gradients_[table];
+    if (waiting.lists++ == 0) {
+        waiting.ids.assign(ids.begin(), ids.end());
+        waiting.values.assign(gradients.begin(), gradients.end());
+        merge_repeated(distinct_, options_.widths[table], waiting.ids, waiting.values);
+    } else {
+        Gradients more{{ids.begin(), ids.end()}, {gradients.begin(), gradients.end()}};
+        merge_repeated(distinct_, options_.widths[table], more.ids, more.values);
+        waiting.ids.insert(waiting.ids.end(), more.ids.begin(), more.ids.end());
+        waiting.values.insert(waiting.values.end(), more.values.begin(), more.values.end());
+    }
+    if (last && options_.mode != ServerMode::async) send_rows(table);
+}
+
+void Client::send_rows(std::uint32_t table) {
+    auto& [ids, values, lists] = gradients_[table];
+    const auto width = options_.widths[table];
+    if (std::exchange(lists, 0) > 1) merge_repeated(distinct_, width, ids, values);
+    if (ids.empty()) return;
+    const auto count = ids.size();
+    if (servers() == 1) {
+        const auto rows = open_push(0).add_rows(table, count, width);
+        std::ranges::copy(ids, rows.ids.begin());
+        std::copy_n(values.begin(), count * width, rows.values.begin());
+    } else {
+        std::vector<std::size_t> counts(options_.servers.size());
+        for (const auto id : ids) ++counts[server_of_id(id, counts.size())];
+        std::vector<LetterWriter::Rows> rows(counts.size());
+        for (std::size_t server = 0; server < counts.size(); ++server)
+            if (counts[server] > 0)
+                rows[server] = open_push(static_cast<int>(server)).add_rows(table, counts[server], width);
+        std::ranges::fill(counts, 0);
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto server = server_of_id(ids[i], counts.size());
+            const auto at = counts[server]++;
+            rows[server].ids[at] = ids[i];
+            std::copy_n(&values[i * width], width, &rows[server].values[at * width]);
+        }
+    }
+    ids.clear();
+    values.clear();
+}
+
+void Client::end_step() {
+    if (options_.mode == ServerMode::async) return end_step_alone();
+    for (std::uint32_t table = 0; table < gradients_.size(); ++table) send_rows(table);
+    // One push after the other of the same kind: an earlier one is applied before the parameters are pulled.
+    for (int server = 0; server < servers(); ++server) send_push(server, 1);
+    ++steps_;
+    ask_dense();
+    are_new_.assign(are_new_.size(), true);
+}
+
+void Client::end_step_alone() {
+    ++steps_;
+    ++merged_steps_;
+    poke();
+    if (merged_steps_ >= options_.most_merged) wait_until_applied();
+    if (is_all_applied()) send_merged();
+    for (std::size_t server = 0; server < dense_requests_.size(); ++server) {
+        auto& request = dense_requests_[server];
+        if (request != 0 && steps_ - dense_asked_at_ >= most_unrenewed) wait_for(request, "pull");
+        are_new_[server] = request != 0 && has_come(request);
+    }
+}
+
+bool Client::is_all_applied() const {
+    return std::ranges::all_of(unapplied_, [](auto request) { return request == 0; });
+}
+
+void Client::wait_until_applied() {
+    for (int server = 0; server < servers(); ++server)
+        wait_until([&] { return unapplied_[static_cast<std::size_t>(server)] == 0; }, "push", server);
+}
+
+void Client::send_merged() {
+    if (merged_steps_ == 0) return;
+    for (int server = 0; server < servers(); ++server) {
+        auto& sums = merged_[static_cast<std::size_t>(server)];
+        if (sums.empty()) continue;
+        std::ranges::copy(sums, open_push(server).add_dense(0, sums.size()).begin());
+        std::ranges::fill(sums, 0.0F);
+    }
+    for (std::uint32_t table = 0; table < gradients_.size(); ++table) send_rows(table);
+    for (int server = 0; server < servers(); ++server)
+        send_push(server, static_cast<std::uint32_t>(merged_steps_));
+    merged_steps_ = 0;
+}
+
+void Client::flush() {
+    if (options_.mode == ServerMode::sync) return;  // what is pulled waits for it
+    wait_until_applied();
+    send_merged();
+    wait_until_applied();
+}
+
+void Client::ask_dense() {
+    for (int server = 0; server < servers(); ++server) {
+        const auto number = static_cast<std::size_t>(server);
+        if (options_.dense[number] == 0 || dense_requests_[number] != 0) continue;
+        LetterWriter writer(
+            *post_,
+            {.kind = LetterKind::pull, .step = steps_, .request = dense_requests_[number] = expect(server)});
+        writer.ask_dense(0, options_.dense[number]);
+        writer.send(options_.servers[number]);
+    }
+    dense_asked_at_ = steps_;
+}
+
+std::span<const float> Client::dense_values(int server) {
+    const auto number = static_cast<std::size_t>(server);
+    const auto request = dense_requests_[number];
+    if (request == 0 || !are_new_[number]) return {};
+    LetterReader reader(wait_for(request, "pull").bytes());
+    const auto section = reader.next();
+    if (!section) throw ServerError(server, "answered without values");
+    return section->floats(options_.dense[number]);
+}
+
+void Client::drop_dense_values() {
+    for (std::size_t server = 0; server < dense_requests_.size(); ++server)
+        if (are_new_[server]) {
+            forget(std::exchange(dense_requests_[server], 0));
+            are_new_[server] = false;
+        }
+    if (options_.mode == ServerMode::async) ask_dense();
+}
+
+void Client::pull_dense() {
+    for (auto& request : dense_requests_) {
+        if (request == 0) continue;
+        wait_for(request, "pull");  // what was asked before is older
+        forget(std::exchange(request, 0));
+    }
+    ask_dense();
+    are_new_.assign(are_new_.size(), true);
+}
+
+Client::RowRequest Client::ask_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::int64_t step,
+                                    bool peeks) {
+    const auto servers = options_.servers.size();
+    RowRequest asked{.table = table,
+                     .step = step,
+                     .ids = {ids.begin(), ids.end()},
+                     .places = {},
+                     .rows = {},
+                     .requests = {}};
+    asked.requests.resize(servers);
+    auto wanted = ids;
+    if (distinct_.find_repeated(ids)) {
+        asked.places.assign(distinct_.places().begin(), distinct_.places().end());
+        wanted = distinct_.ids();
+    }
+    std::vector<std::size_t> counts(servers);
+    asked.rows.reserve(wanted.size());
+    for (const auto id : wanted) {
+        const auto server = server_of_id(id, servers);
+        asked.rows.push_back({server, static_cast<std::uint32_t>(counts[server]++)});
+    }
+    std::vector<LetterWriter> letters;
+    std::vector<std::span<std::int64_t>> lists(servers);
+    letters.reserve(servers);
+    for (std::size_t server = 0; server < servers; ++server) {
+        if (counts[server] > 0) asked.requests[server] = expect(static_cast<int>(server));
+        letters.emplace_back(
+            *post_, LetterHead{.kind = LetterKind::pull, .step = step, .request = asked.requests[server]});
+        lists[server] = letters.back().ask_rows(table, counts[server], peeks);
+    }
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        lists[asked.rows[i].server][asked.rows[i].number] = wanted[i];
+    for (std::size_t server = 0; server < servers; ++server)
+        if (counts[server] > 0) letters[server].send(options_.servers[server]);
+    return asked;
+}
+
+void Client::take_rows(const RowRequest& asked, std::span<float> out) {
+    const auto width = options_.widths[asked.table];
+    std::vector<std::size_t> counts(options_.servers.size());
+    for (const auto& row : asked.rows) ++counts[row.server];
+    std::vector<std::span<const float>> values(counts.size());
+    for (std::size_t server = 0; server < counts.size(); ++server) {
+        if (asked.requests[server] == 0) continue;
+        LetterReader reader(wait_for(asked.requests[server], "pull").bytes());
+        const auto section = reader.next();
+        if (!section) throw ServerError(static_cast<int>(server), "answered without values");
+        values[server] = section->floats(counts[server] * width);
+    }
+    const auto copy = [&](std::size_t from, std::size_t to) {
+        const auto [server, number] = asked.rows[from];
+        std::copy_n(&values[server][number * width], width, &out[to * width]);
+    };
+    if (asked.places.empty())
+        for (std::size_t i = 0; i < asked.rows.size(); ++i) copy(i, i);
+    else
+        for (std::size_t i = 0; i < asked.places.size(); ++i) copy(asked.places[i], i);
+    for (const auto request : asked.requests)
+        if (request != 0) forget(request);
+}
+
+std::optional<Client::RowRequest> Client::prefetched(std::uint32_t table, std::span<const std::int64_t> ids) {
+    const auto found = std::ranges::find_if(
+        prefetched_, [&](const auto& asked) { return asked.table == table && asked.step == steps_; });
+    if (found == prefetched_.end()) return std::nullopt;
+    auto asked = std::move(*found);
+    prefetched_.erase(found);
+    if (std::ranges::equal(asked.ids, ids)) return asked;
+    // The batch is another one.
+    for (const auto request : asked.requests) {
+        if (request == 0) continue;
+        wait_for(request, "pull");
+        forget(request);
+    }
+    return std::nullopt;
+}
+
+void Client::pull_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<float> out,
+                       bool peeks) {
+    const auto asked = peeks ? std::nullopt : prefetched(table, ids);
+    take_rows(asked ? *asked : ask_rows(table, ids, steps_, peeks), out);
+}
+
+void Client::prefetch_rows(std::uint32_t table, std::span<const std::int64_t> ids) {
+    prefetched_.push_back(ask_rows(table, ids, steps_ + 1, false));
+}
+
+std::vector<std::string> Client::save(const std::string& folder) {
+    std::vector<std::uint64_t> requests;
+    for (int server = 0; server < servers(); ++server) {
+        LetterWriter writer(*post_,
+                            {.kind = LetterKind::save, .request = requests.emplace_back(expect(server))});
+        writer.add_text(folder);
+        writer.send(options_.servers[static_cast<std::size_t>(server)]);
+    }
+    std::vector<std::string> said;
+    for (const auto request : requests) {
+        said.emplace_back(LetterReader(wait_for(request, "save").bytes()).text());
+        forget(request);
+    }
+    return said;
+}
+
+void merge_repeated(DistinctIds& distinct, std::size_t width, std::vector<std::int64_t>& ids,
+                    std::vector<float>& values) {
+    if (!distinct.find_repeated(ids)) return;
+    const auto places = distinct.places();
+    std::uint32_t seen = 0;  // places below have come; a place never lies behind the row that is read
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        float* const to = &values[places[i] * width];
+        const float* const from = &values[i * width];
+        if (places[i] == seen) {
+            if (from != to) std::copy_n(from, width, to);
+            ++seen;
+        } else {
+            loops::add(from, to, width);
+        }
+    }
+    ids.assign(distinct.ids().begin(), distinct.ids().end());
+    values.resize(ids.size() * width);
+}
+
+}  // namespace dtrain::ps

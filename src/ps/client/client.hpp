@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dtrain/server_mode.hpp>
+
+#include "comm/post.hpp"
+#include "ps/table/distinct_ids.hpp"
+#include "ps/wire/letter.hpp"
+
+namespace dtrain::ps {
+
+/// A server could not do what was asked of it.
+class ServerError : public Error {
+  public:
+    ServerError(int server, const std::string& why);
+    int server() const { return server_; }
+
+  private:
+    int server_;
+};
+
+/// What a trainer needs to know of its servers.
+struct ClientOptions {
+    ServerMode mode = ServerMode::sync;
+    std::vector<int> servers;          ///< their ranks, by number
+    std::vector<std::string> layouts;  ///< what each server is expected to have
+    std::vector<std::size_t> dense;    ///< floats of dense parameters on each server
+    std::vector<std::size_t> widths;   ///< of the tables' rows, by number
+    /// async: steps whose gradients may wait for each other on this trainer, added up, while the servers have
+    /// not applied an earlier push.
+    int most_merged = 20;
+    std::chrono::seconds deadline{0};  ///< for an answer; 0: none
+};
+
+/// A trainer's side of all servers. Answers are taken in whenever one of its functions is called. What a
+/// server refuses is thrown as ServerError by the next function that waits; a server that does not answer in
+/// time as CommunicatorTimeout.
+class Client {
+  public:
+    /// @param post outlives this
+    Client(ClientOptions options, comm::Post& post);
+
+    /// Says hello to all servers and waits for their welcome. @returns steps that are in the parameters
+    std::int64_t join();
+
+    /// Tells all servers that nothing will come any more, and waits until they have seen it.
+    void leave();
+
+    /// Gradients of elements of a server's dense parameters, in this step.
+    void push_dense(int server, std::size_t first, std::span<const float> gradients);
+
+    /// Gradients of rows, in this step. Those of the same id are added in their order; of several calls, the
+    /// sums of each. They go to the servers with `last`, or at the step's end.
+    void push_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> gradients,
+                   bool last);
+
+    /// Sends what is left of the step, and asks for the dense parameters behind it.
+    void end_step();
+
+    /// All dense parameters of a server, once they are there: sync and half_async wait for those of this
+    /// step; async takes what has arrived. Empty: nothing new.
+    std::span<const float> dense_values(int server);
+    /// They are no longer needed.
+    void drop_dense_values();
+    /// Waits for the parameters as they are, in all modes.
+    void pull_dense();
+
+    /// Rows of ids, which may repeat. Waits.
+    /// @param out ids.size() rows
+    void pull_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<float> out, bool peeks);
+
+    /// Asks for the rows that pull_rows() will want behind this step: the answer comes while this step goes
+    /// on.
+    void prefetch_rows(std::uint32_t table, std::span<const std::int64_t> ids);
+
+    /// Lets each server write what it has into this folder. @returns what each says
+    std::vector<std::string> save(const std::string& folder);
+
+    /// Waits until all that was pushed is in the parameters.
+    void flush();
+
+    /// Takes in what has arrived. Never waits.
+    void poke();
+
+    std::int64_t steps() const { return steps_; }
+    int servers() const { return static_cast<int>(options_.servers.size()); }
+
+  private:
+    struct Gradients {
+        std::vector<std::int64_t> ids;
+        std::vector<float> values;
+        int lists = 0;  ///< each without repeated ids
+    };
+
+    /// Rows of a batch that were asked for.
+    struct RowRequest {
+        std::uint32_t table = 0;
+        std::int64_t step = 0;              ///< whose rows these are
+        std::vector<std::int64_t> ids;      ///< of the batch
+        std::vector<std::uint32_t> places;  ///< of the batch's rows in `rows`; empty: each its own
+        struct Row {
+            std::uint32_t server;
+            std::uint32_t number;  ///< among those from this server
+        };
+        std::vector<Row> rows;
+        std::vector<std::uint64_t> requests;  ///< by server; 0: nothing asked
+    };
+
+    struct Answer {
+        int server = 0;
+        std::optional<comm::LetterBytes> letter;
+    };
+
+    std::uint64_t expect(int server);
+    const comm::LetterBytes& wait_for(std::uint64_t request, const char* what);
+    bool has_come(std::uint64_t request) const;
+    void forget(std::uint64_t request);
+    template <class Condition>
+    void wait_until(const Condition& condition, const char* what, int server);
+    bool take_letter();
+    int server_of_rank(int rank) const;
+
+    LetterWriter& open_push(int server);
+    void send_push(int server, std::uint32_t steps);
+    void send_rows(std::uint32_t table);
+    void end_step_alone();
+    bool is_all_applied() const;
+    void wait_until_applied();
+    void send_merged();
+    RowRequest ask_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::int64_t step,
+                        bool peeks);
+    void take_rows(const RowRequest& request, std::span<float> out);
+    std::optional<RowRequest> prefetched(std::uint32_t table, std::span<const std::int64_t> ids);
+    void ask_dense();
+
+    ClientOptions options_;
+    comm::Post* post_;
+    std::int64_t steps_ = 0;
+    std::uint64_t requests_ = 0;
+    std::map<std::uint64_t, Answer> answers_;
+    std::vector<std::optional<LetterWriter>> pushes_;  ///< open letters, by server
+    std::vector<std::uint64_t> unapplied_;             ///< async: the push that each server has not applied
+    std::vector<std::vector<float>> merged_;           ///< async: dense gradients of steps that wait
+    int merged_steps_ = 0;
+    std::vector<Gradients> gradients_;           ///< by table
+    std::vector<std::uint64_t> dense_requests_;  ///< by server; 0: none
+    std::int64_t dense_asked_at_ = 0;
+    std::vector<bool> are_new_;  ///< dense values that may be taken, by server
+    std::vector<RowRequest> prefetched_;
+    DistinctIds distinct_;
+};
+
+/// Adds up rows of the same id, in their order. Each id is then there once, in the order in which they come
+/// first.
+void merge_repeated(DistinctIds& distinct, std::size_t width, std::vector<std::int64_t>& ids,
+                    std::vector<float>& values);
+
+}  // namespace dtrain::ps

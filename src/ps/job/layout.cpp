@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/job/layout.hpp"
+
+#include <array>
+#include <cmath>
+#include <type_traits>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include <dtrain/version.hpp>
+
+namespace dtrain::ps {
+namespace {
+
+RowInitializer row_initializer(const Initializer& initializer) {
+    if (initializer.kind == Initializer::Kind::constant) return ConstantRow{initializer.value};
+    return UniformRow{initializer.value};
+}
+
+std::string text_of(const Optimizer& optimizer) {
+    return std::visit(
+        [](const auto& settings) {
+            using Settings = std::decay_t<decltype(settings)>;
+            const auto rate = settings.learning_rate;
+            if constexpr (std::is_same_v<Settings, Sgd>)
+                return fmt::format("sgd {}", rate);
+            else if constexpr (std::is_same_v<Settings, Momentum>)
+                return fmt::format("momentum {} {} {}", rate, settings.mu, settings.nesterov);
+            else if constexpr (std::is_same_v<Settings, Adagrad>)
+                return fmt::format("adagrad {} {} {}", rate, settings.epsilon, settings.initial);
+            else if constexpr (std::is_same_v<Settings, Ftrl>)
+                return fmt::format("ftrl {} {} {} {}", rate, settings.beta, settings.l1, settings.l2);
+            else if constexpr (std::is_same_v<Settings, Adam>)
+                return fmt::format("adam {} {} {} {}", rate, settings.beta1, settings.beta2,
+                                   settings.epsilon);
+            else
+                return fmt::format("adamw {} {} {} {} {}", rate, settings.beta1, settings.beta2,
+                                   settings.epsilon, settings.weight_decay);
+        },
+        optimizer);
+}
+
+}  // namespace
+
+std::vector<VariableBlock> blocks_on(const DistributeTranspiler& transpiler, std::size_t server) {
+    std::vector<VariableBlock> blocks;
+    for (const auto& placement : transpiler.placements())
+        if (placement.server == server) blocks.push_back(placement.block);
+    return blocks;
+}
+
+TableOptions table_options(const DistributeTranspiler::Table& table, std::uint64_t seed,
+                           std::size_t servers) {
+    TableOptions options{.name = table.parameter,
+                         .width = static_cast<std::size_t>(table.width),
+                         .seed = seed,
+                         .initializer = row_initializer(table.initializer),
+                         .optimizer = table.optimizer,
+                         .regularisation = table.regularisation};
+    if (!table.any_id) return options;
+    const auto rows = static_cast<double>(table.rows);
+    const auto share = 1.0 / static_cast<double>(servers);
+    const auto spread = std::sqrt(rows * share * (1 - share));
+    options.dict_size = static_cast<std::uint64_t>(std::min(rows, std::ceil(rows * share + 8 * spread)));
+    return options;
+}
+
+std::string layout_text(const DistributeTranspiler& transpiler, const ServerJobOptions& options,
+                        std::size_t server) {
+    auto text = fmt::format("dtrain {}\nmode {}\nstaleness {}\ntrainers {}\nseed {}\nserver {} of {}\n",
+                            version, to_string(options.mode), options.staleness, transpiler.trainers(),
+                            options.seed, server, transpiler.endpoints().size());
+    for (const auto& block : blocks_on(transpiler, server))
+        text += fmt::format("{} {}\n", block.name(), to_string(block.shape));
+    for (const auto& table : transpiler.tables())
+        text += fmt::format("table {} {} x {} any_id {} {}\n", table.parameter, table.rows, table.width,
+                            table.any_id, text_of(table.optimizer));
+    return text;
+}
+
+void check(const ServerJobOptions& options, const DistributeTranspiler& transpiler) {
+    if ((options.mode == ServerMode::sync) != transpiler.sync_mode())
+        throw UsageError(fmt::format("mode {} goes with sync_mode = {} of transpile()",
+                                     to_string(options.mode), options.mode == ServerMode::sync));
+    if (options.staleness < 0)
+        throw UsageError(fmt::format("staleness is {}, expected 0 or more", options.staleness));
+    if (options.staleness != 0 && options.mode != ServerMode::half_async)
+        throw UsageError(fmt::format("staleness is {} in mode {}; it is a setting of half_async",
+                                     options.staleness, to_string(options.mode)));
+    if (options.most_merged < 1)
+        throw UsageError(fmt::format("most_merged is {}, expected 1 or more", options.most_merged));
+}
+
+}  // namespace dtrain::ps

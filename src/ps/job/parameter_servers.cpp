@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dtrain/environment.hpp>
+#include <dtrain/parameter_servers.hpp>
+
+#include "base/host.hpp"
+#include "comm/deadline.hpp"
+#include "comm/post.hpp"
+#include "ps/client/client.hpp"
+#include "ps/client/executor_link.hpp"
+#include "ps/job/layout.hpp"
+#include "ps/server/serve.hpp"
+
+namespace dtrain {
+namespace {
+
+const Communicator& checked(const Communicator& world, int servers) {
+    if (servers < 1 || servers >= world.size())
+        throw UsageError(
+            fmt::format("{} parameter servers in a job of {} ranks; there must be one at least, "
+                        "and one rank that trains",
+                        servers, world.size()));
+    return world;
+}
+
+std::vector<int> ranks_from(int first, int count) {
+    std::vector<int> ranks(static_cast<std::size_t>(count));
+    std::iota(ranks.begin(), ranks.end(), first);
+    return ranks;
+}
+
+std::size_t floats_of(const std::vector<VariableBlock>& blocks) {
+    std::size_t floats = 0;
+    for (const auto& block : blocks) floats += static_cast<std::size_t>(element_count(block.shape));
+    return floats;
+}
+
+}  // namespace
+
+ServerRanks::ServerRanks(const Communicator& world, int servers)
+    : world_rank_(checked(world, servers).rank()),
+      world_size_(world.size()),
+      servers_(servers),
+      peers_(world.split(world.rank() < servers ? 0 : 1, world.rank())),
+      post_(comm::open_post(world)) {
+    auto names = world.allgather(fmt::format("{}:{}", host_name(), world.rank() + 1));
+    names.resize(static_cast<std::size_t>(servers));
+    pservers_ = fmt::format("{}", fmt::join(names, ","));
+}
+
+void serve(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
+           const ServerJobOptions& options) {
+    if (!ranks.serves()) throw UsageError("serve() is for servers, and this rank trains");
+    ps::check(options, transpiler);
+    const auto number = static_cast<std::size_t>(ranks.number());
+    const auto servers = static_cast<std::size_t>(ranks.servers());
+    const auto deadline = comm::deadline_of(Environment::of_this_process());
+    std::vector<ps::ServerTable> tables;
+    for (const auto& table : transpiler.tables())
+        tables.push_back({ps::table_options(table, options.seed, servers), table.learning_rate});
+    ps::Server server(
+        {.mode = options.mode,
+         .staleness = options.staleness,
+         .trainers = ranks_from(ranks.servers(), ranks.trainers()),
+         .layout = ps::layout_text(transpiler, options, number)},
+        ps::DensePart(transpiler.get_pserver_program(transpiler.endpoints()[number]),
+                      ps::blocks_on(transpiler, number),
+                      options.mode == ServerMode::sync ? ranks.trainers() : 1, options.seed, options.threads),
+        std::move(tables), *ranks.post_);
+    ps::serve(server, *ranks.post_, [&] { server.give_up_after(deadline); });
+}
+
+struct ServerConnection::Content {
+    std::shared_ptr<comm::Post> post;
+    ps::Client client;
+    std::shared_ptr<ps::ExecutorLink> link;
+};
+
+ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
+                                   const ServerJobOptions& options) {
+    if (ranks.serves()) throw UsageError("a ServerConnection is for trainers, and this rank serves");
+    ps::check(options, transpiler);
+    ps::ClientOptions client{.mode = options.mode,
+                             .servers = ranks_from(0, ranks.servers()),
+                             .layouts = {},
+                             .dense = {},
+                             .widths = {},
+                             .most_merged = options.most_merged,
+                             .deadline = comm::deadline_of(Environment::of_this_process())};
+    for (std::size_t server = 0; server < client.servers.size(); ++server) {
+        client.layouts.push_back(ps::layout_text(transpiler, options, server));
+        client.dense.push_back(floats_of(ps::blocks_on(transpiler, server)));
+    }
+    std::vector<std::string> tables;
+    for (const auto& table : transpiler.tables()) {
+        client.widths.push_back(static_cast<std::size_t>(table.width));
+        tables.push_back(table.parameter);
+    }
+    content_.reset(new Content{ranks.post_, ps::Client(std::move(client), *ranks.post_), nullptr});
+    content_->link =
+        std::make_shared<ps::ExecutorLink>(transpiler.placements(), std::move(tables), content_->client);
+    content_->client.join();
+}
+
+ServerConnection::~ServerConnection() = default;
+
+std::shared_ptr<program::ServerLink> ServerConnection::link() const {
+    return content_->link;
+}
+
+void ServerConnection::pull_parameters(const State& state) const {
+    content_->link->pull_parameters(state);
+}
+
+void ServerConnection::prefetch(const std::string& table, std::span<const std::int64_t> ids) const {
+    content_->client.prefetch_rows(content_->link->table_number(table), ids);
+}
+
+void ServerConnection::finish() const {
+    content_->client.flush();
+}
+
+void ServerConnection::leave() {
+    content_->client.leave();
+}
+
+}  // namespace dtrain

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/server/dense_part.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dtrain/optimizer.hpp>
+
+#include "transpiler/server_program.hpp"
+
+namespace dtrain::ps {
+
+DensePart::DensePart(const Program& program, std::vector<VariableBlock> blocks, int sources,
+                     std::uint64_t seed, int threads)
+    : executor_(program, State(program, seed), {}, {.threads = threads}) {
+    for (const auto& block : blocks) {
+        if (const auto type = program.variable(block.name()).type; type != DataType::float32)
+            throw ProgramError(
+                fmt::format("'{}' is {}; servers have float32 parameters", block.variable, to_string(type)),
+                "", block.variable);
+        Place place{size_, executor_.state().find(block.name())->view.as<float>(), {}};
+        for (int source = 0; source < sources; ++source)
+            place.gradients.push_back(
+                executor_.feed<float>(transpiler::fed_gradient(block, source, sources)));
+        size_ += place.values.size();
+        places_.push_back(std::move(place));
+    }
+}
+
+// Calls action(place, first element in its block, first element in the range, elements).
+template <class Action>
+void DensePart::for_range(std::size_t first, std::size_t count, const Action& action) const {
+    if (first > size_ || count > size_ - first)
+        throw UsageError(
+            fmt::format("elements {} to {} of {} dense parameters", first, first + count, size_));
+    auto place = std::ranges::upper_bound(places_, first, {}, &Place::first);
+    if (place != places_.begin()) --place;
+    for (std::size_t done = 0; done < count; ++place) {
+        const auto inside = first + done - place->first;
+        const auto here = std::min(count - done, place->values.size() - inside);
+        action(*place, inside, done, here);
+        done += here;
+    }
+}
+
+void DensePart::set_gradient(int source, std::size_t first, std::span<const float> values) {
+    for_range(first, values.size(), [&](const Place& place, auto inside, auto done, auto count) {
+        const auto to = place.gradients[static_cast<std::size_t>(source)];
+        std::copy_n(&values[done], count, &to[inside]);
+    });
+}
+
+void DensePart::clear_gradient(int source) {
+    for (const auto& place : places_)
+        std::ranges::fill(place.gradients[static_cast<std::size_t>(source)], 0.0F);
+}
+
+void DensePart::update() {
+    if (!executor_.program().operators().empty()) executor_.run();
+}
+
+void DensePart::read(std::size_t first, std::span<float> values) const {
+    for_range(first, values.size(), [&](const Place& place, auto inside, auto done, auto count) {
+        std::copy_n(&place.values[inside], count, &values[done]);
+    });
+}
+
+double DensePart::number(const std::string& variable) const {
+    return executor_.fetch_scalar<float>(variable);
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/server/serve.hpp"
+
+#include <algorithm>
+#include <sched.h>
+#include <thread>
+
+namespace dtrain::ps {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto spins_for = 20us;
+constexpr auto yields_for = 200us;
+constexpr auto longest_sleep = 2ms;
+constexpr auto between_calls = 100ms;
+
+}  // namespace
+
+IdleSleep::Duration IdleSleep::after(Duration idle) {
+    if (idle < yields_for) return Duration::zero();
+    return std::min<Duration>(idle / 8, longest_sleep);
+}
+
+void serve(Server& server, comm::Post& post, const std::function<void()>& between) {
+    auto last_letter = Clock::now();
+    auto last_call = last_letter;
+    while (!server.is_done()) {
+        if (auto letter = post.receive()) {
+            server.take(std::move(*letter));
+            last_letter = Clock::now();
+            continue;
+        }
+        const auto now = Clock::now();
+        if (between && now - last_call > between_calls) {
+            between();
+            last_call = now;
+        }
+        const auto idle = now - last_letter;
+        if (idle < spins_for) continue;
+        if (const auto sleep = IdleSleep::after(idle); sleep > IdleSleep::Duration::zero()) {
+            if (!server.work_ahead()) std::this_thread::sleep_for(sleep);
+        } else {
+            ::sched_yield();
+        }
+    }
+    while (!post.deliver()) ::sched_yield();
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "ps/server/server.hpp"
+
+namespace dtrain::ps {
+
+/// How a server waits for letters: it spins while they come, and the longer none has come, the longer it
+/// sleeps, so that an idle server leaves the processor to others.
+class IdleSleep {
+  public:
+    using Duration = std::chrono::nanoseconds;
+
+    /// How long to sleep when the last letter came so long ago; zero: not at all.
+    static Duration after(Duration idle);
+};
+
+/// Hands the server its letters until all trainers have left.
+/// @param between called now and then, between two letters
+void serve(Server& server, comm::Post& post, const std::function<void()>& between = {});
+
+}  // namespace dtrain::ps

@@ -1,0 +1,331 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/server/server.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ps/server/layout_difference.hpp"
+
+namespace dtrain::ps {
+
+Server::Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables, comm::Post& post)
+    : options_(std::move(options)), dense_(std::move(dense)), post_(&post), steps_(options_.first_step) {
+    for (auto& table : tables) {
+        tables_.emplace_back(std::move(table.options));
+        learning_rates_.push_back(std::move(table.learning_rate));
+    }
+    batches_.resize(tables_.size());
+    for (const int rank : options_.trainers) {
+        trainers_.emplace_back().rank = rank;
+        trainers_.back().ended = options_.mode == ServerMode::sync ? steps_ : 0;
+    }
+}
+
+std::size_t Server::trainer_of(int rank) const {
+    const auto found = std::ranges::find(trainers_, rank, &Trainer::rank);
+    if (found == trainers_.end()) throw LetterError(fmt::format("rank {} is no trainer of this job", rank));
+    return static_cast<std::size_t>(found - trainers_.begin());
+}
+
+void Server::take(comm::Letter&& letter) {
+    const int from = letter.from;
+    LetterHead head;
+    try {
+        const LetterReader reader(letter.content.bytes());
+        head = reader.head();
+        const auto trainer = trainer_of(letter.from);
+        if (!broken_.empty()) throw LetterError(broken_);
+        switch (head.kind) {
+            case LetterKind::hello:
+                return greet(trainer, reader);
+            case LetterKind::push:
+                return push(trainer, std::move(letter));
+            case LetterKind::pull:
+                return pull(trainer, std::move(letter));
+            case LetterKind::save: {
+                present(trainer, head);
+                if (!save_) throw LetterError("this server keeps no checkpoints");
+                return reply(trainer, {.kind = LetterKind::saved, .step = steps_, .request = head.request},
+                             save_(std::string(reader.text())));
+            }
+            case LetterKind::leave:
+                return leave(trainer, head);
+            default:
+                throw LetterError(fmt::format("a server gets no '{}'", to_string(head.kind)));
+        }
+    } catch (const Error& refused) {
+        ++counts_.refused;
+        LetterWriter writer(*post_, {.kind = LetterKind::failed, .request = head.request});
+        writer.add_text(refused.what());
+        writer.send(from);
+        if (!broken_.empty()) answer_waiting();
+    }
+}
+
+Server::Trainer& Server::present(std::size_t trainer, const LetterHead& head) {
+    auto& known = trainers_[trainer];
+    if (known.presence != Presence::here)
+        throw LetterError(fmt::format("a '{}' of trainer {}, which has {}", to_string(head.kind), trainer,
+                                      known.presence == Presence::gone ? "left" : "not said hello"));
+    return known;
+}
+
+void Server::greet(std::size_t trainer, const LetterReader& reader) {
+    auto& known = trainers_[trainer];
+    if (known.presence != Presence::expected)
+        throw LetterError(fmt::format("a second 'hello' of trainer {}", trainer));
+    if (const auto difference = layout_difference(options_.layout, reader.text()))
+        throw LetterError(*difference);
+    known.presence = Presence::here;
+    reply(trainer, {.kind = LetterKind::welcome, .step = steps_, .request = reader.head().request});
+}
+
+void Server::check_push(LetterReader reader) const {
+    while (const auto section = reader.next()) {
+        if (section->table == dense_parameters) {
+            const auto count = section->floats(section->count).size();
+            if (section->first > dense_.size() || count > dense_.size() - section->first)
+                throw LetterError(fmt::format("gradients of elements {} to {} of {}", section->first,
+                                              section->first + count, dense_.size()));
+            continue;
+        }
+        if (section->table >= tables_.size())
+            throw LetterError(fmt::format("table {} of {}", section->table, tables_.size()));
+        section->floats_behind_ids(section->ids().size() * tables_[section->table].width());
+    }
+}
+
+void Server::push(std::size_t trainer, comm::Letter&& letter) {
+    const LetterReader reader(letter.content.bytes());
+    const auto head = reader.head();
+    auto& known = present(trainer, head);
+    check_push(reader);
+    ++counts_.pushes;
+    known.step.push_back(std::move(letter));
+    if (head.steps == 0) return;
+    if (options_.mode != ServerMode::sync) {
+        apply_step_of(trainer, head);
+    } else {
+        known.ended_steps.push_back(std::exchange(known.step, {}));
+        ++known.ended;
+        apply_common_steps();
+    }
+    answer_waiting();
+}
+
+void Server::apply_step_of(std::size_t trainer, const LetterHead& last) {
+    auto& known = trainers_[trainer];
+    auto letters = std::exchange(known.step, {});
+    known.ended += last.steps;
+    dense_.clear_gradient(0);
+    take_gradients(0, letters);
+    update();
+    recycle(letters);
+    reply(trainer, {.kind = LetterKind::applied, .step = steps_, .request = last.request});
+}
+
+void Server::apply_common_steps() {
+    const auto is_ready = [](const Trainer& trainer) {
+        return trainer.presence == Presence::gone || !trainer.ended_steps.empty();
+    };
+    const auto has_ended = [](const Trainer& trainer) { return !trainer.ended_steps.empty(); };
+    while (std::ranges::all_of(trainers_, is_ready) && std::ranges::any_of(trainers_, has_ended)) {
+        for (std::size_t number = 0; number < trainers_.size(); ++number) {
+            auto& steps = trainers_[number].ended_steps;
+            dense_.clear_gradient(static_cast<int>(number));
+            if (steps.empty()) continue;
+            take_gradients(static_cast<int>(number), steps.front());
+            recycle(steps.front());
+            steps.pop_front();
+        }
+        update();
+    }
+}
+
+void Server::take_gradients(int source, const std::vector<comm::Letter>& letters) {
+    for (const auto& letter : letters) {
+        LetterReader reader(letter.content.bytes());
+        while (const auto section = reader.next()) {
+            if (section->table == dense_parameters) {
+                dense_.set_gradient(source, section->first, section->floats(section->count));
+                continue;
+            }
+            const auto ids = section->ids();
+            const auto gradients = section->floats_behind_ids(ids.size() * tables_[section->table].width());
+            auto& batch = batches_[section->table];
+            batch.ids.insert(batch.ids.end(), ids.begin(), ids.end());
+            batch.gradients.insert(batch.gradients.end(), gradients.begin(), gradients.end());
+            counts_.keys_pushed += ids.size();
+        }
+    }
+}
+
+void Server::update() {
+    try {
+        dense_.update();
+        ++steps_;
+        update_tables();
+    } catch (const Error& failed) {
+        // Part of a step is in the parameters: nothing of them is given away any more.
+        broken_ = failed.what();
+        throw;
+    }
+}
+
+void Server::update_tables() {
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+        auto& [ids, gradients] = batches_[i];
+        UpdateTime time{.step = steps_};
+        if (!learning_rates_[i].empty()) time.learning_rate = dense_.number(learning_rates_[i]);
+        tables_[i].push({ids, gradients}, time);
+        ids.clear();
+        gradients.clear();
+    }
+}
+
+void Server::recycle(std::vector<comm::Letter>& letters) {
+    for (auto& letter : letters) post_->recycle(std::move(letter.content));
+}
+
+void Server::check_pull(LetterReader reader) const {
+    while (const auto section = reader.next()) {
+        if (section->table == dense_parameters) {
+            if (section->first > dense_.size() || section->count > dense_.size() - section->first)
+                throw LetterError(fmt::format("elements {} and {} more of {}", section->first, section->count,
+                                              dense_.size()));
+            continue;
+        }
+        if (section->table >= tables_.size())
+            throw LetterError(fmt::format("table {} of {}", section->table, tables_.size()));
+        section->ids();
+    }
+}
+
+void Server::pull(std::size_t trainer, comm::Letter&& letter) {
+    const LetterReader reader(letter.content.bytes());
+    present(trainer, reader.head());
+    check_pull(reader);
+    ++counts_.pulls;
+    if (!is_due(reader.head())) {
+        waiting_.push_back({trainer, std::move(letter), std::chrono::steady_clock::now()});
+        return;
+    }
+    answer(trainer, letter);
+    post_->recycle(std::move(letter.content));
+}
+
+bool Server::is_due(const LetterHead& pull) const {
+    switch (options_.mode) {
+        case ServerMode::sync:
+            return steps_ >= pull.step;
+        case ServerMode::async:
+            return true;
+        case ServerMode::half_async:
+            break;
+    }
+    return std::ranges::all_of(trainers_, [&](const Trainer& other) {
+        return other.presence == Presence::gone || other.ended >= pull.step - options_.staleness;
+    });
+}
+
+void Server::answer_waiting() {
+    if (!broken_.empty()) {
+        for (const auto& [trainer, letter, since] : std::exchange(waiting_, {}))
+            reply(
+                trainer,
+                {.kind = LetterKind::failed, .request = LetterReader(letter.content.bytes()).head().request},
+                broken_);
+        return;
+    }
+    for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
+        if (!is_due(LetterReader(waiting->letter.content.bytes()).head())) {
+            ++waiting;
+            continue;
+        }
+        auto [trainer, letter, since] = std::move(*waiting);
+        waiting = waiting_.erase(waiting);
+        answer(trainer, letter);
+        post_->recycle(std::move(letter.content));
+    }
+}
+
+void Server::answer(std::size_t trainer, const comm::Letter& pull) {
+    LetterReader reader(pull.content.bytes());
+    LetterWriter writer(*post_,
+                        {.kind = LetterKind::values, .step = steps_, .request = reader.head().request});
+    try {
+        while (const auto section = reader.next()) {
+            if (section->table == dense_parameters) {
+                dense_.read(section->first, writer.add_dense(section->first, section->count));
+                continue;
+            }
+            auto& table = tables_[section->table];
+            const auto ids = section->ids();
+            const auto rows = writer.add_values(section->table, ids.size(), table.width());
+            if (section->peeks)
+                table.peek(ids, rows);
+            else
+                table.pull(ids, rows);
+            counts_.keys_pulled += ids.size();
+        }
+    } catch (const Error& refused) {
+        ++counts_.refused;
+        return reply(trainer, {.kind = LetterKind::failed, .request = reader.head().request}, refused.what());
+    }
+    writer.send(trainers_[trainer].rank);
+}
+
+void Server::leave(std::size_t trainer, const LetterHead& head) {
+    auto& known = present(trainer, head);
+    known.presence = Presence::gone;
+    std::erase_if(waiting_, [&](const WaitingPull& waiting) { return waiting.trainer == trainer; });
+    recycle(known.step);
+    known.step.clear();
+    if (options_.mode == ServerMode::sync) apply_common_steps();
+    reply(trainer, {.kind = LetterKind::farewell, .step = steps_, .request = head.request});
+    answer_waiting();
+}
+
+void Server::reply(std::size_t trainer, const LetterHead& head, std::string_view text) {
+    LetterWriter writer(*post_, head);
+    if (!text.empty()) writer.add_text(text);
+    writer.send(trainers_[trainer].rank);
+}
+
+bool Server::is_done() const {
+    return std::ranges::all_of(trainers_,
+                               [](const Trainer& each) { return each.presence == Presence::gone; });
+}
+
+std::vector<int> Server::missing_trainers() const {
+    std::vector<int> missing;
+    if (waiting_.empty() || options_.mode == ServerMode::async) return missing;
+    std::int64_t most = 0;
+    for (const auto& trainer : trainers_) most = std::max(most, trainer.ended);
+    for (std::size_t number = 0; number < trainers_.size(); ++number)
+        if (trainers_[number].presence != Presence::gone && trainers_[number].ended < most)
+            missing.push_back(static_cast<int>(number));
+    return missing;
+}
+
+void Server::give_up_after(std::chrono::seconds deadline) {
+    if (deadline.count() == 0 || waiting_.empty()) return;
+    if (std::chrono::steady_clock::now() - waiting_.front().since < deadline) return;
+    std::vector<std::string> missing;
+    for (const int trainer : missing_trainers())
+        missing.push_back(
+            fmt::format("trainer {} (rank {})", trainer, trainers_[static_cast<std::size_t>(trainer)].rank));
+    broken_ = fmt::format("waited {} s in vain for the gradients of {}", deadline.count(),
+                          fmt::join(missing, ", "));
+    answer_waiting();
+}
+
+bool Server::work_ahead() {
+    return std::ranges::any_of(tables_, [](SparseTable& table) { return table.settle(); });
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <dtrain/server_mode.hpp>
+
+#include "comm/post.hpp"
+#include "ps/server/dense_part.hpp"
+#include "ps/table/sparse_table.hpp"
+#include "ps/wire/letter.hpp"
+
+namespace dtrain::ps {
+
+struct ServerTable {
+    TableOptions options;
+    std::string
+        learning_rate;  ///< variable of the server's program that a schedule makes; "": the optimizer's
+};
+
+struct ServerOptions {
+    ServerMode mode = ServerMode::sync;
+    /// Steps that a trainer may be ahead of the slowest one; half_async only.
+    std::int64_t staleness = 0;
+    std::vector<int> trainers;    ///< their ranks, by number
+    std::string layout;           ///< what trainers must expect, as text with a line for each thing
+    std::int64_t first_step = 0;  ///< steps that are in the parameters already
+};
+
+/// A parameter server without its loop: takes letters and answers them.
+///
+/// What a trainer pushes in a step is kept until the step ends, and is applied at once then: with sync when
+/// the steps of all trainers have ended, else as soon as this one's has. So parameters never have half of a
+/// push in them. A pull is answered when as much is in the parameters as it asks for.
+///
+/// A trainer that leaves early counts as one whose gradients are zeros; the others wait for it no longer.
+class Server {
+  public:
+    /// @param post outlives this
+    Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables, comm::Post& post);
+
+    /// What is wrong with a letter is told to who sent it, and changes nothing.
+    void take(comm::Letter&& letter);
+
+    /// All trainers have come and left.
+    bool is_done() const;
+
+    /// True while a trainer waits for others: the trainers that it waits for.
+    std::vector<int> missing_trainers() const;
+
+    /// Steps that are in the parameters: with sync of all trainers together, else pushes.
+    std::int64_t steps() const { return steps_; }
+
+    const DensePart& dense() const { return dense_; }
+    std::vector<SparseTable>& tables() { return tables_; }
+
+    struct Counts {
+        std::uint64_t pulls = 0;
+        std::uint64_t pushes = 0;
+        std::uint64_t keys_pulled = 0;
+        std::uint64_t keys_pushed = 0;
+        std::uint64_t refused = 0;
+    };
+    const Counts& counts() const { return counts_; }
+    std::size_t waiting_pulls() const { return waiting_.size(); }
+
+    /// Writes what this server has into a folder that a trainer names, and returns what the trainer is told.
+    using Save = std::function<std::string(const std::string& folder)>;
+    void on_save(Save save) { save_ = std::move(save); }
+
+    /// When a trainer has waited so long for others, all are told for whom, and nothing else is answered any
+    /// more. Zero: never.
+    void give_up_after(std::chrono::seconds deadline);
+
+    /// Work for when no letter is there. False when there is none.
+    bool work_ahead();
+
+  private:
+    enum class Presence { expected, here, gone };
+
+    struct Trainer {
+        int rank = 0;
+        Presence presence = Presence::expected;
+        std::int64_t ended = 0;          ///< steps
+        std::vector<comm::Letter> step;  ///< what it has pushed of the step that has not ended
+        std::deque<std::vector<comm::Letter>> ended_steps;  ///< that are not applied; sync only
+    };
+
+    struct WaitingPull {
+        std::size_t trainer;
+        comm::Letter letter;
+        std::chrono::steady_clock::time_point since;
+    };
+
+    std::size_t trainer_of(int rank) const;
+    Trainer& present(std::size_t trainer, const LetterHead& head);
+    void greet(std::size_t trainer, const LetterReader& reader);
+    void push(std::size_t trainer, comm::Letter&& letter);
+    void check_push(LetterReader reader) const;
+    void check_pull(LetterReader reader) const;
+    void pull(std::size_t trainer, comm::Letter&& letter);
+    void leave(std::size_t trainer, const LetterHead& head);
+
+    bool is_due(const LetterHead& pull) const;
+    void answer_waiting();
+    void answer(std::size_t trainer, const comm::Letter& pull);
+    void reply(std::size_t trainer, const LetterHead& head, std::string_view text = {});
+
+    void apply_common_steps();
+    void apply_step_of(std::size_t trainer, const LetterHead& last);
+    void take_gradients(int source, const std::vector<comm::Letter>& letters);
+    void update();
+    void update_tables();
+    void recycle(std::vector<comm::Letter>& letters);
+
+    ServerOptions options_;
+    DensePart dense_;
+    std::vector<SparseTable> tables_;
+    std::vector<std::string> learning_rates_;
+    comm::Post* post_;
+    std::deque<Trainer> trainers_;
+    std::deque<WaitingPull> waiting_;
+    std::int64_t steps_ = 0;
+    Counts counts_;
+    Save save_;
+    std::string broken_;  ///< why it can do nothing any more
+
+    /// Gradients of rows of a step, by table.
+    struct Batch {
+        std::vector<std::int64_t> ids;
+        std::vector<float> gradients;
+    };
+    std::vector<Batch> batches_;
+};
+
+}  // namespace dtrain::ps

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/wire/letter.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dtrain::ps {
+namespace {
+
+constexpr std::uint32_t mark = 0x64745053;
+
+struct HeadBytes {
+    std::uint32_t mark;
+    std::uint16_t version;
+    std::uint16_t kind;
+    std::uint32_t steps;
+    std::uint32_t unused;
+    std::int64_t step;
+    std::uint64_t request;
+};
+static_assert(sizeof(HeadBytes) == 32);
+
+struct SectionBytes {
+    std::uint32_t table;
+    std::uint32_t peeks;
+    std::uint64_t first;
+    std::uint64_t count;
+    std::uint64_t payload;
+};
+static_assert(sizeof(SectionBytes) == 32);
+
+constexpr std::size_t padded(std::size_t bytes) {
+    return (bytes + 7) / 8 * 8;
+}
+
+template <class T>
+std::span<const T> as(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+template <class T>
+std::span<T> as(std::span<std::byte> bytes) {
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+[[noreturn]] void refuse_length(std::uint64_t count, std::size_t payload) {
+    throw LetterError(fmt::format("a section of {} has {} bytes", count, payload));
+}
+
+}  // namespace
+
+std::string_view to_string(LetterKind kind) {
+    switch (kind) {
+        case LetterKind::hello:
+            return "hello";
+        case LetterKind::welcome:
+            return "welcome";
+        case LetterKind::pull:
+            return "pull";
+        case LetterKind::values:
+            return "values";
+        case LetterKind::push:
+            return "push";
+        case LetterKind::applied:
+            return "applied";
+        case LetterKind::save:
+            return "save";
+        case LetterKind::saved:
+            return "saved";
+        case LetterKind::leave:
+            return "leave";
+        case LetterKind::farewell:
+            return "farewell";
+        case LetterKind::failed:
+            return "failed";
+    }
+    return "unknown";
+}
+
+std::span<const std::int64_t> Section::ids() const {
+    if (count > payload.size() / sizeof(std::int64_t)) refuse_length(count, payload.size());
+    return as<std::int64_t>(payload.first(count * sizeof(std::int64_t)));
+}
+
+std::span<const float> Section::floats_behind_ids(std::size_t values) const {
+    const auto behind = payload.subspan(ids().size_bytes());
+    if (values > behind.size() / sizeof(float) || behind.size() != padded(values * sizeof(float)))
+        refuse_length(count, payload.size());
+    return as<float>(behind).first(values);
+}
+
+std::span<const float> Section::floats(std::size_t values) const {
+    if (values > payload.size() / sizeof(float) || payload.size() != padded(values * sizeof(float)))
+        refuse_length(count, payload.size());
+    return as<float>(payload).first(values);
+}
+
+LetterReader::LetterReader(std::span<const std::byte> bytes) {
+    HeadBytes head{};
+    if (bytes.size() < sizeof(head)) throw LetterError(fmt::format("a letter of {} bytes", bytes.size()));
+    std::memcpy(&head, bytes.data(), sizeof(head));
+    if (head.mark != mark)
+        throw LetterError(fmt::format("a letter that begins with {:08x}, expected {:08x}", head.mark, mark));
+    if (head.version != protocol_version)
+        throw LetterError(
+            fmt::format("a letter of protocol {}, expected {}: trainers and servers must be of "
+                        "one version of dtrain",
+                        head.version, protocol_version));
+    if (head.kind < static_cast<std::uint16_t>(LetterKind::hello) ||
+        head.kind > static_cast<std::uint16_t>(LetterKind::failed))
+        throw LetterError(fmt::format("a letter of kind {}", head.kind));
+    head_ = {static_cast<LetterKind>(head.kind), head.steps, head.step, head.request};
+    rest_ = bytes.subspan(sizeof(head));
+}
+
+std::optional<Section> LetterReader::next() {
+    if (rest_.empty()) return std::nullopt;
+    SectionBytes section{};
+    if (rest_.size() < sizeof(section))
+        throw LetterError(fmt::format("a section that begins {} bytes before the end", rest_.size()));
+    std::memcpy(&section, rest_.data(), sizeof(section));
+    rest_ = rest_.subspan(sizeof(section));
+    if (section.payload > rest_.size() || section.payload % 8 != 0)
+        throw LetterError(fmt::format("a section of {} bytes of {}", section.payload, rest_.size()));
+    const auto payload = rest_.first(section.payload);
+    rest_ = rest_.subspan(section.payload);
+    return Section{section.table, section.peeks != 0, section.first, section.count, payload};
+}
+
+std::string_view LetterReader::text() const {
+    LetterReader copy = *this;
+    const auto section = copy.next();
+    if (!section || section->count > section->payload.size())
+        throw LetterError(fmt::format("a {} without its text", to_string(head_.kind)));
+    return {reinterpret_cast<const char*>(section->payload.data()), section->count};
+}
+
+LetterWriter::LetterWriter(comm::Post& post, const LetterHead& head, std::size_t capacity) : post_(&post) {
+    const HeadBytes bytes{mark,      protocol_version, static_cast<std::uint16_t>(head.kind), head.steps, 0,
+                          head.step, head.request};
+    content_ = post.memory(std::max(capacity, sizeof(bytes)));
+    content_.resize(sizeof(bytes));
+    std::memcpy(content_.data(), &bytes, sizeof(bytes));
+}
+
+void LetterWriter::set_steps(std::uint32_t steps) {
+    std::memcpy(content_.data() + offsetof(HeadBytes, steps), &steps, sizeof(steps));
+}
+
+void LetterWriter::set_request(std::uint64_t request) {
+    std::memcpy(content_.data() + offsetof(HeadBytes, request), &request, sizeof(request));
+}
+
+std::span<std::byte> LetterWriter::add_section(const Section& section, std::size_t payload) {
+    const SectionBytes bytes{section.table, section.peeks ? 1U : 0U, section.first, section.count,
+                             padded(payload)};
+    const auto at = content_.size();
+    content_.resize(at + sizeof(bytes) + padded(payload));
+    std::memcpy(content_.data() + at, &bytes, sizeof(bytes));
+    const auto behind = content_.bytes().subspan(at + sizeof(bytes));
+    std::ranges::fill(behind.subspan(payload), std::byte{0});
+    return behind.first(payload);
+}
+
+void LetterWriter::add_text(std::string_view text) {
+    const auto to = add_section({.count = text.size()}, text.size());
+    std::memcpy(to.data(), text.data(), text.size());
+}
+
+std::span<float> LetterWriter::add_dense(std::uint64_t first, std::uint64_t count) {
+    return as<float>(add_section({.first = first, .count = count}, count * sizeof(float)));
+}
+
+void LetterWriter::ask_dense(std::uint64_t first, std::uint64_t count) {
+    add_section({.first = first, .count = count}, 0);
+}
+
+std::span<std::int64_t> LetterWriter::ask_rows(std::uint32_t table, std::uint64_t count, bool peeks) {
+    return as<std::int64_t>(
+        add_section({.table = table, .peeks = peeks, .count = count}, count * sizeof(std::int64_t)));
+}
+
+LetterWriter::Rows LetterWriter::add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width) {
+    const auto id_bytes = count * sizeof(std::int64_t);
+    const auto to = add_section({.table = table, .count = count}, id_bytes + count * width * sizeof(float));
+    return {as<std::int64_t>(to.first(id_bytes)), as<float>(to.subspan(id_bytes))};
+}
+
+std::span<float> LetterWriter::add_values(std::uint32_t table, std::uint64_t count, std::uint64_t width) {
+    return as<float>(add_section({.table = table, .count = count}, count * width * sizeof(float)));
+}
+
+void LetterWriter::send(int to) {
+    post_->send(to, std::move(content_));
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dtrain/error.hpp>
+
+#include "comm/post.hpp"
+
+/// What trainers and servers write to each other: a head of fixed length, then sections. Numbers are as this
+/// machine has them; the other one must have them alike, which the head's mark shows. Everything begins at a
+/// multiple of 8 bytes.
+namespace dtrain::ps {
+
+inline constexpr std::uint16_t protocol_version = 1;
+
+enum class LetterKind : std::uint16_t {
+    hello = 1,  ///< trainer: its number, and the layout that it expects, as text
+    welcome,    ///< server: the step at which it stands
+    pull,       ///< trainer: wants parameters or rows
+    values,     ///< server: what a pull asked for, section by section
+    push,       ///< trainer: gradients
+    applied,    ///< server: a push that ended steps is in the parameters
+    save,       ///< trainer: a folder to write a checkpoint into
+    saved,      ///< server: what it wrote there, as text
+    leave,      ///< trainer: nothing will come any more
+    farewell,   ///< server: has seen that
+    failed      ///< server: why it could not do what was asked, as text
+};
+
+/// "pull", "push", ...
+std::string_view to_string(LetterKind kind);
+
+struct LetterHead {
+    LetterKind kind = LetterKind::hello;
+    /// push: how many steps of the trainer end with it. 0: more of the same step follows.
+    std::uint32_t steps = 0;
+    /// pull: how many steps of every trainer must be in what it gets. welcome: steps so far.
+    std::int64_t step = 0;
+    /// Chosen by the trainer; the answer has it too.
+    std::uint64_t request = 0;
+};
+
+/// A letter that is not one of ours, or says impossible things.
+class LetterError : public Error {
+  public:
+    using Error::Error;
+};
+
+/// The number that stands for the dense parameters where others have a table.
+inline constexpr std::uint32_t dense_parameters = UINT32_MAX;
+
+struct Section {
+    std::uint32_t table = dense_parameters;
+    bool peeks = false;       ///< pull: changes nothing in the table
+    std::uint64_t first = 0;  ///< dense: element of the server's parameters, one after the other
+    std::uint64_t count = 0;  ///< elements, or ids
+    std::span<const std::byte> payload;
+
+    /// The first `count` of the payload. @throws LetterError when it is shorter
+    std::span<const std::int64_t> ids() const;
+    /// `values` floats behind the ids (rows), or at the beginning (dense, values).
+    /// @throws LetterError when the payload has another length
+    std::span<const float> floats_behind_ids(std::size_t values) const;
+    std::span<const float> floats(std::size_t values) const;
+};
+
+/// Reads a letter of whatever bytes.
+class LetterReader {
+  public:
+    /// @throws LetterError
+    explicit LetterReader(std::span<const std::byte> bytes);
+
+    const LetterHead& head() const { return head_; }
+
+    /// The next one; none behind the last. @throws LetterError
+    std::optional<Section> next();
+
+    /// Of letters that are text. @throws LetterError
+    std::string_view text() const;
+
+  private:
+    LetterHead head_;
+    std::span<const std::byte> rest_;
+};
+
+/// Writes a letter into memory that grows. What an add_ function returns is to be written before the next
+/// call.
+class LetterWriter {
+  public:
+    /// @param capacity bytes that are likely to be needed
+    LetterWriter(comm::Post& post, const LetterHead& head, std::size_t capacity = 0);
+
+    /// Changes how many steps end with it.
+    void set_steps(std::uint32_t steps);
+    void set_request(std::uint64_t request);
+
+    void add_text(std::string_view text);
+    std::span<float> add_dense(std::uint64_t first, std::uint64_t count);
+    /// Asks for elements.
+    void ask_dense(std::uint64_t first, std::uint64_t count);
+    /// Asks for rows.
+    std::span<std::int64_t> ask_rows(std::uint32_t table, std::uint64_t count, bool peeks);
+    struct Rows {
+        std::span<std::int64_t> ids;
+        std::span<float> values;
+    };
+    /// Gradients of rows.
+    Rows add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width);
+    /// The rows that were asked for.
+    std::span<float> add_values(std::uint32_t table, std::uint64_t count, std::uint64_t width);
+
+    std::size_t size() const { return content_.size(); }
+    void send(int to);
+
+  private:
+    std::span<std::byte> add_section(const Section& section, std::size_t payload);
+
+    comm::Post* post_;
+    comm::LetterBytes content_;
+};
+
+}  // namespace dtrain::ps

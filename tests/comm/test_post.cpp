@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: each letter arrives once, whole, and in the order of its sender. Runs at 1, 2 and 4 ranks.
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "comm/post.hpp"
+#include "support/test_world.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+// Beyond what MPI sends at once, and short ones.
+std::size_t length_of(int number) {
+    return number % 3 == 0 ? static_cast<std::size_t>(number) * 7919 : static_cast<std::size_t>(number % 5);
+}
+
+std::byte content_of(int from, int number, std::size_t i) {
+    return static_cast<std::byte>(static_cast<std::size_t>(from) * 31 + static_cast<std::size_t>(number) * 7 +
+                                  i);
+}
+
+void expect_all_letters(Post& post, int letters) {
+    for (int number = 0; number < letters; ++number)
+        for (int to = 0; to < post.size(); ++to) {
+            auto content = post.memory(length_of(number));
+            for (std::size_t i = 0; i < content.size(); ++i)
+                content.data()[i] = content_of(post.rank(), number, i);
+            post.send(to, std::move(content));
+        }
+    std::vector<int> next(static_cast<std::size_t>(post.size()));
+    for (int left = letters * post.size(); left > 0;) {
+        auto letter = post.receive();
+        if (!letter) continue;
+        --left;
+        const int number = next[static_cast<std::size_t>(letter->from)]++;
+        ASSERT_EQ(letter->content.size(), length_of(number));
+        for (std::size_t i = 0; i < letter->content.size(); ++i)
+            ASSERT_EQ(letter->content.data()[i], content_of(letter->from, number, i));
+        post.recycle(std::move(letter->content));
+    }
+    while (!post.deliver()) continue;
+    EXPECT_FALSE(post.receive());
+}
+
+TEST(Post, BringsEachLetterOnceInOrder) {
+    const auto post = open_post(test_world());
+    EXPECT_EQ(post->rank(), test_world().rank());
+    EXPECT_EQ(post->size(), test_world().size());
+    expect_all_letters(*post, 60);
+}
+
+TEST(Post, DoesNotMixWithAnother) {
+    const auto one = open_post(test_world());
+    const auto other = open_post(test_world());
+    auto content = one->memory(1);
+    content.data()[0] = std::byte{5};
+    one->send((one->rank() + 1) % one->size(), std::move(content));
+    expect_all_letters(*other, 3);
+    std::optional<Letter> letter;
+    while (!letter) letter = one->receive();
+    EXPECT_EQ(letter->content.data()[0], std::byte{5});
+    while (!one->deliver()) continue;
+    test_world().barrier();
+}
+
+TEST(Post, OfAWorldOfOneWritesToItself) {
+    const auto post = open_post(Communicator());
+    expect_all_letters(*post, 10);
+}
+
+TEST(LetterBytes, KeepTheirBytesWhenTheyGrow) {
+    LetterBytes bytes;
+    bytes.resize(3);
+    std::memcpy(bytes.data(), "abc", 3);
+    bytes.resize(5000);
+    EXPECT_EQ(std::memcmp(bytes.data(), "abc", 3), 0);
+    const auto capacity = bytes.capacity();
+    bytes.resize(1);
+    EXPECT_EQ(bytes.capacity(), capacity);
+    EXPECT_EQ(bytes.size(), 1U);
+}
+
+}  // namespace
+}  // namespace dtrain::comm

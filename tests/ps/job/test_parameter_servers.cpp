@@ -1,0 +1,329 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: one process that accumulates the same batches has the same bits in sync mode; in the others each
+// trainer's gradients are counted once. Runs at 1 to 7 ranks, split into servers and trainers in each way.
+#include <cstring>
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/layers.hpp>
+#include <dtrain/optimizer.hpp>
+#include <dtrain/parameter_servers.hpp>
+#include <dtrain/passes.hpp>
+
+#include "support/message_of.hpp"
+#include "support/test_world.hpp"
+
+namespace dtrain {
+namespace {
+
+using testing::HasSubstr;
+using tests::message_of;
+
+constexpr std::int64_t batch = 8;
+constexpr std::int64_t slots = 3;
+constexpr std::int64_t rows = 40;
+constexpr std::uint64_t seed = 5;
+
+struct Setup {
+    Optimizer optimizer = Sgd{0.1};
+    OptimizerOptions options = {};
+    bool is_distributed = true;
+    bool is_used_twice = false;
+};
+
+/// Rows of three ids side by side, and two layers, of which the first is cut into blocks.
+Program training_program(const Setup& setup) {
+    Program program;
+    const auto ids = layers::data(program, "ids", {batch, slots}, DataType::int64);
+    const auto label = layers::data(program, "label", {batch, 1});
+    const layers::EmbeddingOptions table{
+        .is_sparse = true, .padding = 7, .is_distributed = setup.is_distributed, .name = "table"};
+    auto x = layers::flatten(program, layers::embedding(program, ids, rows, 4, table));
+    if (setup.is_used_twice) {
+        const auto more = layers::data(program, "more", {batch, 2}, DataType::int64);
+        x = layers::concat(
+            program, {x, layers::flatten(program, layers::embedding(program, more, rows, 4, table))}, 1);
+    }
+    const auto hidden = layers::fc(program, x, 1800, {.activation = "tanh"});
+    const auto logit = layers::fc(program, hidden, 1);
+    minimize(program, layers::mean(program, layers::bce_with_logits(program, logit, label)), setup.optimizer,
+             setup.options);
+    return program;
+}
+
+std::vector<std::int64_t> ids_of(int number) {
+    std::vector<std::int64_t> ids(batch * slots);
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        ids[i] = static_cast<std::int64_t>((i * i * 5 + static_cast<std::size_t>(number) * 11) % rows);
+    return ids;
+}
+
+void feed(Executor& executor, int number) {
+    const auto ids = ids_of(number);
+    std::ranges::copy(ids, executor.feed<std::int64_t>("ids").begin());
+    if (executor.program().has("more")) {
+        const auto more = executor.feed<std::int64_t>("more");
+        std::copy_n(ids.rbegin(), more.size(), more.begin());
+    }
+    const auto label = executor.feed<float>("label");
+    for (std::size_t i = 0; i < label.size(); ++i)
+        label[i] = static_cast<float>((i + static_cast<std::size_t>(number)) % 2);
+}
+
+std::string logits_name(const Program& program) {
+    for (const auto& op : program.operators())
+        if (op.type == "bce_with_logits") return op.input("logits");
+    return "";
+}
+
+/// What a trained model says of some batches.
+std::vector<float> answers(const Program& program, const State& state, const ExecutorOptions& options) {
+    const auto name = logits_name(program);
+    Executor executor(for_test(program, {name}), state, {}, options);
+    std::vector<float> said;
+    for (int number = 100; number < 104; ++number) {
+        const auto ids = executor.feed<std::int64_t>("ids");
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            ids[i] = static_cast<std::int64_t>((i * 3 + static_cast<std::size_t>(number)) % rows);
+        if (executor.program().has("more"))
+            std::ranges::copy(ids.first(static_cast<std::size_t>(batch * 2)),
+                              executor.feed<std::int64_t>("more").begin());
+        executor.run();
+        const auto values = executor.fetch(name);
+        said.insert(said.end(), values.begin(), values.end());
+    }
+    return said;
+}
+
+std::vector<float> trained_by_one(Setup setup, int steps, int batches) {
+    setup.is_distributed = false;
+    const auto program = training_program(setup);
+    const auto parallel = data_parallel(program, {.micro_batches = batches});
+    Executor executor(parallel, State(parallel, seed), {}, {.threads = 1});
+    for (int step = 0; step < steps; ++step) {
+        if (batches == 1) {
+            feed(executor, step);
+            executor.run();
+            continue;
+        }
+        for (int i = 0; i < batches; ++i) {
+            feed(executor, step * batches + i);
+            executor.accumulate();
+        }
+        executor.update();
+    }
+    return answers(program, executor.state(), {.threads = 1});
+}
+
+struct Job {
+    Setup setup = {};
+    ServerJobOptions options = {.seed = seed, .threads = 1};
+    int steps = 6;
+    bool prefetches = false;
+    int steps_less = 0;  ///< of the last trainer
+};
+
+/// Trains with so many servers; what the trainers say then. Empty on servers.
+std::vector<float> trained_with(int servers, const Job& job) {
+    const ServerRanks ranks(test_world(), servers);
+    const auto program = training_program(job.setup);
+    DistributeTranspiler transpiler;
+    transpiler.transpile(program, {.trainer_id = ranks.serves() ? 0 : ranks.number(),
+                                   .pservers = ranks.pservers(),
+                                   .trainers = ranks.trainers(),
+                                   .sync_mode = job.options.mode == ServerMode::sync});
+    if (ranks.serves()) {
+        serve(ranks, transpiler, job.options);
+        return {};
+    }
+    ServerConnection connection(ranks, transpiler, job.options);
+    const auto trainer = transpiler.get_trainer_program();
+    const State state(trainer, 77);  // other first values: those of the servers count
+    connection.pull_parameters(state);
+    const ExecutorOptions options{.threads = 1, .servers = connection.link()};
+    Executor executor(trainer, state, {}, options);
+    const bool is_last = ranks.number() == ranks.trainers() - 1;
+    const int steps = job.steps - (is_last ? job.steps_less : 0);
+    for (int step = 0; step < steps; ++step) {
+        const auto number = step * ranks.trainers() + ranks.number();
+        if (job.prefetches) connection.prefetch("table.weight", ids_of(number + ranks.trainers()));
+        feed(executor, number);
+        executor.run();
+    }
+    if (job.steps_less > 0) {
+        // Trainers that go on do not wait for the one that has left.
+        auto said = is_last ? std::vector<float>() : answers(trainer, state, options);
+        connection.leave();
+        return said;
+    }
+    ranks.peers().barrier();
+    connection.pull_parameters(state);
+    auto said = answers(trainer, state, options);
+    ranks.peers().barrier();
+    connection.leave();
+    return said;
+}
+
+void expect_the_bits_of_one(const Setup& setup) {
+    for (int servers = 1; servers < test_world().size(); ++servers) {
+        const auto said = trained_with(servers, {.setup = setup});
+        const int trainers = test_world().size() - servers;
+        if (said.empty()) continue;
+        const auto expected = trained_by_one(setup, 6, trainers);
+        ASSERT_EQ(said.size(), expected.size());
+        EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
+            << servers << " servers, " << trainers << " trainers: " << said[0] << " and " << expected[0];
+    }
+}
+
+TEST(ParameterServers, SyncHasTheBitsOfOneProcess) {
+    expect_the_bits_of_one({.optimizer = Sgd{0.1}});
+    expect_the_bits_of_one({.optimizer = Momentum{.learning_rate = 0.1}});
+    expect_the_bits_of_one({.optimizer = Adagrad{0.1}});
+    expect_the_bits_of_one({.optimizer = Adam{0.01}});
+    expect_the_bits_of_one({.optimizer = AdamW{.learning_rate = 0.01}});
+    expect_the_bits_of_one({.optimizer = Ftrl{}});
+}
+
+TEST(ParameterServers, SyncHasTheBitsOfOneProcessWithAScheduleAndDecay) {
+    expect_the_bits_of_one({.optimizer = Momentum{.learning_rate = 0.1},
+                            .options = {.schedule = LearningRateSchedule{ExponentialDecay{0.1, 2, 0.5}},
+                                        .regularisation = L2Decay{1e-3}}});
+}
+
+TEST(ParameterServers, ATableThatIsUsedTwiceGetsOneUpdate) {
+    expect_the_bits_of_one({.optimizer = Adagrad{0.1}, .is_used_twice = true});
+}
+
+TEST(ParameterServers, ASparseTableNeedNotBeDistributed) {
+    expect_the_bits_of_one({.optimizer = Adam{0.01}, .is_distributed = false});
+}
+
+TEST(ParameterServers, PrefetchedRowsAreThoseBehindTheStep) {
+    for (int servers = 1; servers < test_world().size(); ++servers)
+        EXPECT_EQ(trained_with(servers, {.setup = {.optimizer = Adam{0.01}}, .prefetches = true}),
+                  trained_with(servers, {.setup = {.optimizer = Adam{0.01}}}));
+}
+
+TEST(ParameterServers, ATrainerThatLeavesEarlyHoldsNobodyUp) {
+    for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async})
+        for (int servers = 1; servers + 1 < test_world().size(); ++servers)
+            trained_with(servers, {.options = {.mode = mode, .seed = seed, .threads = 1}, .steps_less = 3});
+}
+
+/// Sgd whose gradients do not depend on the parameters: the sum is the same in whatever order they come.
+Program linear_program() {
+    Program program;
+    const auto ids = layers::data(program, "ids", {4}, DataType::int64);
+    const auto factor = layers::data(program, "factor", {4, 2});
+    const auto rows_of =
+        layers::embedding(program, ids, 100, 2, {.is_sparse = true, .is_distributed = true, .name = "table"});
+    const auto weighted = layers::multiply(program, rows_of, factor);
+    const auto dense = layers::fc(program, factor, 3, {.name = "fc"});
+    minimize(
+        program,
+        layers::sum(program, {layers::reduce_sum(program, weighted), layers::reduce_sum(program, dense)}),
+        Sgd{0.25});
+    return program;
+}
+
+void expect_each_gradient_once(const ServerJobOptions& options) {
+    constexpr int steps = 50;
+    for (int servers = 1; servers < test_world().size(); ++servers) {
+        const ServerRanks ranks(test_world(), servers);
+        const auto program = linear_program();
+        DistributeTranspiler transpiler;
+        transpiler.transpile(program, {.pservers = ranks.pservers(),
+                                       .trainers = ranks.trainers(),
+                                       .sync_mode = options.mode == ServerMode::sync});
+        if (ranks.serves()) {
+            serve(ranks, transpiler, options);
+            continue;
+        }
+        ServerConnection connection(ranks, transpiler, options);
+        const auto trainer = transpiler.get_trainer_program();
+        const State state(trainer, 1);
+        connection.pull_parameters(state);
+        const auto weight = state.find("fc.weight")->view.as<float>();
+        const std::vector<float> before(weight.begin(), weight.end());
+        ranks.peers().barrier();
+        Executor executor(trainer, state, {}, {.threads = 1, .servers = connection.link()});
+        std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN, INT64_MAX, -1},
+                          executor.feed<std::int64_t>("ids").begin());
+        std::ranges::fill(executor.feed<float>("factor"), 0.5F);
+        for (int step = 0; step < steps; ++step) executor.run();
+        connection.finish();
+        ranks.peers().barrier();
+        connection.pull_parameters(state);
+        // Gradients are sums over four rows of 0.5 each: 2 in each element; of the table 0.5 for each use.
+        const auto updates =
+            static_cast<float>(steps * (options.mode == ServerMode::sync ? 1 : ranks.trainers()));
+        for (std::size_t i = 0; i < before.size(); ++i)
+            EXPECT_FLOAT_EQ(weight[i], before[i] - updates * 0.25F * 2.0F);
+        const auto name = trainer.operators().front().output("out");
+        Executor reader(for_test(trainer, {name}), state, {}, {.servers = connection.link()});
+        std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN, INT64_MAX, 5},
+                          reader.feed<std::int64_t>("ids").begin());
+        reader.run();
+        const auto values = reader.fetch(name);
+        const float bound = 0.25F;
+        EXPECT_NEAR(values[0], -updates * 0.25F * 1.0F, bound);
+        EXPECT_NEAR(values[2], -updates * 0.25F * 0.5F, bound);
+        EXPECT_NEAR(values[4], -updates * 0.25F * 0.5F, bound);
+        EXPECT_NEAR(values[6], 0, bound);
+        ranks.peers().barrier();
+        connection.leave();
+    }
+}
+
+TEST(ParameterServers, EachGradientCountsOnceInEveryMode) {
+    expect_each_gradient_once({.mode = ServerMode::sync, .threads = 1});
+    expect_each_gradient_once({.mode = ServerMode::async, .threads = 1});
+    expect_each_gradient_once({.mode = ServerMode::async, .most_merged = 1, .threads = 1});
+    expect_each_gradient_once({.mode = ServerMode::half_async, .threads = 1});
+    expect_each_gradient_once({.mode = ServerMode::half_async, .staleness = 3, .threads = 1});
+}
+
+TEST(ParameterServers, SaysWhatIsWrongWithAJob) {
+    const auto& world = test_world();
+    EXPECT_THAT(message_of([&] { ServerRanks(world, world.size()); }), HasSubstr("one rank that trains"));
+    EXPECT_THAT(message_of([&] { ServerRanks(world, 0); }), HasSubstr("0 parameter servers"));
+    if (world.size() < 2) return;
+    const ServerRanks ranks(world, 1);
+    DistributeTranspiler transpiler;
+    transpiler.transpile(linear_program(), {.pservers = ranks.pservers(), .trainers = ranks.trainers()});
+    const auto wrong = [&](const ServerJobOptions& options) {
+        return message_of([&] {
+            if (ranks.serves())
+                serve(ranks, transpiler, options);
+            else
+                ServerConnection(ranks, transpiler, options);
+        });
+    };
+    EXPECT_EQ(wrong({.mode = ServerMode::async}), "mode async goes with sync_mode = false of transpile()");
+    EXPECT_EQ(wrong({.staleness = 2}), "staleness is 2 in mode sync; it is a setting of half_async");
+    EXPECT_EQ(wrong({.most_merged = 0}), "most_merged is 0, expected 1 or more");
+}
+
+TEST(ParameterServers, ADistributedTableNeedsServers) {
+    const auto program = linear_program();
+    EXPECT_THAT(message_of([&] { State(program, 1); }),
+                HasSubstr("'table.weight' is_distributed, which only a job with parameter servers can have"));
+    EXPECT_THAT(message_of([] {
+                    Program sparse;
+                    const auto ids = layers::data(sparse, "ids", {4}, DataType::int64);
+                    layers::embedding(sparse, ids, 10, 2, {.is_distributed = true});
+                }),
+                HasSubstr("is_distributed goes with is_sparse = true"));
+    DistributeTranspiler transpiler;
+    transpiler.transpile(program, {.pservers = "a:1"});
+    const auto trainer = transpiler.get_trainer_program();
+    EXPECT_THAT(message_of([&] { Executor(trainer, State(trainer, 1)); }),
+                HasSubstr("operator pull_rows talks to parameter servers, and this executor has none"));
+}
+
+}  // namespace
+}  // namespace dtrain

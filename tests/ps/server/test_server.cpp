@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: a server without its loop, to which the test writes letters by hand: what each mode applies and
+// when it answers; SGD with rate 1, so that parameters are minus the sum of the gradients.
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/layers.hpp>
+#include <dtrain/optimizer.hpp>
+#include <dtrain/transpiler.hpp>
+
+#include "ps/server/serve.hpp"
+#include "ps/server/server.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* layout = "mode x\ntable t\n";
+const std::vector<std::string> endpoint{"a:1"};
+
+/// One dense parameter of two elements.
+DensePart dense_part(int sources) {
+    Program program;
+    const auto x = layers::data(program, "x", {2, 1});
+    const auto out = layers::fc(program, x, 2, {.name = "fc"});
+    minimize(program, layers::reduce_sum(program, out), Sgd{1});
+    DistributeTranspiler transpiler;
+    transpiler.transpile(program, {.pservers = "a:1", .trainers = sources});
+    std::vector<VariableBlock> blocks;
+    for (const auto& placement : transpiler.placements())
+        if (placement.block.variable == "fc.bias") blocks.push_back(placement.block);
+    return {transpiler.get_pserver_program("a:1"), blocks, sources, 1, 1};
+}
+
+class ServerTest : public testing::Test {
+  protected:
+    void start(ServerMode mode, std::int64_t staleness = 0, int trainers = 2) {
+        std::vector<ServerTable> tables;
+        tables.push_back({{.name = "t", .width = 1, .optimizer = Sgd{1}, .dict_size = 3}, ""});
+        ServerOptions options{.mode = mode, .staleness = staleness, .layout = layout};
+        for (int rank = 1; rank <= trainers; ++rank) options.trainers.push_back(rank);
+        server_.emplace(options, dense_part(mode == ServerMode::sync ? trainers : 1), std::move(tables),
+                        *posts_[0]);
+        for (int rank = 1; rank <= trainers; ++rank) hello(rank);
+        for (int rank = 1; rank <= trainers; ++rank) EXPECT_EQ(said(rank), "welcome 0");
+    }
+
+    void give() {
+        while (auto letter = posts_[0]->receive()) server_->take(std::move(*letter));
+    }
+
+    LetterWriter letter(int rank, const LetterHead& head) {
+        return {*posts_[static_cast<std::size_t>(rank)], head};
+    }
+    void send(LetterWriter&& writer) {
+        writer.send(0);
+        give();
+    }
+
+    void hello(int rank, const std::string& text = layout) {
+        auto writer = letter(rank, {.kind = LetterKind::hello});
+        writer.add_text(text);
+        send(std::move(writer));
+    }
+
+    void push(int rank, float gradient, std::uint32_t steps = 1, std::int64_t id = 5) {
+        auto writer = letter(rank, {.kind = LetterKind::push, .steps = steps, .request = 3});
+        std::ranges::fill(writer.add_dense(0, 2), gradient);
+        const auto rows = writer.add_rows(0, 1, 1);
+        rows.ids[0] = id;
+        rows.values[0] = gradient;
+        send(std::move(writer));
+    }
+
+    void pull(int rank, std::int64_t step) {
+        auto writer = letter(rank, {.kind = LetterKind::pull, .step = step});
+        writer.ask_dense(0, 2);
+        writer.ask_rows(0, 1, false)[0] = 5;
+        send(std::move(writer));
+    }
+
+    void leave(int rank) { send(letter(rank, {.kind = LetterKind::leave})); }
+
+    /// "values DENSE ROW", "welcome STEP", "failed TEXT" ...; "" when nothing has come.
+    std::string said(int rank) {
+        const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
+        if (!answer) return "";
+        LetterReader reader(answer->content.bytes());
+        std::string text(to_string(reader.head().kind));
+        if (reader.head().kind == LetterKind::failed) return text + " " + std::string(reader.text());
+        if (reader.head().kind == LetterKind::welcome) return text + " " + std::to_string(reader.head().step);
+        while (const auto section = reader.next())
+            text += " " + std::to_string(static_cast<int>(section->floats(section->count)[0]));
+        return text;
+    }
+
+    std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(5);
+    std::optional<Server> server_;
+};
+
+TEST_F(ServerTest, SyncWaitsForTheStepsOfAll) {
+    start(ServerMode::sync);
+    push(1, 1);
+    pull(1, 1);
+    EXPECT_EQ(said(1), "");
+    EXPECT_THAT(server_->missing_trainers(), ElementsAre(1));
+    pull(2, 0);
+    EXPECT_EQ(said(2), "values 0 0");
+    push(2, 10);
+    EXPECT_EQ(said(1), "values -11 -11");
+    EXPECT_EQ(server_->steps(), 1);
+    EXPECT_THAT(server_->missing_trainers(), ElementsAre());
+}
+
+TEST_F(ServerTest, AStepOfSeveralLettersIsAppliedAtItsEnd) {
+    for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async}) {
+        start(mode, 0, 1);
+        push(1, 1, 0);
+        push(1, 2, 0);
+        pull(1, 0);
+        EXPECT_EQ(said(1), "values 0 0") << to_string(mode);
+        push(1, 4, 1);
+        pull(1, 1);
+        std::string last;
+        for (auto each = said(1); !each.empty(); each = said(1)) last = each;
+        // Of the same dense elements the last letter counts; gradients of a row are added.
+        EXPECT_EQ(last, "values -4 -7") << to_string(mode);
+    }
+}
+
+TEST_F(ServerTest, AsyncAppliesAndAnswersAtOnce) {
+    start(ServerMode::async);
+    push(1, 1);
+    EXPECT_EQ(said(1), "applied");
+    pull(2, 100);
+    EXPECT_EQ(said(2), "values -1 -1");
+    push(2, 3, 7);
+    EXPECT_EQ(said(2), "applied");
+    EXPECT_EQ(server_->steps(), 2);
+}
+
+TEST_F(ServerTest, HalfAsyncAnswersWhenNobodyIsTooFarBehind) {
+    start(ServerMode::half_async, 2);
+    for (int step = 0; step < 3; ++step) push(1, 1);
+    for (int step = 0; step < 3; ++step) EXPECT_EQ(said(1), "applied");
+    pull(1, 2);
+    EXPECT_EQ(said(1), "values -3 -3");
+    pull(1, 3);
+    EXPECT_EQ(said(1), "");
+    EXPECT_THAT(server_->missing_trainers(), ElementsAre(1));
+    push(2, 1);
+    EXPECT_EQ(said(1), "values -4 -4");
+}
+
+TEST_F(ServerTest, WhoLeavesIsWaitedForNoLonger) {
+    start(ServerMode::sync);
+    push(1, 1);
+    pull(1, 1);
+    push(2, 50, 0);  // a step that never ends does not count
+    leave(2);
+    EXPECT_EQ(said(2), "farewell");
+    EXPECT_EQ(said(1), "values -1 -1");
+    push(1, 2);
+    pull(1, 2);
+    EXPECT_EQ(said(1), "values -3 -3");
+    EXPECT_FALSE(server_->is_done());
+    pull(1, 3);
+    leave(1);
+    EXPECT_EQ(said(1), "farewell");
+    EXPECT_TRUE(server_->is_done());
+}
+
+TEST_F(ServerTest, RefusesAnotherLayout) {
+    start(ServerMode::sync, 0, 2);
+    server_.reset();
+    server_.emplace(ServerOptions{.trainers = {1}, .layout = layout}, dense_part(1),
+                    std::vector<ServerTable>(), *posts_[0]);
+    hello(1, "mode x\ntable u\n");
+    EXPECT_EQ(said(1),
+              "failed trainer and server were started with different programs or options: the server has "
+              "'table t' where the trainer has 'table u'");
+    hello(1, "mode x\n");
+    EXPECT_THAT(said(1), HasSubstr("'table t' where the trainer has 'nothing'"));
+    pull(1, 0);
+    EXPECT_EQ(said(1), "failed a 'pull' of trainer 0, which has not said hello");
+    hello(1);
+    EXPECT_EQ(said(1), "welcome 0");
+    hello(1);
+    EXPECT_EQ(said(1), "failed a second 'hello' of trainer 0");
+    hello(3);
+    EXPECT_EQ(said(3), "failed rank 3 is no trainer of this job");
+}
+
+TEST_F(ServerTest, RefusesWhatDoesNotFitAndGoesOn) {
+    start(ServerMode::async, 0, 1);
+    auto outside = letter(1, {.kind = LetterKind::push, .steps = 1});
+    outside.add_dense(1, 2);
+    send(std::move(outside));
+    EXPECT_EQ(said(1), "failed gradients of elements 1 to 3 of 2");
+    auto unknown = letter(1, {.kind = LetterKind::push, .steps = 1});
+    unknown.add_rows(1, 1, 1);
+    send(std::move(unknown));
+    EXPECT_EQ(said(1), "failed table 1 of 1");
+    auto wide = letter(1, {.kind = LetterKind::push, .steps = 1});
+    wide.add_rows(0, 1, 4);
+    send(std::move(wide));
+    EXPECT_THAT(said(1), HasSubstr("failed a section of 1 has 24 bytes"));
+    auto far = letter(1, {.kind = LetterKind::pull});
+    far.ask_dense(UINT64_MAX, 1);
+    send(std::move(far));
+    EXPECT_THAT(said(1), HasSubstr("failed elements 18446744073709551615"));
+    send(letter(1, {.kind = LetterKind::values}));
+    EXPECT_EQ(said(1), "failed a server gets no 'values'");
+    auto save = letter(1, {.kind = LetterKind::save});
+    save.add_text("/somewhere");
+    send(std::move(save));
+    EXPECT_EQ(said(1), "failed this server keeps no checkpoints");
+    EXPECT_EQ(server_->counts().refused, 6U);
+    push(1, 2);
+    EXPECT_EQ(said(1), "applied");
+    pull(1, 1);
+    EXPECT_EQ(said(1), "values -2 -2");
+}
+
+TEST_F(ServerTest, SaysThatATableIsFull) {
+    start(ServerMode::async, 0, 1);
+    for (std::int64_t id = 0; id < 3; ++id) push(1, 1, 1, id);
+    for (std::int64_t id = 0; id < 3; ++id) EXPECT_EQ(said(1), "applied");
+    pull(1, 0);  // of a fourth id
+    EXPECT_THAT(said(1), HasSubstr("failed table 't'"));
+    push(1, 1, 1, 1);
+    EXPECT_EQ(said(1), "applied");
+    push(1, 1, 1, 77);
+    EXPECT_THAT(said(1), HasSubstr("failed table 't'"));
+    // Its other half is in the parameters: nothing is given away any more.
+    pull(1, 0);
+    EXPECT_THAT(said(1), HasSubstr("failed table 't'"));
+}
+
+TEST_F(ServerTest, SurvivesLettersOfAnyBytes) {
+    start(ServerMode::sync, 0, 2);
+    std::mt19937_64 random(9);
+    const auto letter_of = [&] {
+        auto writer = letter(1, {.kind = static_cast<LetterKind>(random() % 5 + 1), .step = 0});
+        writer.add_dense(0, 2);
+        writer.add_rows(0, 2, 1);
+        writer.ask_rows(0, 1, true);
+        return writer;
+    };
+    for (int round = 0; round < 20'000; ++round) {
+        letter_of().send(2);  // to where the test takes it
+        auto taken = posts_[2]->receive();
+        auto bytes = taken->content.bytes();
+        for (auto changes = random() % 5; changes > 0; --changes)
+            bytes[4 + random() % (bytes.size() - 4)] = static_cast<std::byte>(random());
+        if (random() % 4 == 0) taken->content.resize(random() % bytes.size());
+        server_->take({static_cast<int>(1 + random() % 4), std::move(taken->content)});
+        for (int rank = 1; rank < 5; ++rank)
+            while (posts_[static_cast<std::size_t>(rank)]->receive()) continue;
+    }
+    EXPECT_GT(server_->counts().refused, 1000U);
+}
+
+TEST(IdleSleep, GrowsWithTheTimeThatNothingCame) {
+    using namespace std::chrono_literals;
+    EXPECT_EQ(IdleSleep::after(50us), 0ns);
+    EXPECT_EQ(IdleSleep::after(800us), 100us);
+    EXPECT_EQ(IdleSleep::after(1h), 2ms);
+}
+
+}  // namespace
+}  // namespace dtrain::ps

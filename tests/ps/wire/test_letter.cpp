@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: what was written is what is read; letters that were cut or changed are read without touching
+// anything outside, or refused.
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ps/wire/letter.hpp"
+#include "support/message_of.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::message_of;
+
+class Letters : public testing::Test {
+  protected:
+    std::vector<std::byte> sent(LetterWriter&& writer) {
+        writer.send(1);
+        const auto letter = posts_[1]->receive();
+        const auto bytes = letter->content.bytes();
+        return {bytes.begin(), bytes.end()};
+    }
+
+    std::vector<std::byte> push() {
+        LetterWriter writer(*posts_[0], {.kind = LetterKind::push, .step = -3, .request = 9});
+        std::ranges::copy(std::vector<float>{1, 2, 3}, writer.add_dense(5, 3).begin());
+        const auto rows = writer.add_rows(2, 2, 3);
+        std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN}, rows.ids.begin());
+        std::ranges::copy(std::vector<float>{1, 2, 3, 4, 5, 6}, rows.values.begin());
+        writer.set_steps(4);
+        writer.set_request(10);
+        return sent(std::move(writer));
+    }
+
+    std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(2);
+};
+
+TEST_F(Letters, HaveWhatWasWritten) {
+    const auto bytes = push();
+    LetterReader reader(bytes);
+    EXPECT_EQ(reader.head().kind, LetterKind::push);
+    EXPECT_EQ(reader.head().step, -3);
+    EXPECT_EQ(reader.head().steps, 4U);
+    EXPECT_EQ(reader.head().request, 10U);
+    const auto first = reader.next();
+    EXPECT_EQ(first->table, dense_parameters);
+    EXPECT_EQ(first->first, 5U);
+    EXPECT_THAT(first->floats(3), ElementsAre(1, 2, 3));
+    const auto second = reader.next();
+    EXPECT_EQ(second->table, 2U);
+    EXPECT_THAT(second->ids(), ElementsAre(-1, INT64_MIN));
+    EXPECT_THAT(second->floats_behind_ids(6), ElementsAre(1, 2, 3, 4, 5, 6));
+    EXPECT_FALSE(reader.next());
+}
+
+TEST_F(Letters, AskForRowsAndTellTexts) {
+    LetterWriter pull(*posts_[0], {.kind = LetterKind::pull});
+    pull.ask_dense(1, 2);
+    pull.ask_rows(0, 1, true)[0] = 7;
+    const auto pulled = sent(std::move(pull));
+    LetterReader reader(pulled);
+    EXPECT_EQ(reader.next()->count, 2U);
+    const auto rows = reader.next();
+    EXPECT_TRUE(rows->peeks);
+    EXPECT_THAT(rows->ids(), ElementsAre(7));
+    LetterWriter hello(*posts_[0], {.kind = LetterKind::hello});
+    hello.add_text("a b c");
+    EXPECT_EQ(LetterReader(sent(std::move(hello))).text(), "a b c");
+}
+
+TEST_F(Letters, AreRefusedWhenTheyAreNotOurs) {
+    const auto refusal = [](std::vector<std::byte> bytes, std::size_t at, std::uint8_t value) {
+        bytes.at(at) = std::byte{value};
+        return message_of<LetterError>([&] { LetterReader{bytes}; });
+    };
+    const auto bytes = push();
+    EXPECT_EQ(message_of<LetterError>([] { LetterReader{{}}; }), "a letter of 0 bytes");
+    EXPECT_THAT(refusal(bytes, 0, 0), HasSubstr("a letter that begins with 64745000, expected 64745053"));
+    EXPECT_EQ(refusal(bytes, 4, 77),
+              "a letter of protocol 77, expected 1: trainers and servers must be of one version of dtrain");
+    EXPECT_EQ(refusal(bytes, 6, 200), "a letter of kind 200");
+}
+
+TEST_F(Letters, SaySectionsThatDoNotFit) {
+    const auto bytes = push();
+    LetterReader reader(bytes);
+    const auto section = reader.next();
+    EXPECT_EQ(message_of<LetterError>([&] { (void)section->floats(9); }), "a section of 3 has 16 bytes");
+    EXPECT_EQ(message_of<LetterError>([&] { (void)section->ids(); }), "a section of 3 has 16 bytes");
+    EXPECT_EQ(message_of<LetterError>([&] { (void)section->floats(SIZE_MAX / 2); }),
+              "a section of 3 has 16 bytes");
+}
+
+/// Reads all there is, of whatever sizes it says.
+void read_all(std::span<const std::byte> bytes) {
+    try {
+        LetterReader reader(bytes);
+        (void)reader.text();
+        while (const auto section = reader.next()) {
+            (void)section->floats(section->count).size();
+            (void)section->floats_behind_ids(section->ids().size() * 3).size();
+        }
+    } catch (const LetterError&) {
+    }
+}
+
+TEST_F(Letters, OfAnyBytesAreReadOrRefused) {
+    const auto whole = push();
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        // Exactly so long, so that a sanitizer sees a byte too many.
+        const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+        read_all(cut);
+    }
+    std::mt19937_64 random(5);
+    for (int round = 0; round < 20'000; ++round) {
+        auto changed = whole;
+        for (auto changes = random() % 4 + 1; changes > 0; --changes)
+            changed[random() % changed.size()] = static_cast<std::byte>(random());
+        read_all(changed);
+    }
+}
+
+}  // namespace
+}  // namespace dtrain::ps
