@@ -3,42 +3,34 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
 
-#include <dtrain/dataset.hpp>
 #include <dtrain/executor.hpp>
 #include <dtrain/sampler.hpp>
 
-#include "io/prefetcher.hpp"
-
 namespace dtrain::native {
 
-/// Memory of an executor that a step's batch goes into.
-struct FedMemory {
-    std::span<float> x;
-    std::span<std::int64_t> label;
-    std::span<float> weight;
-
-    /// Of a model's program; good as long as the executor.
-    static FedMemory of(Executor& executor);
-};
-
-/// Brings a data set's mini-batches into an executor, step by step: straight from memory, or from disk by a
-/// thread that reads ahead.
+/// Brings a rank's share of the mini-batches into an executor, step by step.
 class Feeder {
   public:
-    Feeder(std::shared_ptr<const DataSource> data, const DistributedSampler::Options& sampling);
+    explicit Feeder(const DistributedSampler::Options& sampling)
+        : sampler_(sampling), parts_(sampling.parts) {}
+    Feeder(const Feeder&) = delete;
+    Feeder& operator=(const Feeder&) = delete;
+    virtual ~Feeder() = default;
+
+    /// Batches go into the data variables of this executor, which must live when they are fed.
+    virtual void bind(Executor& executor) = 0;
 
     /// The next feed() is of that step.
-    void start(std::int64_t epoch, std::int64_t first_step);
+    virtual void start(std::int64_t epoch, std::int64_t first_step) {
+        batch_ = first_step * parts_;
+        sampler_.start_epoch(epoch);
+    }
 
     /// Writes the next step's batch. Allocates nothing.
     /// @throws UsageError when a sample cannot be read.
-    void feed(const FedMemory& to);
+    virtual void feed() = 0;
 
-    const DataSource& data() const { return *data_; }
     std::int64_t steps() const { return sampler_.steps(); }
     std::int64_t local_batch() const { return sampler_.local_batch(); }
     /// Batches of each step that are fed one after the other.
@@ -46,12 +38,14 @@ class Feeder {
     /// Samples of an epoch that are no padding, of all ranks.
     std::int64_t real_samples() const { return sampler_.real_samples(); }
 
+  protected:
+    /// Good until the next call.
+    LocalBatch next_batch() { return sampler_.batch(batch_++); }
+
   private:
-    std::shared_ptr<const DataSource> data_;
     DistributedSampler sampler_;
     int parts_;
     std::int64_t batch_ = 0;
-    std::unique_ptr<io::Prefetcher> prefetcher_;
 };
 
 }  // namespace dtrain::native

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/model.hpp"
 
+#include <vector>
+
 #include <fmt/format.h>
 
 #include <dtrain/layers.hpp>
@@ -9,35 +11,32 @@
 
 namespace dtrain::native {
 
-Model build_model(const ModelSettings& settings, const ModelSizes& sizes, const Optimizer& optimizer,
-                  const Ranks& ranks, const OptimizerOptions& adjust) {
-    Model model;
-    auto& program = model.train;
-    const auto x = layers::data(program, fed_x, {sizes.local_batch, sizes.features});
-    const auto label = layers::data(program, fed_label, {sizes.local_batch}, DataType::int64);
-    const auto weight = layers::data(program, fed_weight, {sizes.local_batch});
-
-    model.description = std::to_string(sizes.features);
+std::string append_hidden_layers(Program& program, const std::string& x, const ModelSettings& settings) {
     auto hidden = x;
-    for (const auto size : settings.hidden) {
-        hidden = layers::fc(program, hidden, size, {settings.activation});
-        model.description += fmt::format("-{}", size);
-    }
-    const auto logits = layers::fc(program, hidden, sizes.classes);
-    model.description += fmt::format("-{}", sizes.classes);
-    if (!settings.hidden.empty()) model.description += " " + settings.activation;
+    for (const auto size : settings.hidden) hidden = layers::fc(program, hidden, size, {settings.activation});
+    return hidden;
+}
 
-    const auto entropy = layers::softmax_with_cross_entropy(program, logits, label);
-    model.loss_sum = layers::weighted_sum(program, entropy.row_loss, weight);
-    model.correct = layers::correct_count(program, logits, label, weight);
+std::string layers_text(std::int64_t inputs, const ModelSettings& settings, std::int64_t outputs) {
+    auto text = std::to_string(inputs);
+    for (const auto size : settings.hidden) text += fmt::format("-{}", size);
+    text += fmt::format("-{}", outputs);
+    return settings.hidden.empty() ? text : text + " " + settings.activation;
+}
+
+Model completed(Model model, const std::string& loss, const Optimizer& optimizer, const Ranks& ranks,
+                const OptimizerOptions& adjust) {
+    auto& program = model.train;
     for (const auto& variable : program.variables())
         if (variable.role == Role::parameter) model.parameters += element_count(variable.shape);
-
-    minimize(program, entropy.loss, optimizer, adjust);
+    minimize(program, loss, optimizer, adjust);
     program = ranks.virtual_ones > 0
                   ? with_virtual_ranks(program, ranks.virtual_ones)
                   : data_parallel(program, {.ranks = ranks.real, .one_copy = ranks.one_copy});
-    model.test = for_test(program, {model.loss_sum, model.correct});
+    std::vector<std::string> tested;
+    for (const auto& metric : {model.loss_sum, model.correct, model.scores})
+        if (!metric.empty()) tested.push_back(metric);
+    model.test = for_test(program, tested);
     return model;
 }
 

@@ -5,18 +5,12 @@
 #include <cstdint>
 #include <string>
 
+#include <dtrain/optimizer.hpp>
 #include <dtrain/program.hpp>
 
 #include "worker/native/job_file.hpp"
 
 namespace dtrain::native {
-
-/// Sizes of the data that a model is made for.
-struct ModelSizes {
-    std::int64_t local_batch = 0;
-    std::int64_t features = 0;
-    std::int64_t classes = 0;
-};
 
 /// Who gives the gradients.
 struct Ranks {
@@ -25,22 +19,29 @@ struct Ranks {
     bool one_copy = false;  ///< of parameters and optimizer state on each node
 };
 
-/// A job's model as programs for one rank. Fed: x [local_batch, features], label and weight [local_batch].
+/// A job's model as programs for one rank. Every kind of model is fed `weight` [local_batch]: 1, or 0 for
+/// rows that are padding.
 struct Model {
     Program train;                ///< a step of training, data parallel over the ranks
     Program test;                 ///< the metrics alone
     std::string loss_sum;         ///< [1], sum of weight * loss over the local batch
-    std::string correct;          ///< [1], sum of weight over what is classified right
+    std::string correct;          ///< [1], sum of weight over what is classified right; "": no classifier
+    std::string scores;           ///< [local_batch], the higher the likelier a click; "": no such model
     std::string description;      ///< "64-128-64-10 relu"
     std::int64_t parameters = 0;  ///< numbers to train
 };
 
-inline constexpr const char* fed_x = "x";
-inline constexpr const char* fed_label = "label";
 inline constexpr const char* fed_weight = "weight";
 
-/// A multi-layer perceptron with softmax cross entropy. Pure. @throws ProgramError
-Model build_model(const ModelSettings& settings, const ModelSizes& sizes, const Optimizer& optimizer,
-                  const Ranks& ranks, const OptimizerOptions& adjust = {});
+/// Appends the hidden layers, each fully connected to the one before; returns the last one, or x.
+std::string append_hidden_layers(Program& program, const std::string& x, const ModelSettings& settings);
+
+/// "64-128-64-10 relu": extents of x, of the hidden layers and of the output.
+std::string layers_text(std::int64_t inputs, const ModelSettings& settings, std::int64_t outputs);
+
+/// Of a model whose `train` goes up to the metrics and to `loss`, which is to be small: adds gradients,
+/// updates and the exchange between ranks, and makes `test`. Pure. @throws ProgramError
+Model completed(Model model, const std::string& loss, const Optimizer& optimizer, const Ranks& ranks,
+                const OptimizerOptions& adjust);
 
 }  // namespace dtrain::native

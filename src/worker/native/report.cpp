@@ -37,13 +37,12 @@ std::string rate_of(const TrainSettings& train) {
 }  // namespace
 
 std::string header(const Job& job, const std::string& job_name, const Trainer& trainer, int ranks) {
-    const auto& data = trainer.train_data();
-    const auto test = trainer.test_data() != nullptr
-                          ? fmt::format("{} to test on", grouped(trainer.test_data()->size()))
-                          : std::string("none to test on");
+    const auto& task = trainer.task();
+    const auto test = task.test_samples() > 0 ? grouped(task.test_samples()) : std::string("none");
     auto out = fmt::format("dtrain {}: {} ({})\n", version, job.title, job_name);
-    out += fmt::format("data      {}: {} samples to train on, {}; {} values each\n",
-                       job.train_data.file.filename().string(), grouped(data.size()), test, data.features());
+    out += fmt::format("data      {}: {} samples to train on, {} to test on; {}\n",
+                       job.train_data.file.filename().string(), grouped(task.train_samples()), test,
+                       task.sample_description());
     out += fmt::format("model     {}: {} parameters\n", trainer.model().description,
                        grouped(trainer.model().parameters));
     out += fmt::format(

@@ -21,10 +21,6 @@
 namespace dtrain::native {
 namespace {
 
-std::int64_t classes_of(const Feeder& train, const std::optional<Feeder>& test) {
-    return std::max(train.data().classes(), test ? test->data().classes() : 0);
-}
-
 Trainer::Shares shares_of(const TrainSettings& settings, const Communicator& communicator) {
     if (settings.virtual_ranks == 0) return {communicator.rank(), 1, communicator.size(), false};
     if (settings.virtual_ranks < communicator.size())
@@ -57,45 +53,43 @@ constexpr const char* correct_name = "correct";
 
 }  // namespace
 
-Trainer::Trainer(const Job& job, std::shared_ptr<const DataSource> train,
-                 std::shared_ptr<const DataSource> test, Communicator communicator, int threads, bool profile)
+Trainer::Trainer(const TrainSettings& settings, std::unique_ptr<const Task> task, Communicator communicator,
+                 int threads, bool profile)
     : communicator_(std::move(communicator)),
-      seed_(job.train.seed),
-      shares_(shares_of(job.train, communicator_)),
-      global_batch_(job.train.global_batch.value_or(job.train.batch * shares_.ranks)),
-      train_data_(train, {.samples = train->size(),
-                          .global_batch = global_batch_,
-                          .rank = shares_.first,
-                          .ranks = shares_.ranks,
-                          .seed = seed_,
-                          .order = SampleOrder::shuffled,
-                          .last_batch = job.train.last_batch,
-                          .parts = shares_.own}),
-      test_data_(test ? std::optional<Feeder>(std::in_place, test,
-                                              DistributedSampler::Options{.samples = test->size(),
-                                                                          .global_batch = global_batch_,
-                                                                          .rank = shares_.first,
-                                                                          .ranks = shares_.ranks,
-                                                                          .seed = 0,
-                                                                          .order = SampleOrder::sequential,
-                                                                          .parts = shares_.own})
-                      : std::nullopt),
-      model_(build_model(
-          job.model, {train_data_.local_batch(), train->features(), classes_of(train_data_, test_data_)},
-          job.train.optimizer, {communicator_.size(), job.train.virtual_ranks, job.train.one_copy},
-          with_steps(job.train.adjust, train_data_.steps()))),
-      state_(job.train.one_copy ? State(model_.train, seed_, communicator_) : State(model_.train, seed_)),
+      task_(std::move(task)),
+      seed_(settings.seed),
+      shares_(shares_of(settings, communicator_)),
+      global_batch_(settings.global_batch.value_or(settings.batch * shares_.ranks)),
+      train_feeder_(task_->train_feeder({.samples = task_->train_samples(),
+                                         .global_batch = global_batch_,
+                                         .rank = shares_.first,
+                                         .ranks = shares_.ranks,
+                                         .seed = seed_,
+                                         .order = SampleOrder::shuffled,
+                                         .last_batch = settings.last_batch,
+                                         .parts = shares_.own})),
+      test_feeder_(task_->test_samples() == 0 ? nullptr
+                                              : task_->test_feeder({.samples = task_->test_samples(),
+                                                                    .global_batch = global_batch_,
+                                                                    .rank = shares_.first,
+                                                                    .ranks = shares_.ranks,
+                                                                    .seed = 0,
+                                                                    .order = SampleOrder::sequential,
+                                                                    .parts = shares_.own})),
+      model_(task_->build(train_feeder_->local_batch(), settings.optimizer,
+                          {communicator_.size(), settings.virtual_ranks, settings.one_copy},
+                          with_steps(settings.adjust, train_feeder_->steps()))),
+      state_(settings.one_copy ? State(model_.train, seed_, communicator_) : State(model_.train, seed_)),
       trainer_(model_.train, state_, communicator_, {.threads = threads, .profile = profile}),
-      tester_(model_.test, state_, {}, {threads}) {
-    if (test && test->features() != train->features())
-        throw UsageError(fmt::format("training samples have {} values, but test samples {}",
-                                     train->features(), test->features()));
+      tester_(model_.test, state_, {}, {.threads = threads}) {
+    train_feeder_->bind(trainer_);
+    if (test_feeder_) test_feeder_->bind(tester_);
     job_ = {{"model", model_.description},
-            {"optimizer", name_of(job.train.optimizer)},
+            {"optimizer", name_of(settings.optimizer)},
             {"global_batch", std::to_string(global_batch_)},
             {"seed", std::to_string(seed_)},
-            {"data", fmt::format("{} samples ({:016x})", train->size(), train->fingerprint())}};
-    if (job.train.last_batch != LastBatch::repeat) job_["last_batch"] = name_of(job.train.last_batch);
+            {"data", fmt::format("{} samples ({:016x})", task_->train_samples(), task_->fingerprint())}};
+    if (settings.last_batch != LastBatch::repeat) job_["last_batch"] = name_of(settings.last_batch);
 }
 
 std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& files,
@@ -163,15 +157,15 @@ void Trainer::add_metrics(const Executor& executor, Sums& sums) const {
     sums.correct += executor.fetch_scalar(model_.correct);
 }
 
-void Trainer::train_step(const FedMemory& memory) {
+void Trainer::train_step() {
     if (!shares_.are_virtual) {
-        train_data_.feed(memory);
+        train_feeder_->feed();
         trainer_.run();
         add_metrics(trainer_, sums_);
         return;
     }
     for (int part = 0; part < shares_.own; ++part) {
-        train_data_.feed(memory);
+        train_feeder_->feed();
         trainer_.accumulate();
         add_metrics(trainer_, sums_);
     }
@@ -186,15 +180,14 @@ Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
 }
 
 std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on) {
-    const auto memory = FedMemory::of(trainer_);
-    train_data_.start(epoch_, epoch_step_);
-    while (epoch_step_ < train_data_.steps()) {
-        train_step(memory);
+    train_feeder_->start(epoch_, epoch_step_);
+    while (epoch_step_ < steps_per_epoch()) {
+        train_step();
         ++epoch_step_;
         ++step_;
-        if (epoch_step_ < train_data_.steps() && !goes_on()) return std::nullopt;
+        if (epoch_step_ < steps_per_epoch() && !goes_on()) return std::nullopt;
     }
-    const auto metrics = metrics_of(sums_, train_data_.real_samples());
+    const auto metrics = metrics_of(sums_, train_feeder_->real_samples());
     if (!std::isfinite(metrics.loss))
         throw_together<Error>(communicator_,
                               fmt::format("the loss is {} in epoch {}; a smaller learning_rate may help",
@@ -211,16 +204,15 @@ std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on
 }
 
 std::optional<Metrics> Trainer::test() {
-    if (!test_data_) return std::nullopt;
-    const auto memory = FedMemory::of(tester_);
-    test_data_->start(0, 0);
+    if (!test_feeder_) return std::nullopt;
+    test_feeder_->start(0, 0);
     Sums sums;
-    for (std::int64_t batch = 0; batch < test_data_->steps() * test_data_->parts(); ++batch) {
-        test_data_->feed(memory);
+    for (std::int64_t batch = 0; batch < test_feeder_->steps() * test_feeder_->parts(); ++batch) {
+        test_feeder_->feed();
         tester_.run();
         add_metrics(tester_, sums);
     }
-    return metrics_of(sums, test_data_->real_samples());
+    return metrics_of(sums, test_feeder_->real_samples());
 }
 
 }  // namespace dtrain::native

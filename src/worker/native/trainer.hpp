@@ -13,23 +13,21 @@
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
-#include <dtrain/dataset.hpp>
 #include <dtrain/executor.hpp>
 
-#include "worker/native/feeder.hpp"
 #include "worker/native/job_file.hpp"
-#include "worker/native/model.hpp"
+#include "worker/native/task.hpp"
 
 namespace dtrain::native {
 
 /// Means over the real samples of all ranks.
 struct Metrics {
     double loss = 0;
-    double accuracy = 0;
+    double accuracy = 0;  ///< of classifiers
     std::int64_t samples = 0;
 };
 
-/// Trains a job's model on this rank's share of the data. Every function is collective.
+/// Trains a task's model on this rank's share of the data. Every function is collective.
 class Trainer {
   public:
     /// What of each global batch is this rank's: `own` of `ranks` equal parts, from the `first` on.
@@ -40,12 +38,11 @@ class Trainer {
         bool are_virtual = false;
     };
 
-    /// @param test may be empty
     /// @param threads compute threads of this rank
     /// @param profile time every operator
-    /// @throws UsageError when training and test data do not fit together.
-    Trainer(const Job& job, std::shared_ptr<const DataSource> train, std::shared_ptr<const DataSource> test,
-            Communicator communicator, int threads, bool profile = false);
+    /// @throws UsageError when the settings do not fit the ranks or the data.
+    Trainer(const TrainSettings& settings, std::unique_ptr<const Task> task, Communicator communicator,
+            int threads, bool profile = false);
 
     /// Goes on where a checkpoint stopped: rank 0 reads it, the others get it from there. Of several the
     /// first that can be read is taken, and `warn` told of those before.
@@ -74,13 +71,11 @@ class Trainer {
     std::int64_t steps_done() const { return step_; }
     /// Of the epoch in progress.
     std::int64_t epoch_steps_done() const { return epoch_step_; }
-    std::int64_t steps_per_epoch() const { return train_data_.steps(); }
-    std::int64_t local_batch() const { return train_data_.local_batch(); }
+    std::int64_t steps_per_epoch() const { return train_feeder_->steps(); }
+    std::int64_t local_batch() const { return train_feeder_->local_batch(); }
     std::int64_t global_batch() const { return global_batch_; }
     const Model& model() const { return model_; }
-    const DataSource& train_data() const { return train_data_.data(); }
-    /// None: no test data.
-    const DataSource* test_data() const { return test_data_ ? &test_data_->data() : nullptr; }
+    const Task& task() const { return *task_; }
     const Executor& executor() const { return trainer_; }
     std::uint64_t checksum() const { return parameters_checksum(state_); }
 
@@ -91,17 +86,18 @@ class Trainer {
         double correct = 0;
     };
 
-    void train_step(const FedMemory& memory);
+    void train_step();
     void add_metrics(const Executor& executor, Sums& sums) const;
     Metrics metrics_of(const Sums& sums, std::int64_t samples) const;
     void take_sums(const CheckpointHeader& header);
 
     Communicator communicator_;
+    std::unique_ptr<const Task> task_;
     std::uint64_t seed_;
     Shares shares_;
     std::int64_t global_batch_;
-    Feeder train_data_;
-    std::optional<Feeder> test_data_;
+    std::unique_ptr<Feeder> train_feeder_;
+    std::unique_ptr<Feeder> test_feeder_;  ///< or none
     Model model_;
     State state_;
     Executor trainer_;

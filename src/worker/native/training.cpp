@@ -54,8 +54,7 @@ auto agreed(const Communicator& world, const Prepare& prepare) {
 
 struct Input {
     Job job;
-    std::shared_ptr<const DataSource> train;
-    std::shared_ptr<const DataSource> test;  ///< or none
+    std::unique_ptr<const Task> task;
     int threads = 1;
     std::vector<std::filesystem::path> resume_from;  ///< the first that can be read; none: from the beginning
 };
@@ -81,8 +80,7 @@ Input read_input(const Options& options, int rank) {
         throw UsageError(
             "--time-limit: this job keeps no checkpoints; --checkpoint-dir names a folder for them");
     const auto threads = compute_threads(Environment::of_this_process());
-    auto train = open_data(job.train_data, job.data_memory);
-    auto test = job.test_data ? open_data(*job.test_data, job.data_memory) : nullptr;
+    auto task = open_task(job);
     std::vector<std::filesystem::path> resume_from;
     if (options.resume_from) resume_from = {*options.resume_from};
     if (options.resume && !options.resume_from) {
@@ -97,7 +95,7 @@ Input read_input(const Options& options, int rank) {
             if (!options.from_the_beginning_else) resume_from.resize(1);
         }
     }
-    return {std::move(job), std::move(train), std::move(test), threads, std::move(resume_from)};
+    return {std::move(job), std::move(task), threads, std::move(resume_from)};
 }
 
 /// Finds out before hours of training that nobody may write there. Rank 0 only.
@@ -199,8 +197,7 @@ int train(const Options& options, const Communicator& world, const std::string& 
     auto input = agreed(world, [&] { return read_input(options, world.rank()); });
     const auto& job = input.job;
     auto trainer = agreed(world, [&] {
-        return Trainer(job, std::move(input.train), std::move(input.test), world, input.threads,
-                       options.profile);
+        return Trainer(job.train, std::move(input.task), world, input.threads, options.profile);
     });
     const bool resumes = world.sum(std::int64_t{!input.resume_from.empty()}) > 0;
     std::filesystem::path resumed;

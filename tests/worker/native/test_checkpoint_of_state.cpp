@@ -17,7 +17,7 @@
 
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
-#include "worker/native/model.hpp"
+#include "worker/native/classifier.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
@@ -28,7 +28,7 @@ using testing::HasSubstr;
 const std::map<std::string, std::string> job = {{"model", "3-5-2 relu"}, {"global_batch", "64"}};
 
 State state_of(std::uint64_t seed, std::int64_t hidden = 5, const Optimizer& optimizer = Adam{}) {
-    return State(build_model({{hidden}, "relu"}, {4, 3, 2}, optimizer, {1}).train, seed);
+    return State(build_classifier({.hidden = {hidden}}, {4, 3, 2}, optimizer, {1}).train, seed);
 }
 
 Checkpoint checkpoint_of(const State& state) {

@@ -13,6 +13,7 @@
 #include <dtrain/error.hpp>
 
 #include "support/temporary_folder.hpp"
+#include "worker/native/classifier.hpp"
 #include "worker/native/state_checkpoint.hpp"
 #include "worker/native/trainer.hpp"
 
@@ -32,17 +33,23 @@ std::shared_ptr<const DataSource> two_clouds(float size = 1) {
     return std::make_shared<Dataset>(std::move(x), std::move(labels), 2);
 }
 
-Job small_job(std::int64_t batch) {
-    Job job;
-    job.model = {{}, "relu"};
-    job.train.batch = batch;
-    job.train.optimizer = Sgd{0.5};
-    job.train.seed = 4;
-    return job;
+TrainSettings small_batches(std::int64_t batch) {
+    TrainSettings settings;
+    settings.batch = batch;
+    settings.optimizer = Sgd{0.5};
+    settings.seed = 4;
+    return settings;
+}
+
+/// A linear classifier.
+Trainer trainer_of(const TrainSettings& settings, const std::shared_ptr<const DataSource>& train,
+                   const std::shared_ptr<const DataSource>& test) {
+    const ModelSettings linear{.hidden = {}};
+    return {settings, std::make_unique<ClassifierTask>(linear, train, test), {}, 1};
 }
 
 TEST(Trainer, LearnsWhatCanBeLearnt) {
-    Trainer trainer(small_job(4), two_clouds(), two_clouds(), {}, 1);
+    auto trainer = trainer_of(small_batches(4), two_clouds(), two_clouds());
     EXPECT_EQ(trainer.steps_per_epoch(), 3);
     const auto first = trainer.train_epoch().value();
     Metrics last;
@@ -58,13 +65,13 @@ TEST(Trainer, LearnsWhatCanBeLearnt) {
 // counted.
 TEST(Trainer, PaddingIsNotCounted) {
     const auto reference = [] {
-        Trainer trainer(small_job(10), two_clouds(), two_clouds(), {}, 1);
+        auto trainer = trainer_of(small_batches(10), two_clouds(), two_clouds());
         return trainer.test().value();
     }();
     EXPECT_EQ(reference.samples, 10);
     EXPECT_NEAR(reference.accuracy * 10, std::round(reference.accuracy * 10), 1e-12);
     for (const std::int64_t batch : {1, 3, 4, 7, 64}) {
-        Trainer trainer(small_job(batch), two_clouds(), two_clouds(), {}, 1);
+        auto trainer = trainer_of(small_batches(batch), two_clouds(), two_clouds());
         const auto metrics = trainer.test().value();
         EXPECT_EQ(metrics.samples, 10);
         EXPECT_EQ(metrics.accuracy, reference.accuracy) << batch;
@@ -74,9 +81,9 @@ TEST(Trainer, PaddingIsNotCounted) {
 
 TEST(Trainer, RepeatsBitForBitAndDependsOnTheSeed) {
     const auto checksum_after = [](std::uint64_t seed) {
-        auto job = small_job(3);
-        job.train.seed = seed;
-        Trainer trainer(job, two_clouds(), nullptr, {}, 1);
+        auto settings = small_batches(3);
+        settings.seed = seed;
+        auto trainer = trainer_of(settings, two_clouds(), nullptr);
         for (int epoch = 0; epoch < 3; ++epoch) trainer.train_epoch();
         return trainer.checksum();
     };
@@ -85,7 +92,7 @@ TEST(Trainer, RepeatsBitForBitAndDependsOnTheSeed) {
 }
 
 TEST(Trainer, StopsBetweenStepsAndGoesOnWithTheSameBits) {
-    const auto trainer = [] { return Trainer(small_job(3), two_clouds(), nullptr, {}, 1); };
+    const auto trainer = [] { return trainer_of(small_batches(3), two_clouds(), nullptr); };
     auto undisturbed = trainer();
     auto stopping = trainer();
     for (int epoch = 0; epoch < 3; ++epoch) {
@@ -108,7 +115,7 @@ TEST(Trainer, StopsBetweenStepsAndGoesOnWithTheSameBits) {
 
 TEST(Trainer, ACheckpointThatIsDamagedInItsValuesLeavesTheBeginning) {
     const tests::TemporaryFolder folder;
-    Trainer trainer(small_job(3), two_clouds(), nullptr, {}, 1);
+    auto trainer = trainer_of(small_batches(3), two_clouds(), nullptr);
     const auto beginning = trainer.checksum();
     trainer.train_epoch();
     Checkpoint checkpoint;
@@ -119,28 +126,26 @@ TEST(Trainer, ACheckpointThatIsDamagedInItsValuesLeavesTheBeginning) {
     auto bytes = tests::bytes_of(shard);
     bytes.back() = static_cast<char>(bytes.back() ^ 1);  // found when all values are read already
     tests::write_bytes(shard, bytes);
-    Trainer other(small_job(3), two_clouds(), nullptr, {}, 1);
+    auto other = trainer_of(small_batches(3), two_clouds(), nullptr);
     EXPECT_THROW(other.resume({folder / "one"}, {}), UsageError);
     EXPECT_EQ(other.checksum(), beginning);
 }
 
 TEST(Trainer, WithoutTestDataThereIsNoTest) {
-    Trainer trainer(small_job(4), two_clouds(), nullptr, {}, 1);
+    auto trainer = trainer_of(small_batches(4), two_clouds(), nullptr);
     EXPECT_FALSE(trainer.test().has_value());
 }
 
 TEST(Trainer, TestDataMustFitTrainingData) {
-    EXPECT_THROW(
-        Trainer(small_job(4), two_clouds(),
-                std::make_shared<Dataset>(std::vector<float>{1, 2, 3}, std::vector<std::int64_t>{0}, 3), {},
-                1),
-        UsageError);
+    const auto other =
+        std::make_shared<Dataset>(std::vector<float>{1, 2, 3}, std::vector<std::int64_t>{0}, 3);
+    EXPECT_THROW(trainer_of(small_batches(4), two_clouds(), other), UsageError);
 }
 
 TEST(Trainer, ALossThatIsNoNumberIsAnError) {
-    auto job = small_job(4);
-    job.train.optimizer = Sgd{1e29};
-    Trainer trainer(job, two_clouds(1e20F), nullptr, {}, 1);
+    auto settings = small_batches(4);
+    settings.optimizer = Sgd{1e29};
+    auto trainer = trainer_of(settings, two_clouds(1e20F), nullptr);
     try {
         for (int epoch = 0; epoch < 5; ++epoch) trainer.train_epoch();
         FAIL() << "the loss stayed finite";

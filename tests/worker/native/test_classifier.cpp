@@ -6,13 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/native/model.hpp"
+#include "worker/native/classifier.hpp"
 
 namespace dtrain::native {
 namespace {
 
-TEST(Model, CountsAndDescribes) {
-    const auto model = build_model({{128, 64}, "tanh"}, {8, 64, 10}, Adam{}, {1});
+TEST(Classifier, CountsAndDescribes) {
+    const auto model =
+        build_classifier({.hidden = {128, 64}, .activation = "tanh"}, {8, 64, 10}, Adam{}, {1});
     EXPECT_EQ(model.description, "64-128-64-10 tanh");
     EXPECT_EQ(model.parameters, 64 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10);
     EXPECT_EQ(model.train.variable(fed_x).shape, (Shape{8, 64}));
@@ -20,14 +21,14 @@ TEST(Model, CountsAndDescribes) {
     EXPECT_EQ(model.test.variable(fed_weight).shape, (Shape{8}));
 }
 
-TEST(Model, LinearWithoutHiddenLayers) {
-    const auto model = build_model({{}, "relu"}, {4, 3, 2}, Sgd{}, {1});
+TEST(Classifier, LinearWithoutHiddenLayers) {
+    const auto model = build_classifier({.hidden = {}}, {4, 3, 2}, Sgd{}, {1});
     EXPECT_EQ(model.description, "3-2");
     EXPECT_EQ(model.parameters, 3 * 2 + 2);
 }
 
-TEST(Model, OnlyTrainingChangesParameters) {
-    const auto model = build_model({{5}, "relu"}, {4, 3, 2}, Momentum{}, {2});
+TEST(Classifier, OnlyTrainingChangesParameters) {
+    const auto model = build_classifier({.hidden = {5}}, {4, 3, 2}, Momentum{}, {2});
     const auto count = [](const Program& program, const std::string& type) {
         return std::ranges::count_if(program.operators(),
                                      [&](const Operator& op) { return op.type.starts_with(type); });

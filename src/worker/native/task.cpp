@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/task.hpp"
+
+#include <dtrain/dataset.hpp>
+
+#include "worker/native/classifier.hpp"
+
+namespace dtrain::native {
+
+std::unique_ptr<const Task> open_task(const Job& job) {
+    return std::make_unique<ClassifierTask>(
+        job.model, open_data(job.train_data, job.data_memory),
+        job.test_data ? open_data(*job.test_data, job.data_memory) : nullptr);
+}
+
+}  // namespace dtrain::native

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "worker/native/feeder.hpp"
+#include "worker/native/job_file.hpp"
+#include "worker/native/model.hpp"
+
+namespace dtrain::native {
+
+/// What a job learns, and from what: everything in which kinds of jobs differ, before they are trained alike.
+class Task {
+  public:
+    Task() = default;
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+    virtual ~Task() = default;
+
+    virtual std::int64_t train_samples() const = 0;
+    /// 0: there is no test data.
+    virtual std::int64_t test_samples() const = 0;
+    /// "64 values each".
+    virtual std::string sample_description() const = 0;
+    /// What tells the training data from others.
+    virtual std::uint64_t fingerprint() const = 0;
+
+    /// The model for batches of that size. @throws ProgramError
+    virtual Model build(std::int64_t local_batch, const Optimizer& optimizer, const Ranks& ranks,
+                        const OptimizerOptions& adjust) const = 0;
+
+    virtual std::unique_ptr<Feeder> train_feeder(const DistributedSampler::Options& sampling) const = 0;
+    /// There must be test data.
+    virtual std::unique_ptr<Feeder> test_feeder(const DistributedSampler::Options& sampling) const = 0;
+};
+
+/// A job's task with its data. @throws UsageError naming file and place when data cannot be used.
+std::unique_ptr<const Task> open_task(const Job& job);
+
+}  // namespace dtrain::native
