@@ -48,6 +48,51 @@ DatasetSource read_source(const Section& data, const char* key, const std::files
     return out;
 }
 
+ModelSettings read_model(const Section& top) {
+    const auto model = top.section("model", {"kind", "hidden", "activation", "embedding"});
+    ModelSettings settings;
+    if (model.one_of("kind", "classifier", {"classifier", "click_through"}) == "click_through") {
+        settings.kind = ModelKind::click_through;
+        settings.hidden = {64, 32};
+    } else if (model.has("embedding")) {
+        model.fail("embedding",
+                   "'embedding' is a setting of kind = \"click_through\", but it is \"classifier\"");
+    }
+    settings.hidden = model.wholes("hidden", settings.hidden, 1, most_size);
+    settings.activation = model.one_of("activation", settings.activation, {"relu", "tanh", "sigmoid"});
+    settings.embedding = model.whole("embedding", settings.embedding, 1, most_size);
+    return settings;
+}
+
+/// [data] of a classifier.
+void read_samples(const Section& data, const std::filesystem::path& folder, Job& job) {
+    for (const char* key : {"format", "integers", "slots"})
+        if (data.has(key))
+            data.fail(key, fmt::format("[data] '{}' is for [model] kind = \"click_through\"", key));
+    const auto scale =
+        static_cast<float>(data.number("scale", 1, {1e-30, 1e30, "a number from 1e-30 to below 1e30"}));
+    job.train_data = read_source(data, "train", folder, scale);
+    if (data.has("test")) job.test_data = read_source(data, "test", folder, scale);
+}
+
+DatasetSource read_log(const Section& data, const char* key, const std::filesystem::path& folder) {
+    const auto source = data.section(key, {"file"});
+    if (!source.has("file")) source.fail("file", "a click log needs its 'file'");
+    DatasetSource out;
+    out.file = folder / source.text("file", "");
+    return out;
+}
+
+/// [data] of a click-through model.
+void read_logs(const Section& data, const std::filesystem::path& folder, Job& job) {
+    if (data.has("scale")) data.fail("scale", "[data] 'scale' is for [model] kind = \"classifier\"");
+    data.one_of("format", "criteo", {"criteo"});
+    job.click_columns.integers = data.whole("integers", job.click_columns.integers, 0, most_click_columns);
+    job.click_columns.slots = data.whole("slots", job.click_columns.slots, 1, most_click_columns);
+    job.train_data = read_log(data, "train", folder);
+    if (data.has("test")) job.test_data = read_log(data, "test", folder);
+}
+
 }  // namespace
 
 Job parse_job(std::string_view text, const std::filesystem::path& file) {
@@ -62,18 +107,21 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     Job job;
     job.title = top.text("title", file.stem().string());
 
-    const auto model = top.section("model", {"hidden", "activation"});
-    job.model.hidden = model.wholes("hidden", job.model.hidden, 1, most_size);
-    job.model.activation = model.one_of("activation", job.model.activation, {"relu", "tanh", "sigmoid"});
+    job.model = read_model(top);
+    const bool reads_logs = job.model.kind == ModelKind::click_through;
 
-    const auto data = top.section("data", {"train", "test", "scale", "memory"});
-    const auto scale =
-        static_cast<float>(data.number("scale", 1, {1e-30, 1e30, "a number from 1e-30 to below 1e30"}));
+    const auto data =
+        top.section("data", {"train", "test", "scale", "memory", "format", "integers", "slots"});
     if (!data.has("train"))
-        data.fail("train",
-                  "[data] needs train = { file = \"...h5\", x = \"...\", y = \"...\" }: what to train on");
-    job.train_data = read_source(data, "train", file.parent_path(), scale);
-    if (data.has("test")) job.test_data = read_source(data, "test", file.parent_path(), scale);
+        data.fail(
+            "train",
+            reads_logs
+                ? "[data] needs train = { file = \"...tsv\" }: the click log to train on"
+                : "[data] needs train = { file = \"...h5\", x = \"...\", y = \"...\" }: what to train on");
+    if (reads_logs)
+        read_logs(data, file.parent_path(), job);
+    else
+        read_samples(data, file.parent_path(), job);
 
     job.data_memory = data.bytes("memory", job.data_memory);
 
@@ -119,6 +167,10 @@ Job read_job(const std::filesystem::path& file) {
         throw UsageError(fmt::format("cannot read the job file {}: {}", file.string(),
                                      errno != 0 ? std::strerror(errno) : "it is a folder"));
     return parse_job(*text, file);
+}
+
+std::string name_of(ModelKind kind) {
+    return kind == ModelKind::classifier ? "classifier" : "click_through";
 }
 
 std::string name_of(LastBatch last_batch) {

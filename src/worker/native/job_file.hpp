@@ -12,15 +12,23 @@
 #include <vector>
 
 #include <dtrain/checkpoint.hpp>
+#include <dtrain/click_log.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/optimizer.hpp>
 #include <dtrain/sampler.hpp>
 
 namespace dtrain::native {
 
+enum class ModelKind {
+    classifier,     ///< tells classes apart
+    click_through,  ///< tells how likely a click is
+};
+
 struct ModelSettings {
+    ModelKind kind = ModelKind::classifier;
     std::vector<std::int64_t> hidden = {128, 64};  ///< sizes of the hidden layers; empty: a linear model
     std::string activation = "relu";
+    std::int64_t embedding = 16;  ///< of a click-through model: numbers for each id
     friend bool operator==(const ModelSettings&, const ModelSettings&) = default;
 };
 
@@ -57,6 +65,7 @@ struct Job {
     ModelSettings model;
     DatasetSource train_data;
     std::optional<DatasetSource> test_data;
+    ClickColumns click_columns;  ///< of the files of a click-through model
     /// Bytes; data sets that need more stay on disk. Each rank has as much.
     std::int64_t data_memory = std::numeric_limits<std::int64_t>::max();
     TrainSettings train;
@@ -73,6 +82,9 @@ Job parse_job(std::string_view text, const std::filesystem::path& file);
 
 /// parse_job() of a file's content. @throws UsageError also when the file cannot be read.
 Job read_job(const std::filesystem::path& file);
+
+/// "classifier" or "click_through".
+std::string name_of(ModelKind kind);
 
 /// "repeat", "random" or "drop".
 std::string name_of(LastBatch last_batch);

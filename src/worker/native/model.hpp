@@ -26,7 +26,8 @@ struct Model {
     Program test;                 ///< the metrics alone
     std::string loss_sum;         ///< [1], sum of weight * loss over the local batch
     std::string correct;          ///< [1], sum of weight over what is classified right; "": no classifier
-    std::string scores;           ///< [local_batch], the higher the likelier a click; "": no such model
+    std::string scores;           ///< [local_batch], the higher the likelier is label 1; "": a classifier
+    std::string labels;           ///< [local_batch], fed: 1 or 0, what the scores are compared with
     std::string description;      ///< "64-128-64-10 relu"
     std::int64_t parameters = 0;  ///< numbers to train
 };

@@ -23,6 +23,10 @@ std::string grouped(std::int64_t number) {
     return digits;
 }
 
+std::string four_digits(const std::optional<double>& metric) {
+    return metric ? fmt::format("{:.4f}", *metric) : "-";
+}
+
 /// "0.002", "0.002 cosine after 100 steps of warm-up", "piecewise".
 std::string rate_of(const TrainSettings& train) {
     const auto rate = fmt::format("{}", learning_rate_of(train.optimizer));
@@ -53,16 +57,28 @@ std::string header(const Job& job, const std::string& job_name, const Trainer& t
     return out;
 }
 
-std::string table_head() {
-    return fmt::format("{:>6}  {:>10}  {:>9}  {:>8}  {:>11}  {:>8}\n", "epoch", "train loss", "train acc",
-                       "test acc", "samples/s", "time [s]");
+std::string table_head(ModelKind kind) {
+    const bool classifies = kind == ModelKind::classifier;
+    return fmt::format("{:>6}  {:>10}  {:>9}  {:>8}  {:>11}  {:>8}\n", "epoch", "train loss",
+                       classifies ? "train acc" : "test loss", classifies ? "test acc" : "test AUC",
+                       "samples/s", "time [s]");
 }
 
-std::string table_row(const EpochReport& report) {
-    return fmt::format(
-        "{:>6}  {:>10.4f}  {:>9.4f}  {:>8}  {:>11.0f}  {:>8.2f}\n", report.epoch, report.train.loss,
-        report.train.accuracy, report.test ? fmt::format("{:.4f}", report.test->accuracy) : "-",
-        static_cast<double>(report.timed_samples) / report.train_seconds, report.total_seconds);
+std::string table_row(ModelKind kind, const EpochReport& report) {
+    const auto test = report.test.value_or(Metrics{});
+    const bool classifies = kind == ModelKind::classifier;
+    const auto test_loss = report.test ? std::optional(test.loss) : std::nullopt;
+    return fmt::format("{:>6}  {:>10.4f}  {:>9}  {:>8}  {:>11.0f}  {:>8.2f}\n", report.epoch,
+                       report.train.loss, four_digits(classifies ? report.train.accuracy : test_loss),
+                       four_digits(classifies ? test.accuracy : test.auc),
+                       static_cast<double>(report.timed_samples) / report.train_seconds,
+                       report.total_seconds);
+}
+
+std::string result_line(const Metrics& test, const std::optional<double>& best_auc) {
+    if (!test.auc) return fmt::format("test accuracy {}\n", four_digits(test.accuracy));
+    const auto best = best_auc ? fmt::format(" (best possible {:.4f})", *best_auc) : std::string();
+    return fmt::format("test AUC {}{}\n", four_digits(test.auc), best);
 }
 
 std::string next_steps(const std::string& command, const std::filesystem::path& job_file,

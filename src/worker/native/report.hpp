@@ -24,9 +24,13 @@ struct EpochReport {
 /// The lines before the table: data, model, batches.
 std::string header(const Job& job, const std::string& job_name, const Trainer& trainer, int ranks);
 
-std::string table_head();
+std::string table_head(ModelKind kind);
 /// A line below table_head(), in its columns.
-std::string table_row(const EpochReport& report);
+std::string table_row(ModelKind kind, const EpochReport& report);
+
+/// "test accuracy 0.9612", or "test AUC 0.7612 (best possible 0.7788)".
+/// @param best_auc if it is known
+std::string result_line(const Metrics& test, const std::optional<double>& best_auc);
 
 /// What to try next after the built-in job.
 /// @param command how the program was called

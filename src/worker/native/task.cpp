@@ -5,10 +5,12 @@
 #include <dtrain/dataset.hpp>
 
 #include "worker/native/classifier.hpp"
+#include "worker/native/click_task.hpp"
 
 namespace dtrain::native {
 
 std::unique_ptr<const Task> open_task(const Job& job) {
+    if (job.model.kind == ModelKind::click_through) return open_click_task(job);
     return std::make_unique<ClassifierTask>(
         job.model, open_data(job.train_data, job.data_memory),
         job.test_data ? open_data(*job.test_data, job.data_memory) : nullptr);

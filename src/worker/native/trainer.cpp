@@ -48,6 +48,11 @@ OptimizerOptions with_steps(OptimizerOptions adjust, std::int64_t steps_per_epoc
     return adjust;
 }
 
+std::vector<std::string> kept_by(const Model& model) {
+    if (model.scores.empty()) return {};
+    return {model.scores};
+}
+
 constexpr const char* loss_name = "loss";
 constexpr const char* correct_name = "correct";
 
@@ -81,7 +86,7 @@ Trainer::Trainer(const TrainSettings& settings, std::unique_ptr<const Task> task
                           with_steps(settings.adjust, train_feeder_->steps()))),
       state_(settings.one_copy ? State(model_.train, seed_, communicator_) : State(model_.train, seed_)),
       trainer_(model_.train, state_, communicator_, {.threads = threads, .profile = profile}),
-      tester_(model_.test, state_, {}, {.threads = threads}) {
+      tester_(model_.test, state_, {}, {.threads = threads, .keep = kept_by(model_)}) {
     train_feeder_->bind(trainer_);
     if (test_feeder_) test_feeder_->bind(tester_);
     job_ = {{"model", model_.description},
@@ -147,6 +152,7 @@ CheckpointHeader Trainer::header() const {
     if (epoch_step_ == 0) return header;
     for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(sums_.loss)))
         header.sums[loss_name].push_back(std::bit_cast<double>(sum));
+    if (model_.correct.empty()) return header;
     for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(sums_.correct)))
         header.sums[correct_name].push_back(std::bit_cast<double>(sum));
     return header;
@@ -154,7 +160,16 @@ CheckpointHeader Trainer::header() const {
 
 void Trainer::add_metrics(const Executor& executor, Sums& sums) const {
     sums.loss += executor.fetch_scalar(model_.loss_sum);
-    sums.correct += executor.fetch_scalar(model_.correct);
+    if (!model_.correct.empty()) sums.correct += executor.fetch_scalar(model_.correct);
+}
+
+void Trainer::add_scores(std::vector<ScoredSample>& scored) {
+    if (model_.scores.empty()) return;
+    const auto scores = tester_.fetch(model_.scores);
+    const auto labels = tester_.feed<float>(model_.labels);
+    const auto weights = tester_.feed<float>(fed_weight);
+    for (std::size_t i = 0; i < scores.size(); ++i)
+        if (weights[i] > 0) scored.push_back({scores[i], labels[i]});
 }
 
 void Trainer::train_step() {
@@ -176,7 +191,9 @@ Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
     const auto count = static_cast<double>(samples);
     std::array<double, 2> all{sums.loss, sums.correct};
     communicator_.allreduce_sum(std::span<double>(all));
-    return {all[0] / count, all[1] / count, samples};
+    Metrics metrics{.loss = all[0] / count, .samples = samples};
+    if (!model_.correct.empty()) metrics.accuracy = all[1] / count;
+    return metrics;
 }
 
 std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on) {
@@ -207,12 +224,16 @@ std::optional<Metrics> Trainer::test() {
     if (!test_feeder_) return std::nullopt;
     test_feeder_->start(0, 0);
     Sums sums;
+    std::vector<ScoredSample> scored;
     for (std::int64_t batch = 0; batch < test_feeder_->steps() * test_feeder_->parts(); ++batch) {
         test_feeder_->feed();
         tester_.run();
         add_metrics(tester_, sums);
+        add_scores(scored);
     }
-    return metrics_of(sums, test_feeder_->real_samples());
+    auto metrics = metrics_of(sums, test_feeder_->real_samples());
+    if (!model_.scores.empty()) metrics.auc = exact_auc(scored, communicator_);
+    return metrics;
 }
 
 }  // namespace dtrain::native

@@ -15,6 +15,7 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
 
+#include "worker/native/exact_auc.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/task.hpp"
 
@@ -23,7 +24,8 @@ namespace dtrain::native {
 /// Means over the real samples of all ranks.
 struct Metrics {
     double loss = 0;
-    double accuracy = 0;  ///< of classifiers
+    std::optional<double> accuracy = {};  ///< of classifiers
+    std::optional<double> auc = {};       ///< of click-through models, on test data
     std::int64_t samples = 0;
 };
 
@@ -88,6 +90,7 @@ class Trainer {
 
     void train_step();
     void add_metrics(const Executor& executor, Sums& sums) const;
+    void add_scores(std::vector<ScoredSample>& scored);
     Metrics metrics_of(const Sums& sums, std::int64_t samples) const;
     void take_sums(const CheckpointHeader& header);
 

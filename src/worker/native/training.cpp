@@ -20,6 +20,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/status_later.hpp"
+#include "worker/native/best_auc.hpp"
 #include "worker/native/checkpointer.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/step_agreement.hpp"
@@ -55,6 +56,7 @@ auto agreed(const Communicator& world, const Prepare& prepare) {
 struct Input {
     Job job;
     std::unique_ptr<const Task> task;
+    std::optional<double> best_auc = {};  ///< on the test data, if it is known
     int threads = 1;
     std::vector<std::filesystem::path> resume_from;  ///< the first that can be read; none: from the beginning
 };
@@ -81,6 +83,8 @@ Input read_input(const Options& options, int rank) {
             "--time-limit: this job keeps no checkpoints; --checkpoint-dir names a folder for them");
     const auto threads = compute_threads(Environment::of_this_process());
     auto task = open_task(job);
+    const bool ranks_clicks = job.model.kind == ModelKind::click_through && job.test_data;
+    const auto best_auc = ranks_clicks ? best_auc_of(job.test_data->file) : std::nullopt;
     std::vector<std::filesystem::path> resume_from;
     if (options.resume_from) resume_from = {*options.resume_from};
     if (options.resume && !options.resume_from) {
@@ -95,7 +99,7 @@ Input read_input(const Options& options, int rank) {
             if (!options.from_the_beginning_else) resume_from.resize(1);
         }
     }
-    return {std::move(job), std::move(task), threads, std::move(resume_from)};
+    return {std::move(job), std::move(task), best_auc, threads, std::move(resume_from)};
 }
 
 /// Finds out before hours of training that nobody may write there. Rank 0 only.
@@ -149,7 +153,7 @@ class Training {
         report.epoch = trainer_.epochs_done();
         report.test = test_ = trainer_.test();
         report.total_seconds = seconds_since(start_);
-        console_.print(table_row(report));
+        console_.print(table_row(job_.model.kind, report));
         if (checkpoints_ &&
             (report.epoch >= job_.train.epochs || is_due(job_.checkpoint.every, report.epoch) ||
              is_due(job_.checkpoint.every_steps, trainer_.steps_done())))
@@ -211,7 +215,7 @@ int train(const Options& options, const Communicator& world, const std::string& 
     if (resumes)
         console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed.string(),
                                   trainer.epochs_done(), trainer.steps_done()));
-    console.print(fmt::format("\n{}", table_head()));
+    console.print(fmt::format("\n{}", table_head(job.model.kind)));
 
     Training training(job, options, trainer, world, console);
     if (!training.run()) {
@@ -223,8 +227,7 @@ int train(const Options& options, const Communicator& world, const std::string& 
     }
 
     console.print("\n");
-    if (const auto& test = training.last_test())
-        console.print(fmt::format("test accuracy {:.4f}\n", test->accuracy));
+    if (const auto& test = training.last_test()) console.print(result_line(*test, input.best_auc));
     console.print(fmt::format("parameters    checksum {:016x}, the same on {} rank{}\n", trainer.checksum(),
                               world.size(), world.size() == 1 ? "" : "s"));
     if (const auto saved = training.last_checkpoint())

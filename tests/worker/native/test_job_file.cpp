@@ -22,7 +22,7 @@ std::string refusal(const std::string& text) {
 TEST(JobFile, SmallestJobHasTheDefaults) {
     const auto job = parse_job(smallest, "jobs/my.toml");
     EXPECT_EQ(job.title, "my");
-    EXPECT_EQ(job.model, (ModelSettings{{128, 64}, "relu"}));
+    EXPECT_EQ(job.model, (ModelSettings{.hidden = {128, 64}, .activation = "relu"}));
     EXPECT_EQ(job.train_data, (DatasetSource{"jobs/d.h5", "x", "y", 1}));
     EXPECT_FALSE(job.test_data.has_value());
     EXPECT_EQ(job.train.epochs, 10);
@@ -74,7 +74,7 @@ shards = 3
 )",
                                "/jobs/all.toml");
     EXPECT_EQ(job.title, "all");
-    EXPECT_EQ(job.model, (ModelSettings{{300, 200, 100}, "tanh"}));
+    EXPECT_EQ(job.model, (ModelSettings{.hidden = {300, 200, 100}, .activation = "tanh"}));
     EXPECT_EQ(job.train_data, (DatasetSource{"/jobs/sub/a.h5", "g/x", "g/y", 0.5F}));
     EXPECT_EQ(job.test_data, (DatasetSource{"/data/b.h5", "images", "y", 0.5F}));
     EXPECT_EQ(job.train.epochs, 3);
@@ -86,6 +86,43 @@ shards = 3
     EXPECT_EQ(adam.beta2, 0.75);
     EXPECT_EQ(adam.epsilon, 1e-6);
     EXPECT_EQ(job.checkpoint, (CheckpointSettings{"out", 4, 100, 5, false, CheckpointFormat::directory, 3}));
+}
+
+TEST(JobFile, ClickThroughModels) {
+    const std::string kind = "[model]\nkind = \"click_through\"\n";
+    const auto job = parse_job(kind + "[data]\ntrain = { file = \"c.tsv\" }\n", "jobs/my.toml");
+    EXPECT_EQ(job.model, (ModelSettings{.kind = ModelKind::click_through, .hidden = {64, 32}}));
+    EXPECT_EQ(job.model.embedding, 16);
+    EXPECT_EQ(job.click_columns, (ClickColumns{13, 26}));
+    EXPECT_EQ(job.train_data.file, "jobs/c.tsv");
+    EXPECT_FALSE(job.test_data.has_value());
+    const auto other = parse_job(kind +
+                                     "hidden = []\nembedding = 4\n[data]\nformat = \"criteo\"\n"
+                                     "integers = 0\nslots = 8\nmemory = 100\n"
+                                     "train = { file = \"a.gz\" }\ntest = { file = \"/b.gz\" }\n",
+                                 "my.toml");
+    EXPECT_EQ(other.model.embedding, 4);
+    EXPECT_TRUE(other.model.hidden.empty());
+    EXPECT_EQ(other.click_columns, (ClickColumns{0, 8}));
+    EXPECT_EQ(other.test_data->file, "/b.gz");
+    EXPECT_EQ(other.data_memory, 100);
+    const auto refused = [&](const std::string& model, const std::string& data) {
+        return refusal(model + "[data]\n" + data + "train = { file = \"c.tsv\" }\n");
+    };
+    EXPECT_EQ(refused(kind, "scale = 2\n"),
+              "jobs/my.toml:4: [data] 'scale' is for [model] kind = \"classifier\"");
+    EXPECT_EQ(refused(kind, "slots = 0\n"),
+              "jobs/my.toml:4: [data] slots = 0: it must be a whole number in 1..4096");
+    EXPECT_THAT(refused(kind, "format = \"csv\"\n"), testing::HasSubstr("it must be one of \"criteo\""));
+    EXPECT_EQ(refused("", "slots = 8\n"),
+              "jobs/my.toml:2: [data] 'slots' is for [model] kind = \"click_through\"");
+    EXPECT_EQ(
+        refused("[model]\nembedding = 8\n", ""),
+        "jobs/my.toml:2: 'embedding' is a setting of kind = \"click_through\", but it is \"classifier\"");
+    EXPECT_THAT(refused("[model]\nkind = \"click-through\"\n", ""),
+                testing::HasSubstr("did you mean \"click_through\"?"));
+    EXPECT_EQ(refusal(kind + "[data]\ntrain = { file = \"c.tsv\", x = \"x\" }\n"),
+              "jobs/my.toml:4: unknown key 'x' in [data.train]; known are file");
 }
 
 TEST(JobFile, OtherOptimizers) {

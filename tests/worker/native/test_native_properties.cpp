@@ -22,7 +22,9 @@ std::string text(const std::string& value) {
     return nlohmann::json(value).dump();
 }
 
-std::string source(const DatasetSource& data) {
+std::string source(const Job& job, const DatasetSource& data) {
+    if (job.model.kind == ModelKind::click_through)
+        return fmt::format("{{ file = {} }}", text(data.file.string()));
     return fmt::format("{{ file = {}, x = {}, y = {} }}", text(data.file.string()), text(data.x),
                        text(data.y));
 }
@@ -53,10 +55,16 @@ struct OptimizerToml {
 };
 
 std::string to_toml(const Job& job) {
-    std::string out = fmt::format("title = {}\n[model]\nhidden = {}\nactivation = {}\n", text(job.title),
+    std::string out = fmt::format("title = {}\n[model]\nkind = {}\nhidden = {}\nactivation = {}\n",
+                                  text(job.title), text(name_of(job.model.kind)),
                                   nlohmann::json(job.model.hidden).dump(), text(job.model.activation));
-    out += fmt::format("[data]\nscale = {}\ntrain = {}\n", job.train_data.scale, source(job.train_data));
-    if (job.test_data) out += fmt::format("test = {}\n", source(*job.test_data));
+    if (job.model.kind == ModelKind::click_through)
+        out += fmt::format("embedding = {}\n[data]\nformat = \"criteo\"\nintegers = {}\nslots = {}\n",
+                           job.model.embedding, job.click_columns.integers, job.click_columns.slots);
+    else
+        out += fmt::format("[data]\nscale = {}\n", job.train_data.scale);
+    out += fmt::format("train = {}\n", source(job, job.train_data));
+    if (job.test_data) out += fmt::format("test = {}\n", source(job, *job.test_data));
     out += fmt::format("[train]\nepochs = {}\n", job.train.epochs);
     out += job.train.global_batch ? fmt::format("global_batch = {}\n", *job.train.global_batch)
                                   : fmt::format("batch = {}\n", job.train.batch);
@@ -87,6 +95,8 @@ TEST(JobFileProperties, AnyTextIsRefusedWithItsPlaceOrComesBackFromItsWrittenFor
              smallest + "[train]\noptimizer = \"ftrl\"\nl1 = 0.1\n[train.schedule]\nkind = \"piecewise\"\n"
                         "boundaries = [3]\nvalues = [1, 2]\nwarmup_steps = 2\n[train.clip]\n"
                         "by = \"value\"\nmax = 2\n[train.decay]\nkind = \"l2\"\ncoefficient = 0.1\n",
+             "[model]\nkind = \"click_through\"\nembedding = 4\n[data]\nformat = \"criteo\"\nintegers = 2\n"
+             "slots = 8\ntrain = { file = \"c.tsv\" }\ntest = { file = \"d.tsv.gz\" }\n",
              smallest + "[checkpoint]\nevery_steps = 100\nshards = 3\nformat = \"directory\"\n"},
         .pieces = {smallest,
                    "[model]\n",
@@ -119,6 +129,8 @@ TEST(JobFileProperties, AnyTextIsRefusedWithItsPlaceOrComesBackFromItsWrittenFor
                    "dir = ",
                    "file = ",
                    "title = ",
+                   "kind = \"click_through\"\n",
+                   "slots = ",
                    "\"text\"",
                    "train.epochs = 2\n"}};
     tests::for_all(corpus, &Mutator::text, [](const std::string& input) {

@@ -11,12 +11,28 @@ namespace dtrain::native {
 namespace {
 
 TEST(Report, ColumnsStandUnderTheirHeads) {
-    EpochReport report{3, {0.12345, 0.9876, 1408}, Metrics{0.2, 0.96, 389}, 1408, 0.01, 1.5};
-    EXPECT_EQ(table_head(), " epoch  train loss  train acc  test acc    samples/s  time [s]\n");
-    EXPECT_EQ(table_row(report), "     3      0.1235     0.9876    0.9600       140800      1.50\n");
+    constexpr auto kind = ModelKind::classifier;
+    EpochReport report{3, {0.12345, 0.9876, {}, 1408}, Metrics{0.2, 0.96, {}, 389}, 1408, 0.01, 1.5};
+    EXPECT_EQ(table_head(kind), " epoch  train loss  train acc  test acc    samples/s  time [s]\n");
+    EXPECT_EQ(table_row(kind, report), "     3      0.1235     0.9876    0.9600       140800      1.50\n");
     report.test.reset();
-    EXPECT_EQ(table_row(report), "     3      0.1235     0.9876         -       140800      1.50\n");
-    EXPECT_EQ(table_row(report).size(), table_head().size());
+    EXPECT_EQ(table_row(kind, report), "     3      0.1235     0.9876         -       140800      1.50\n");
+    EXPECT_EQ(table_row(kind, report).size(), table_head(kind).size());
+}
+
+TEST(Report, ClickThroughModelsHaveLossAndAucOfTheirTests) {
+    constexpr auto kind = ModelKind::click_through;
+    EpochReport report{3, {0.12345, {}, {}, 1408}, Metrics{0.2, {}, 0.76543, 389}, 1408, 0.01, 1.5};
+    EXPECT_EQ(table_head(kind), " epoch  train loss  test loss  test AUC    samples/s  time [s]\n");
+    EXPECT_EQ(table_row(kind, report), "     3      0.1235     0.2000    0.7654       140800      1.50\n");
+    report.test.reset();
+    EXPECT_EQ(table_row(kind, report), "     3      0.1235          -         -       140800      1.50\n");
+}
+
+TEST(Report, TheResultIsTheMetricOfTheModel) {
+    EXPECT_EQ(result_line({0.2, 0.96, {}, 389}, {}), "test accuracy 0.9600\n");
+    EXPECT_EQ(result_line({0.2, {}, 0.76543, 389}, {}), "test AUC 0.7654\n");
+    EXPECT_EQ(result_line({0.2, {}, 0.76543, 389}, 0.8), "test AUC 0.7654 (best possible 0.8000)\n");
 }
 
 TEST(Report, NextStepsAreCommands) {

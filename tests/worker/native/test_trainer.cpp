@@ -69,7 +69,7 @@ TEST(Trainer, PaddingIsNotCounted) {
         return trainer.test().value();
     }();
     EXPECT_EQ(reference.samples, 10);
-    EXPECT_NEAR(reference.accuracy * 10, std::round(reference.accuracy * 10), 1e-12);
+    EXPECT_NEAR(*reference.accuracy * 10, std::round(*reference.accuracy * 10), 1e-12);
     for (const std::int64_t batch : {1, 3, 4, 7, 64}) {
         auto trainer = trainer_of(small_batches(batch), two_clouds(), two_clouds());
         const auto metrics = trainer.test().value();

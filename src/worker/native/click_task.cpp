@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/click_task.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+#include "worker/native/click_model.hpp"
+#include "worker/native/id_dictionary.hpp"
+
+namespace dtrain::native {
+namespace {
+
+class ClickFeeder final : public Feeder {
+  public:
+    ClickFeeder(std::shared_ptr<const ClickLog> log, const DistributedSampler::Options& sampling)
+        : Feeder(sampling), log_(std::move(log)) {}
+
+    void bind(Executor& executor) override {
+        if (log_->integers > 0) dense_ = executor.feed<float>(fed_dense);
+        ids_ = executor.feed<std::int64_t>(fed_ids);
+        click_ = executor.feed<float>(fed_click);
+        weight_ = executor.feed<float>(fed_weight);
+    }
+
+    void feed() override {
+        const auto batch = next_batch();
+        log_->gather(batch.samples, dense_, ids_, click_);
+        std::ranges::copy(batch.weights, weight_.begin());
+    }
+
+  private:
+    std::shared_ptr<const ClickLog> log_;
+    std::span<float> dense_;
+    std::span<std::int64_t> ids_;
+    std::span<float> click_;
+    std::span<float> weight_;
+};
+
+ClickLog read_log(const Job& job, const std::filesystem::path& file) {
+    auto log = ClickLog::read(file, job.click_columns);
+    const auto bytes = log.labels.size() * sizeof(float) + log.dense.size() * sizeof(float) +
+                       log.ids.size() * sizeof(std::int64_t);
+    if (bytes > static_cast<std::uint64_t>(job.data_memory))
+        throw UsageError(fmt::format("{}: {} samples need {} bytes of memory, but [data] memory allows {}",
+                                     file.string(), log.size(), bytes, job.data_memory));
+    return log;
+}
+
+}  // namespace
+
+ClickTask::ClickTask(ModelSettings settings, ClickLog train, std::optional<ClickLog> test)
+    : settings_(std::move(settings)), fingerprint_(train.fingerprint()) {
+    if (test && (test->integers != train.integers || test->slots != train.slots))
+        throw UsageError(
+            fmt::format("training samples have {} numbers and {} ids, but test samples {} and {}",
+                        train.integers, train.slots, test->integers, test->slots));
+    const IdDictionary dictionary(train.ids);
+    rows_ = dictionary.size();
+    dictionary.translate(train.ids);
+    train_ = std::make_shared<const ClickLog>(std::move(train));
+    if (!test) return;
+    dictionary.translate(test->ids);
+    test_ = std::make_shared<const ClickLog>(std::move(*test));
+}
+
+std::string ClickTask::sample_description() const {
+    const auto counted = [](std::int64_t count, const char* noun) {
+        return fmt::format("{} {}", count, plural(static_cast<std::size_t>(count), noun));
+    };
+    return fmt::format("{} and {} each", counted(train_->slots, "id"), counted(train_->integers, "number"));
+}
+
+Model ClickTask::build(std::int64_t local_batch, const Optimizer& optimizer, const Ranks& ranks,
+                       const OptimizerOptions& adjust) const {
+    return build_click_model(settings_, {local_batch, train_->integers, train_->slots, rows_}, optimizer,
+                             ranks, adjust);
+}
+
+std::unique_ptr<Feeder> ClickTask::train_feeder(const DistributedSampler::Options& sampling) const {
+    return std::make_unique<ClickFeeder>(train_, sampling);
+}
+
+std::unique_ptr<Feeder> ClickTask::test_feeder(const DistributedSampler::Options& sampling) const {
+    return std::make_unique<ClickFeeder>(test_, sampling);
+}
+
+std::unique_ptr<ClickTask> open_click_task(const Job& job) {
+    auto train = read_log(job, job.train_data.file);
+    auto test = job.test_data ? std::optional(read_log(job, job.test_data->file)) : std::nullopt;
+    return std::make_unique<ClickTask>(job.model, std::move(train), std::move(test));
+}
+
+}  // namespace dtrain::native

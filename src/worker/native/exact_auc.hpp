@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <dtrain/communicator.hpp>
+
+namespace dtrain::native {
+
+/// What a model says of a sample, and what it is.
+struct ScoredSample {
+    float score = 0;
+    float label = 0;  ///< 1 or 0
+};
+
+/// Area under the receiver operating characteristic: the chance that a sample of label 1 has a higher score
+/// than one of label 0, where equal scores count half (Hanley and McNeil, Radiology 143, 1982). Counted
+/// exactly: the order of the samples changes no bit. 0.5 without samples of both labels; no number when a
+/// score is none.
+double exact_auc(std::vector<ScoredSample> samples);
+
+/// The same of the samples of all ranks, on all of them; the first one counts. Collective.
+double exact_auc(const std::vector<ScoredSample>& samples, const Communicator& communicator);
+
+}  // namespace dtrain::native
