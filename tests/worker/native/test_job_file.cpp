@@ -375,6 +375,9 @@ TEST(JobFile, UnreadableFiles) {
 }
 
 TEST(JobFile, TheBuiltInJob) {
+    const auto clicks = read_job(DTRAIN_EXAMPLES "/ctr.toml");
+    EXPECT_EQ(clicks.model.kind, ModelKind::click_through);
+    EXPECT_EQ(clicks.click_columns, (ClickColumns{2, 8}));
     const auto job = read_job(DTRAIN_EXAMPLES "/digits.toml");
     EXPECT_TRUE(std::filesystem::exists(job.train_data.file));
     ASSERT_TRUE(job.test_data.has_value());
