@@ -80,6 +80,8 @@ class ServerConnection {
     ServerConnection& operator=(const ServerConnection&) = delete;
     ~ServerConnection();
 
+    ServerMode mode() const;
+
     /// For ExecutorOptions::servers of get_trainer_program() and of what for_test() makes of it.
     std::shared_ptr<program::ServerLink> link() const;
 

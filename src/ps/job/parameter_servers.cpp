@@ -79,6 +79,7 @@ void serve(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
 }
 
 struct ServerConnection::Content {
+    ServerMode mode;
     std::shared_ptr<comm::Post> post;
     ps::Client client;
     std::shared_ptr<ps::ExecutorLink> link;
@@ -104,13 +105,18 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
         client.widths.push_back(static_cast<std::size_t>(table.width));
         tables.push_back(table.parameter);
     }
-    content_.reset(new Content{ranks.post_, ps::Client(std::move(client), *ranks.post_), nullptr});
+    content_.reset(
+        new Content{options.mode, ranks.post_, ps::Client(std::move(client), *ranks.post_), nullptr});
     content_->link =
         std::make_shared<ps::ExecutorLink>(transpiler.placements(), std::move(tables), content_->client);
     content_->client.join();
 }
 
 ServerConnection::~ServerConnection() = default;
+
+ServerMode ServerConnection::mode() const {
+    return content_->mode;
+}
 
 std::shared_ptr<program::ServerLink> ServerConnection::link() const {
     return content_->link;

@@ -15,7 +15,10 @@ namespace {
 std::string look_up(Program& program, const std::string& ids, const ModelSettings& settings,
                     const ClickSizes& sizes) {
     return layers::embedding(program, ids, sizes.rows, settings.embedding,
-                             {.is_sparse = true, .padding = sizes.rows, .name = embedding_name});
+                             {.is_sparse = true,
+                              .padding = sizes.is_distributed ? -1 : sizes.rows,
+                              .is_distributed = sizes.is_distributed,
+                              .name = embedding_name});
 }
 
 }  // namespace
@@ -40,7 +43,7 @@ Model build_click_model(const ModelSettings& settings, const ClickSizes& sizes, 
     const auto loss = layers::mean(program, row_loss);
     model.loss_sum = layers::weighted_sum(program, row_loss, weight);
     model.description =
-        fmt::format("{} ids x {}, {}", sizes.rows, settings.embedding,
+        fmt::format("{}{} ids x {}, {}", sizes.is_distributed ? "up to " : "", sizes.rows, settings.embedding,
                     layers_text(sizes.slots * settings.embedding + sizes.integers, settings, 1));
     return completed(std::move(model), loss, optimizer, ranks, adjust);
 }

@@ -55,19 +55,21 @@ ClickLog read_log(const Job& job, const std::filesystem::path& file) {
 
 }  // namespace
 
-ClickTask::ClickTask(ModelSettings settings, ClickLog train, std::optional<ClickLog> test)
-    : settings_(std::move(settings)), fingerprint_(train.fingerprint()) {
+ClickTask::ClickTask(ModelSettings settings, ClickLog train, std::optional<ClickLog> test, bool with_servers)
+    : settings_(std::move(settings)), with_servers_(with_servers), fingerprint_(train.fingerprint()) {
     if (test && (test->integers != train.integers || test->slots != train.slots))
         throw UsageError(
             fmt::format("training samples have {} numbers and {} ids, but test samples {} and {}",
                         train.integers, train.slots, test->integers, test->slots));
-    const IdDictionary dictionary(train.ids);
-    rows_ = dictionary.size();
-    dictionary.translate(train.ids);
+    rows_ = settings_.dict_size;
+    if (!with_servers) {
+        const IdDictionary dictionary(train.ids);
+        rows_ = dictionary.size();
+        dictionary.translate(train.ids);
+        if (test) dictionary.translate(test->ids);
+    }
     train_ = std::make_shared<const ClickLog>(std::move(train));
-    if (!test) return;
-    dictionary.translate(test->ids);
-    test_ = std::make_shared<const ClickLog>(std::move(*test));
+    if (test) test_ = std::make_shared<const ClickLog>(std::move(*test));
 }
 
 std::string ClickTask::sample_description() const {
@@ -79,8 +81,8 @@ std::string ClickTask::sample_description() const {
 
 Model ClickTask::build(std::int64_t local_batch, const Optimizer& optimizer, const Ranks& ranks,
                        const OptimizerOptions& adjust) const {
-    return build_click_model(settings_, {local_batch, train_->integers, train_->slots, rows_}, optimizer,
-                             ranks, adjust);
+    return build_click_model(settings_, {local_batch, train_->integers, train_->slots, rows_, with_servers_},
+                             optimizer, ranks, adjust);
 }
 
 std::unique_ptr<Feeder> ClickTask::train_feeder(const DistributedSampler::Options& sampling) const {
@@ -91,10 +93,10 @@ std::unique_ptr<Feeder> ClickTask::test_feeder(const DistributedSampler::Options
     return std::make_unique<ClickFeeder>(test_, sampling);
 }
 
-std::unique_ptr<ClickTask> open_click_task(const Job& job) {
+std::unique_ptr<ClickTask> open_click_task(const Job& job, bool with_servers) {
     auto train = read_log(job, job.train_data.file);
     auto test = job.test_data ? std::optional(read_log(job, job.test_data->file)) : std::nullopt;
-    return std::make_unique<ClickTask>(job.model, std::move(train), std::move(test));
+    return std::make_unique<ClickTask>(job.model, std::move(train), std::move(test), with_servers);
 }
 
 }  // namespace dtrain::native

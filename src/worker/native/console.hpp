@@ -25,6 +25,9 @@ class Console {
         if (talks_) write_all(STDERR_FILENO, program_ + ": " + text + "\n");
     }
 
+    /// The same program's, on another rank.
+    Console on(bool talks) const { return {program_, talks}; }
+
   private:
     std::string program_;
     bool talks_;

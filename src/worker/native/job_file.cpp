@@ -20,6 +20,10 @@
 namespace dtrain::native {
 namespace {
 
+constexpr std::int64_t most_servers = 1'000'000;
+// A program's variables have 2^48 elements at most.
+constexpr std::int64_t most_dict_size = 1'000'000'000'000;
+
 DatasetSource read_source(const Section& data, const char* key, const std::filesystem::path& folder,
                           float scale) {
     const auto source = data.section(
@@ -49,18 +53,22 @@ DatasetSource read_source(const Section& data, const char* key, const std::files
 }
 
 ModelSettings read_model(const Section& top) {
-    const auto model = top.section("model", {"kind", "hidden", "activation", "embedding"});
+    const auto model = top.section("model", {"kind", "hidden", "activation", "embedding", "dict_size"});
     ModelSettings settings;
     if (model.one_of("kind", "classifier", {"classifier", "click_through"}) == "click_through") {
         settings.kind = ModelKind::click_through;
         settings.hidden = {64, 32};
-    } else if (model.has("embedding")) {
-        model.fail("embedding",
-                   "'embedding' is a setting of kind = \"click_through\", but it is \"classifier\"");
+    } else {
+        for (const char* key : {"embedding", "dict_size"})
+            if (model.has(key))
+                model.fail(key, fmt::format("'{}' is a setting of kind = \"click_through\", but it is "
+                                            "\"classifier\"",
+                                            key));
     }
     settings.hidden = model.wholes("hidden", settings.hidden, 1, most_size);
     settings.activation = model.one_of("activation", settings.activation, {"relu", "tanh", "sigmoid"});
     settings.embedding = model.whole("embedding", settings.embedding, 1, most_size);
+    settings.dict_size = model.whole("dict_size", settings.dict_size, 1, most_dict_size);
     return settings;
 }
 
@@ -93,6 +101,40 @@ void read_logs(const Section& data, const std::filesystem::path& folder, Job& jo
     if (data.has("test")) job.test_data = read_log(data, "test", folder);
 }
 
+void refuse_with_servers(const Section& top, const Job& job) {
+    for (const auto& [is_set, key] :
+         {std::pair(job.train.virtual_ranks > 0, "virtual_ranks"), std::pair(job.train.one_copy, "one_copy")})
+        if (is_set)
+            top.fail("servers", fmt::format("[train] '{}' and [servers] exclude each other: servers add the "
+                                            "gradients",
+                                            key));
+}
+
+std::optional<ServerSettings> read_servers(const Section& top) {
+    const auto servers = top.section(
+        "servers", {"count", "mode", "staleness", "most_merged", "slice", "split_method", "min_block_size"});
+    if (!top.has("servers")) return std::nullopt;
+    ServerSettings settings;
+    if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, most_servers));
+    settings.mode = *server_mode_of(servers.one_of("mode", "sync", {"async", "half_async", "sync"}));
+    if (servers.has("staleness") && settings.mode != ServerMode::half_async)
+        servers.fail("staleness", fmt::format("'staleness' is a setting of mode = \"half_async\", but it is "
+                                              "\"{}\"",
+                                              to_string(settings.mode)));
+    settings.staleness = servers.whole("staleness", settings.staleness, 0, most_whole);
+    if (servers.has("most_merged") && settings.mode != ServerMode::async)
+        servers.fail("most_merged", fmt::format("'most_merged' is a setting of mode = \"async\", but it is "
+                                                "\"{}\"",
+                                                to_string(settings.mode)));
+    settings.most_merged = static_cast<int>(servers.whole("most_merged", settings.most_merged, 1, 1'000'000));
+    settings.slice = servers.truth("slice", settings.slice);
+    settings.splits_by_name =
+        servers.one_of("split_method", "round_robin", {"hash_name", "round_robin"}) == "hash_name";
+    settings.min_block_size =
+        servers.whole("min_block_size", settings.min_block_size, settings.min_block_size, most_whole);
+    return settings;
+}
+
 }  // namespace
 
 Job parse_job(std::string_view text, const std::filesystem::path& file) {
@@ -103,7 +145,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     } catch (const toml::parse_error& error) {
         throw UsageError(fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
     }
-    const Section top(root, name, "", {"title", "model", "data", "train", "checkpoint"});
+    const Section top(root, name, "", {"title", "model", "data", "train", "checkpoint", "servers"});
     Job job;
     job.title = top.text("title", file.stem().string());
 
@@ -126,6 +168,8 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     job.data_memory = data.bytes("memory", job.data_memory);
 
     job.train = read_training(top);
+    job.servers = read_servers(top);
+    if (job.servers) refuse_with_servers(top, job);
 
     const auto checkpoint = top.section("checkpoint", {"dir", "every", "every_steps", "keep", "async",
                                                        "format", "shards", "collective", "hints"});

@@ -16,6 +16,7 @@
 #include <dtrain/dataset.hpp>
 #include <dtrain/optimizer.hpp>
 #include <dtrain/sampler.hpp>
+#include <dtrain/server_mode.hpp>
 
 namespace dtrain::native {
 
@@ -29,6 +30,8 @@ struct ModelSettings {
     std::vector<std::int64_t> hidden = {128, 64};  ///< sizes of the hidden layers; empty: a linear model
     std::string activation = "relu";
     std::int64_t embedding = 16;  ///< of a click-through model: numbers for each id
+    /// Of one with parameter servers: the most distinct ids.
+    std::int64_t dict_size = 1'000'000'000;
     friend bool operator==(const ModelSettings&, const ModelSettings&) = default;
 };
 
@@ -44,6 +47,17 @@ struct TrainSettings {
     /// yet.
     OptimizerOptions adjust = {};
     bool one_copy = false;  ///< of parameters and optimizer state for all ranks of a node
+};
+
+/// Of a job in which some ranks are parameter servers.
+struct ServerSettings {
+    std::optional<int> count;  ///< ranks that serve; none: the launcher says
+    ServerMode mode = ServerMode::sync;
+    std::int64_t staleness = 0;
+    int most_merged = 20;
+    bool slice = true;            ///< large parameters into blocks
+    bool splits_by_name = false;  ///< hash_name instead of round_robin
+    std::int64_t min_block_size = 8192;
 };
 
 struct CheckpointSettings {
@@ -70,6 +84,7 @@ struct Job {
     std::int64_t data_memory = std::numeric_limits<std::int64_t>::max();
     TrainSettings train;
     CheckpointSettings checkpoint;
+    std::optional<ServerSettings> servers;  ///< none: the job says nothing of servers
 };
 
 /// Reads a job file's text. Data files are relative to the job file's folder, since they belong to it; the

@@ -24,19 +24,24 @@ std::string layers_text(std::int64_t inputs, const ModelSettings& settings, std:
     return settings.hidden.empty() ? text : text + " " + settings.activation;
 }
 
+Program test_program(const Model& model) {
+    std::vector<std::string> tested;
+    for (const auto& metric : {model.loss_sum, model.correct, model.scores})
+        if (!metric.empty()) tested.push_back(metric);
+    return for_test(model.train, tested);
+}
+
 Model completed(Model model, const std::string& loss, const Optimizer& optimizer, const Ranks& ranks,
                 const OptimizerOptions& adjust) {
     auto& program = model.train;
     for (const auto& variable : program.variables())
         if (variable.role == Role::parameter) model.parameters += element_count(variable.shape);
     minimize(program, loss, optimizer, adjust);
-    program = ranks.virtual_ones > 0
-                  ? with_virtual_ranks(program, ranks.virtual_ones)
-                  : data_parallel(program, {.ranks = ranks.real, .one_copy = ranks.one_copy});
-    std::vector<std::string> tested;
-    for (const auto& metric : {model.loss_sum, model.correct, model.scores})
-        if (!metric.empty()) tested.push_back(metric);
-    model.test = for_test(program, tested);
+    if (!ranks.by_servers)
+        program = ranks.virtual_ones > 0
+                      ? with_virtual_ranks(program, ranks.virtual_ones)
+                      : data_parallel(program, {.ranks = ranks.real, .one_copy = ranks.one_copy});
+    model.test = test_program(model);
     return model;
 }
 

@@ -15,15 +15,16 @@ namespace dtrain::native {
 /// Who gives the gradients.
 struct Ranks {
     int real = 1;
-    int virtual_ones = 0;   ///< 0: the real ranks do
-    bool one_copy = false;  ///< of parameters and optimizer state on each node
+    int virtual_ones = 0;     ///< 0: the real ranks do
+    bool one_copy = false;    ///< of parameters and optimizer state on each node
+    bool by_servers = false;  ///< parameter servers add the gradients and update
 };
 
 /// A job's model as programs for one rank. Every kind of model is fed `weight` [local_batch]: 1, or 0 for
 /// rows that are padding.
 struct Model {
-    Program train;                ///< a step of training, data parallel over the ranks
-    Program test;                 ///< the metrics alone
+    Program train;  ///< a step of training, data parallel over the ranks; by_servers: of one rank alone
+    Program test;   ///< the metrics alone
     std::string loss_sum;         ///< [1], sum of weight * loss over the local batch
     std::string correct;          ///< [1], sum of weight over what is classified right; "": no classifier
     std::string scores;           ///< [local_batch], the higher the likelier is label 1; "": a classifier
@@ -39,6 +40,9 @@ std::string append_hidden_layers(Program& program, const std::string& x, const M
 
 /// "64-128-64-10 relu": extents of x, of the hidden layers and of the output.
 std::string layers_text(std::int64_t inputs, const ModelSettings& settings, std::int64_t outputs);
+
+/// A program that makes the model's metrics alone, of one that trains it.
+Program test_program(const Model& model);
 
 /// Of a model whose `train` goes up to the metrics and to `loss`, which is to be small: adds gradients,
 /// updates and the exchange between ranks, and makes `test`. Pure. @throws ProgramError

@@ -40,7 +40,8 @@ std::string rate_of(const TrainSettings& train) {
 
 }  // namespace
 
-std::string header(const Job& job, const std::string& job_name, const Trainer& trainer, int ranks) {
+std::string header(const Job& job, const std::string& job_name, const Trainer& trainer,
+                   const std::string& ranks) {
     const auto& task = trainer.task();
     const auto test = task.test_samples() > 0 ? grouped(task.test_samples()) : std::string("none");
     auto out = fmt::format("dtrain {}: {} ({})\n", version, job.title, job_name);
@@ -50,10 +51,9 @@ std::string header(const Job& job, const std::string& job_name, const Trainer& t
     out += fmt::format("model     {}: {} parameters\n", trainer.model().description,
                        grouped(trainer.model().parameters));
     out += fmt::format(
-        "training  {} rank{}, global batch {} ({} per rank), {} steps an epoch; {}, learning rate {}, "
-        "seed {}\n",
-        ranks, ranks == 1 ? "" : "s", trainer.global_batch(), trainer.local_batch(),
-        trainer.steps_per_epoch(), name_of(job.train.optimizer), rate_of(job.train), job.train.seed);
+        "training  {}, global batch {} ({} per rank), {} steps an epoch; {}, learning rate {}, seed {}\n",
+        ranks, trainer.global_batch(), trainer.local_batch(), trainer.steps_per_epoch(),
+        name_of(job.train.optimizer), rate_of(job.train), job.train.seed);
     return out;
 }
 

@@ -22,7 +22,9 @@ struct EpochReport {
 };
 
 /// The lines before the table: data, model, batches.
-std::string header(const Job& job, const std::string& job_name, const Trainer& trainer, int ranks);
+/// @param ranks who trains: "2 ranks"
+std::string header(const Job& job, const std::string& job_name, const Trainer& trainer,
+                   const std::string& ranks);
 
 std::string table_head(ModelKind kind);
 /// A line below table_head(), in its columns.

@@ -37,7 +37,9 @@ class Task {
     virtual std::unique_ptr<Feeder> test_feeder(const DistributedSampler::Options& sampling) const = 0;
 };
 
-/// A job's task with its data. @throws UsageError naming file and place when data cannot be used.
-std::unique_ptr<const Task> open_task(const Job& job);
+/// A job's task with its data.
+/// @param with_servers parameter servers have the tables
+/// @throws UsageError naming file and place when data cannot be used.
+std::unique_ptr<const Task> open_task(const Job& job, bool with_servers);
 
 }  // namespace dtrain::native

@@ -21,7 +21,7 @@
 namespace dtrain::native {
 namespace {
 
-Trainer::Shares shares_of(const TrainSettings& settings, const Communicator& communicator) {
+Shares shares_of(const TrainSettings& settings, const Communicator& communicator) {
     if (settings.virtual_ranks == 0) return {communicator.rank(), 1, communicator.size(), false};
     if (settings.virtual_ranks < communicator.size())
         throw UsageError(
@@ -53,48 +53,81 @@ std::vector<std::string> kept_by(const Model& model) {
     return {model.scores};
 }
 
+std::shared_ptr<program::ServerLink> link_of(const std::unique_ptr<ServerConnection>& servers) {
+    return servers ? servers->link() : nullptr;
+}
+
 constexpr const char* loss_name = "loss";
 constexpr const char* correct_name = "correct";
 
 }  // namespace
 
-Trainer::Trainer(const TrainSettings& settings, std::unique_ptr<const Task> task, Communicator communicator,
-                 int threads, bool profile)
+TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const Task> task,
+                           const Communicator& communicator, bool by_servers) {
+    TrainingPlan plan{
+        .task = std::move(task), .settings = settings, .shares = shares_of(settings, communicator)};
+    plan.global_batch = settings.global_batch.value_or(settings.batch * plan.shares.ranks);
+    const auto sampling = [&](std::int64_t samples) {
+        return DistributedSampler::Options{.samples = samples,
+                                           .global_batch = plan.global_batch,
+                                           .rank = plan.shares.first,
+                                           .ranks = plan.shares.ranks,
+                                           .seed = 0,
+                                           .order = SampleOrder::sequential,
+                                           .parts = plan.shares.own};
+    };
+    auto shuffled = sampling(plan.task->train_samples());
+    shuffled.seed = settings.seed;
+    shuffled.order = SampleOrder::shuffled;
+    shuffled.last_batch = settings.last_batch;
+    plan.train_feeder = plan.task->train_feeder(shuffled);
+    if (plan.task->test_samples() > 0)
+        plan.test_feeder = plan.task->test_feeder(sampling(plan.task->test_samples()));
+    plan.model =
+        plan.task->build(plan.train_feeder->local_batch(), settings.optimizer,
+                         {communicator.size(), settings.virtual_ranks, settings.one_copy, by_servers},
+                         with_steps(settings.adjust, plan.train_feeder->steps()));
+    return plan;
+}
+
+Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& options,
+                 std::unique_ptr<ServerConnection> servers)
     : communicator_(std::move(communicator)),
-      task_(std::move(task)),
-      seed_(settings.seed),
-      shares_(shares_of(settings, communicator_)),
-      global_batch_(settings.global_batch.value_or(settings.batch * shares_.ranks)),
-      train_feeder_(task_->train_feeder({.samples = task_->train_samples(),
-                                         .global_batch = global_batch_,
-                                         .rank = shares_.first,
-                                         .ranks = shares_.ranks,
-                                         .seed = seed_,
-                                         .order = SampleOrder::shuffled,
-                                         .last_batch = settings.last_batch,
-                                         .parts = shares_.own})),
-      test_feeder_(task_->test_samples() == 0 ? nullptr
-                                              : task_->test_feeder({.samples = task_->test_samples(),
-                                                                    .global_batch = global_batch_,
-                                                                    .rank = shares_.first,
-                                                                    .ranks = shares_.ranks,
-                                                                    .seed = 0,
-                                                                    .order = SampleOrder::sequential,
-                                                                    .parts = shares_.own})),
-      model_(task_->build(train_feeder_->local_batch(), settings.optimizer,
-                          {communicator_.size(), settings.virtual_ranks, settings.one_copy},
-                          with_steps(settings.adjust, train_feeder_->steps()))),
-      state_(settings.one_copy ? State(model_.train, seed_, communicator_) : State(model_.train, seed_)),
-      trainer_(model_.train, state_, communicator_, {.threads = threads, .profile = profile}),
-      tester_(model_.test, state_, {}, {.threads = threads, .keep = kept_by(model_)}) {
+      servers_(std::move(servers)),
+      is_async_(servers_ && servers_->mode() != ServerMode::sync),
+      task_(std::move(plan.task)),
+      seed_(plan.settings.seed),
+      shares_(plan.shares),
+      global_batch_(plan.global_batch),
+      train_feeder_(std::move(plan.train_feeder)),
+      test_feeder_(std::move(plan.test_feeder)),
+      model_(std::move(plan.model)),
+      state_(plan.settings.one_copy ? State(model_.train, seed_, communicator_) : State(model_.train, seed_)),
+      trainer_(model_.train, state_, servers_ ? Communicator() : communicator_,
+               {.threads = options.threads, .profile = options.profile, .servers = link_of(servers_)}),
+      tester_(model_.test, state_, {},
+              {.threads = options.threads, .keep = kept_by(model_), .servers = link_of(servers_)}) {
     train_feeder_->bind(trainer_);
     if (test_feeder_) test_feeder_->bind(tester_);
     job_ = {{"model", model_.description},
-            {"optimizer", name_of(settings.optimizer)},
+            {"optimizer", name_of(plan.settings.optimizer)},
             {"global_batch", std::to_string(global_batch_)},
             {"seed", std::to_string(seed_)},
             {"data", fmt::format("{} samples ({:016x})", task_->train_samples(), task_->fingerprint())}};
-    if (settings.last_batch != LastBatch::repeat) job_["last_batch"] = name_of(settings.last_batch);
+    if (plan.settings.last_batch != LastBatch::repeat) job_["last_batch"] = name_of(plan.settings.last_batch);
+    if (servers_) servers_->pull_parameters(state_);
+}
+
+void Trainer::meet_at_servers() {
+    if (!is_async_) return;
+    servers_->finish();
+    communicator_.barrier();
+    servers_->pull_parameters(state_);
+    communicator_.barrier();
+}
+
+void Trainer::leave_servers() {
+    if (servers_) servers_->leave();
 }
 
 std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& files,
@@ -212,6 +245,7 @@ std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on
     ++epoch_;
     epoch_step_ = 0;
     sums_ = {};
+    meet_at_servers();
     if (!parameters_are_identical(state_, communicator_))
         throw_together<Error>(
             communicator_,

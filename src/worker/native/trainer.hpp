@@ -14,6 +14,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
+#include <dtrain/parameter_servers.hpp>
 
 #include "worker/native/exact_auc.hpp"
 #include "worker/native/job_file.hpp"
@@ -29,22 +30,47 @@ struct Metrics {
     std::int64_t samples = 0;
 };
 
-/// Trains a task's model on this rank's share of the data. Every function is collective.
+/// What of each global batch is a rank's: `own` of `ranks` equal parts, from the `first` on.
+struct Shares {
+    int first = 0;
+    int own = 1;
+    int ranks = 1;
+    bool are_virtual = false;
+};
+
+/// What a rank trains, before anything is compiled or exchanged.
+struct TrainingPlan {
+    std::unique_ptr<const Task> task;
+    TrainSettings settings;
+    Shares shares;
+    std::int64_t global_batch = 0;
+    std::unique_ptr<Feeder> train_feeder;
+    std::unique_ptr<Feeder> test_feeder;  ///< or none
+    Model model;
+};
+
+/// @param by_servers parameter servers add the gradients of the ranks and update
+/// @throws UsageError when the settings do not fit the ranks or the data.
+TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const Task> task,
+                           const Communicator& communicator, bool by_servers = false);
+
+/// Trains a task's model on this rank's share of the data. Every function is collective over the ranks that
+/// train.
 class Trainer {
   public:
-    /// What of each global batch is this rank's: `own` of `ranks` equal parts, from the `first` on.
-    struct Shares {
-        int first = 0;
-        int own = 1;
-        int ranks = 1;
-        bool are_virtual = false;
+    struct Options {
+        int threads = 1;       ///< compute threads of this rank
+        bool profile = false;  ///< time every operator
     };
 
-    /// @param threads compute threads of this rank
-    /// @param profile time every operator
-    /// @throws UsageError when the settings do not fit the ranks or the data.
-    Trainer(const TrainSettings& settings, std::unique_ptr<const Task> task, Communicator communicator,
-            int threads, bool profile = false);
+    /// @param servers of a plan whose model was transpiled for them; none: the ranks update
+    Trainer(TrainingPlan plan, Communicator communicator, const Options& options,
+            std::unique_ptr<ServerConnection> servers = nullptr);
+
+    /// Without servers.
+    Trainer(const TrainSettings& settings, std::unique_ptr<const Task> task, const Communicator& communicator,
+            int threads, bool profile = false)
+        : Trainer(plan_training(settings, std::move(task), communicator), communicator, {threads, profile}) {}
 
     /// Goes on where a checkpoint stopped: rank 0 reads it, the others get it from there. Of several the
     /// first that can be read is taken, and `warn` told of those before.
@@ -79,6 +105,10 @@ class Trainer {
     const Model& model() const { return model_; }
     const Task& task() const { return *task_; }
     const Executor& executor() const { return trainer_; }
+    bool has_servers() const { return servers_ != nullptr; }
+
+    /// Nothing can be trained or tested any more.
+    void leave_servers();
     std::uint64_t checksum() const { return parameters_checksum(state_); }
 
   private:
@@ -88,6 +118,8 @@ class Trainer {
         double correct = 0;
     };
 
+    /// Of asynchronous jobs: all trainers have the parameters that all of them made.
+    void meet_at_servers();
     void train_step();
     void add_metrics(const Executor& executor, Sums& sums) const;
     void add_scores(std::vector<ScoredSample>& scored);
@@ -95,6 +127,8 @@ class Trainer {
     void take_sums(const CheckpointHeader& header);
 
     Communicator communicator_;
+    std::unique_ptr<ServerConnection> servers_;  ///< or none
+    bool is_async_ = false;
     std::unique_ptr<const Task> task_;
     std::uint64_t seed_;
     Shares shares_;

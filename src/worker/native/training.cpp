@@ -23,6 +23,7 @@
 #include "worker/native/best_auc.hpp"
 #include "worker/native/checkpointer.hpp"
 #include "worker/native/report.hpp"
+#include "worker/native/server_job.hpp"
 #include "worker/native/step_agreement.hpp"
 #include "worker/native/stop_request.hpp"
 #include "worker/native/trainer.hpp"
@@ -55,7 +56,7 @@ auto agreed(const Communicator& world, const Prepare& prepare) {
 
 struct Input {
     Job job;
-    std::unique_ptr<const Task> task;
+    std::unique_ptr<const Task> task;     ///< none on parameter servers
     std::optional<double> best_auc = {};  ///< on the test data, if it is known
     int threads = 1;
     std::vector<std::filesystem::path> resume_from;  ///< the first that can be read; none: from the beginning
@@ -73,16 +74,20 @@ std::filesystem::path built_in_job() {
     return (this_executable().parent_path() / "../../share/dtrain/examples/digits.toml").lexically_normal();
 }
 
-/// Reads everything that can be wrong, without writing anything.
-Input read_input(const Options& options, int rank) {
+Job read_job_of(const Options& options) {
     auto job = read_job(options.job.value_or(built_in_job()));
     if (options.epochs) job.train.epochs = *options.epochs;
     if (options.checkpoint_dir) job.checkpoint.dir = options.checkpoint_dir;
     if (options.time_limit && !job.checkpoint.dir)
         throw UsageError(
             "--time-limit: this job keeps no checkpoints; --checkpoint-dir names a folder for them");
+    return job;
+}
+
+/// Reads everything that can be wrong, without writing anything.
+Input read_input(const Options& options, Job job, int rank, bool with_servers) {
     const auto threads = compute_threads(Environment::of_this_process());
-    auto task = open_task(job);
+    auto task = open_task(job, with_servers);
     const bool ranks_clicks = job.model.kind == ModelKind::click_through && job.test_data;
     const auto best_auc = ranks_clicks ? best_auc_of(job.test_data->file) : std::nullopt;
     std::vector<std::filesystem::path> resume_from;
@@ -194,50 +199,117 @@ class Training {
     Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace
-
-int train(const Options& options, const Communicator& world, const std::string& command,
-          const Console& console) {
-    auto input = agreed(world, [&] { return read_input(options, world.rank()); });
-    const auto& job = input.job;
-    auto trainer = agreed(world, [&] {
-        return Trainer(job.train, std::move(input.task), world, input.threads, options.profile);
-    });
-    const bool resumes = world.sum(std::int64_t{!input.resume_from.empty()}) > 0;
-    std::filesystem::path resumed;
-    if (resumes)
-        resumed =
-            trainer.resume(input.resume_from, [&](const std::string& damaged) { console.complain(damaged); });
-    if (job.checkpoint.dir)
-        agreed(world, [&] { return world.rank() != 0 || check_writable(*job.checkpoint.dir); });
-
-    console.print(header(job, options.job ? options.job->string() : "built-in job", trainer, world.size()));
-    if (resumes)
-        console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed.string(),
-                                  trainer.epochs_done(), trainer.steps_done()));
-    console.print(fmt::format("\n{}", table_head(job.model.kind)));
-
-    Training training(job, options, trainer, world, console);
-    if (!training.run()) {
+/// What the console says after the last epoch, or when training was stopped in time.
+int conclude(bool is_complete, const Training& training, const Trainer& trainer,
+             const std::optional<double>& best_auc, int ranks, const Console& console) {
+    if (!is_complete) {
         console.print(fmt::format(
             "\nnot finished  stopped in time after {} epochs and {} steps; go on with --resume\n"
             "checkpoint    {}\n",
             trainer.epochs_done(), trainer.epoch_steps_done(), training.last_checkpoint()->string()));
         return status_later;
     }
-
     console.print("\n");
-    if (const auto& test = training.last_test()) console.print(result_line(*test, input.best_auc));
+    if (const auto& test = training.last_test()) console.print(result_line(*test, best_auc));
     console.print(fmt::format("parameters    checksum {:016x}, the same on {} rank{}\n", trainer.checksum(),
-                              world.size(), world.size() == 1 ? "" : "s"));
+                              ranks, ranks == 1 ? "" : "s"));
     if (const auto saved = training.last_checkpoint())
         console.print(fmt::format("checkpoint    {}\n", saved->string()));
-    if (options.profile)
-        console.print(fmt::format("\n{}", profile_text(trainer.executor().profile(),
-                                                       trainer.executor().memory_bytes(), world.describe())));
+    return 0;
+}
+
+/// Trains with what was read; collective over the ranks that train.
+int train_with(Input& input, Trainer& trainer, const Options& options, const Communicator& trainers,
+               const std::string& ranks_text, const Console& console) {
+    const auto& job = input.job;
+    const bool resumes = trainers.sum(std::int64_t{!input.resume_from.empty()}) > 0;
+    std::filesystem::path resumed;
+    if (resumes)
+        resumed =
+            trainer.resume(input.resume_from, [&](const std::string& damaged) { console.complain(damaged); });
+    if (job.checkpoint.dir)
+        agreed(trainers, [&] { return trainers.rank() != 0 || check_writable(*job.checkpoint.dir); });
+
+    console.print(header(job, options.job ? options.job->string() : "built-in job", trainer, ranks_text));
+    if (resumes)
+        console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed.string(),
+                                  trainer.epochs_done(), trainer.steps_done()));
+    console.print(fmt::format("\n{}", table_head(job.model.kind)));
+
+    Training training(job, options, trainer, trainers, console);
+    const bool is_complete = training.run();
+    return conclude(is_complete, training, trainer, input.best_auc, trainers.size(), console);
+}
+
+std::string counted(int number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+void print_profile(const Trainer& trainer, const Communicator& trainers, const Console& console) {
+    console.print(fmt::format("\n{}", profile_text(trainer.executor().profile(),
+                                                   trainer.executor().memory_bytes(), trainers.describe())));
+}
+
+/// A job in which some ranks are parameter servers.
+int train_with_servers(const Options& options, Job job, int servers, const Communicator& world,
+                       const Console& console) {
+    const auto ranks = agreed(world, [&] { return ServerRanks(world, servers); });
+    const auto settings = job.servers.value_or(ServerSettings{});
+    const auto own = console.on(!ranks.serves() && ranks.number() == 0);
+    auto input = agreed(world, [&] {
+        if (job.checkpoint.dir || options.resume)
+            throw UsageError(
+                "jobs with parameter servers keep no checkpoints yet; leave [checkpoint] dir, "
+                "--checkpoint-dir and --resume out");
+        if (ranks.serves())
+            return Input{
+                .job = job, .task = nullptr, .threads = compute_threads(Environment::of_this_process())};
+        return read_input(options, job, ranks.number(), true);
+    });
+    auto plan = agreed(world, [&] {
+        return ranks.serves() ? TrainingPlan{}
+                              : plan_training(job.train, std::move(input.task), ranks.peers(), true);
+    });
+    const auto* program = ranks.serves() ? nullptr : &plan.model.train;
+    const auto transpiler =
+        agreed(world, [&] { return transpile_together(ranks, world, settings, program); });
+    const auto server_settings = server_options(job, input.threads);
+    if (ranks.serves()) {
+        serve(ranks, transpiler, server_settings);
+        return 0;
+    }
+    Trainer trainer(transpiled(std::move(plan), transpiler), ranks.peers(), {input.threads, options.profile},
+                    std::make_unique<ServerConnection>(ranks, transpiler, server_settings));
+    const auto status =
+        train_with(input, trainer, options, ranks.peers(),
+                   fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),
+                               counted(ranks.servers(), "parameter server"), to_string(settings.mode)),
+                   own);
+    trainer.leave_servers();
+    if (options.profile) print_profile(trainer, ranks.peers(), own);
+    return status;
+}
+
+}  // namespace
+
+int train(const Options& options, const Communicator& world, const std::string& command,
+          const Console& console) {
+    auto job = agreed(world, [&] { return read_job_of(options); });
+    const auto servers = agreed(world, [&] {
+        return count_servers(job.servers, Environment::of_this_process(), world, program_number());
+    });
+    if (servers > 0) return train_with_servers(options, std::move(job), servers, world, console);
+
+    auto input = agreed(world, [&] { return read_input(options, std::move(job), world.rank(), false); });
+    auto trainer = agreed(world, [&] {
+        return Trainer(input.job.train, std::move(input.task), world, input.threads, options.profile);
+    });
+    const auto status = train_with(input, trainer, options, world, counted(world.size(), "rank"), console);
+    if (status != 0) return status;
+    if (options.profile) print_profile(trainer, world, console);
     if (!options.job)
         console.print(fmt::format(
-            "\n{}", next_steps(from_here(command), from_here(built_in_job()), 2 * job.train.epochs)));
+            "\n{}", next_steps(from_here(command), from_here(built_in_job()), 2 * input.job.train.epochs)));
     return 0;
 }
 

@@ -105,10 +105,10 @@ TEST(ClickTask, MemoryIsLimited) {
     job.train_data.file = folder / "c.tsv";
     job.click_columns = {1, 2};
     job.data_memory = 2 * (4 + 4 + 2 * 8);
-    EXPECT_EQ(open_click_task(job)->train_samples(), 2);
-    EXPECT_EQ(open_click_task(job)->test_samples(), 0);
+    EXPECT_EQ(open_click_task(job, false)->train_samples(), 2);
+    EXPECT_EQ(open_click_task(job, false)->test_samples(), 0);
     --job.data_memory;
-    EXPECT_THAT(message_of([&] { open_click_task(job); }),
+    EXPECT_THAT(message_of([&] { open_click_task(job, false); }),
                 HasSubstr("2 samples need 48 bytes of memory, but [data] memory allows 47"));
 }
 

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/environment.hpp>
+#include <dtrain/parameter_servers.hpp>
+
+#include "worker/native/job_file.hpp"
+#include "worker/native/trainer.hpp"
+
+namespace dtrain::native {
+
+/// How many of the job's ranks, the first ones, are parameter servers: what the launcher says
+/// (dtrain-launch --server_num), else the ranks of the first of two programs of mpirun, else the job file.
+/// 0: the job is without. Collective.
+/// @param program of mpirun that this rank belongs to, from 0 on
+/// @throws UsageError on all ranks when the job file says something else than the launcher, or nobody says it
+int count_servers(const std::optional<ServerSettings>& settings, const Environment& environment,
+                  const Communicator& world, int program);
+
+/// The number of this process' program among those of its mpirun.
+int program_number();
+
+/// A job's programs for servers and trainers. All ranks have the same: those that serve know the training
+/// program from the first that trains. Collective over `world`.
+/// @param program of a trainer's plan; servers give nothing
+/// @throws UsageError on all ranks
+DistributeTranspiler transpile_together(const ServerRanks& ranks, const Communicator& world,
+                                        const ServerSettings& settings, const Program* program);
+
+/// What both sides have to be told alike.
+ServerJobOptions server_options(const Job& job, int threads);
+
+/// The plan of a trainer, with what the transpiler made of its model.
+TrainingPlan transpiled(TrainingPlan plan, const DistributeTranspiler& transpiler);
+
+}  // namespace dtrain::native
