@@ -94,7 +94,7 @@ std::uint32_t RowArena::add(std::int64_t id) {
     if (!free_.empty()) {
         number = free_.back();
         free_.pop_back();
-        is_free_[number] = false;
+        is_free_.erase(number);
     } else {
         if (used_ == most_rows) throw Error("a part of a sparse table has 2^32 rows: use more servers");
         if (used_ >> piece_shift_ == pieces_.size()) add_piece();
@@ -105,14 +105,25 @@ std::uint32_t RowArena::add(std::int64_t id) {
 }
 
 void RowArena::give_back(std::uint32_t number) {
-    if (is_free_.size() <= number) is_free_.resize(number + std::size_t{1});
+    is_free_.insert(number);
     free_.push_back(number);
-    is_free_[number] = true;
+}
+
+RowSet RowArena::in_use() const {
+    RowSet rows;
+    rows.insert_first(used_);
+    rows.erase_all(is_free_);
+    return rows;
+}
+
+std::span<const std::byte> RowArena::rows_behind(std::uint32_t number, std::uint64_t count) const {
+    const auto left = std::uint64_t{piece_mask_} + 1 - (number & piece_mask_);
+    return {row(number), std::min(count, left) * row_bytes_};
 }
 
 std::size_t RowArena::bytes() const {
     return used_ * row_bytes_ + pieces_.capacity() * sizeof(std::byte*) +
-           free_.capacity() * sizeof(free_[0]) + is_free_.capacity() / 8;
+           free_.capacity() * sizeof(free_[0]) + is_free_.bytes();
 }
 
 }  // namespace dtrain::ps

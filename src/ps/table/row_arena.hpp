@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
+
+#include "ps/table/row_set.hpp"
 
 namespace dtrain::ps {
 
@@ -47,20 +50,26 @@ class RowArena {
 
     /// Rows that are in use.
     std::size_t size() const { return used_ - free_.size(); }
+    RowSet in_use() const;
+
+    std::size_t row_bytes() const { return row_bytes_; }
+
+    /// The row and those that lie behind it in memory: at most `count` >= 1, fewer where memory ends.
+    std::span<const std::byte> rows_behind(std::uint32_t number, std::uint64_t count) const;
 
     /// That rows have taken, those given back included.
     std::size_t bytes() const;
 
-    /// Calls function(row) for each row in use, in the order of the numbers. The function may give back the
-    /// row that it was called for.
+    /// Calls function(number) for each row in use, in the order of the numbers. The function may give back
+    /// the row that it was called for.
     template <class Function>
     void for_each(const Function& function) const {
         for (std::uint64_t number = 0; number < used_; ++number)
-            if (!is_free(number)) function(row(static_cast<std::uint32_t>(number)));
+            if (!is_free_.contains(static_cast<std::uint32_t>(number)))
+                function(static_cast<std::uint32_t>(number));
     }
 
   private:
-    bool is_free(std::uint64_t number) const { return number < is_free_.size() && is_free_[number]; }
     void add_piece();
 
     std::size_t row_bytes_;
@@ -70,7 +79,7 @@ class RowArena {
     std::uint64_t used_ = 0;     // numbers below were in use at some time
     std::uint64_t settled_ = 0;  // numbers below are on huge pages, if the kernel gave some
     std::vector<std::uint32_t> free_;
-    std::vector<bool> is_free_;  // as long as the largest number that was given back asks for
+    RowSet is_free_;
 };
 
 }  // namespace dtrain::ps

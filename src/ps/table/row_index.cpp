@@ -3,9 +3,18 @@
 #include "ps/table/row_index.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace dtrain::ps {
+namespace {
+
+/// The x in [0, 1] at which x + bend x (1 - x) is y.
+double unbent(double y, double bend) {
+    return ((1 + bend) - std::sqrt((1 + bend) * (1 + bend) - 4 * bend * y)) / (2 * bend);
+}
+
+}  // namespace
 
 RowIndex::RowIndex(std::size_t row_bytes, std::size_t arenas) : row_bytes_(row_bytes) {
     arenas_.reserve(arenas);
@@ -18,12 +27,12 @@ RowIndex::RowIndex(std::size_t row_bytes, std::size_t arenas) : row_bytes_(row_b
 }
 
 // What the set would do by itself, but with the rows' ids asked for in time: they lie anywhere.
-void RowIndex::enlarge(Set& set) {
+void RowIndex::enlarge(Set& set, std::size_t wanted) {
     constexpr std::size_t ahead = 16;
     const auto& arena = *set.hash_function().arena;
     const std::vector<std::uint32_t> rows(set.begin(), set.end());
     Set larger(0, set.hash_function(), set.key_eq());
-    larger.reserve(rows.size() + 1);
+    larger.reserve(wanted);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (i + ahead < rows.size()) __builtin_prefetch(arena.row(rows[i + ahead]));
         larger.insert(rows[i]);
@@ -31,20 +40,34 @@ void RowIndex::enlarge(Set& set) {
     set = std::move(larger);
 }
 
-std::byte* RowIndex::add(const HashedId& id) {
+FoundRow RowIndex::add(const HashedId& id) {
     const auto at = set_of(id.hash);
     auto& arena = arenas_[at % arenas_.size()];
     const auto number = arena.add(id.id);
     try {
         // Seven eighths are the most that Abseil fills.
-        if (sets_[at].size() == sets_[at].capacity() - sets_[at].capacity() / 8) enlarge(sets_[at]);
+        if (sets_[at].size() == sets_[at].capacity() - sets_[at].capacity() / 8)
+            enlarge(sets_[at], sets_[at].size() + 1);
         sets_[at].lazy_emplace(id, [&](const auto& construct) { construct(number); });
     } catch (...) {
         arena.give_back(number);
         throw;
     }
     ++size_;
-    return arena.row(number);
+    return found(sets_[at], number);
+}
+
+void RowIndex::reserve(std::uint64_t rows) {
+    const auto bent_by = static_cast<double>(bend) * 0x1p-32;
+    double begin = 0;
+    for (std::size_t i = 0; i < sets; ++i) {
+        const auto end = unbent(static_cast<double>(i + 1) / sets, bent_by);
+        const auto expected = (end - begin) * static_cast<double>(rows);
+        begin = end;
+        // Two standard deviations less: a set that is too small doubles, one that is too large stays so.
+        const auto most = expected - 2 * std::sqrt(expected);
+        if (most > static_cast<double>(sets_[i].size())) enlarge(sets_[i], static_cast<std::size_t>(most));
+    }
 }
 
 bool RowIndex::erase(const HashedId& id) {

@@ -11,6 +11,7 @@
 
 #include "ps/table/id_hash.hpp"
 #include "ps/table/row_arena.hpp"
+#include "ps/table/row_changes.hpp"
 
 namespace dtrain::ps {
 
@@ -19,6 +20,11 @@ struct HashedId {
 
     std::int64_t id;
     std::uint64_t hash;
+};
+
+struct FoundRow {
+    std::byte* bytes = nullptr;  ///< null: there is none
+    RowPlace place;
 };
 
 /// Finds the row of an id. Any int64 is an id. The ids lie in the rows alone: the index is sets of 32-bit row
@@ -35,15 +41,17 @@ class RowIndex {
     /// @param arenas among which rows are dealt out; each can have 2^32
     RowIndex(std::size_t row_bytes, std::size_t arenas);
 
-    /// nullptr when there is none.
-    std::byte* find(const HashedId& id) const {
+    FoundRow find(const HashedId& id) const {
         const auto& set = sets_[set_of(id.hash)];
         const auto place = set.find(id);
-        return place == set.end() ? nullptr : set.hash_function().arena->row(*place);
+        return place == set.end() ? FoundRow{} : found(set, *place);
     }
 
     /// Makes a row for an id that has none. What follows the id in it is undefined.
-    std::byte* add(const HashedId& id);
+    FoundRow add(const HashedId& id);
+
+    /// Makes sets large enough for so many rows at once, where rows are about to come in great number.
+    void reserve(std::uint64_t rows);
 
     /// @returns whether there was a row
     bool erase(const HashedId& id);
@@ -60,27 +68,33 @@ class RowIndex {
     /// Of the index and of the rows.
     std::size_t bytes() const;
 
-    /// Calls function(i, hashed id, row or nullptr) for the ids in their order. The memory for ids that
-    /// follow is asked for early, so that they wait for it together. The function may add rows.
+    /// Calls function(i, hashed id, found row) for the ids in their order. The memory for ids that follow is
+    /// asked for early, so that they wait for it together. The function may add rows.
     template <class Function>
     void look_up(std::span<const std::int64_t> ids, const Function& function) const;
 
-    /// Calls function(row) for each row, in an order that the order of additions fixes.
+    /// Calls function(found row) for each row, in an order that the order of additions fixes.
     template <class Function>
     void for_each(const Function& function) const {
-        for (const auto& arena : arenas_) arena.for_each(function);
+        for (std::uint32_t i = 0; i < arenas_.size(); ++i)
+            arenas_[i].for_each([&](std::uint32_t number) {
+                function(FoundRow{arenas_[i].row(number), {i, number}});
+            });
     }
+
+    std::span<const RowArena> arenas() const { return arenas_; }
 
     /// The set that ids of this hash are in. Sets get shares in proportion to 2^(i / sets): i / sets is
     /// log2(1 + x) of an even x in [0, 1), here by a parabola that is at most 0.01 away.
     static std::size_t set_of(std::uint64_t hash) {
         const auto x = hash >> 32U;
-        constexpr std::uint64_t bend = 1477468749;  // 0.344 in units of 2^-32
         const auto bent = (x * ((std::uint64_t{1} << 32U) - x) >> 32U) * bend >> 32U;
         return static_cast<std::size_t>((x + bent) * sets >> 32U);
     }
 
   private:
+    static constexpr std::uint64_t bend = 1477468749;  // 0.344 in units of 2^-32
+
     // An id of which nothing is compared but the bits that a set keeps beside each row number.
     struct Likely {
         std::uint64_t hash;
@@ -104,7 +118,12 @@ class RowIndex {
 
     using Set = absl::flat_hash_set<std::uint32_t, Hash, Equal>;
 
-    static void enlarge(Set& set);
+    FoundRow found(const Set& set, std::uint32_t number) const {
+        const auto* arena = set.hash_function().arena;
+        return {arena->row(number), {static_cast<std::uint32_t>(arena - arenas_.data()), number}};
+    }
+
+    static void enlarge(Set& set, std::size_t rows);
 
     std::size_t row_bytes_;
     std::vector<RowArena> arenas_;
@@ -120,7 +139,7 @@ void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& functi
     struct Pending {
         HashedId id{0};
         const Set* set = nullptr;
-        std::byte* row = nullptr;  // that the id is likely to have
+        FoundRow row;  // that the id is likely to have
     };
     std::array<Pending, ring> pending;
     const auto n = ids.size();
@@ -134,16 +153,16 @@ void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& functi
         if (i >= ahead && i - ahead < n) {
             auto& at = pending[(i - ahead) % ring];
             const auto likely = at.set->find(Likely{at.id.hash});
-            at.row = likely == at.set->end() ? nullptr : at.set->hash_function().arena->row(*likely);
-            if (at.row != nullptr)
+            at.row = likely == at.set->end() ? FoundRow{} : found(*at.set, *likely);
+            if (at.row.bytes != nullptr)
                 for (std::size_t from = 0; from < row_bytes_ && from < 8 * line; from += line)
-                    __builtin_prefetch(at.row + from);
+                    __builtin_prefetch(at.row.bytes + from);
         }
         if (i >= 2 * ahead) {
             const auto& at = pending[(i - 2 * ahead) % ring];
             // A row that was not there then can be there now: the function adds rows.
-            auto* row = at.row != nullptr && RowArena::id_of(at.row) == at.id.id ? at.row : find(at.id);
-            function(i - 2 * ahead, at.id, row);
+            const bool is_it = at.row.bytes != nullptr && RowArena::id_of(at.row.bytes) == at.id.id;
+            function(i - 2 * ahead, at.id, is_it ? at.row : find(at.id));
         }
     }
 }

@@ -5,6 +5,7 @@
 #include <absl/container/flat_hash_set.h>
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <unistd.h>
 #include <utility>
 
@@ -75,13 +76,14 @@ SparseTable::SparseTable(TableOptions options)
       initial_state_(initial_state(options_.optimizer)),
       index_(statistics_at_ + (options_.statistics ? sizeof(Statistics) : 0),
              options_.arenas != 0 ? options_.arenas : arenas_for(statistics_at_, memory_of_this_machine())),
+      changes_(index_.arenas().size()),
       gradient_(options_.width) {
     if (const auto* by_count = std::get_if<AdmitByCount>(&options_.admission))
         touches_.emplace(by_count->counters);
 }
 
 std::size_t SparseTable::bytes() const {
-    return sizeof(*this) + index_.bytes() + (touches_ ? touches_->cells().size() : 0);
+    return sizeof(*this) + index_.bytes() + changes_.bytes() + (touches_ ? touches_->cells().size() : 0);
 }
 
 SparseTable::Statistics SparseTable::statistics_of(const std::byte* row) const {
@@ -94,9 +96,12 @@ void SparseTable::set_statistics(std::byte* row, const Statistics& statistics) {
     std::memcpy(row + statistics_at_, &statistics, sizeof(statistics));
 }
 
-void SparseTable::mark(std::byte* row, float shows, float clicks) {
-    const auto before = statistics_of(row);
-    set_statistics(row, {before.shows + shows, before.clicks + clicks, day_});
+void SparseTable::mark_day(const FoundRow& row) {
+    auto statistics = statistics_of(row.bytes);
+    if (statistics.last_day == day_) return;
+    before_change(row);
+    statistics.last_day = day_;
+    set_statistics(row.bytes, statistics);
 }
 
 TableRow SparseTable::read(const std::byte* row) const {
@@ -116,12 +121,13 @@ void SparseTable::check_sizes(std::size_t ids, std::size_t floats) const {
                                      options_.name, floats, ids, options_.width));
 }
 
-std::byte* SparseTable::make_row(const HashedId& id) {
-    auto* row = index_.add(id);
-    auto* weights = weights_of(row);
+FoundRow SparseTable::make_row(const HashedId& id) {
+    const auto row = index_.add(id);
+    auto* weights = weights_of(row.bytes);
     initial_row_.write(id.id, {weights, options_.width});
     std::fill_n(weights + options_.width, state_width_, initial_state_);
-    if (options_.statistics) set_statistics(row, {0, 0, day_});
+    if (options_.statistics) set_statistics(row.bytes, {0, 0, day_});
+    changes_.after_birth(row.place);
     ++counts_.born;
     return row;
 }
@@ -143,8 +149,8 @@ template <class IsAdmitted>
 void SparseTable::check_room(std::span<const std::int64_t> ids, const IsAdmitted& is_admitted) const {
     if (!options_.dict_size || index_.size() + ids.size() <= *options_.dict_size) return;
     absl::flat_hash_set<std::int64_t> born;
-    index_.look_up(ids, [&](std::size_t /*i*/, const HashedId& id, const std::byte* row) {
-        if (row != nullptr || born.contains(id.id) || !is_admitted(id)) return;
+    index_.look_up(ids, [&](std::size_t /*i*/, const HashedId& id, const FoundRow& row) {
+        if (row.bytes != nullptr || born.contains(id.id) || !is_admitted(id)) return;
         if (index_.size() + born.size() >= *options_.dict_size)
             throw DictSizeError(options_.name, *options_.dict_size, id.id);
         born.insert(id.id);
@@ -161,18 +167,18 @@ void SparseTable::pull(std::span<const std::int64_t> ids, std::span<float> rows)
         check_room(ids, [&](const HashedId& id) { return is_admitted_by_push(id); });
     }
     const auto width = options_.width;
-    index_.look_up(ids, [&](std::size_t i, const HashedId& id, std::byte* row) {
+    index_.look_up(ids, [&](std::size_t i, const HashedId& id, FoundRow row) {
         auto* out = &rows[i * width];
-        if (row == nullptr) {
+        if (row.bytes == nullptr) {
             if (!is_admitted_by_pull(id)) {
                 std::fill_n(out, width, 0.0F);
                 return;
             }
             row = make_row(id);
         } else if (options_.statistics) {
-            mark(row, 0, 0);
+            mark_day(row);
         }
-        std::copy_n(weights_of(row), width, out);
+        std::copy_n(weights_of(row.bytes), width, out);
     });
 }
 
@@ -180,10 +186,10 @@ void SparseTable::peek(std::span<const std::int64_t> ids, std::span<float> rows)
     check_sizes(ids.size(), rows.size());
     const auto width = options_.width;
     const bool shows_beginning = std::holds_alternative<AdmitAll>(options_.admission);
-    index_.look_up(ids, [&](std::size_t i, const HashedId& id, std::byte* row) {
+    index_.look_up(ids, [&](std::size_t i, const HashedId& id, const FoundRow& row) {
         const auto out = rows.subspan(i * width, width);
-        if (row != nullptr)
-            std::copy_n(weights_of(row), width, out.begin());
+        if (row.bytes != nullptr)
+            std::copy_n(weights_of(row.bytes), width, out.begin());
         else if (shows_beginning)
             initial_row_.write(id.id, out);
         else
@@ -241,18 +247,23 @@ void SparseTable::apply(const GradientBatch& batch, const Update& update) {
     const auto width = options_.width;
     std::visit(
         [&](const auto& decay) {
-            index_.look_up(batch.ids, [&](std::size_t i, const HashedId& id, std::byte* row) {
-                if (row == nullptr) {
+            index_.look_up(batch.ids, [&](std::size_t i, const HashedId& id, FoundRow row) {
+                if (row.bytes == nullptr) {
                     if (!is_admitted_by_push(id)) {
                         ++counts_.dropped;
                         return;
                     }
                     row = make_row(id);
+                } else {
+                    before_change(row);
                 }
-                if (options_.statistics)
-                    mark(row, batch.shows.empty() ? 0 : batch.shows[i],
-                         batch.clicks.empty() ? 0 : batch.clicks[i]);
-                auto* weights = weights_of(row);
+                if (options_.statistics) {
+                    const auto before = statistics_of(row.bytes);
+                    set_statistics(row.bytes,
+                                   {before.shows + (batch.shows.empty() ? 0 : batch.shows[i]),
+                                    before.clicks + (batch.clicks.empty() ? 0 : batch.clicks[i]), day_});
+                }
+                auto* weights = weights_of(row.bytes);
                 update(weights, weights + width,
                        regularised(decay, &batch.gradients[i * width], weights, gradient_), width);
             });
@@ -289,15 +300,16 @@ std::size_t SparseTable::shrink() {
     const auto& rules = *options_.statistics;
     const auto decay = static_cast<float>(rules.decay);
     const auto before = index_.size();
-    index_.for_each([&](std::byte* row) {
-        auto [shows, clicks, last_day] = statistics_of(row);
+    index_.for_each([&](const FoundRow& row) {
+        auto [shows, clicks, last_day] = statistics_of(row.bytes);
+        if (shows != 0 || clicks != 0) before_change(row);
         shows *= decay;
         clicks *= decay;
-        set_statistics(row, {shows, clicks, last_day});
+        set_statistics(row.bytes, {shows, clicks, last_day});
         const auto score = (shows - clicks) * rules.show_coefficient + clicks * rules.click_coefficient;
         const auto unseen_days = std::int64_t{day_} - std::int64_t{last_day};
         if (score < rules.least_score || unseen_days > rules.most_unseen_days)
-            index_.erase(HashedId(RowArena::id_of(row)));
+            erase(HashedId(RowArena::id_of(row.bytes)));
     });
     index_.tidy();
     const auto evicted = before - index_.size();
@@ -311,22 +323,60 @@ void SparseTable::insert(const TableRow& row) {
             fmt::format("table '{}': a row has {} weights and {} floats of state, expected {} and {}",
                         options_.name, row.weights.size(), row.state.size(), options_.width, state_width_));
     const HashedId id(row.id);
-    auto* to = index_.find(id);
-    if (to == nullptr) {
+    auto to = index_.find(id);
+    if (to.bytes == nullptr) {
         check_room({&row.id, 1}, [](const HashedId& /*id*/) { return true; });
         to = index_.add(id);
+        changes_.after_birth(to.place);
+    } else {
+        before_change(to);
     }
-    std::ranges::copy(row.weights, weights_of(to));
-    std::ranges::copy(row.state, weights_of(to) + options_.width);
-    if (options_.statistics) set_statistics(to, {row.shows, row.clicks, row.last_day});
+    std::ranges::copy(row.weights, weights_of(to.bytes));
+    std::ranges::copy(row.state, weights_of(to.bytes) + options_.width);
+    if (options_.statistics) set_statistics(to.bytes, {row.shows, row.clicks, row.last_day});
+}
+
+void SparseTable::insert_rows(std::span<const std::byte> rows) {
+    const auto bytes = row_bytes();
+    if (rows.size() % bytes != 0)
+        throw UsageError(
+            fmt::format("table '{}': {} bytes are no rows of {}", options_.name, rows.size(), bytes));
+    auto& ids = merged_.ids;
+    ids.clear();
+    for (std::size_t at = 0; at < rows.size(); at += bytes) ids.push_back(RowArena::id_of(&rows[at]));
+    check_room(ids, [](const HashedId& /*id*/) { return true; });
+    index_.look_up(ids, [&](std::size_t i, const HashedId& id, FoundRow to) {
+        if (to.bytes == nullptr) {
+            to = index_.add(id);
+            changes_.after_birth(to.place);
+        } else {
+            before_change(to);
+        }
+        std::memcpy(to.bytes, &rows[i * bytes], bytes);
+    });
 }
 
 bool SparseTable::erase(std::int64_t id) {
-    return index_.erase(HashedId(id));
+    return erase(HashedId(id));
+}
+
+bool SparseTable::erase(const HashedId& id) {
+    if (changes_.is_needed())
+        if (const auto row = index_.find(id); row.bytes != nullptr)
+            changes_.before_erase(row.place, {row.bytes, row_bytes()});
+    return index_.erase(id);
+}
+
+std::uint64_t SparseTable::begin_snapshot(WhichRows which, RowSink& sink) {
+    return changes_.begin(which, index_.arenas(), sink);
 }
 
 std::span<std::uint8_t> SparseTable::touch_counters() {
     return touches_ ? touches_->cells() : std::span<std::uint8_t>();
+}
+
+std::span<const std::uint8_t> SparseTable::touch_counters() const {
+    return touches_ ? std::as_const(*touches_).cells() : std::span<const std::uint8_t>();
 }
 
 }  // namespace dtrain::ps

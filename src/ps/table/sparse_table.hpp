@@ -11,6 +11,7 @@
 #include "ps/table/admission.hpp"
 #include "ps/table/distinct_ids.hpp"
 #include "ps/table/initial_row.hpp"
+#include "ps/table/row_changes.hpp"
 #include "ps/table/row_index.hpp"
 #include "ps/table/table_options.hpp"
 
@@ -106,13 +107,51 @@ class SparseTable {
 
     bool erase(std::int64_t id);
 
+    /// Bytes of a row as it lies in memory: id, weights, state, and with statistics shows and clicks
+    /// (float32) and the last day (uint32), all little endian.
+    std::size_t row_bytes() const { return index_.row_bytes(); }
+
+    /// insert() of any number of rows as they lie in memory, behind each other.
+    /// @throws DictSizeError when there is no room; none is inserted then
+    void insert_rows(std::span<const std::byte> rows);
+
+    /// Makes room in the index for so many rows more, where rows are about to come in great number.
+    void reserve(std::uint64_t rows) { index_.reserve(size() + rows); }
+
+    /// Counts that go on from those of a table that was saved.
+    void set_counts(const TableCounts& counts) { counts_ = counts; }
+
+    /// Which rows changed since they were saved; for snapshots of the table as it is at one moment.
+    const RowChanges& changes() const { return changes_; }
+
+    /// From now on it is known which rows change, for a bit a row and 8 bytes for each that is erased.
+    void track_changes() { changes_.track(); }
+
+    /// The table is as it was saved: nothing has changed.
+    void forget_changes() { changes_.forget(); }
+
+    /// Begins a snapshot of the rows as they are now, all or those that changed since the last save. The
+    /// sink gets them while the table goes on: from go_on_with_snapshot(), and each that pull(), push(),
+    /// shrink(), insert() or erase() are about to change from these, before. The table must not move
+    /// meanwhile.
+    /// @returns how many rows it has
+    /// @throws Error when there is one already, or changed rows are wanted and it is not known which
+    std::uint64_t begin_snapshot(WhichRows which, RowSink& sink);
+
+    /// Gives `rows` to the sink, or some fewer than 64 more. @returns false when the snapshot has no more
+    bool go_on_with_snapshot(std::uint64_t rows) { return changes_.go_on(rows, index_.arenas()); }
+
+    /// @param is_saved whether it lies safely on disk, all of it; if not, its rows still count as changed
+    void end_snapshot(bool is_saved) { changes_.end(is_saved); }
+
     /// What counts the touches of ids that wait for admission; empty unless they are admitted by count.
     std::span<std::uint8_t> touch_counters();
+    std::span<const std::uint8_t> touch_counters() const;
 
     /// Calls function(TableRow) for each row, in an order that the order of births and evictions fixes.
     template <class Function>
     void for_each(const Function& function) const {
-        index_.for_each([&](const std::byte* row) { function(read(row)); });
+        index_.for_each([&](const FoundRow& row) { function(read(row.bytes)); });
     }
 
   private:
@@ -127,7 +166,11 @@ class SparseTable {
     void set_statistics(std::byte* row, const Statistics& statistics);
     TableRow read(const std::byte* row) const;
 
-    std::byte* make_row(const HashedId& id);
+    FoundRow make_row(const HashedId& id);
+    void before_change(const FoundRow& row) {
+        if (changes_.is_needed()) changes_.before_change(row.place, {row.bytes, row_bytes()});
+    }
+    bool erase(const HashedId& id);
     bool is_admitted_by_pull(const HashedId& id);
     bool is_admitted_by_push(const HashedId& id) const;
 
@@ -140,7 +183,7 @@ class SparseTable {
 
     template <class Update>
     void apply(const GradientBatch& batch, const Update& update);
-    void mark(std::byte* row, float shows, float clicks);
+    void mark_day(const FoundRow& row);
 
     TableOptions options_;
     std::size_t state_width_;
@@ -149,6 +192,7 @@ class SparseTable {
     std::uint64_t admission_key_;
     float initial_state_;
     RowIndex index_;
+    RowChanges changes_;
     std::optional<TouchCounters> touches_;
     TableCounts counts_;
     std::uint32_t day_ = 0;

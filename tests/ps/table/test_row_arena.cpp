@@ -73,7 +73,7 @@ TEST(RowArena, VisitsRowsInUseInTheirOrder) {
     arena.give_back(0);
     arena.give_back(4);
     std::vector<std::int64_t> ids;
-    arena.for_each([&](const std::byte* row) { ids.push_back(RowArena::id_of(row)); });
+    arena.for_each([&](std::uint32_t number) { ids.push_back(arena.id(number)); });
     EXPECT_THAT(ids, testing::ElementsAre(1, 2, 3, 5));
 }
 

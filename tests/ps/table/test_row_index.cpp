@@ -50,11 +50,11 @@ TEST(IdHash, HasTheKnownValues) {
 TEST(RowIndex, TakesEveryIdThatThereIs) {
     RowIndex index(row_bytes, 1);
     const std::vector<std::int64_t> ids{0, 1, -1, -2, least, least + 1, most, most - 1};
-    for (const auto id : ids) EXPECT_EQ(index.find(HashedId(id)), nullptr) << id;
+    for (const auto id : ids) EXPECT_EQ(index.find(HashedId(id)).bytes, nullptr) << id;
     for (std::size_t i = 0; i < ids.size(); ++i)
-        write(index.add(HashedId(ids[i])), static_cast<std::int32_t>(i));
+        write(index.add(HashedId(ids[i])).bytes, static_cast<std::int32_t>(i));
     for (std::size_t i = 0; i < ids.size(); ++i)
-        EXPECT_EQ(value_of(index.find(HashedId(ids[i]))), static_cast<std::int32_t>(i)) << ids[i];
+        EXPECT_EQ(value_of(index.find(HashedId(ids[i])).bytes), static_cast<std::int32_t>(i)) << ids[i];
     EXPECT_EQ(index.size(), ids.size());
 }
 
@@ -68,19 +68,19 @@ TEST(RowIndex, IsAMapUnderAnyAdditionsAndRemovals) {
             const HashedId hashed(id);
             if (step % 100000 > 70000) {
                 EXPECT_EQ(index.erase(hashed), expected.erase(id) == 1);
-            } else if (auto* row = index.find(hashed); row != nullptr) {
+            } else if (auto* row = index.find(hashed).bytes; row != nullptr) {
                 ASSERT_EQ(value_of(row), expected.at(id));
                 write(row, step);
                 expected[id] = step;
             } else {
                 ASSERT_FALSE(expected.contains(id));
-                write(index.add(hashed), step);
+                write(index.add(hashed).bytes, step);
                 expected[id] = step;
             }
             if (step % 100000 == 99999) index.tidy();
         }
         std::map<std::int64_t, std::int32_t> found;
-        index.for_each([&](const std::byte* row) { found[RowArena::id_of(row)] = value_of(row); });
+        index.for_each([&](const FoundRow& row) { found[RowArena::id_of(row.bytes)] = value_of(row.bytes); });
         EXPECT_EQ(found, expected);
         EXPECT_EQ(index.size(), expected.size());
     }
@@ -90,16 +90,16 @@ TEST(RowIndex, LooksUpABatchAsOneByOne) {
     RowIndex index(row_bytes, 1);
     std::mt19937_64 dice(1);
     for (int i = 0; i < 20000; ++i)
-        if (const HashedId id(static_cast<std::int64_t>(dice() % 50000)); index.find(id) == nullptr)
+        if (const HashedId id(static_cast<std::int64_t>(dice() % 50000)); index.find(id).bytes == nullptr)
             index.add(id);
     for (const std::size_t n : {0, 1, 15, 16, 17, 63, 64, 65, 1000}) {
         std::vector<std::int64_t> ids(n);
         for (auto& id : ids) id = static_cast<std::int64_t>(dice() % 50000);
         std::size_t next = 0;
-        index.look_up(ids, [&](std::size_t i, const HashedId& id, const std::byte* row) {
+        index.look_up(ids, [&](std::size_t i, const HashedId& id, const FoundRow& row) {
             EXPECT_EQ(i, next++);
             EXPECT_EQ(id.id, ids[i]);
-            EXPECT_EQ(row, index.find(HashedId(ids[i])));
+            EXPECT_EQ(row.bytes, index.find(HashedId(ids[i])).bytes);
         });
         EXPECT_EQ(next, n);
     }
@@ -109,9 +109,9 @@ TEST(RowIndex, FindsRowsThatTheSameBatchHasAdded) {
     RowIndex index(row_bytes, 1);
     std::vector<std::int64_t> ids;
     for (std::int64_t i = 0; i < 5000; ++i) ids.push_back(i % 700);
-    index.look_up(ids, [&](std::size_t i, const HashedId& id, const std::byte* row) {
-        EXPECT_EQ(row == nullptr, i < 700);
-        if (row == nullptr) index.add(id);
+    index.look_up(ids, [&](std::size_t i, const HashedId& id, const FoundRow& row) {
+        EXPECT_EQ(row.bytes == nullptr, i < 700);
+        if (row.bytes == nullptr) index.add(id);
     });
     EXPECT_EQ(index.size(), 700U);
 }
@@ -141,6 +141,22 @@ TEST(RowIndex, FillsItsSetsByTheirSizesWithTheIdsOfOneServer) {
         while (server_of(++id, 3) != 1) continue;
         return id;
     });
+}
+
+TEST(RowIndex, RoomThatIsMadeBeforeIsWhatGrowthWouldHaveMade) {
+    for (const std::size_t rows : {1000, 150000, 210000, 290000}) {
+        RowIndex grown(row_bytes, 1), reserved(row_bytes, 1);
+        reserved.reserve(rows);
+        const auto before = reserved.bytes();
+        EXPECT_GE(before, rows < 10000 ? 0 : 4 * rows);
+        std::mt19937_64 dice(rows);
+        for (std::size_t i = 0; i < rows; ++i) {
+            const HashedId id(static_cast<std::int64_t>(dice()));
+            for (auto* index : {&grown, &reserved}) index->add(id);
+        }
+        EXPECT_NEAR(static_cast<double>(reserved.bytes()) / static_cast<double>(grown.bytes()), 1, 0.01)
+            << rows;
+    }
 }
 
 TEST(RowIndex, TakesAtMostTwentyBytesBesideThePayloadAtAnyFill) {
