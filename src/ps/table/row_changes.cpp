@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ps/table/row_changes.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <dtrain/error.hpp>
@@ -58,12 +59,13 @@ bool RowChanges::go_on(std::uint64_t rows, std::span<const RowArena> arenas) {
     std::uint64_t taken = 0;
     while (arena < pending.size()) {
         if (taken >= rows) return true;
-        const auto run = pending[arena].next_run(number);
+        auto run = pending[arena].next_run(number);
         if (run.begin == run.end) {
             pending[arena++] = RowSet();
             number = 0;
             continue;
         }
+        run.end = std::min(run.end, run.begin + (rows - taken));
         // Rows of a run lie behind each other, but where a piece of the arena ends.
         for (auto at = run.begin; at < run.end;) {
             const auto together = arenas[arena].rows_behind(static_cast<std::uint32_t>(at), run.end - at);

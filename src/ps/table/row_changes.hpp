@@ -73,7 +73,7 @@ class RowChanges {
     /// Ids of the rows that were erased before the snapshot began and after the save before.
     std::span<const std::int64_t> erased() const { return erased_of_snapshot_; }
 
-    /// Takes `rows` of the snapshot, or some fewer than 64 more. @returns false when there are no more
+    /// Takes so many rows of the snapshot. @returns false when there are no more
     bool go_on(std::uint64_t rows, std::span<const RowArena> arenas);
 
     /// @param is_saved whether what was taken lies safely on disk: if not, it counts as changed still

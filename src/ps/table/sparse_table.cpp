@@ -74,12 +74,17 @@ SparseTable::SparseTable(TableOptions options)
       initial_row_(options_.initializer, options_.seed, options_.name),
       admission_key_(initial_key(options_.seed ^ admission_salt, options_.name)),
       initial_state_(initial_state(options_.optimizer)),
-      index_(statistics_at_ + (options_.statistics ? sizeof(Statistics) : 0),
+      index_(row_bytes_of(options_),
              options_.arenas != 0 ? options_.arenas : arenas_for(statistics_at_, memory_of_this_machine())),
       changes_(index_.arenas().size()),
       gradient_(options_.width) {
     if (const auto* by_count = std::get_if<AdmitByCount>(&options_.admission))
         touches_.emplace(by_count->counters);
+}
+
+std::size_t SparseTable::row_bytes_of(const TableOptions& options) {
+    const auto floats = options.width * (1 + states_of(options.optimizer));
+    return id_bytes + sizeof(float) * floats + (options.statistics ? sizeof(Statistics) : 0);
 }
 
 std::size_t SparseTable::bytes() const {

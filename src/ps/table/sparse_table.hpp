@@ -110,6 +110,7 @@ class SparseTable {
     /// Bytes of a row as it lies in memory: id, weights, state, and with statistics shows and clicks
     /// (float32) and the last day (uint32), all little endian.
     std::size_t row_bytes() const { return index_.row_bytes(); }
+    static std::size_t row_bytes_of(const TableOptions& options);
 
     /// insert() of any number of rows as they lie in memory, behind each other.
     /// @throws DictSizeError when there is no room; none is inserted then
@@ -138,7 +139,7 @@ class SparseTable {
     /// @throws Error when there is one already, or changed rows are wanted and it is not known which
     std::uint64_t begin_snapshot(WhichRows which, RowSink& sink);
 
-    /// Gives `rows` to the sink, or some fewer than 64 more. @returns false when the snapshot has no more
+    /// Gives so many rows to the sink. @returns false when the snapshot has no more
     bool go_on_with_snapshot(std::uint64_t rows) { return changes_.go_on(rows, index_.arenas()); }
 
     /// @param is_saved whether it lies safely on disk, all of it; if not, its rows still count as changed
