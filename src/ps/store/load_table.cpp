@@ -24,23 +24,16 @@ struct OpenedFile {
 
 using UseBlock = std::function<void(const StoredBlock&, std::span<std::byte>)>;
 
-/// Every block that `is_wanted`, with its bytes when they are as they were written.
-template <class IsWanted>
-void read_checked(const OpenedFile& file, const IsWanted& is_wanted, const UseBlock& use) {
-    std::vector<std::size_t> wanted;
-    std::vector<io::BlockPlace> places;
+/// Every block, with its bytes when they are as they were written.
+void read_checked(const OpenedFile& file, const UseBlock& use) {
     const auto& blocks = file.stored.layout.blocks;
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-        if (!is_wanted(blocks[i])) continue;
-        wanted.push_back(i);
-        places.push_back(blocks[i].place);
-    }
+    std::vector<io::BlockPlace> places;
+    for (const auto& block : blocks) places.push_back(block.place);
     try {
         io::read_blocks(file.path, places, [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
-            if (sum != file.stored.header.sums[wanted[i]])
-                refuse_damaged(file.path, fmt::format("the checksum of its block {} differs", wanted[i]));
-            const auto& block = blocks[wanted[i]];
-            use(block, bytes.first(block.items * block.item_bytes));
+            if (sum != file.stored.header.sums[i])
+                refuse_damaged(file.path, fmt::format("the checksum of its block {} differs", i));
+            use(blocks[i], bytes.first(blocks[i].items * blocks[i].item_bytes));
         });
     } catch (const std::system_error& error) {
         throw UsageError(file.path.string() + ": the checkpoint cannot be read: " + error.code().message());
@@ -106,16 +99,12 @@ class Loader {
         for (const auto& file : files) {
             const auto& header = file.stored.header;
             if (common_part(header.share, share_) <= 0) continue;
-            const bool has_touches =
+            takes_touches_ =
                 is_last && header.touch_counters == std::as_const(table_).touch_counters().size();
             const auto before = table_.size();
             rows_ = 0;
             read_checked(
-                file,
-                [&](const StoredBlock& block) {
-                    return block.content != BlockContent::touches || has_touches;
-                },
-                [&](const StoredBlock& block, std::span<std::byte> bytes) { use(file, block, bytes); });
+                file, [&](const StoredBlock& block, std::span<std::byte> bytes) { use(file, block, bytes); });
             if (header.which == WhichRows::all && table_.size() != before + rows_)
                 throw UsageError(file.path.string() +
                                  ": this sparse table makes no sense: an id comes twice");
@@ -132,7 +121,7 @@ class Loader {
                         table_.erase(id);
                 break;
             case BlockContent::touches:
-                add_touches(block.first, bytes);
+                if (takes_touches_) add_touches(block.first, bytes);
                 break;
             case BlockContent::rows: {
                 const auto own = own_rows(file, bytes, block.item_bytes);
@@ -171,6 +160,7 @@ class Loader {
     SparseTable& table_;
     Share share_;
     std::uint64_t rows_ = 0;  // of this share in a file
+    bool takes_touches_ = false;
 };
 
 /// Counts of several servers are added; each of them goes to one of the new ones.
@@ -216,9 +206,8 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
 }
 
 void check_table_file(const std::filesystem::path& path) {
-    read_checked(
-        {path, read_table_header(path)}, [](const StoredBlock& /*block*/) { return true; },
-        [](const StoredBlock& /*block*/, std::span<std::byte> /*bytes*/) {});
+    read_checked({path, read_table_header(path)},
+                 [](const StoredBlock& /*block*/, std::span<std::byte> /*bytes*/) {});
 }
 
 }  // namespace dtrain::ps
