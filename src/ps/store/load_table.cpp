@@ -3,14 +3,14 @@
 #include "ps/store/load_table.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
-#include <functional>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/text.hpp"
+#include "base/aligned_memory.hpp"
 #include "ps/store/options_json.hpp"
 #include "ps/table/id_hash.hpp"
 
@@ -22,21 +22,57 @@ struct OpenedFile {
     StoredHeader stored;
 };
 
-using UseBlock = std::function<void(const StoredBlock&, std::span<std::byte>)>;
+/// The part of a block that is no filling, when all of it is as it was written.
+std::span<std::byte> checked(const OpenedFile& file, std::size_t block, std::span<std::byte> bytes,
+                             std::uint64_t sum) {
+    if (sum != file.stored.header.sums[block])
+        refuse_damaged(file.path, fmt::format("the checksum of its block {} differs", block));
+    const auto& facts = file.stored.layout.blocks[block];
+    return bytes.first(facts.items * facts.item_bytes);
+}
 
-/// Every block, with its bytes when they are as they were written.
-void read_checked(const OpenedFile& file, const UseBlock& use) {
+[[noreturn]] void refuse_unreadable(const OpenedFile& file, const std::system_error& error) {
+    throw UsageError(file.path.string() + ": the checkpoint cannot be read: " + error.code().message());
+}
+
+/// Calls use(block, bytes) for every block in order.
+template <class Use>
+void read_checked(const OpenedFile& file, const Use& use) {
     const auto& blocks = file.stored.layout.blocks;
     std::vector<io::BlockPlace> places;
     for (const auto& block : blocks) places.push_back(block.place);
     try {
         io::read_blocks(file.path, places, [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
-            if (sum != file.stored.header.sums[i])
-                refuse_damaged(file.path, fmt::format("the checksum of its block {} differs", i));
-            use(blocks[i], bytes.first(blocks[i].items * blocks[i].item_bytes));
+            use(blocks[i], checked(file, i, bytes, sum));
         });
     } catch (const std::system_error& error) {
-        throw UsageError(file.path.string() + ": the checkpoint cannot be read: " + error.code().message());
+        refuse_unreadable(file, error);
+    }
+}
+
+/// The same in any order, by two threads, which also call `use`.
+template <class Use>
+void use_checked(const OpenedFile& file, const Use& use) {
+    constexpr int threads = 2;
+    const auto& blocks = file.stored.layout.blocks;
+    const auto largest = [&] {
+        std::size_t bytes = 0;
+        for (const auto& block : blocks) bytes = std::max(bytes, block.place.bytes);
+        return bytes;
+    }();
+    std::atomic<std::size_t> next = 0;
+    try {
+        io::in_threads(std::min<std::size_t>(threads, blocks.size()), threads, [&](std::size_t /*thread*/) {
+            const auto memory = make_aligned_bytes<io::direct_alignment>(largest);
+            for (auto i = next++; i < blocks.size(); i = next++) {
+                const auto& [offset, bytes] = blocks[i].place;
+                const io::ReadExtent extent{memory.get(), bytes, offset};
+                const auto sum = io::read_extents(file.path, {&extent, 1}).front();
+                use(blocks[i], checked(file, i, {memory.get(), bytes}, sum));
+            }
+        });
+    } catch (const std::system_error& error) {
+        refuse_unreadable(file, error);
     }
 }
 
@@ -91,77 +127,71 @@ Chain opened(std::span<const SavedTable> saves, const TableOptions& options) {
     return chain;
 }
 
-class Loader {
-  public:
-    Loader(SparseTable& table, const Share& share) : table_(table), share_(share) {}
-
-    void load(const std::vector<OpenedFile>& files, bool is_last) {
-        for (const auto& file : files) {
-            const auto& header = file.stored.header;
-            if (common_part(header.share, share_) <= 0) continue;
-            takes_touches_ =
-                is_last && header.touch_counters == std::as_const(table_).touch_counters().size();
-            const auto before = table_.size();
-            rows_ = 0;
-            read_checked(
-                file, [&](const StoredBlock& block, std::span<std::byte> bytes) { use(file, block, bytes); });
-            if (header.which == WhichRows::all && table_.size() != before + rows_)
-                throw UsageError(file.path.string() +
-                                 ": this sparse table makes no sense: an id comes twice");
-        }
+/// Moves the rows of this share to the beginning.
+std::span<std::byte> own_rows(const OpenedFile& file, const Share& share, std::span<std::byte> bytes) {
+    const auto& writer = file.stored.header.share;
+    const auto row_bytes = file.stored.header.row_bytes;
+    std::size_t own = 0;
+    for (std::size_t at = 0; at < bytes.size(); at += row_bytes) {
+        const auto id = RowArena::id_of(&bytes[at]);
+        if (server_of(id, writer.servers) != writer.server)
+            throw UsageError(
+                fmt::format("{}: this sparse table makes no sense: id {} is not one of server {} "
+                            "of {}",
+                            file.path.string(), id, writer.server, writer.servers));
+        if (writer != share && server_of(id, share.servers) != share.server) continue;
+        if (own != at) std::memmove(&bytes[own], &bytes[at], row_bytes);
+        own += row_bytes;
     }
+    return bytes.first(own);
+}
 
-  private:
-    void use(const OpenedFile& file, const StoredBlock& block, std::span<std::byte> bytes) {
-        switch (block.content) {
-            case BlockContent::erased:
+/// Never too little for any id: the most that any of the filters says which ids of this share were in.
+void add_touches(SparseTable& table, std::uint64_t first, std::span<const std::byte> bytes) {
+    const auto cells = table.touch_counters().subspan(first, bytes.size());
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        cells[i] = std::max(cells[i], static_cast<std::uint8_t>(bytes[i]));
+}
+
+bool takes_touches(const OpenedFile& file, const SparseTable& table) {
+    return file.stored.header.touch_counters == table.touch_counters().size();
+}
+
+/// All rows that there are, into a table that has none.
+void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Share& share, bool is_last) {
+    table.load([&](BulkLoad& bulk) {
+        for (const auto& file : files) {
+            if (common_part(file.stored.header.share, share) <= 0) continue;
+            const bool has_touches = is_last && takes_touches(file, table);
+            use_checked(file, [&](const StoredBlock& block, std::span<std::byte> bytes) {
+                if (block.content == BlockContent::rows)
+                    bulk.add(own_rows(file, share, bytes));
+                else if (has_touches)
+                    add_touches(table, block.first, bytes);
+            });
+        }
+    });
+}
+
+void load_changes(SparseTable& table, const std::vector<OpenedFile>& files, const Share& share,
+                  bool is_last) {
+    for (const auto& file : files) {
+        if (common_part(file.stored.header.share, share) <= 0) continue;
+        const bool has_touches = is_last && takes_touches(file, table);
+        read_checked(file, [&](const StoredBlock& block, std::span<std::byte> bytes) {
+            if (block.content == BlockContent::rows) {
+                table.insert_rows(own_rows(file, share, bytes));
+            } else if (block.content == BlockContent::erased) {
                 for (std::size_t at = 0; at < bytes.size(); at += block.item_bytes)
                     if (const auto id = RowArena::id_of(&bytes[at]);
-                        server_of(id, share_.servers) == share_.server)
-                        table_.erase(id);
-                break;
-            case BlockContent::touches:
-                if (takes_touches_) add_touches(block.first, bytes);
-                break;
-            case BlockContent::rows: {
-                const auto own = own_rows(file, bytes, block.item_bytes);
-                rows_ += own.size() / block.item_bytes;
-                table_.insert_rows(own);
+                        server_of(id, share.servers) == share.server)
+                        table.erase(id);
+            } else if (has_touches) {
+                add_touches(table, block.first, bytes);
             }
-        }
+        });
     }
-
-    /// Never too little for any id: the most that any of the filters says which ids of this share were in.
-    void add_touches(std::uint64_t first, std::span<const std::byte> bytes) {
-        const auto cells = table_.touch_counters().subspan(first, bytes.size());
-        for (std::size_t i = 0; i < cells.size(); ++i)
-            cells[i] = std::max(cells[i], static_cast<std::uint8_t>(bytes[i]));
-    }
-
-    /// Moves the rows of this share to the beginning.
-    std::span<std::byte> own_rows(const OpenedFile& file, std::span<std::byte> bytes,
-                                  std::size_t row_bytes) const {
-        const auto& writer = file.stored.header.share;
-        std::size_t own = 0;
-        for (std::size_t at = 0; at < bytes.size(); at += row_bytes) {
-            const auto id = RowArena::id_of(&bytes[at]);
-            if (server_of(id, writer.servers) != writer.server)
-                throw UsageError(
-                    fmt::format("{}: this sparse table makes no sense: id {} is not one of server "
-                                "{} of {}",
-                                file.path.string(), id, writer.server, writer.servers));
-            if (writer != share_ && server_of(id, share_.servers) != share_.server) continue;
-            if (own != at) std::memmove(&bytes[own], &bytes[at], row_bytes);
-            own += row_bytes;
-        }
-        return bytes.first(own);
-    }
-
-    SparseTable& table_;
-    Share share_;
-    std::uint64_t rows_ = 0;  // of this share in a file
-    bool takes_touches_ = false;
-};
+}
 
 /// Counts of several servers are added; each of them goes to one of the new ones.
 TableCounts counts_for(const Share& share, const std::vector<OpenedFile>& files) {
@@ -176,22 +206,19 @@ TableCounts counts_for(const Share& share, const std::vector<OpenedFile>& files)
     return sum;
 }
 
-double expected_rows(const std::vector<OpenedFile>& files, const Share& share) {
-    double rows = 0;
-    for (const auto& [path, stored] : files)
-        rows += static_cast<double>(stored.header.rows) * common_part(stored.header.share, share);
-    return rows;
-}
-
 }  // namespace
 
 LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain, const Share& share) {
     SparseTable table(options);
     const auto saves = opened(chain, table.options());
     if (saves.empty()) throw UsageError("table '" + options.name + "': there is no checkpoint to load");
-    table.reserve(static_cast<std::uint64_t>(expected_rows(saves.front(), share)));
-    Loader loader(table, share);
-    for (const auto& files : saves) loader.load(files, &files == &saves.back());
+    for (const auto& files : saves) {
+        const bool is_last = &files == &saves.back();
+        if (&files == &saves.front())
+            load_all(table, files, share, is_last);
+        else
+            load_changes(table, files, share, is_last);
+    }
     const auto& last = saves.back();
     const auto& header = last.front().stored.header;
     table.set_counts(counts_for(share, last));

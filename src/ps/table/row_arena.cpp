@@ -24,6 +24,10 @@ constexpr std::uint64_t rows_before_huge_pages = std::uint64_t{1} << 20U;
 #define MADV_COLLAPSE 25  // Linux 6.1, and glibc 2.37
 #endif
 
+[[noreturn]] void refuse_more() {
+    throw Error("a part of a sparse table has 2^32 rows: use more servers");
+}
+
 constexpr std::size_t whole_pages(std::size_t bytes) {
     return (bytes + huge_page - 1) / huge_page * huge_page;
 }
@@ -96,12 +100,20 @@ std::uint32_t RowArena::add(std::int64_t id) {
         free_.pop_back();
         is_free_.erase(number);
     } else {
-        if (used_ == most_rows) throw Error("a part of a sparse table has 2^32 rows: use more servers");
+        if (used_ == most_rows) refuse_more();
         if (used_ >> piece_shift_ == pieces_.size()) add_piece();
         number = static_cast<std::uint32_t>(used_++);
     }
     std::memcpy(row(number), &id, sizeof(id));
     return number;
+}
+
+std::uint32_t RowArena::add_many(std::uint64_t count) {
+    if (count > most_rows - used_) refuse_more();
+    const auto first = used_;
+    while (pieces_.size() << piece_shift_ < used_ + count) add_piece();
+    used_ += count;
+    return static_cast<std::uint32_t>(first);
 }
 
 void RowArena::give_back(std::uint32_t number) {

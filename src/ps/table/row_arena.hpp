@@ -42,6 +42,10 @@ class RowArena {
     /// @throws Error when all 2^32 numbers are taken, std::bad_alloc when there is no memory
     std::uint32_t add(std::int64_t id);
 
+    /// New rows, whose numbers follow each other, of any content. @returns the first number
+    /// @throws as add()
+    std::uint32_t add_many(std::uint64_t count);
+
     void give_back(std::uint32_t number);
 
     /// Moves the next 2 MiB of full small pages onto a huge one, where rows are found sooner. That can take

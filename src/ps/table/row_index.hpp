@@ -93,6 +93,8 @@ class RowIndex {
     }
 
   private:
+    friend class BulkLoad;
+
     static constexpr std::uint64_t bend = 1477468749;  // 0.344 in units of 2^-32
 
     // An id of which nothing is compared but the bits that a set keeps beside each row number.

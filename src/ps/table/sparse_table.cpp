@@ -361,6 +361,14 @@ void SparseTable::insert_rows(std::span<const std::byte> rows) {
     });
 }
 
+void SparseTable::check_loaded(std::optional<std::int64_t> twice) const {
+    if (twice) throw Error(fmt::format("table '{}': id {} comes twice", options_.name, *twice));
+    if (!options_.dict_size || size() <= *options_.dict_size) return;
+    std::int64_t last = 0;
+    for_each([&](const TableRow& row) { last = row.id; });
+    throw DictSizeError(options_.name, *options_.dict_size, last);
+}
+
 bool SparseTable::erase(std::int64_t id) {
     return erase(HashedId(id));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ps/table/admission.hpp"
+#include "ps/table/bulk_load.hpp"
 #include "ps/table/distinct_ids.hpp"
 #include "ps/table/initial_row.hpp"
 #include "ps/table/row_changes.hpp"
@@ -116,8 +117,15 @@ class SparseTable {
     /// @throws DictSizeError when there is no room; none is inserted then
     void insert_rows(std::span<const std::byte> rows);
 
-    /// Makes room in the index for so many rows more, where rows are about to come in great number.
-    void reserve(std::uint64_t rows) { index_.reserve(size() + rows); }
+    /// For a table without rows, and without changes that are tracked: the fast way to put those back that
+    /// were saved. `add` gets a BulkLoad, and adds to it; then the index is made.
+    /// @throws Error when an id came twice, DictSizeError; what `add` throws. The table is of no use then.
+    template <class Add>
+    void load(const Add& add) {
+        BulkLoad bulk(index_);
+        add(bulk);
+        check_loaded(bulk.finish());
+    }
 
     /// Counts that go on from those of a table that was saved.
     void set_counts(const TableCounts& counts) { counts_ = counts; }
@@ -174,6 +182,8 @@ class SparseTable {
     bool erase(const HashedId& id);
     bool is_admitted_by_pull(const HashedId& id);
     bool is_admitted_by_push(const HashedId& id) const;
+
+    void check_loaded(std::optional<std::int64_t> twice) const;
 
     template <class IsAdmitted>
     void check_room(std::span<const std::int64_t> ids, const IsAdmitted& is_admitted) const;

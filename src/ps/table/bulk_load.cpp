@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/table/bulk_load.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <future>
+
+namespace dtrain::ps {
+
+void BulkLoad::copy(std::span<const std::byte> rows, const RowArena& arena, std::uint32_t first) const {
+    while (!rows.empty()) {
+        const auto together = arena.rows_behind(first, rows.size() / index_.row_bytes());
+        std::memcpy(arena.row(first), rows.data(), together.size());
+        rows = rows.subspan(together.size());
+        first += static_cast<std::uint32_t>(together.size() / index_.row_bytes());
+    }
+}
+
+void BulkLoad::add(std::span<const std::byte> rows) {
+    if (index_.arenas_.size() > 1) return deal(rows);
+    std::uint32_t first = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        first = index_.arenas_[0].add_many(rows.size() / index_.row_bytes());
+    }
+    copy(rows, index_.arenas_[0], first);
+}
+
+void BulkLoad::deal(std::span<const std::byte> rows) {
+    const auto bytes = index_.row_bytes();
+    std::vector<std::uint32_t> arena_of(rows.size() / bytes);
+    std::vector<std::uint32_t> next(index_.arenas_.size());  // at first how many there are, then row numbers
+    for (std::size_t i = 0; i < arena_of.size(); ++i) {
+        const auto set = RowIndex::set_of(slot_hash(RowArena::id_of(&rows[i * bytes])));
+        arena_of[i] = static_cast<std::uint32_t>(set % next.size());
+        ++next[arena_of[i]];
+    }
+    {
+        const std::scoped_lock lock(mutex_);
+        for (std::size_t i = 0; i < next.size(); ++i) next[i] = index_.arenas_[i].add_many(next[i]);
+    }
+    for (std::size_t i = 0; i < arena_of.size(); ++i)
+        copy(rows.subspan(i * bytes, bytes), index_.arenas_[arena_of[i]], next[arena_of[i]]++);
+}
+
+BulkLoad::Part BulkLoad::fill_sets(std::size_t part, std::size_t parts) {
+    constexpr std::size_t ahead = 16;
+    struct Pending {
+        HashedId id{0};
+        std::uint32_t number = 0;
+        RowIndex::Set* set = nullptr;
+    };
+    std::array<Pending, ahead> pending;
+    Part out;
+    const auto insert = [&](const Pending& row) {
+        bool is_new = false;
+        row.set->lazy_emplace(row.id, [&](const auto& construct) {
+            construct(row.number);
+            is_new = true;
+        });
+        if (!is_new) out.twice = row.id.id;
+        out.added += is_new ? 1 : 0;
+    };
+    std::size_t seen = 0;
+    for (std::size_t arena = 0; arena < index_.arenas_.size(); ++arena)
+        index_.arenas_[arena].for_each([&](std::uint32_t number) {
+            const HashedId id(index_.arenas_[arena].id(number));
+            const auto set = RowIndex::set_of(id.hash);
+            if (set % parts != part) return;
+            auto& place = pending[seen++ % ahead];
+            if (seen > ahead) insert(place);
+            place = {id, number, &index_.sets_[set]};
+            place.set->prefetch(id);
+        });
+    for (auto i = seen > ahead ? seen - ahead : 0; i < seen; ++i) insert(pending[i % ahead]);
+    return out;
+}
+
+std::optional<std::int64_t> BulkLoad::finish() {
+    std::uint64_t rows = 0;
+    for (const auto& arena : index_.arenas_) rows += arena.size();
+    index_.reserve(rows);
+    auto other = std::async(std::launch::async, [this] { return fill_sets(1, 2); });
+    const auto own = fill_sets(0, 2);
+    const auto others = other.get();
+    index_.size_ += own.added + others.added;
+    return own.twice ? own.twice : others.twice;
+}
+
+}  // namespace dtrain::ps
