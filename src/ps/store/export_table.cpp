@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/store/export_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/files.hpp"
+#include "io/block_stream.hpp"
+#include "io/hdf5_file.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+constexpr std::size_t block_bytes = std::size_t{8} << 20U;
+
+std::vector<std::int64_t> sorted_ids(const SparseTable& table) {
+    std::vector<std::int64_t> ids;
+    ids.reserve(table.size());
+    table.for_each([&](const TableRow& row) { ids.push_back(row.id); });
+    std::ranges::sort(ids);
+    return ids;
+}
+
+/// Writes a file beside `path` by write(temporary) and moves it there.
+template <class Write>
+void published(const std::filesystem::path& path, const Write& write) {
+    auto temporary = path;
+    temporary += ".tmp";
+    try {
+        write(temporary);
+        publish_file(temporary, path);
+    } catch (const std::system_error& error) {
+        std::error_code ignored;
+        std::filesystem::remove(temporary, ignored);
+        throw Error("cannot write " + path.string() + ": " + error.code().message());
+    }
+}
+
+void append(std::string& out, const auto& value) {
+    std::array<char, 32> text;
+    out.append(text.data(), std::to_chars(text.begin(), text.end(), value).ptr);
+}
+
+}  // namespace
+
+void export_csv(const SparseTable& table, const std::filesystem::path& path) {
+    published(path, [&](const std::filesystem::path& temporary) {
+        const FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        const auto flush = [&](std::string& lines) {
+            if (!file.valid() || !write_all(file.get(), lines))
+                throw std::system_error(errno, std::generic_category());
+            lines.clear();
+        };
+        std::string lines = "id";
+        for (std::size_t i = 0; i < table.width(); ++i) lines += fmt::format(",w{}", i);
+        lines += '\n';
+        std::vector<float> weights(table.width());
+        for (const auto id : sorted_ids(table)) {
+            table.peek({&id, 1}, weights);
+            append(lines, id);
+            for (const auto weight : weights) {
+                lines += ',';
+                append(lines, weight);
+            }
+            lines += '\n';
+            if (lines.size() > block_bytes) flush(lines);
+        }
+        flush(lines);
+    });
+}
+
+void export_hdf5(const SparseTable& table, const std::filesystem::path& path) {
+    const auto ids = sorted_ids(table);
+    const auto row_bytes = table.width() * sizeof(float);
+    const auto rows = static_cast<std::int64_t>(ids.size());
+    published(path, [&](const std::filesystem::path& temporary) {
+        io::check_space(temporary, rows * static_cast<std::int64_t>(row_bytes + sizeof(std::int64_t)), 3);
+        auto file = io::Hdf5File::create(temporary, {.alignment = io::direct_alignment});
+        const std::vector<std::int64_t> of_ids{rows},
+            of_weights{rows, static_cast<std::int64_t>(table.width())};
+        file.write("/ids", of_ids, std::span(ids));
+        auto offset = file.allocate("/weights", of_weights, DataType::float32);
+        file.write_text("/", "table", table.options().name);
+        file.close();
+        const auto rows_of_block = std::max<std::size_t>(1, block_bytes / row_bytes);
+        io::BlockWriter writer(temporary, rows_of_block * row_bytes, 4);
+        for (std::size_t at = 0; at < ids.size(); at += rows_of_block) {
+            const auto part = std::span(ids).subspan(at, std::min(rows_of_block, ids.size() - at));
+            auto* const buffer = writer.buffer();
+            table.peek(part, {reinterpret_cast<float*>(buffer), part.size() * table.width()});
+            writer.write(buffer, part.size() * row_bytes, offset);
+            offset += static_cast<std::int64_t>(part.size() * row_bytes);
+        }
+        writer.finish();
+    });
+}
+
+}  // namespace dtrain::ps
