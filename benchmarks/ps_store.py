@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A sparse table of 16 floats a row to disk, fsync included, and back from a file that is in no cache; what a save
+costs those that pull and push meanwhile.
+
+Peers: dd of as many bytes with 4 MiB blocks and conv=fsync; dd of the same file, in no cache either, into one block of
+memory; the same batches without a save. --size MB takes another size; the files lie in a folder below TMPDIR, and are
+removed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness import Case, Unavailable
+
+AIM_TO_DD = 0.8
+AIM_OF_BATCHES = 3.0
+REPEATS = 5
+ROW_BYTES = 72
+
+
+def cases(build, megabytes=720):
+    subprocess.run(["ninja", "-C", build, "benchmarks/table_store"], check=True, stdout=subprocess.DEVNULL)
+    program = str(build / "benchmarks/table_store")
+    rows = (megabytes << 20) // ROW_BYTES
+    with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as name:
+        folder = Path(name)
+        if shutil.disk_usage(folder).free < 4 * megabytes << 20:
+            raise Unavailable(f"{folder.parent} has less free than 4 x {megabytes} MB; TMPDIR names another folder")
+        what = f"{rows} rows, {megabytes} MB,"
+        yield Case(f"{what} saved and synced", "MB/s", "higher", lambda: rate(megabytes, save(program, folder, rows)),
+                   "dd bs=4M conv=fsync", lambda: rate(megabytes, dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
+        subprocess.run([program, "save", folder, str(rows)], check=True, capture_output=True)
+        file = next(folder.glob("*.rows"))
+        yield Case(f"{what} loaded into a new table", "MB/s", "higher",
+                   lambda: rate(megabytes, load(program, file, rows)), "dd bs=4M conv=fsync, the other way",
+                   lambda: rate(megabytes, dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
+        yield Case(f"{what} loaded into a new table", "MB/s", "higher",
+                   lambda: rate(megabytes, load(program, file, rows)), "dd of the file into one block of memory",
+                   lambda: rate(megabytes, dd_to_memory(file)), AIM_TO_DD, repeats=REPEATS)
+        yield Case(f"99% of batches of 1024 pulls and pushes during saves, {rows} rows, take at most", "us", "lower",
+                   lambda: own(program, "busy", folder, rows), "without saves",
+                   lambda: own(program, "quiet", folder, rows), AIM_OF_BATCHES, repeats=3)
+
+
+def rate(megabytes, seconds):
+    return megabytes * (1 << 20) / 1e6 / seconds
+
+
+def own(program, what, folder, rows):
+    command = [program, what, str(folder), str(rows)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+    return float(done.stdout)
+
+
+def save(program, folder, rows):
+    target = folder / "ours"
+    target.mkdir()
+    try:
+        return own(program, "save", target, rows)
+    finally:
+        shutil.rmtree(target)
+
+
+def load(program, file, rows):
+    forget(file)
+    return own(program, "load", file.parent, rows)
+
+
+def forget(file):
+    """Takes the file out of the page cache."""
+    with open(file, "rb") as opened:
+        os.fsync(opened.fileno())
+        os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def seconds_of(*arguments):
+    told = subprocess.run(["dd", *arguments], check=True, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "LC_ALL": "C"}).stderr
+    return float(re.search(r"copied, ([\d.e+-]+) s", told)[1])
+
+
+def dd_to_disk(folder, megabytes):
+    target = folder / "dd"
+    try:
+        return seconds_of("if=/dev/zero", f"of={target}", "bs=4M", f"count={megabytes // 4}", "conv=fsync")
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def dd_to_memory(file):
+    forget(file)
+    return seconds_of(f"if={file}", "of=/dev/null", f"bs={file.stat().st_size}", "count=1")
