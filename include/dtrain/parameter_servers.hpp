@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,7 +42,7 @@ class ServerRanks {
 
   private:
     friend class ServerConnection;
-    friend void serve(const ServerRanks&, const DistributeTranspiler&, const struct ServerJobOptions&);
+    friend class ParameterServer;
 
     int world_rank_;
     int world_size_;
@@ -63,9 +64,33 @@ struct ServerJobOptions {
     int threads = 0;         ///< as ExecutorOptions::threads, of servers
 };
 
-/// What a server does: its part of the parameters is updated with what trainers push, until all of these have
-/// left. Waits without using much of a processor while nothing comes.
-/// @throws UsageError when options and transpiler do not fit, or this rank is no server; MpiError
+/// A server: its part of the parameters is updated with what trainers push.
+class ParameterServer {
+  public:
+    /// With the first parameters. @throws UsageError when options and transpiler do not fit, or this rank is
+    /// no server
+    ParameterServer(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
+                    const ServerJobOptions& options);
+    ParameterServer(ParameterServer&&) noexcept;
+    ParameterServer& operator=(ParameterServer&&) noexcept;
+    ~ParameterServer();
+
+    /// Goes on from what ServerConnection::save() wrote into this folder, with any number of servers. Before
+    /// run(). Not collective: when one server throws, no server may run with what others have loaded.
+    /// @throws UsageError naming the file that is missing, damaged or of another model; the parameters are
+    /// the first ones then, or those of an earlier load()
+    void load(const std::filesystem::path& folder);
+
+    /// Serves until all trainers have left. Waits without using much of a processor while nothing comes.
+    /// @throws MpiError
+    void run();
+
+  private:
+    struct Content;
+    std::unique_ptr<Content> content_;
+};
+
+/// A ParameterServer with the first parameters, run.
 void serve(const ServerRanks& ranks, const DistributeTranspiler& transpiler, const ServerJobOptions& options);
 
 /// A trainer's way to the servers. Not copyable; lives longer than the executors that use it.
@@ -95,6 +120,12 @@ class ServerConnection {
 
     /// Waits until all that this trainer has pushed is in the parameters.
     void finish() const;
+
+    /// Lets every server write what it has into a folder that all of them see, and that is there: blocks of
+    /// parameters and optimizer state, rows of tables, with a manifest of what was written, checksums in it.
+    /// All trainers must have finish()ed, and none may push before it returns, so that the servers stand at
+    /// the same step. One trainer calls it. @throws Error when a server cannot write
+    void save(const std::filesystem::path& folder) const;
 
     /// Tells the servers that this trainer is done. The others go on without it: in sync mode its gradients
     /// are zeros from now on. Without it, the servers wait for this trainer.

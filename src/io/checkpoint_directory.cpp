@@ -63,6 +63,15 @@ void commit_directory(const std::filesystem::path& path, const CheckpointIndex& 
     try {
         check_shards(temporary, index);
         write_index(temporary / index_name, index);
+    } catch (const std::system_error& error) {
+        throw Error("cannot write the checkpoint " + path.string() + ": " + error.code().message());
+    }
+    complete_directory(path);
+}
+
+void complete_directory(const std::filesystem::path& path) {
+    const auto temporary = temporary_path(path);
+    try {
         sync_folder(temporary);
         put_in_place(temporary, path);
         sync_folder(path.parent_path());

@@ -20,8 +20,11 @@ std::filesystem::path temporary_path(const std::filesystem::path& path);
 /// Makes temporary_path() of `path`, empty. @throws Error naming the path.
 void begin_directory(const std::filesystem::path& path);
 
-/// Writes the index, syncs all and renames; what `path` was before is gone, and was there until then where
-/// the file system can exchange two names.
+/// Syncs temporary_path() and gives it the name; what `path` was before is gone, and was there until then
+/// where the file system can exchange two names. @throws Error naming the path
+void complete_directory(const std::filesystem::path& path);
+
+/// Writes the index, then as complete_directory().
 /// @throws Error naming the path; also when a shard is not to be seen from here.
 void commit_directory(const std::filesystem::path& path, const CheckpointIndex& index);
 

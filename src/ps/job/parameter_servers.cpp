@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +16,7 @@
 #include "ps/client/client.hpp"
 #include "ps/client/executor_link.hpp"
 #include "ps/job/layout.hpp"
+#include "ps/job/server_checkpoint.hpp"
 #include "ps/server/serve.hpp"
 
 namespace dtrain {
@@ -56,26 +56,51 @@ ServerRanks::ServerRanks(const Communicator& world, int servers)
     pservers_ = fmt::format("{}", fmt::join(names, ","));
 }
 
+struct ParameterServer::Content {
+    std::shared_ptr<comm::Post> post;
+    ps::ServerPlan plan;
+    ps::ServerOptions options;
+    std::chrono::seconds deadline;
+    ps::ServerParts parts;
+};
+
+ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
+                                 const ServerJobOptions& options) {
+    if (!ranks.serves()) throw UsageError("a ParameterServer is for servers, and this rank trains");
+    ps::check(options, transpiler);
+    const ps::Share share{static_cast<std::uint32_t>(ranks.number()),
+                          static_cast<std::uint32_t>(ranks.servers())};
+    auto plan = ps::plan_server(transpiler, options, share, ranks.trainers());
+    auto parts = ps::first_parts(plan);
+    content_.reset(new Content{ranks.post_,
+                               std::move(plan),
+                               {.mode = options.mode,
+                                .staleness = options.staleness,
+                                .trainers = ranks_from(ranks.servers(), ranks.trainers()),
+                                .layout = ps::layout_text(transpiler, options, share.server)},
+                               comm::deadline_of(Environment::of_this_process()),
+                               std::move(parts)});
+}
+
+ParameterServer::ParameterServer(ParameterServer&&) noexcept = default;
+ParameterServer& ParameterServer::operator=(ParameterServer&&) noexcept = default;
+ParameterServer::~ParameterServer() = default;
+
+void ParameterServer::load(const std::filesystem::path& folder) {
+    content_->parts = ps::load_parts(content_->plan, folder);
+}
+
+void ParameterServer::run() {
+    auto& [post, plan, options, deadline, parts] = *content_;
+    options.first_step = parts.steps;
+    ps::Server server(options, std::move(parts.dense), std::move(parts.tables), *post);
+    server.on_save([&](const std::string& folder) { return ps::save_parts(plan, server, folder); });
+    ps::serve(server, *post, [&] { server.give_up_after(deadline); });
+}
+
 void serve(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
            const ServerJobOptions& options) {
-    if (!ranks.serves()) throw UsageError("serve() is for servers, and this rank trains");
-    ps::check(options, transpiler);
-    const auto number = static_cast<std::size_t>(ranks.number());
-    const auto servers = static_cast<std::size_t>(ranks.servers());
-    const auto deadline = comm::deadline_of(Environment::of_this_process());
-    std::vector<ps::ServerTable> tables;
-    for (const auto& table : transpiler.tables())
-        tables.push_back({ps::table_options(table, options.seed, servers), table.learning_rate});
-    ps::Server server(
-        {.mode = options.mode,
-         .staleness = options.staleness,
-         .trainers = ranks_from(ranks.servers(), ranks.trainers()),
-         .layout = ps::layout_text(transpiler, options, number)},
-        ps::DensePart(transpiler.get_pserver_program(transpiler.endpoints()[number]),
-                      ps::blocks_on(transpiler, number),
-                      options.mode == ServerMode::sync ? ranks.trainers() : 1, options.seed, options.threads),
-        std::move(tables), *ranks.post_);
-    ps::serve(server, *ranks.post_, [&] { server.give_up_after(deadline); });
+    ParameterServer(ranks, transpiler, options).run();
 }
 
 struct ServerConnection::Content {
@@ -132,6 +157,11 @@ void ServerConnection::prefetch(const std::string& table, std::span<const std::i
 
 void ServerConnection::finish() const {
     content_->client.flush();
+}
+
+void ServerConnection::save(const std::filesystem::path& folder) const {
+    const auto servers = content_->client.save(folder.string());
+    ps::write_manifest(folder, servers);
 }
 
 void ServerConnection::leave() {

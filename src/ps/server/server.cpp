@@ -15,7 +15,7 @@ namespace dtrain::ps {
 Server::Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables, comm::Post& post)
     : options_(std::move(options)), dense_(std::move(dense)), post_(&post), steps_(options_.first_step) {
     for (auto& table : tables) {
-        tables_.emplace_back(std::move(table.options));
+        tables_.push_back(std::move(table.table));
         learning_rates_.push_back(std::move(table.learning_rate));
     }
     batches_.resize(tables_.size());

@@ -20,7 +20,7 @@
 namespace dtrain::ps {
 
 struct ServerTable {
-    TableOptions options;
+    SparseTable table;
     std::string
         learning_rate;  ///< variable of the server's program that a schedule makes; "": the optimizer's
 };
@@ -60,6 +60,7 @@ class Server {
 
     const DensePart& dense() const { return dense_; }
     std::vector<SparseTable>& tables() { return tables_; }
+    const std::vector<SparseTable>& tables() const { return tables_; }
 
     struct Counts {
         std::uint64_t pulls = 0;

@@ -19,42 +19,25 @@
 #include "io/checkpoint_index.hpp"
 #include "io/shard_file.hpp"
 #include "io/shard_plan.hpp"
+#include "worker/native/checkpoint_writer.hpp"
 #include "worker/native/job_file.hpp"
 
 namespace dtrain::native {
 
-/// Writes a job's checkpoints, in the background when the settings say so: start() copies what this rank
-/// writes, and a thread brings it to disk, without MPI. A collective file is written by start() itself.
-/// Failures of writing come out of the next collective call, on all ranks. Every function is collective but
-/// the const ones.
-class Checkpointer {
+/// In the background when the settings say so: start() copies what this rank writes, and a thread brings it
+/// to disk, without MPI. A collective file is written by start() itself.
+class Checkpointer final : public CheckpointWriter {
   public:
     Checkpointer(const CheckpointSettings& settings, State state, Communicator communicator);
     /// Waits for the thread; a checkpoint that nobody finished stays invisible.
-    ~Checkpointer();
-    Checkpointer(const Checkpointer&) = delete;
-    Checkpointer& operator=(const Checkpointer&) = delete;
+    ~Checkpointer() override;
 
-    /// Begins a checkpoint of the state as it is now, after finish() of the one before.
-    /// @throws Error on all ranks when the one before or this one cannot be written.
-    void start(const CheckpointHeader& header);
-
-    /// True when this rank has nothing more to write for the checkpoint in progress.
-    bool part_is_written() const;
-
-    /// True between start() and commit().
-    bool waits_for_commit() const { return in_progress_; }
-
-    /// Once the parts of all ranks are written (otherwise it waits for them): makes the checkpoint whole.
-    /// @throws Error on all ranks when a part could not be written.
-    void commit();
-
-    /// Waits until the checkpoint in progress, if there is one, lies on disk under its name.
-    /// @throws Error on all ranks when it does not.
-    void finish();
-
-    /// The last one that was started.
-    const std::optional<std::filesystem::path>& last() const { return path_; }
+    void start(const CheckpointHeader& header) override;
+    bool part_is_written() const override;
+    bool waits_for_commit() const override { return in_progress_; }
+    void commit() override;
+    void finish() override;
+    const std::optional<std::filesystem::path>& last() const override { return path_; }
 
     /// Memory that this rank keeps for copies of its part.
     std::size_t staging_bytes() const { return staging_bytes_; }

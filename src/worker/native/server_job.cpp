@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/server_job.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <dtrain/cluster.hpp>
 #include <dtrain/program_file.hpp>
 
-#include "cluster/server_environment.hpp"
+#include "cluster/endpoint_list.hpp"
+#include "worker/native/server_checkpointer.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -17,6 +19,25 @@ namespace {
 int ranks_of_first_program(const Communicator& world, int program) {
     if (world.max(std::int64_t{program}) == 0) return 0;
     return static_cast<int>(world.sum(std::int64_t{program == 0}));
+}
+
+/// Paddle's variables, which dtrain-launch gives to every rank of a job with servers. 0: it is none.
+int servers_of_launcher(const Environment& environment) {
+    const auto list = environment.get("PADDLE_PSERVERS_IP_PORT_LIST");
+    if (!environment.has("TRAINING_ROLE") || !list || list->empty()) return 0;
+    return static_cast<int>(cluster::parse_endpoint_list(*list).size());
+}
+
+/// Servers are the first ranks.
+std::optional<std::string> wrong_role(const Environment& environment, const Communicator& world,
+                                      int servers) {
+    const auto role = environment.get_or("TRAINING_ROLE", "");
+    const std::string expected = world.rank() < servers ? "PSERVER" : "TRAINER";
+    if (role == expected) return std::nullopt;
+    return fmt::format(
+        "TRAINING_ROLE of rank {} is {}, and with the {} servers of PADDLE_PSERVERS_IP_PORT_LIST "
+        "a job file's is {}; start the job with dtrain-launch --server_num N --worker_num M",
+        world.rank(), role, servers, expected);
 }
 
 }  // namespace
@@ -30,13 +51,11 @@ int program_number() {
 
 int count_servers(const std::optional<ServerSettings>& settings, const Environment& environment,
                   const Communicator& world, int program) {
-    const auto of_launcher = cluster::read_server_job(environment);
-    if (of_launcher && !of_launcher->stages.empty())
-        throw UsageError(
-            "heterogeneous workers run programs of their own; a job file has servers and workers");
     const auto of_first = ranks_of_first_program(world, program);
-    if (!of_launcher && !settings) return 0;
-    const int told = of_launcher ? static_cast<int>(of_launcher->servers.size()) : of_first;
+    const auto of_launcher = servers_of_launcher(environment);
+    throw_together(world, of_launcher > 0 ? wrong_role(environment, world, of_launcher) : std::nullopt);
+    if (of_launcher == 0 && !settings) return 0;
+    const int told = of_launcher > 0 ? of_launcher : of_first;
     if (told == 0 && !settings->count)
         throw UsageError(
             fmt::format("[servers] needs its 'count': how many of the {} ranks are servers; or "
@@ -70,6 +89,33 @@ ServerJobOptions server_options(const Job& job, int threads) {
             .most_merged = settings.most_merged,
             .seed = job.train.seed,
             .threads = threads};
+}
+
+std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communicator& world,
+                                       const std::vector<std::filesystem::path>& candidates,
+                                       ParameterServer* server, const std::map<std::string, std::string>& job,
+                                       const std::function<void(const std::string&)>& warn) {
+    const int first_trainer = ranks.servers();
+    const bool speaks = world.rank() == first_trainer;
+    const auto count = static_cast<std::size_t>(world.max(static_cast<std::int64_t>(candidates.size())));
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::filesystem::path folder = world.broadcast(
+            speaks ? std::filesystem::absolute(candidates[i]).string() : std::string(), first_trainer);
+        CheckpointHeader header;
+        const auto unreadable = refusal_of([&] {
+            if (server != nullptr) server->load(folder);
+            if (speaks) header = load_checkpoint(folder / trainer_file);
+        });
+        throw_together(world, speaks && !unreadable
+                                  ? refusal_of([&] { check_job(header.job, job, folder.string()); })
+                                  : std::nullopt);
+        if (world.all(!unreadable)) return Restored{speaks ? candidates[i] : folder, header};
+        if (i + 1 == count) throw_together(world, unreadable);
+        const auto reasons = world.allgather(unreadable.value_or(""));
+        const auto why = std::ranges::find_if(reasons, [](const auto& reason) { return !reason.empty(); });
+        if (speaks) warn(fmt::format("{}; trying {}", *why, candidates[i + 1].string()));
+    }
+    return std::nullopt;
 }
 
 TrainingPlan transpiled(TrainingPlan plan, const DistributeTranspiler& transpiler) {

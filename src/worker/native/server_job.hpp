@@ -2,14 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
+#include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <dtrain/communicator.hpp>
 #include <dtrain/environment.hpp>
 #include <dtrain/parameter_servers.hpp>
 
 #include "worker/native/job_file.hpp"
+#include "worker/native/state_checkpoint.hpp"
 #include "worker/native/trainer.hpp"
 
 namespace dtrain::native {
@@ -34,6 +39,18 @@ DistributeTranspiler transpile_together(const ServerRanks& ranks, const Communic
 
 /// What both sides have to be told alike.
 ServerJobOptions server_options(const Job& job, int threads);
+
+/// Lets all servers load the first of the checkpoints that all of them can, and all ranks know it.
+/// @param candidates the first trainer's count; none: nothing is loaded
+/// @param server none on trainers
+/// @param job as CheckpointHeader::job; the first trainer's counts
+/// @param warn told of those that cannot be read, on the first trainer
+/// @return what was loaded; the header is the first trainer's alone
+/// @throws UsageError on all ranks when none can be read, or it is of another job. Collective over `world`.
+std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communicator& world,
+                                       const std::vector<std::filesystem::path>& candidates,
+                                       ParameterServer* server, const std::map<std::string, std::string>& job,
+                                       const std::function<void(const std::string&)>& warn);
 
 /// The plan of a trainer, with what the transpiler made of its model.
 TrainingPlan transpiled(TrainingPlan plan, const DistributeTranspiler& transpiler);

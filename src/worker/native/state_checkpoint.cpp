@@ -32,17 +32,6 @@ const io::TensorInfo* find(const io::StoredCheckpoint& checkpoint, const std::st
     return at == checkpoint.tensors().end() ? nullptr : &*at;
 }
 
-/// What makes a checkpoint unreadable.
-template <class Action>
-std::optional<std::string> refusal_of(const Action& action) {
-    try {
-        action();
-    } catch (const UsageError& refused) {
-        return refused.what();
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 io::TensorInfo stored_info(const StateTensor& tensor) {
@@ -59,10 +48,8 @@ void store(const State& state, Checkpoint& checkpoint) {
     }
 }
 
-void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
-                const State& state) {
-    const auto file = checkpoint.path().string();
-    const auto& theirs = checkpoint.header().job;
+void check_job(const std::map<std::string, std::string>& theirs,
+               const std::map<std::string, std::string>& job, const std::string& file) {
     for (const auto& [field, value] : job) {
         const auto found = theirs.find(field);
         const auto was = found == theirs.end() ? std::string("unknown") : found->second;
@@ -74,6 +61,12 @@ void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::stri
     for (const auto& [field, value] : theirs)
         if (!job.contains(field))
             throw UsageError(fmt::format("{}: made with {} {}, but this job has none", file, field, value));
+}
+
+void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
+                const State& state) {
+    const auto file = checkpoint.path().string();
+    check_job(checkpoint.header().job, job, file);
     for (const auto& tensor : state.tensors()) {
         const auto needed = stored_info(tensor);
         const auto* const found = find(checkpoint, needed.name);

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <dtrain/checkpoint.hpp>
+#include <dtrain/error.hpp>
 #include <dtrain/executor.hpp>
 
 #include "io/stored_checkpoint.hpp"
@@ -22,6 +24,12 @@ io::TensorInfo stored_info(const StateTensor& tensor);
 void store(const State& state, Checkpoint& checkpoint);
 
 /// @param job what this job would write as CheckpointHeader::job
+/// @param file named in messages
+/// @throws UsageError with the first difference and both values, when a checkpoint is of another job.
+void check_job(const std::map<std::string, std::string>& theirs,
+               const std::map<std::string, std::string>& job, const std::string& file);
+
+/// @param job what this job would write as CheckpointHeader::job
 /// @throws UsageError naming the checkpoint and the first difference with both values, when it is of another
 /// job, or some tensor of the state is missing or another one in it.
 void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
@@ -30,6 +38,17 @@ void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::stri
 /// Reads all tensors of a checkpoint that fits, straight into the state.
 /// @throws UsageError naming the file that is damaged; the tensors then hold anything.
 void read_into(const State& state, const io::StoredCheckpoint& checkpoint);
+
+/// What makes a checkpoint unreadable: the UsageError that `action` throws.
+template <class Action>
+std::optional<std::string> refusal_of(const Action& action) {
+    try {
+        action();
+    } catch (const UsageError& refused) {
+        return refused.what();
+    }
+    return std::nullopt;
+}
 
 struct Restored {
     std::filesystem::path file;

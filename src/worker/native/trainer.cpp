@@ -16,6 +16,8 @@
 #include <dtrain/error.hpp>
 
 #include "program/virtual_tree.hpp"
+#include "worker/native/checkpointer.hpp"
+#include "worker/native/server_checkpointer.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
@@ -90,11 +92,24 @@ TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const 
     return plan;
 }
 
+std::map<std::string, std::string> job_fields(const TrainingPlan& plan) {
+    std::map<std::string, std::string> fields{
+        {"model", plan.model.description},
+        {"optimizer", name_of(plan.settings.optimizer)},
+        {"global_batch", std::to_string(plan.global_batch)},
+        {"seed", std::to_string(plan.settings.seed)},
+        {"data", fmt::format("{} samples ({:016x})", plan.task->train_samples(), plan.task->fingerprint())}};
+    if (plan.settings.last_batch != LastBatch::repeat)
+        fields["last_batch"] = name_of(plan.settings.last_batch);
+    return fields;
+}
+
 Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& options,
                  std::unique_ptr<ServerConnection> servers)
     : communicator_(std::move(communicator)),
       servers_(std::move(servers)),
       is_async_(servers_ && servers_->mode() != ServerMode::sync),
+      job_(job_fields(plan)),
       task_(std::move(plan.task)),
       seed_(plan.settings.seed),
       shares_(plan.shares),
@@ -109,12 +124,6 @@ Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& op
               {.threads = options.threads, .keep = kept_by(model_), .servers = link_of(servers_)}) {
     train_feeder_->bind(trainer_);
     if (test_feeder_) test_feeder_->bind(tester_);
-    job_ = {{"model", model_.description},
-            {"optimizer", name_of(plan.settings.optimizer)},
-            {"global_batch", std::to_string(global_batch_)},
-            {"seed", std::to_string(seed_)},
-            {"data", fmt::format("{} samples ({:016x})", task_->train_samples(), task_->fingerprint())}};
-    if (plan.settings.last_batch != LastBatch::repeat) job_["last_batch"] = name_of(plan.settings.last_batch);
     if (servers_) servers_->pull_parameters(state_);
 }
 
@@ -147,13 +156,23 @@ std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& 
     }
     throw_together(communicator_, error);
     broadcast(state_, communicator_);
+    go_on_from(header);
+    return communicator_.broadcast(taken);
+}
+
+void Trainer::go_on_from(const CheckpointHeader& header) {
     std::array<std::int64_t, 3> position{header.epoch, header.step, header.epoch_step};
     communicator_.broadcast(std::span<std::int64_t>(position));
     epoch_ = position[0];
     step_ = position[1];
     epoch_step_ = position[2];
     take_sums(header);
-    return communicator_.broadcast(taken);
+}
+
+std::unique_ptr<CheckpointWriter> Trainer::checkpoints(const CheckpointSettings& settings) {
+    if (!servers_) return std::make_unique<Checkpointer>(settings, state_, communicator_);
+    return std::make_unique<ServerCheckpointer>(settings, *servers_, state_, communicator_,
+                                                [this] { meet_at_servers(); });
 }
 
 void Trainer::take_sums(const CheckpointHeader& header) {

@@ -16,6 +16,7 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/parameter_servers.hpp>
 
+#include "worker/native/checkpoint_writer.hpp"
 #include "worker/native/exact_auc.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/task.hpp"
@@ -49,6 +50,9 @@ struct TrainingPlan {
     Model model;
 };
 
+/// What a checkpoint of a job belongs to.
+std::map<std::string, std::string> job_fields(const TrainingPlan& plan);
+
 /// @param by_servers parameter servers add the gradients of the ranks and update
 /// @throws UsageError when the settings do not fit the ranks or the data.
 TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const Task> task,
@@ -80,6 +84,12 @@ class Trainer {
     /// of the beginning.
     std::filesystem::path resume(const std::vector<std::filesystem::path>& files,
                                  const std::function<void(const std::string&)>& warn);
+
+    /// Goes on where a checkpoint stood that the servers have loaded. @param header rank 0's counts
+    void go_on_from(const CheckpointHeader& header);
+
+    /// Writes the job's checkpoints.
+    std::unique_ptr<CheckpointWriter> checkpoints(const CheckpointSettings& settings);
 
     /// Trains what is left of the epoch.
     /// @param goes_on asked after every step but the epoch's last, when this trainer stands between two
@@ -129,6 +139,7 @@ class Trainer {
     Communicator communicator_;
     std::unique_ptr<ServerConnection> servers_;  ///< or none
     bool is_async_ = false;
+    std::map<std::string, std::string> job_;  ///< what a checkpoint of this job belongs to
     std::unique_ptr<const Task> task_;
     std::uint64_t seed_;
     Shares shares_;
@@ -139,7 +150,6 @@ class Trainer {
     State state_;
     Executor trainer_;
     Executor tester_;
-    std::map<std::string, std::string> job_;  ///< what a checkpoint of this job belongs to
     std::int64_t epoch_ = 0;
     std::int64_t step_ = 0;
     std::int64_t epoch_step_ = 0;

@@ -21,7 +21,6 @@
 #include "base/host.hpp"
 #include "base/status_later.hpp"
 #include "worker/native/best_auc.hpp"
-#include "worker/native/checkpointer.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/server_job.hpp"
 #include "worker/native/step_agreement.hpp"
@@ -127,7 +126,7 @@ class Training {
         if (!job.checkpoint.dir) return;
         stop_.emplace(options.time_limit ? std::optional(std::chrono::duration<double>(*options.time_limit))
                                          : std::nullopt);
-        checkpoints_.emplace(job.checkpoint, trainer.state(), world);
+        checkpoints_ = trainer.checkpoints(job.checkpoint);
     }
 
     /// True when all epochs are complete.
@@ -193,7 +192,7 @@ class Training {
     const Console& console_;
     StepAgreement agreement_;
     std::optional<StopRequest> stop_;
-    std::optional<Checkpointer> checkpoints_;
+    std::unique_ptr<CheckpointWriter> checkpoints_;
     std::optional<std::filesystem::path> checkpoint_asked_for_;
     std::optional<Metrics> test_;
     Clock::time_point start_ = Clock::now();
@@ -219,20 +218,17 @@ int conclude(bool is_complete, const Training& training, const Trainer& trainer,
 }
 
 /// Trains with what was read; collective over the ranks that train.
-int train_with(Input& input, Trainer& trainer, const Options& options, const Communicator& trainers,
-               const std::string& ranks_text, const Console& console) {
+/// @param resumed the checkpoint that it goes on from, if it does
+int train_with(const Input& input, Trainer& trainer, const std::optional<std::filesystem::path>& resumed,
+               const Options& options, const Communicator& trainers, const std::string& ranks_text,
+               const Console& console) {
     const auto& job = input.job;
-    const bool resumes = trainers.sum(std::int64_t{!input.resume_from.empty()}) > 0;
-    std::filesystem::path resumed;
-    if (resumes)
-        resumed =
-            trainer.resume(input.resume_from, [&](const std::string& damaged) { console.complain(damaged); });
     if (job.checkpoint.dir)
         agreed(trainers, [&] { return trainers.rank() != 0 || check_writable(*job.checkpoint.dir); });
 
     console.print(header(job, options.job ? options.job->string() : "built-in job", trainer, ranks_text));
-    if (resumes)
-        console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed.string(),
+    if (resumed)
+        console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed->string(),
                                   trainer.epochs_done(), trainer.steps_done()));
     console.print(fmt::format("\n{}", table_head(job.model.kind)));
 
@@ -250,6 +246,13 @@ void print_profile(const Trainer& trainer, const Communicator& trainers, const C
                                                    trainer.executor().memory_bytes(), trainers.describe())));
 }
 
+void check_servers_can_save(const CheckpointSettings& settings) {
+    if (settings.format != CheckpointFormat::directory || settings.shards)
+        throw UsageError(
+            "[checkpoint] format = \"file\" and 'shards' are for jobs without parameter servers: "
+            "each server writes files of its own into one directory");
+}
+
 /// A job in which some ranks are parameter servers.
 int train_with_servers(const Options& options, Job job, int servers, const Communicator& world,
                        const Console& console) {
@@ -257,10 +260,7 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     const auto settings = job.servers.value_or(ServerSettings{});
     const auto own = console.on(!ranks.serves() && ranks.number() == 0);
     auto input = agreed(world, [&] {
-        if (job.checkpoint.dir || options.resume)
-            throw UsageError(
-                "jobs with parameter servers keep no checkpoints yet; leave [checkpoint] dir, "
-                "--checkpoint-dir and --resume out");
+        check_servers_can_save(job.checkpoint);
         if (ranks.serves())
             return Input{
                 .job = job, .task = nullptr, .threads = compute_threads(Environment::of_this_process())};
@@ -274,20 +274,27 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     const auto transpiler =
         agreed(world, [&] { return transpile_together(ranks, world, settings, program); });
     const auto server_settings = server_options(job, input.threads);
-    if (ranks.serves()) {
-        serve(ranks, transpiler, server_settings);
-        return 0;
+    std::optional<ParameterServer> server;
+    if (ranks.serves()) server.emplace(ranks, transpiler, server_settings);
+    const auto resumed = resume_servers(ranks, world, input.resume_from, server ? &*server : nullptr,
+                                        server ? std::map<std::string, std::string>() : job_fields(plan),
+                                        [&](const std::string& damaged) { own.complain(damaged); });
+    if (server) {
+        const StopRequest trainers_stop_for_it({});
+        server->run();
+        return static_cast<int>(world.max(std::int64_t{0}));
     }
     Trainer trainer(transpiled(std::move(plan), transpiler), ranks.peers(), {input.threads, options.profile},
                     std::make_unique<ServerConnection>(ranks, transpiler, server_settings));
-    const auto status =
-        train_with(input, trainer, options, ranks.peers(),
-                   fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),
-                               counted(ranks.servers(), "parameter server"), to_string(settings.mode)),
-                   own);
+    if (resumed) trainer.go_on_from(resumed->header);
+    const auto status = train_with(
+        input, trainer, resumed ? std::optional(resumed->file) : std::nullopt, options, ranks.peers(),
+        fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),
+                    counted(ranks.servers(), "parameter server"), to_string(settings.mode)),
+        own);
     trainer.leave_servers();
     if (options.profile) print_profile(trainer, ranks.peers(), own);
-    return status;
+    return static_cast<int>(world.max(std::int64_t{status}));
 }
 
 }  // namespace
@@ -304,7 +311,13 @@ int train(const Options& options, const Communicator& world, const std::string& 
     auto trainer = agreed(world, [&] {
         return Trainer(input.job.train, std::move(input.task), world, input.threads, options.profile);
     });
-    const auto status = train_with(input, trainer, options, world, counted(world.size(), "rank"), console);
+    const bool resumes = world.sum(std::int64_t{!input.resume_from.empty()}) > 0;
+    std::optional<std::filesystem::path> resumed;
+    if (resumes)
+        resumed =
+            trainer.resume(input.resume_from, [&](const std::string& damaged) { console.complain(damaged); });
+    const auto status =
+        train_with(input, trainer, resumed, options, world, counted(world.size(), "rank"), console);
     if (status != 0) return status;
     if (options.profile) print_profile(trainer, world, console);
     if (!options.job)

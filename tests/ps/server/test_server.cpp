@@ -41,7 +41,7 @@ class ServerTest : public testing::Test {
   protected:
     void start(ServerMode mode, std::int64_t staleness = 0, int trainers = 2) {
         std::vector<ServerTable> tables;
-        tables.push_back({{.name = "t", .width = 1, .optimizer = Sgd{1}, .dict_size = 3}, ""});
+        tables.push_back({SparseTable({.name = "t", .width = 1, .optimizer = Sgd{1}, .dict_size = 3}), ""});
         ServerOptions options{.mode = mode, .staleness = staleness, .layout = layout};
         for (int rank = 1; rank <= trainers; ++rank) options.trainers.push_back(rank);
         server_.emplace(options, dense_part(mode == ServerMode::sync ? trainers : 1), std::move(tables),

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <dtrain/parameter_servers.hpp>
+
+#include "ps/server/server.hpp"
+#include "ps/store/table_header.hpp"
+
+namespace dtrain::ps {
+
+/// What one server has, before any memory is filled.
+struct ServerPlan {
+    struct Table {
+        TableOptions options;
+        std::string learning_rate;  ///< as ServerTable
+    };
+
+    Program program;
+    std::vector<VariableBlock> blocks;
+    std::vector<Table> tables;
+    Share share;
+    int sources = 1;  ///< of gradients that one update adds
+    std::uint64_t seed = 0;
+    int threads = 0;
+};
+
+/// @param trainers of the job
+ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOptions& options, Share share,
+                       int trainers);
+
+/// What a Server is made of.
+struct ServerParts {
+    DensePart dense;
+    std::vector<ServerTable> tables;
+    std::int64_t steps = 0;  ///< that are in the parameters
+};
+
+/// The first parameters and no rows.
+ServerParts first_parts(const ServerPlan& plan);
+
+}  // namespace dtrain::ps

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/executor.hpp>
+#include <dtrain/parameter_servers.hpp>
+
+#include "worker/native/checkpoint_writer.hpp"
+#include "worker/native/job_file.hpp"
+
+namespace dtrain::native {
+
+/// The file, in a folder that servers have saved into, that says where training stood, and has the dense
+/// parameters as the trainers see them.
+inline constexpr const char* trainer_file = "trainer.h5";
+
+/// Lets the servers write a job's checkpoints; training waits meanwhile.
+class ServerCheckpointer final : public CheckpointWriter {
+  public:
+    /// @param meet lets all trainers' gradients be in the parameters; collective
+    ServerCheckpointer(const CheckpointSettings& settings, const ServerConnection& servers, State state,
+                       Communicator trainers, std::function<void()> meet);
+
+    void start(const CheckpointHeader& header) override;
+    bool part_is_written() const override { return true; }
+    bool waits_for_commit() const override { return false; }
+    void commit() override {}
+    void finish() override {}
+    const std::optional<std::filesystem::path>& last() const override { return path_; }
+
+  private:
+    void write(const CheckpointHeader& header) const;
+
+    CheckpointSettings settings_;
+    const ServerConnection& servers_;
+    State state_;
+    Communicator trainers_;
+    std::function<void()> meet_;
+    std::optional<std::filesystem::path> path_;
+};
+
+}  // namespace dtrain::native
