@@ -3,9 +3,9 @@
 #include "ps/table/bulk_load.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <future>
+#include <numeric>
 
 namespace dtrain::ps {
 
@@ -45,36 +45,44 @@ void BulkLoad::deal(std::span<const std::byte> rows) {
         copy(rows.subspan(i * bytes, bytes), index_.arenas_[arena_of[i]], next[arena_of[i]]++);
 }
 
-BulkLoad::Part BulkLoad::fill_sets(std::size_t part, std::size_t parts) {
+void BulkLoad::insert(std::span<const Row> rows, Part& part) {
     constexpr std::size_t ahead = 16;
-    struct Pending {
-        HashedId id{0};
-        std::uint32_t number = 0;
-        RowIndex::Set* set = nullptr;
-    };
-    std::array<Pending, ahead> pending;
-    Part out;
-    const auto insert = [&](const Pending& row) {
+    // By sets: each is a few times smaller than a core's own cache, all of them are not.
+    std::vector<std::uint32_t> end(RowIndex::sets + 1);
+    for (const auto& row : rows) ++end[row.set + 1];
+    std::partial_sum(end.begin(), end.end(), end.begin());
+    std::vector<Row> sorted(rows.size());
+    for (const auto& row : rows) sorted[end[row.set]++] = row;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        if (i + ahead < sorted.size()) {
+            const auto& next = sorted[i + ahead];
+            index_.sets_[next.set].prefetch(HashedId(next.id));
+        }
         bool is_new = false;
-        row.set->lazy_emplace(row.id, [&](const auto& construct) {
-            construct(row.number);
+        index_.sets_[sorted[i].set].lazy_emplace(HashedId(sorted[i].id), [&](const auto& construct) {
+            construct(sorted[i].number);
             is_new = true;
         });
-        if (!is_new) out.twice = row.id.id;
-        out.added += is_new ? 1 : 0;
-    };
-    std::size_t seen = 0;
-    for (std::size_t arena = 0; arena < index_.arenas_.size(); ++arena)
-        index_.arenas_[arena].for_each([&](std::uint32_t number) {
-            const HashedId id(index_.arenas_[arena].id(number));
+        if (!is_new) part.twice = sorted[i].id;
+        part.added += is_new ? 1 : 0;
+    }
+}
+
+BulkLoad::Part BulkLoad::fill_sets(std::size_t part, std::size_t parts) {
+    constexpr std::size_t at_once = std::size_t{1} << 19U;
+    std::vector<Row> rows;
+    Part out;
+    for (const auto& arena : index_.arenas_)
+        arena.for_each([&](std::uint32_t number) {
+            const HashedId id(arena.id(number));
             const auto set = RowIndex::set_of(id.hash);
             if (set % parts != part) return;
-            auto& place = pending[seen++ % ahead];
-            if (seen > ahead) insert(place);
-            place = {id, number, &index_.sets_[set]};
-            place.set->prefetch(id);
+            rows.push_back({id.id, number, static_cast<std::uint32_t>(set)});
+            if (rows.size() < at_once) return;
+            insert(rows, out);
+            rows.clear();
         });
-    for (auto i = seen > ahead ? seen - ahead : 0; i < seen; ++i) insert(pending[i % ahead]);
+    insert(rows, out);
     return out;
 }
 

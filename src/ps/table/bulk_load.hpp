@@ -33,8 +33,15 @@ class BulkLoad {
         std::optional<std::int64_t> twice;
     };
 
+    struct Row {
+        std::int64_t id;
+        std::uint32_t number;
+        std::uint32_t set;
+    };
+
     void copy(std::span<const std::byte> rows, const RowArena& arena, std::uint32_t first) const;
     void deal(std::span<const std::byte> rows);
+    void insert(std::span<const Row> rows, Part& part);
     Part fill_sets(std::size_t part, std::size_t parts);
 
     RowIndex& index_;
