@@ -3,6 +3,8 @@
 #include "ps/job/server_checkpoint.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <xxhash.h>
 
 #include <fmt/format.h>
@@ -21,6 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* manifest_name = "servers.json";
+constexpr std::string_view unfinished = ".tmp-";  // before the name of a checkpoint
 
 std::string sum_of(std::string_view bytes) {
     return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
@@ -132,7 +135,11 @@ json read_manifest(const std::filesystem::path& folder) {
     if (content.substr(0, line) !=
         fmt::format("dtrain servers 1 of {} bytes, xxh3 {}", text.size(), sum_of(text)))
         refuse(file, "it is damaged");
-    return json::parse(text);
+    auto manifest = json::parse(text);
+    for (const auto& [name, sum] : manifest.at("others").items())
+        if (sum_of(content_of(folder / name)) != sum.get<std::string>())
+            refuse(folder / name, "it is damaged");
+    return manifest;
 }
 
 /// The files of one table, by all servers.
@@ -150,6 +157,8 @@ SavedTable saved_table(const std::filesystem::path& folder, const json& servers,
 
 std::string save_parts(const ServerPlan& plan, Server& server, const std::filesystem::path& folder) {
     const auto file = dense_name(plan.share);
+    auto checkpoint = folder.filename().string();
+    if (checkpoint.starts_with(unfinished)) checkpoint.erase(0, unfinished.size());
     const auto& state = server.dense().state();
     save_checkpoint(folder / file, checkpoint_of(state, server.steps()));
     json tensors = json::array();
@@ -163,7 +172,7 @@ std::string save_parts(const ServerPlan& plan, Server& server, const std::filesy
     json tables = json::array();
     for (auto& table : server.tables()) {
         TableSaver saver(table, plan.share);
-        saver.begin({.folder = folder, .checkpoint = folder.filename().string(), .step = server.steps()});
+        saver.begin({.folder = folder, .checkpoint = checkpoint, .step = server.steps()});
         tables.push_back(json::parse(to_json(saver.finish())));
         saver.commit();
     }
@@ -177,8 +186,17 @@ std::string save_parts(const ServerPlan& plan, Server& server, const std::filesy
 
 void write_manifest(const std::filesystem::path& folder, std::span<const std::string> servers) {
     json all = json::array();
-    for (const auto& facts : servers) all.push_back(json::parse(facts));
-    const auto text = json{{"servers", std::move(all)}}.dump(1) + "\n";
+    std::set<std::string> theirs;
+    for (const auto& facts : servers) {
+        const auto& server = all.emplace_back(json::parse(facts));
+        theirs.insert(server.at("dense").at("file"));
+        for (const auto& table : server.at("tables")) theirs.insert(table.at("file"));
+    }
+    std::map<std::string, std::string> others;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+        if (const auto name = entry.path().filename().string(); !theirs.contains(name))
+            others[name] = sum_of(content_of(entry.path()));
+    const auto text = json{{"servers", std::move(all)}, {"others", others}}.dump(1) + "\n";
     replace_file(folder / manifest_name,
                  fmt::format("dtrain servers 1 of {} bytes, xxh3 {}\n{}", text.size(), sum_of(text), text));
 }

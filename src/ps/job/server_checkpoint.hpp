@@ -11,7 +11,8 @@
 /// What servers write into a folder together: from each one dense-NNNN-of-NNNN.h5, a checkpoint file
 /// (format 1) of its blocks, and a file of its rows of every table; then servers.json, by the trainer that
 /// asked: a line "dtrain servers 1 of N bytes, xxh3 HEX" and N bytes of JSON that name all files, with
-/// checksums of whole files or, of tables, of the headers that have those of the rest.
+/// checksums of whole files or, of tables, of the headers that have those of the rest. Files that are there
+/// already are in it too.
 namespace dtrain::ps {
 
 /// Writes this server's files. @returns what the manifest says of them

@@ -1,0 +1,276 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Native jobs with parameter servers, from all command lines.
+
+Oracles: with sync the job of any number of servers, and an undisturbed one, byte by byte; the job without servers, by
+its AUC; what the messages promise.
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+
+import pytest
+
+from conftest import BUILD, mpirun, run
+from test_clicks import auc_and_best, clicks, contents, rows  # noqa: F401: a fixture
+
+WORKER = BUILD / "src" / "bin" / "dtrain-worker"
+LAUNCH = BUILD / "src" / "bin" / "dtrain-launch"
+CLICKS = """
+[model]
+kind = "click_through"
+embedding = 8
+[data]
+format = "criteo"
+integers = 2
+slots = 8
+train = {{ file = "{folder}/train.tsv" }}
+test = {{ file = "{folder}/test.tsv" }}
+[train]
+epochs = {epochs}
+global_batch = 128
+seed = 1
+{more}
+"""
+
+
+def write_job(cwd, clicks, name="job", epochs=2, servers="", checkpoint="", more=""):
+    path = cwd / f"{name}.toml"
+    text = CLICKS.format(folder=clicks, epochs=epochs, more=more)
+    if servers is not None:
+        text += f"[servers]\n{servers}\n"
+    if checkpoint:
+        text += f'[checkpoint]\ndir = "{name}"\n{checkpoint}\n'
+    path.write_text(text)
+    return path
+
+
+def table_rows(content):
+    """Of a table's file of one block: rows are born in the order in which pulls arrive, so their order is no matter."""
+    first = content.split(b"\n", 1)[0]
+    begin = int(first.split()[4])
+    header = json.loads(content[len(first):begin].rstrip(b"\0"))
+    size, count = header["row_bytes"], header["rows"]
+    assert count * size <= header["block_bytes"]
+    return header["step"], sorted(content[begin + i * size:begin + (i + 1) * size] for i in range(count))
+
+
+def saved(folder):
+    """What servers have saved; servers.json has sums of the rest."""
+    return {name: table_rows(content) if name.endswith(".rows") else content
+            for name, content in contents(folder).items() if name != "servers.json"}
+
+
+def checksum(result):
+    return re.search(r"checksum (\w{16})", result.stdout)[1]
+
+
+def test_sync_servers_train_as_ranks_do_without_them(native, tmp_path, clicks):
+    """The same batches; only the rows' first values differ, which go by the ids here and by places there."""
+    alone = mpirun(2, [native, write_job(tmp_path, clicks, "alone", servers=None)], tmp_path)
+    job = write_job(tmp_path, clicks, servers="count = 1")
+    one = mpirun(3, [native, job], tmp_path)
+    assert one.returncode == 0, one.stderr
+    assert "2 trainers with 1 parameter server (sync), global batch 128 (64 per rank)" in one.stdout
+    assert auc_and_best(one)[0] == pytest.approx(auc_and_best(alone)[0], abs=0.004)
+    two = mpirun(4, [native, write_job(tmp_path, clicks, servers="count = 2")], tmp_path)
+    by_name = mpirun(5, [native, write_job(tmp_path, clicks, servers='count = 3\nsplit_method = "hash_name"')], tmp_path)
+    assert rows(one) == rows(two) == rows(by_name)
+    assert checksum(one) == checksum(two) == checksum(by_name)
+
+
+@pytest.mark.parametrize("mode", ["async", "half_async", "half_async\"\nstaleness = \"4"])
+def test_the_other_modes_reach_nearly_the_same(native, tmp_path, clicks, mode):
+    """Within 0.01 of sync on 20,000 samples, with two trainers and two servers."""
+    settings = f'count = 2\nmode = "{mode}"'.replace('staleness = "4"', "staleness = 4")
+    found = mpirun(4, [native, write_job(tmp_path, clicks, servers=settings)], tmp_path)
+    assert found.returncode == 0, found.stderr
+    sync = mpirun(4, [native, write_job(tmp_path, clicks, servers="count = 2")], tmp_path)
+    assert auc_and_best(found)[0] == pytest.approx(auc_and_best(sync)[0], abs=0.01)
+
+
+@pytest.mark.parametrize("mode, bound", [("sync", 0.01), ("async", 0.03), ("half_async", 0.03)])
+def test_dense_models_have_servers_too(native, tmp_path, mode, bound):
+    """The digits: within these bounds of the accuracy that ranks reach without servers, 0.9769."""
+    text = (pathlib.Path(__file__).parents[2] / "examples" / "digits.toml").read_text()
+    folder = pathlib.Path(__file__).parents[2] / "examples"
+    text = text.replace('"digits.h5"', f'"{folder}/digits.h5"').split("[checkpoint]")[0]
+    job = tmp_path / "digits.toml"
+    job.write_text(f'{text}\n[servers]\nmode = "{mode}"\ncount = 2\n')
+    result = mpirun(4, [native, job], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert float(re.search(r"test accuracy (\d\.\d+)", result.stdout)[1]) == pytest.approx(0.9769, abs=bound)
+
+
+def test_servers_by_the_launcher_and_by_two_programs_of_mpirun(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks)
+    programs = run(["mpirun", "--oversubscribe", "-np", "2", native, job, ":", "-np", "2", native, job], tmp_path)
+    assert programs.returncode == 0, programs.stderr
+    assert "2 trainers with 2 parameter servers (sync)" in programs.stdout
+    job = write_job(tmp_path, clicks, servers=None)
+    launched = run([LAUNCH, "--server_num", "2", "--worker_num", "2", job], tmp_path)
+    assert launched.returncode == 0, launched.stderr
+    log = (tmp_path / "log" / "workerlog.0").read_text()
+    assert "2 trainers with 2 parameter servers (sync)" in log
+    assert checksum(programs) in log
+    assert (tmp_path / "log" / "serverlog.1").read_text() == ""
+
+
+def test_a_resumed_job_is_the_undisturbed_one_with_any_number_of_servers(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, "whole", epochs=2, servers="count = 2", checkpoint="every_steps = 100\nkeep = 100")
+    whole = mpirun(4, [native, job], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    expected = saved(tmp_path / "whole" / "epoch-000002")
+    middle = tmp_path / "whole" / "epoch-000001-step-000043"
+    assert middle.exists()
+    for servers in (1, 2, 3):
+        name = f"on{servers}"
+        job = write_job(tmp_path, clicks, name, epochs=2, servers=f"count = {servers}", checkpoint="every = 2")
+        resumed = mpirun(servers + 2, [native, job, "--resume", middle], tmp_path)
+        assert resumed.returncode == 0, resumed.stderr
+        assert f"resumed   {middle}: 1 epochs, 200 steps" in resumed.stdout
+        assert checksum(resumed) == checksum(whole)
+        found = saved(tmp_path / name / "epoch-000002")
+        assert found["trainer.h5"] == expected["trainer.h5"]
+        if servers == 2:
+            assert found == expected
+
+
+def test_a_damaged_checkpoint_is_noticed_and_the_one_before_used(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, epochs=2, servers="count = 2", checkpoint="every = 1")
+    whole = mpirun(3, [native, job], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    newest = tmp_path / "job" / "epoch-000002"
+    chance = random.Random(3)
+    for name, content in contents(newest).items():
+        place = chance.randrange(len(content))
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << chance.randrange(8)
+        (newest / name).write_bytes(damaged)
+        refused = mpirun(3, [native, job, "--resume", newest], tmp_path)
+        assert refused.returncode == 2, f"{name} at {place}: {refused.stdout}"
+        assert refused.stderr.startswith(f"dtrain-native: {newest}/"), refused.stderr
+        (newest / name).write_bytes(content)
+    (newest / "servers.json").unlink()
+    again = mpirun(3, [native, job, "--resume", "auto"], tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.endswith("servers.json: it cannot be read; trying job/epoch-000001\n")
+    assert checksum(again) == checksum(whole)
+
+
+def natives(native, session):
+    """Processes of the job by the time at which they began: in the order of their ranks."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(path.name)) == session and os.readlink(path / "exe") == str(native.resolve()):
+                found.append(int(path.name))
+        except OSError:
+            pass
+    return sorted(found)
+
+
+def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks):
+    """A server or a trainer, any time, also within a checkpoint; 3 kills here, 200 with DTRAIN_STRESS."""
+    settings = {"epochs": 4, "servers": "count = 2", "checkpoint": "every_steps = 25"}
+    whole = mpirun(4, [native, write_job(tmp_path, clicks, "whole", **settings)], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    job = write_job(tmp_path, clicks, "parts", **settings)
+    chance = random.Random(5)
+    kills = 0
+    seconds = 3.0
+    while kills < (200 if os.environ.get("DTRAIN_STRESS") else 3):
+        environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
+                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "4", native, job, "--resume", "auto"],
+                                 cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 start_new_session=True)
+        try:
+            child.wait(timeout=chance.uniform(0.3, seconds))
+            subprocess.run(["rm", "-r", tmp_path / "parts"], check=True)  # complete: once more
+        except subprocess.TimeoutExpired:
+            os.kill(chance.choice(natives(native, child.pid) or [child.pid]), signal.SIGKILL)
+            kills += 1
+        child.communicate(timeout=60)
+    last = mpirun(4, [native, job, "--resume", "auto"], tmp_path)
+    assert last.returncode == 0, last.stderr
+    assert saved(tmp_path / "parts" / "epoch-000004") == saved(tmp_path / "whole" / "epoch-000004")
+    assert checksum(last) == checksum(whole)
+
+
+def test_the_launcher_starts_a_killed_job_again(native, tmp_path, clicks):
+    settings = {"epochs": 3, "checkpoint": "every_steps = 25"}
+    whole = write_job(tmp_path, clicks, "whole", servers="count = 2", **settings)
+    undisturbed = mpirun(4, [native, whole], tmp_path)
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    job = write_job(tmp_path, clicks, "parts", **settings)
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    child = subprocess.Popen([LAUNCH, "--server_num", "2", "--worker_num", "2", "--max_restart", "3", job, "--resume",
+                              "auto"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True)
+    while not (tmp_path / "parts" / "latest").exists():
+        assert child.poll() is None, child.communicate()[1]
+    servers = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if is_server(path, tmp_path)]
+    os.kill(servers[0], signal.SIGKILL)
+    _, err = child.communicate(timeout=100)
+    assert child.returncode == 0, err
+    assert "starting it again, 1 of at most 3 times" in err
+    assert saved(tmp_path / "parts" / "epoch-000003") == saved(tmp_path / "whole" / "epoch-000003")
+
+
+def is_server(process, cwd):
+    try:
+        return (os.readlink(process / "cwd") == str(cwd) and "dtrain-native" in os.readlink(process / "exe")
+                and b"TRAINING_ROLE=PSERVER" in (process / "environ").read_bytes())
+    except OSError:
+        return False
+
+
+def test_a_hung_server_is_named(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, epochs=10_000, servers="count = 1")
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
+                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", DTRAIN_COMM_TIMEOUT="2")
+    child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "1", native, job, ":", "-np", "1", native, job],
+                             cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             start_new_session=True)
+    line = ""
+    while not line.startswith("     1"):
+        line = child.stdout.readline()
+    server = natives(native, child.pid)[0]
+    os.kill(server, signal.SIGSTOP)
+    try:
+        _, err = child.communicate(timeout=40)
+    except subprocess.TimeoutExpired:
+        os.kill(server, signal.SIGKILL)
+        _, err = child.communicate(timeout=40)
+    assert child.returncode != 0
+    assert re.search(r"no answer of parameter server 0 \(rank 0\) to '\w+' within \d+ s", err), err
+
+
+@pytest.mark.parametrize("servers, more, ranks, expected", [
+    ("", "", 2, "[servers] needs its 'count': how many of the 2 ranks are servers"),
+    ("count = 2", "", 2, "2 parameter servers in a job of 2 ranks; there must be one at least, and one rank that trains"),
+    ("count = 1", "virtual_ranks = 2", 2, "[train] 'virtual_ranks' and [servers] exclude each other"),
+    ("mode = \"geo\"", "", 2, "\"geo\""),
+    ("staleness = 3", "", 2, "'staleness' is a setting of mode = \"half_async\", but it is \"sync\""),
+    ("min_block_size = 100", "", 2, "100"),
+    ("counts = 1", "", 2, "count"),
+])
+def test_bad_settings_end_in_one_line(native, tmp_path, clicks, servers, more, ranks, expected):
+    job = write_job(tmp_path, clicks, servers=servers, more=more)
+    refused = mpirun(ranks, [native, job], tmp_path)
+    assert refused.returncode == 2
+    line = refused.stderr.splitlines()[0]
+    assert expected in line, line
+
+
+def test_more_ids_than_dict_size_are_refused(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, servers="count = 1")
+    job.write_text(job.read_text().replace("embedding = 8", "embedding = 8\ndict_size = 1000"))
+    refused = mpirun(2, [native, job], tmp_path)
+    assert refused.returncode != 0
+    assert "table 'embedding.weight'" in refused.stderr and "1000" in refused.stderr
