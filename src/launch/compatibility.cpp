@@ -13,7 +13,6 @@ using V = PaddleVariable;
 using F = PaddleFeature;
 
 constexpr auto no_effect = Answer::no_effect;
-constexpr auto later = Answer::later;
 constexpr auto refused = Answer::refused;
 
 constexpr std::string_view no_other_devices = "dtrain drives NVIDIA GPUs and CPUs";
@@ -77,7 +76,7 @@ constexpr std::array features{
     F{"exit code 102 of a program", Answer::done, "in elastic jobs: started again at once"},
     F{"`python -m paddle.distributed.elastic ... scale`, `clean`", Answer::done, "the same words behind dtrain-launch --elastic_server ... --job_id ..."},
     F{"a host name that begins or ends in letters of \"etcd\"", Answer::done, "stays as it is (Paddle cuts it)"},
-    F{"nodes that meet at `--master`", later, "several nodes are not there yet"},
+    F{"nodes that meet at `--master`", Answer::done, "node 0's launcher listens there"},
     F{"auto-mapping, auto-tuner", refused, "Paddle's own planner is not part of dtrain"},
 };
 // clang-format on

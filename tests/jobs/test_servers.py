@@ -162,6 +162,20 @@ def test_a_damaged_checkpoint_is_noticed_and_the_one_before_used(native, tmp_pat
     assert checksum(again) == checksum(whole)
 
 
+def test_inspect_says_what_is_inside(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, epochs=1, servers="count = 2", checkpoint="every = 1")
+    assert mpirun(3, [native, job], tmp_path).returncode == 0
+    shown = run([WORKER, "--inspect", "job/epoch-000001"], tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "stands at     1 epochs; 157 steps in all" in shown.stdout
+    assert re.search(r"^/parameters/fc_0.weight +float32 +\[66, 64\] +16896$", shown.stdout, re.MULTILINE)
+    assert re.search(r"^table embedding.weight: \d+ rows \(all there are\), \d+ bytes$", shown.stdout, re.MULTILINE)
+    assert "saved      epoch-000001, step 157, day 0" in shown.stdout
+    refused = run([WORKER, "--inspect", "elsewhere"], tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr == "dtrain-worker: cannot read elsewhere: No such file or directory\n"
+
+
 def natives(native, session):
     """Processes of the job by the time at which they began: in the order of their ranks."""
     found = []
@@ -190,7 +204,7 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks
                                  cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  start_new_session=True)
         try:
-            child.wait(timeout=chance.uniform(0.3, seconds))
+            assert child.wait(timeout=chance.uniform(0.3, seconds)) == 0, child.communicate()[1]
             subprocess.run(["rm", "-r", tmp_path / "parts"], check=True)  # complete: once more
         except subprocess.TimeoutExpired:
             os.kill(chance.choice(natives(native, child.pid) or [child.pid]), signal.SIGKILL)

@@ -73,6 +73,11 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
         "--time-limit", time_limit, "Stop after this time with a checkpoint, status 75; SIGUSR1 does too");
     limit_option->option_text("SECONDS");
 
+    std::string inspected;
+    auto* inspect_option =
+        app.add_option("--inspect", inspected, "Say what is inside a checkpoint, and train nothing");
+    inspect_option->option_text("CHECKPOINT")->excludes(resume_option);
+
     app.add_flag("--profile", options.profile, "Print at the end what each operator of rank 0 has cost");
 
     app.allow_extras();
@@ -94,6 +99,7 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
         if (checkpoint_dir.empty()) throw UsageError("--checkpoint-dir needs the name of a folder");
         options.checkpoint_dir = checkpoint_dir;
     }
+    if (inspect_option->count() > 0) options.inspect = inspected;
     if (limit_option->count() > 0) {
         options.time_limit = parse_number(time_limit);
         if (!options.time_limit || !(*options.time_limit > 0))

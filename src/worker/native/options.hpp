@@ -20,9 +20,10 @@ struct Options {
     std::optional<std::filesystem::path> resume_from;  ///< none: the newest in the checkpoint folder
     std::optional<std::int64_t> epochs;
     std::optional<std::filesystem::path> checkpoint_dir;
-    std::optional<double> time_limit;           ///< seconds, after which it stops with a checkpoint
-    bool profile = false;                       ///< print at the end what each operator cost
-    std::optional<std::string> print_and_exit;  ///< text of --help or --version
+    std::optional<double> time_limit;              ///< seconds, after which it stops with a checkpoint
+    std::optional<std::filesystem::path> inspect;  ///< a checkpoint to describe, instead of training
+    bool profile = false;                          ///< print at the end what each operator cost
+    std::optional<std::string> print_and_exit;     ///< text of --help or --version
 };
 
 /// @param arguments without the program's name

@@ -19,6 +19,7 @@
 #include "base/host.hpp"
 #include "base/run_main.hpp"
 #include "worker/native/console.hpp"
+#include "worker/native/inspect.hpp"
 #include "worker/native/launch_check.hpp"
 #include "worker/native/options.hpp"
 #include "worker/native/signal_line.hpp"
@@ -66,6 +67,14 @@ int run(const std::string& command, std::vector<std::string> arguments) {
     if (options.print_and_exit) {
         before_mpi.print(*options.print_and_exit);
         return 0;
+    }
+    if (options.inspect) {
+        try {
+            before_mpi.print(inspect(*options.inspect));
+            return 0;
+        } catch (const UsageError& unreadable) {
+            return refuse(unreadable.what());
+        }
     }
     if (const auto why = why_mpi_cannot_start(announced, environment, is_open_mpi)) return refuse(*why);
     if (must_hide_slurm_step(announced, environment, is_open_mpi))

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/inspect.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "io/stored_checkpoint.hpp"
+#include "ps/store/describe_tables.hpp"
+#include "worker/native/server_checkpointer.hpp"
+
+namespace dtrain::native {
+namespace {
+
+std::string moment_of(const CheckpointHeader& header) {
+    auto text = fmt::format("{} epochs", header.epoch);
+    if (header.epoch_step > 0) text += fmt::format(" and {} steps of the next", header.epoch_step);
+    return text + fmt::format("; {} steps in all", header.step);
+}
+
+}  // namespace
+
+std::string inspect(const std::filesystem::path& checkpoint) {
+    const bool is_of_servers = std::filesystem::exists(checkpoint / trainer_file);
+    const io::StoredCheckpoint stored(is_of_servers ? checkpoint / trainer_file : checkpoint);
+    const auto& header = stored.header();
+    std::vector<std::vector<std::string>> facts{{"checkpoint", checkpoint.string()},
+                                                {"stands at", moment_of(header)}};
+    for (const auto& [field, value] : header.job) facts.push_back({field, value});
+    std::vector<std::vector<std::string>> tensors{{"tensor", "elements", "shape", "bytes"}};
+    for (const auto& tensor : stored.tensors())
+        tensors.push_back({tensor.name, to_string(tensor.element), to_string(tensor.shape),
+                           std::to_string(tensor.bytes())});
+    auto text = fmt::format("{}\n\n{}\n", join(aligned(facts), "\n"), join(aligned(tensors), "\n"));
+    if (const auto tables = ps::describe_tables(checkpoint); is_of_servers && !tables.empty())
+        text += "\n" + tables;
+    return text;
+}
+
+}  // namespace dtrain::native
