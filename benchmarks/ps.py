@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How many rows a second trainers pull from parameter servers and push to them, 1 M rows, each id once in a batch.
+
+In async mode, one request after the other: a push ends when the server has said that it is in the table.
+
+Peers: bare_ps, one server and one client of nothing but MPI and bare_table; one server with one trainer; PyTorch's
+EmbeddingBag in one process without a server, where the interpreter that DTRAIN_COMPAT_PYTHON names has it.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from harness import Case, Missing, Unavailable, mpi_environment
+
+HERE = Path(__file__).resolve().parent
+ROWS = 1_000_000
+ROUNDS = 6
+AIM_OF_RATE = 0.6
+AIM_OF_SPREAD = 3.0  # p99 over p50
+AIM_OF_SHARDS = 0.8  # 2 servers and 2 trainers together, over 1 and 1
+AIM_OF_CROWD = 0.5  # more ranks than processors: far from the hundredth part that spinning leaves
+AIM_OF_TORCH = 1.0
+IDLE_PERCENT = 3.0
+LIMIT = 120  # seconds
+
+
+def cases(build):
+    if shutil.which("mpirun") is None:
+        raise Unavailable("mpirun is not in PATH")
+    programs = ("ps_rate", "bare_ps")
+    subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in programs)], check=True,
+                   stdout=subprocess.DEVNULL)
+    own, bare = (str(build / "benchmarks" / name) for name in programs)
+    for width in (16, 64):
+        for optimizer in ("sgd", "adam"):
+            for batch in (1024, 16384):
+                yield from against_bare(own, bare, (optimizer, width, batch))
+    for batch in (1024, 16384):
+        yield against_torch(own, batch)
+        for servers, trainers in ((2, 2), (1, 2), (2, 3)):
+            yield from against_pair(own, servers, trainers, ("sgd", 16, batch))
+    yield Case("of a processor takes a server without requests", "%", "lower", idle(own), "limit", lambda: IDLE_PERCENT,
+               1.0, repeats=1)
+
+
+def ranks(count, program, *arguments):
+    """The figures that a program prints, by name: M keys/s, p50 and p99 in microseconds."""
+    environment = mpi_environment()
+    crowded = count > len(os.sched_getaffinity(0))
+    if crowded:
+        environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # Open MPI collapses without it
+    done = subprocess.run(["mpirun", "-np", str(count), "--bind-to", "none" if crowded else "core", program,
+                           *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False, timeout=LIMIT)
+    if done.returncode != 0:
+        raise RuntimeError(f"{program} {arguments}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+    return {name: [float(number) for number in numbers] for name, *numbers in map(str.split, done.stdout.splitlines())}
+
+
+def servers_and_trainers(own, servers, trainers, load):
+    return ranks(servers + trainers, own, "load", *load, ROWS, servers)
+
+
+def taken_in_turns(measure, measure_peer):
+    rounds = [(measure(), measure_peer()) for _ in range(ROUNDS)]
+    return [own for own, _ in rounds], [peer for _, peer in rounds]
+
+
+def turns(figures, name, number=0):
+    left = iter(figures)
+    return lambda: next(left)[name][number]
+
+
+def words(what, load):
+    optimizer, width, batch = load
+    return f"{what} of {batch} ids, width {width}, {optimizer}"
+
+
+def against_bare(own, bare, load):
+    figures, peer = taken_in_turns(lambda: servers_and_trainers(own, 1, 1, load), lambda: ranks(2, bare, *load, ROWS))
+    for what in ("pull", "push"):
+        yield Case(words(what, load), "M keys/s", "higher", turns(figures, what), "bare server", turns(peer, what),
+                   AIM_OF_RATE, ROUNDS - 1)
+        yield Case(f"{words(what, load)}: 99% take at most", "us", "lower", turns(figures, what, 2), "half of them",
+                   turns(figures, what, 1), AIM_OF_SPREAD, ROUNDS - 1)
+        yield Case(f"{words(what, load)}, of the bare server: 99% take at most", "us", "lower", turns(peer, what, 2),
+                   "half of them", turns(peer, what, 1), AIM_OF_SPREAD, ROUNDS - 1)
+
+
+def against_pair(own, servers, trainers, load):
+    figures, peer = taken_in_turns(lambda: servers_and_trainers(own, servers, trainers, load),
+                                   lambda: servers_and_trainers(own, 1, 1, load))
+    aim = AIM_OF_SHARDS if servers == trainers else AIM_OF_CROWD
+    for what in ("pull", "push"):
+        yield Case(f"{words(what, load)}: {servers} servers, {trainers} trainers together", "M keys/s", "higher",
+                   turns(figures, what), "1 server, 1 trainer", turns(peer, what), aim, ROUNDS - 1)
+
+
+def against_torch(own, batch):
+    load = ("sgd", 16, batch)
+    what = words("pull and push", load)
+    python = os.environ.get("DTRAIN_COMPAT_PYTHON")
+    if python is None:
+        return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
+    if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
+        return Missing(what, f"{python} has no torch")
+    return Case(what, "M keys/s", "higher", lambda: servers_and_trainers(own, 1, 1, load)["both"][0],
+                "EmbeddingBag without a server", lambda: embedding_bag(python, load), AIM_OF_TORCH, ROUNDS - 1)
+
+
+def embedding_bag(python, load):
+    _, width, batch = load
+    command = [python, HERE / "peers" / "embedding.py", str(width), str(batch), str(ROWS)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LIMIT)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+    return float(done.stdout)
+
+
+def idle(own):
+    return lambda: ranks(2, own, "idle", "sgd", 16, 1024, ROWS, 1)["idle"][0]
