@@ -52,7 +52,7 @@ def ranks(count, program, *arguments):
     crowded = count > len(os.sched_getaffinity(0))
     if crowded:
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # Open MPI collapses without it
-    done = subprocess.run(["mpirun", "-np", str(count), "--bind-to", "none" if crowded else "core", program,
+    done = subprocess.run(["mpirun", "-np", str(count), "--bind-to", "none", program,
                            *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           check=False, timeout=LIMIT)
     if done.returncode != 0:

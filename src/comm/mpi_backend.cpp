@@ -100,7 +100,7 @@ class MpiBackend final : public CommunicatorBackend {
 
     std::unique_ptr<Post> open_post() override {
         run({.operation = Operation::barrier});
-        return mpi_post(collectives_);
+        return mpi_post(collectives_, is_crowded(node_));
     }
 
     std::string describe() const override {

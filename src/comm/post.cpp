@@ -22,13 +22,14 @@ constexpr int letter_tag = 0;
 
 class MpiPost final : public Post {
   public:
-    explicit MpiPost(MPI_Comm parent) : communicator_(copy_of(parent)) {
+    MpiPost(MPI_Comm parent, bool is_crowded) : communicator_(copy_of(parent)), is_crowded_(is_crowded) {
         check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
         check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
     }
 
     int rank() const override { return rank_; }
     int size() const override { return size_; }
+    bool is_crowded() const override { return is_crowded_; }
 
     void send(int to, LetterBytes&& content) override {
         if (content.size() > INT_MAX)
@@ -76,6 +77,7 @@ class MpiPost final : public Post {
     OwnComm communicator_;
     int rank_ = 0;
     int size_ = 1;
+    bool is_crowded_;
     std::vector<MPI_Request> requests_;
     std::vector<LetterBytes> sent_;
 };
@@ -88,6 +90,7 @@ class LocalPost final : public Post {
 
     int rank() const override { return rank_; }
     int size() const override { return static_cast<int>(boxes_->size()); }
+    bool is_crowded() const override { return true; }
     void send(int to, LetterBytes&& content) override {
         boxes_->at(static_cast<std::size_t>(to)).push_back({rank_, std::move(content)});
     }
@@ -139,8 +142,8 @@ std::unique_ptr<Post> open_post(const Communicator& world) {
     return world.backend_->open_post();
 }
 
-std::unique_ptr<Post> mpi_post(MPI_Comm parent) {
-    return std::make_unique<MpiPost>(parent);
+std::unique_ptr<Post> mpi_post(MPI_Comm parent, bool is_crowded) {
+    return std::make_unique<MpiPost>(parent, is_crowded);
 }
 
 std::vector<std::unique_ptr<Post>> local_posts(int ranks) {

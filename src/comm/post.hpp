@@ -48,6 +48,9 @@ class Post {
     virtual int rank() const = 0;
     virtual int size() const = 0;
 
+    /// True when there are more ranks than processors: who waits for a letter lets others go on.
+    virtual bool is_crowded() const = 0;
+
     /// Takes the content. @throws MpiError
     virtual void send(int to, LetterBytes&& content) = 0;
 
@@ -71,7 +74,7 @@ class Post {
 /// at most.
 std::unique_ptr<Post> open_post(const Communicator& world);
 
-std::unique_ptr<Post> mpi_post(MPI_Comm parent);
+std::unique_ptr<Post> mpi_post(MPI_Comm parent, bool is_crowded);
 
 /// Ranks that are all in this process, for one thread.
 std::vector<std::unique_ptr<Post>> local_posts(int ranks);

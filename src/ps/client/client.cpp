@@ -104,7 +104,7 @@ void Client::poke() {
 
 template <class Condition>
 void Client::wait_until(const Condition& condition, const char* what, int server) {
-    comm::Patience patience(true);
+    comm::Patience patience(post_->is_crowded());
     while (!condition()) {
         if (take_letter()) {
             patience.renew();

@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto spins_for = 20us;
+constexpr auto spins_in_crowd = 20us;
 constexpr auto yields_for = 200us;
 constexpr auto longest_sleep = 2ms;
 constexpr auto between_calls = 100ms;
@@ -25,6 +25,7 @@ IdleSleep::Duration IdleSleep::after(Duration idle) {
 }
 
 void serve(Server& server, comm::Post& post, const std::function<void()>& between) {
+    const auto spins_for = post.is_crowded() ? spins_in_crowd : yields_for;
     auto last_letter = Clock::now();
     auto last_call = last_letter;
     while (!server.is_done()) {

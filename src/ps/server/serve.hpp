@@ -9,8 +9,8 @@
 
 namespace dtrain::ps {
 
-/// How a server waits for letters: it spins while they come, and the longer none has come, the longer it
-/// sleeps, so that an idle server leaves the processor to others.
+/// How a server waits for letters: it spins while they come, in a crowd lets others go on soon, and the
+/// longer none has come, the longer it sleeps, so that an idle server leaves the processor to others.
 class IdleSleep {
   public:
     using Duration = std::chrono::nanoseconds;
