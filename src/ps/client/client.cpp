@@ -30,6 +30,24 @@ constexpr std::chrono::microseconds longest_sleep{200};
 // Steps that asynchronous training may go on with parameters that it has asked to be renewed.
 constexpr std::int64_t most_unrenewed = 2;
 
+// Adds up rows in their order where `row_at(place)` is; what was there before a place first comes does not
+// count.
+template <class RowAt>
+void add_up(std::span<const std::uint32_t> places, std::span<const float> values, std::size_t width,
+            const RowAt& row_at) {
+    std::uint32_t seen = 0;  // places below have come
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const float* const from = &values[i * width];
+        float* const to = row_at(places[i]);
+        if (places[i] != seen) {
+            loops::add(from, to, width);
+            continue;
+        }
+        if (from != to) std::copy_n(from, width, to);
+        ++seen;
+    }
+}
+
 std::uint32_t server_of_id(std::int64_t id, std::size_t servers) {
     return servers == 1 ? 0 : server_of(id, static_cast<std::uint32_t>(servers));
 }
@@ -193,6 +211,8 @@ void Client::send_push(int server, std::uint32_t steps) {
 void Client::push_rows(std::uint32_t table, std::span<const std::int64_t> ids,
                        std::span<const float> gradients, bool last) {
     auto& waiting = gradients_[table];
+    const bool leaves_now = last && leaves_with_step();
+    if (leaves_now && waiting.lists == 0) return write_rows(table, ids, gradients, true);
     if (waiting.lists++ == 0) {
         waiting.ids.assign(ids.begin(), ids.end());
         waiting.values.assign(gradients.begin(), gradients.end());
@@ -203,36 +223,55 @@ void Client::push_rows(std::uint32_t table, std::span<const std::int64_t> ids,
         waiting.ids.insert(waiting.ids.end(), more.ids.begin(), more.ids.end());
         waiting.values.insert(waiting.values.end(), more.values.begin(), more.values.end());
     }
-    if (last && options_.mode != ServerMode::async) send_rows(table);
+    if (leaves_now) send_rows(table);
+}
+
+// Whether the gradients of this step go to the servers at its end, and none of an earlier one with them.
+bool Client::leaves_with_step() const {
+    return options_.mode != ServerMode::async || (merged_steps_ == 0 && is_all_applied());
 }
 
 void Client::send_rows(std::uint32_t table) {
     auto& [ids, values, lists] = gradients_[table];
-    const auto width = options_.widths[table];
-    if (std::exchange(lists, 0) > 1) merge_repeated(distinct_, width, ids, values);
-    if (ids.empty()) return;
-    const auto count = ids.size();
-    if (servers() == 1) {
-        const auto rows = open_push(0).add_rows(table, count, width);
-        std::ranges::copy(ids, rows.ids.begin());
-        std::copy_n(values.begin(), count * width, rows.values.begin());
-    } else {
-        std::vector<std::size_t> counts(options_.servers.size());
-        for (const auto id : ids) ++counts[server_of_id(id, counts.size())];
-        std::vector<LetterWriter::Rows> rows(counts.size());
-        for (std::size_t server = 0; server < counts.size(); ++server)
-            if (counts[server] > 0)
-                rows[server] = open_push(static_cast<int>(server)).add_rows(table, counts[server], width);
-        std::ranges::fill(counts, 0);
-        for (std::size_t i = 0; i < count; ++i) {
-            const auto server = server_of_id(ids[i], counts.size());
-            const auto at = counts[server]++;
-            rows[server].ids[at] = ids[i];
-            std::copy_n(&values[i * width], width, &rows[server].values[at * width]);
-        }
-    }
+    write_rows(table, ids, values, std::exchange(lists, 0) > 1);
     ids.clear();
     values.clear();
+}
+
+void Client::write_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values,
+                        bool may_repeat) {
+    if (ids.empty()) return;
+    const auto width = options_.widths[table];
+    const bool repeats = may_repeat && distinct_.find_repeated(ids);
+    const auto each = repeats ? distinct_.ids() : ids;
+    if (servers() == 1) {
+        const auto rows = open_push(0).add_rows(table, each.size(), width);
+        std::ranges::copy(each, rows.ids.begin());
+        if (repeats)
+            add_up(distinct_.places(), values, width,
+                   [&](std::uint32_t place) { return &rows.values[place * width]; });
+        else
+            std::ranges::copy(values, rows.values.begin());
+        return;
+    }
+    std::vector<std::size_t> counts(options_.servers.size());
+    for (const auto id : each) ++counts[server_of_id(id, counts.size())];
+    std::vector<LetterWriter::Rows> rows(counts.size());
+    for (std::size_t server = 0; server < counts.size(); ++server)
+        if (counts[server] > 0)
+            rows[server] = open_push(static_cast<int>(server)).add_rows(table, counts[server], width);
+    std::ranges::fill(counts, 0);
+    std::vector<float*> to(each.size());
+    for (std::size_t i = 0; i < each.size(); ++i) {
+        const auto server = server_of_id(each[i], counts.size());
+        const auto at = counts[server]++;
+        rows[server].ids[at] = each[i];
+        to[i] = &rows[server].values[at * width];
+    }
+    if (repeats)
+        add_up(distinct_.places(), values, width, [&](std::uint32_t place) { return to[place]; });
+    else
+        for (std::size_t i = 0; i < to.size(); ++i) std::copy_n(&values[i * width], width, to[i]);
 }
 
 void Client::end_step() {
@@ -333,60 +372,60 @@ void Client::pull_dense() {
 Client::RowRequest Client::ask_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::int64_t step,
                                     bool peeks) {
     const auto servers = options_.servers.size();
-    RowRequest asked{.table = table,
-                     .step = step,
-                     .ids = {ids.begin(), ids.end()},
-                     .places = {},
-                     .rows = {},
-                     .requests = {}};
-    asked.requests.resize(servers);
+    RowRequest asked{.table = table, .step = step, .counts = std::vector<std::size_t>(servers)};
     auto wanted = ids;
     if (distinct_.find_repeated(ids)) {
         asked.places.assign(distinct_.places().begin(), distinct_.places().end());
         wanted = distinct_.ids();
     }
-    std::vector<std::size_t> counts(servers);
-    asked.rows.reserve(wanted.size());
-    for (const auto id : wanted) {
-        const auto server = server_of_id(id, servers);
-        asked.rows.push_back({server, static_cast<std::uint32_t>(counts[server]++)});
+    if (servers == 1) {
+        asked.counts[0] = wanted.size();
+    } else {
+        asked.rows.reserve(wanted.size());
+        for (const auto id : wanted) {
+            const auto server = server_of_id(id, servers);
+            asked.rows.push_back({server, static_cast<std::uint32_t>(asked.counts[server]++)});
+        }
     }
     std::vector<LetterWriter> letters;
-    std::vector<std::span<std::int64_t>> lists(servers);
-    letters.reserve(servers);
+    std::vector<std::span<std::int64_t>> lists;
     for (std::size_t server = 0; server < servers; ++server) {
-        if (counts[server] > 0) asked.requests[server] = expect(static_cast<int>(server));
+        asked.requests.push_back(asked.counts[server] > 0 ? expect(static_cast<int>(server)) : 0);
         letters.emplace_back(
             *post_, LetterHead{.kind = LetterKind::pull, .step = step, .request = asked.requests[server]});
-        lists[server] = letters.back().ask_rows(table, counts[server], peeks);
+        lists.push_back(letters.back().ask_rows(table, asked.counts[server], peeks));
     }
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-        lists[asked.rows[i].server][asked.rows[i].number] = wanted[i];
+    if (asked.rows.empty())
+        std::ranges::copy(wanted, lists[0].begin());
+    else
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            lists[asked.rows[i].server][asked.rows[i].number] = wanted[i];
     for (std::size_t server = 0; server < servers; ++server)
-        if (counts[server] > 0) letters[server].send(options_.servers[server]);
+        if (asked.counts[server] > 0) letters[server].send(options_.servers[server]);
     return asked;
 }
 
 void Client::take_rows(const RowRequest& asked, std::span<float> out) {
     const auto width = options_.widths[asked.table];
-    std::vector<std::size_t> counts(options_.servers.size());
-    for (const auto& row : asked.rows) ++counts[row.server];
-    std::vector<std::span<const float>> values(counts.size());
-    for (std::size_t server = 0; server < counts.size(); ++server) {
+    std::vector<std::span<const float>> values(asked.counts.size());
+    for (std::size_t server = 0; server < values.size(); ++server) {
         if (asked.requests[server] == 0) continue;
         LetterReader reader(wait_for(asked.requests[server], "pull").bytes());
         const auto section = reader.next();
         if (!section) throw ServerError(static_cast<int>(server), "answered without values");
-        values[server] = section->floats(counts[server] * width);
+        values[server] = section->floats(asked.counts[server] * width);
     }
     const auto copy = [&](std::size_t from, std::size_t to) {
-        const auto [server, number] = asked.rows[from];
+        const auto [server, number] =
+            asked.rows.empty() ? RowRequest::Row{0, static_cast<std::uint32_t>(from)} : asked.rows[from];
         std::copy_n(&values[server][number * width], width, &out[to * width]);
     };
-    if (asked.places.empty())
-        for (std::size_t i = 0; i < asked.rows.size(); ++i) copy(i, i);
-    else
+    if (!asked.places.empty())
         for (std::size_t i = 0; i < asked.places.size(); ++i) copy(asked.places[i], i);
+    else if (asked.rows.empty())
+        std::ranges::copy(values[0], out.begin());
+    else
+        for (std::size_t i = 0; i < asked.rows.size(); ++i) copy(i, i);
     for (const auto request : asked.requests)
         if (request != 0) forget(request);
 }
@@ -414,7 +453,8 @@ void Client::pull_rows(std::uint32_t table, std::span<const std::int64_t> ids, s
 }
 
 void Client::prefetch_rows(std::uint32_t table, std::span<const std::int64_t> ids) {
-    prefetched_.push_back(ask_rows(table, ids, steps_ + 1, false));
+    auto& asked = prefetched_.emplace_back(ask_rows(table, ids, steps_ + 1, false));
+    asked.ids.assign(ids.begin(), ids.end());
 }
 
 std::vector<std::string> Client::save(const std::string& folder) {
@@ -436,18 +476,8 @@ std::vector<std::string> Client::save(const std::string& folder) {
 void merge_repeated(DistinctIds& distinct, std::size_t width, std::vector<std::int64_t>& ids,
                     std::vector<float>& values) {
     if (!distinct.find_repeated(ids)) return;
-    const auto places = distinct.places();
-    std::uint32_t seen = 0;  // places below have come; a place never lies behind the row that is read
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        float* const to = &values[places[i] * width];
-        const float* const from = &values[i * width];
-        if (places[i] == seen) {
-            if (from != to) std::copy_n(from, width, to);
-            ++seen;
-        } else {
-            loops::add(from, to, width);
-        }
-    }
+    // A place never lies behind the row that is read.
+    add_up(distinct.places(), values, width, [&](std::uint32_t place) { return &values[place * width]; });
     ids.assign(distinct.ids().begin(), distinct.ids().end());
     values.resize(ids.size() * width);
 }

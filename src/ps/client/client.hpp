@@ -105,14 +105,16 @@ class Client {
     /// Rows of a batch that were asked for.
     struct RowRequest {
         std::uint32_t table = 0;
-        std::int64_t step = 0;              ///< whose rows these are
-        std::vector<std::int64_t> ids;      ///< of the batch
-        std::vector<std::uint32_t> places;  ///< of the batch's rows in `rows`; empty: each its own
+        std::int64_t step = 0;          ///< whose rows these are
+        std::vector<std::int64_t> ids;  ///< of the batch, when it was asked for early
+        std::vector<std::uint32_t>
+            places;  ///< of the batch's rows among the distinct ones; empty: each its own
         struct Row {
             std::uint32_t server;
             std::uint32_t number;  ///< among those from this server
         };
-        std::vector<Row> rows;
+        std::vector<Row> rows;            ///< distinct ones; empty with one server, which has all in order
+        std::vector<std::size_t> counts;  ///< of rows, by server
         std::vector<std::uint64_t> requests;  ///< by server; 0: nothing asked
     };
 
@@ -132,7 +134,10 @@ class Client {
 
     LetterWriter& open_push(int server);
     void send_push(int server, std::uint32_t steps);
+    bool leaves_with_step() const;
     void send_rows(std::uint32_t table);
+    void write_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values,
+                    bool may_repeat);
     void end_step_alone();
     bool is_all_applied() const;
     void wait_until_applied();

@@ -135,14 +135,16 @@ void Server::apply_common_steps() {
     const auto has_ended = [](const Trainer& trainer) { return !trainer.ended_steps.empty(); };
     while (std::ranges::all_of(trainers_, is_ready) && std::ranges::any_of(trainers_, has_ended)) {
         for (std::size_t number = 0; number < trainers_.size(); ++number) {
-            auto& steps = trainers_[number].ended_steps;
+            const auto& steps = trainers_[number].ended_steps;
             dense_.clear_gradient(static_cast<int>(number));
-            if (steps.empty()) continue;
-            take_gradients(static_cast<int>(number), steps.front());
-            recycle(steps.front());
-            steps.pop_front();
+            if (!steps.empty()) take_gradients(static_cast<int>(number), steps.front());
         }
         update();
+        for (auto& trainer : trainers_) {
+            if (trainer.ended_steps.empty()) continue;
+            recycle(trainer.ended_steps.front());
+            trainer.ended_steps.pop_front();
+        }
     }
 }
 
@@ -156,9 +158,7 @@ void Server::take_gradients(int source, const std::vector<comm::Letter>& letters
             }
             const auto ids = section->ids();
             const auto gradients = section->floats_behind_ids(ids.size() * tables_[section->table].width());
-            auto& batch = batches_[section->table];
-            batch.ids.insert(batch.ids.end(), ids.begin(), ids.end());
-            batch.gradients.insert(batch.gradients.end(), gradients.begin(), gradients.end());
+            batches_[section->table].add(ids, gradients);
             counts_.keys_pushed += ids.size();
         }
     }
@@ -178,13 +178,34 @@ void Server::update() {
 
 void Server::update_tables() {
     for (std::size_t i = 0; i < tables_.size(); ++i) {
-        auto& [ids, gradients] = batches_[i];
         UpdateTime time{.step = steps_};
         if (!learning_rates_[i].empty()) time.learning_rate = dense_.number(learning_rates_[i]);
-        tables_[i].push({ids, gradients}, time);
-        ids.clear();
-        gradients.clear();
+        tables_[i].push(batches_[i].gradients(), time);
+        batches_[i].clear();
     }
+}
+
+void Server::Batch::add(std::span<const std::int64_t> ids, std::span<const float> gradients) {
+    if (ids_.empty()) {
+        ids_ = ids;
+        gradients_ = gradients;
+        return;
+    }
+    if (joined_ids_.empty()) {
+        joined_ids_.assign(ids_.begin(), ids_.end());
+        joined_gradients_.assign(gradients_.begin(), gradients_.end());
+    }
+    joined_ids_.insert(joined_ids_.end(), ids.begin(), ids.end());
+    joined_gradients_.insert(joined_gradients_.end(), gradients.begin(), gradients.end());
+    ids_ = joined_ids_;
+    gradients_ = joined_gradients_;
+}
+
+void Server::Batch::clear() {
+    ids_ = {};
+    gradients_ = {};
+    joined_ids_.clear();
+    joined_gradients_.clear();
 }
 
 void Server::recycle(std::vector<comm::Letter>& letters) {

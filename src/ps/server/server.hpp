@@ -133,10 +133,18 @@ class Server {
     Save save_;
     std::string broken_;  ///< why it can do nothing any more
 
-    /// Gradients of rows of a step, by table.
-    struct Batch {
-        std::vector<std::int64_t> ids;
-        std::vector<float> gradients;
+    /// Gradients of rows of a step, by table. Those of one section alone stay in its letter.
+    class Batch {
+      public:
+        void add(std::span<const std::int64_t> ids, std::span<const float> gradients);
+        GradientBatch gradients() const { return {ids_, gradients_}; }
+        void clear();
+
+      private:
+        std::span<const std::int64_t> ids_;
+        std::span<const float> gradients_;
+        std::vector<std::int64_t> joined_ids_;
+        std::vector<float> joined_gradients_;
     };
     std::vector<Batch> batches_;
 };
