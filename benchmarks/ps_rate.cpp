@@ -30,6 +30,7 @@ using namespace dtrain::ps;
 
 constexpr const char* layout = "ps_rate";
 constexpr std::chrono::seconds idle_time{5};
+constexpr std::chrono::milliseconds settling_time{500};  // for what a server does when nobody asks
 
 std::vector<int> ranks_from(int first, int end) {
     std::vector<int> ranks(static_cast<std::size_t>(end - first));
@@ -105,6 +106,7 @@ void watch_idle(std::span<const std::int64_t> servers) {
 void ask(const std::string& what, Trainer& trainer, const Communicator& trainers, const RequestLoad& load,
          std::span<const std::int64_t> servers) {
     touch_all(trainer, load);
+    std::this_thread::sleep_for(settling_time);
     trainers.barrier();
     if (what == "idle") {
         if (trainers.rank() == 0) watch_idle(servers);
