@@ -39,10 +39,10 @@ std::vector<int> ranks_from(int first, int end) {
 }
 
 void serve_rows(const Communicator& world, int servers, const RequestLoad& load, dtrain::comm::Post& post) {
-    ServerTable table{{.name = "clicks", .width = load.width, .initializer = UniformRow{0.05}}, ""};
-    if (load.optimizer == "adam") table.options.optimizer = dtrain::Adam{};
+    TableOptions options{.name = "clicks", .width = load.width, .initializer = UniformRow{0.05}};
+    if (load.optimizer == "adam") options.optimizer = dtrain::Adam{};
     std::vector<ServerTable> tables;
-    tables.push_back(std::move(table));
+    tables.push_back({SparseTable(options), ""});
     Server server(
         {.mode = dtrain::ServerMode::async, .trainers = ranks_from(servers, world.size()), .layout = layout},
         DensePart(dtrain::Program(), {}, 1, 1, 1), std::move(tables), post);
