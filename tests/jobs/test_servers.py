@@ -188,6 +188,16 @@ def natives(native, session):
     return sorted(found)
 
 
+def end(child, native):
+    """Open MPI's mpirun may itself hang when a rank is killed while it connects; the ranks are gone then."""
+    try:
+        child.communicate(timeout=40)
+    except subprocess.TimeoutExpired:
+        assert not natives(native, child.pid)
+        child.kill()
+        child.communicate(timeout=10)
+
+
 def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks):
     """A server or a trainer, any time, also within a checkpoint; 3 kills here, 200 with DTRAIN_STRESS."""
     settings = {"epochs": 4, "servers": "count = 2", "checkpoint": "every_steps = 25"}
@@ -209,7 +219,7 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks
         except subprocess.TimeoutExpired:
             os.kill(chance.choice(natives(native, child.pid) or [child.pid]), signal.SIGKILL)
             kills += 1
-        child.communicate(timeout=60)
+        end(child, native)
     last = mpirun(4, [native, job, "--resume", "auto"], tmp_path)
     assert last.returncode == 0, last.stderr
     assert saved(tmp_path / "parts" / "epoch-000004") == saved(tmp_path / "whole" / "epoch-000004")
