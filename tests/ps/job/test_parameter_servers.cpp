@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: one process that accumulates the same batches has the same bits in sync mode; in the others each
 // trainer's gradients are counted once. Runs at 1 to 7 ranks, split into servers and trainers in each way.
+#include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <filesystem>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +15,9 @@
 #include <dtrain/parameter_servers.hpp>
 #include <dtrain/passes.hpp>
 
+#include "base/files.hpp"
 #include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
@@ -27,7 +31,7 @@ constexpr std::int64_t slots = 3;
 constexpr std::int64_t rows = 40;
 constexpr std::uint64_t seed = 5;
 
-struct Setup {
+struct TrainingSetup {
     Optimizer optimizer = Sgd{0.1};
     OptimizerOptions options = {};
     bool is_distributed = true;
@@ -35,7 +39,7 @@ struct Setup {
 };
 
 /// Rows of three ids side by side, and two layers, of which the first is cut into blocks.
-Program training_program(const Setup& setup) {
+Program training_program(const TrainingSetup& setup) {
     Program program;
     const auto ids = layers::data(program, "ids", {batch, slots}, DataType::int64);
     const auto label = layers::data(program, "label", {batch, 1});
@@ -98,7 +102,7 @@ std::vector<float> answers(const Program& program, const State& state, const Exe
     return said;
 }
 
-std::vector<float> trained_by_one(Setup setup, int steps, int batches) {
+std::vector<float> trained_by_one(TrainingSetup setup, int steps, int batches) {
     setup.is_distributed = false;
     const auto program = training_program(setup);
     const auto parallel = data_parallel(program, {.micro_batches = batches});
@@ -119,7 +123,7 @@ std::vector<float> trained_by_one(Setup setup, int steps, int batches) {
 }
 
 struct Job {
-    Setup setup = {};
+    TrainingSetup setup = {};
     ServerJobOptions options = {.seed = seed, .threads = 1};
     int steps = 6;
     bool prefetches = false;
@@ -167,7 +171,7 @@ std::vector<float> trained_with(int servers, const Job& job) {
     return said;
 }
 
-void expect_the_bits_of_one(const Setup& setup) {
+void expect_the_bits_of_one(const TrainingSetup& setup) {
     for (int servers = 1; servers < test_world().size(); ++servers) {
         const auto said = trained_with(servers, {.setup = setup});
         const int trainers = test_world().size() - servers;
@@ -285,6 +289,100 @@ TEST(ParameterServers, EachGradientCountsOnceInEveryMode) {
     expect_each_gradient_once({.mode = ServerMode::async, .most_merged = 1, .threads = 1});
     expect_each_gradient_once({.mode = ServerMode::half_async, .threads = 1});
     expect_each_gradient_once({.mode = ServerMode::half_async, .staleness = 3, .threads = 1});
+}
+
+/// One trainer and so many servers, of the first ranks of the world, from one step to another.
+/// @param load the servers begin with what was saved there; empty: with the first parameters
+/// @param save where they save in the end; empty: nowhere
+std::vector<float> trained_in_parts(int servers, int begin, int end, const std::filesystem::path& load,
+                                    const std::filesystem::path& save) {
+    const bool takes_part = test_world().rank() <= servers;
+    const auto own = test_world().split(takes_part ? 0 : 1, test_world().rank());
+    if (!takes_part) return {};
+    const ServerRanks ranks(own, servers);
+    const auto program = training_program({.optimizer = Adam{0.01}});
+    DistributeTranspiler transpiler;
+    transpiler.transpile(program, {.pservers = ranks.pservers()});
+    const ServerJobOptions options{.seed = seed, .threads = 1};
+    if (ranks.serves()) {
+        ParameterServer server(ranks, transpiler, options);
+        if (!load.empty()) server.load(load);
+        server.run();
+        return {};
+    }
+    ServerConnection connection(ranks, transpiler, options);
+    const auto trainer = transpiler.get_trainer_program();
+    const State state(trainer, 77);
+    connection.pull_parameters(state);
+    Executor executor(trainer, state, {}, {.threads = 1, .servers = connection.link()});
+    for (int step = begin; step < end; ++step) {
+        feed(executor, step);
+        executor.run();
+    }
+    if (!save.empty()) connection.save(save);
+    auto said = answers(trainer, state, {.threads = 1, .servers = connection.link()});
+    connection.leave();
+    return said;
+}
+
+/// The same on all ranks; the first one's.
+std::filesystem::path common_folder(const std::optional<tests::TemporaryFolder>& folder) {
+    return test_world().broadcast(folder ? folder->path().string() : "");
+}
+
+TEST(ParameterServers, AnyNumberOfThemGoesOnFromWhatWasSaved) {
+    std::optional<tests::TemporaryFolder> mine;
+    if (test_world().rank() == 0) mine.emplace();
+    const auto folder = common_folder(mine);
+    const auto expected = trained_by_one({.optimizer = Adam{0.01}}, 6, 1);
+    for (const auto& [before, after] : {std::pair(1, 1), std::pair(1, 2), std::pair(2, 1), std::pair(3, 2),
+                                        std::pair(2, 3), std::pair(4, 3), std::pair(3, 4)}) {
+        if (std::max(before, after) >= test_world().size()) continue;
+        const auto saved = folder / (std::to_string(before) + "-" + std::to_string(after));
+        if (mine) std::filesystem::create_directory(saved);
+        test_world().barrier();
+        trained_in_parts(before, 0, 3, {}, saved);
+        test_world().barrier();
+        const auto said = trained_in_parts(after, 3, 6, saved, {});
+        if (!said.empty()) {
+            EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
+                << before << " servers, then " << after;
+        }
+        test_world().barrier();
+    }
+}
+
+TEST(ParameterServers, SayWhichFileTheyCannotLoad) {
+    std::optional<tests::TemporaryFolder> mine;
+    if (test_world().rank() == 0) mine.emplace();
+    const auto folder = common_folder(mine);
+    if (test_world().size() < 2) return;
+    trained_in_parts(1, 0, 1, {}, folder);
+    test_world().barrier();
+    const ServerRanks ranks(test_world(), 1);
+    if (ranks.serves()) {
+        const auto refusal = [&](const TrainingSetup& setup) {
+            DistributeTranspiler transpiler;
+            transpiler.transpile(training_program(setup),
+                                 {.pservers = ranks.pservers(), .trainers = ranks.trainers()});
+            ParameterServer server(ranks, transpiler, {.seed = seed});
+            return message_of([&] { server.load(folder); });
+        };
+        EXPECT_EQ(refusal({.optimizer = Adam{0.01}}), "");
+        EXPECT_THAT(refusal({.optimizer = Adagrad{0.1}}), HasSubstr(".squares"));
+        EXPECT_THAT(refusal({.optimizer = Adam{0.01}, .is_used_twice = true}), HasSubstr("fc_0.weight"));
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+            const auto whole = *read_file(entry.path());
+            auto damaged = whole;
+            damaged[damaged.size() / 3] ^= 4;
+            replace_file(entry.path(), damaged);
+            EXPECT_THAT(refusal({.optimizer = Adam{0.01}}), HasSubstr(entry.path().string()));
+            std::filesystem::remove(entry.path());
+            EXPECT_THAT(refusal({.optimizer = Adam{0.01}}), HasSubstr(entry.path().string()));
+            replace_file(entry.path(), whole);
+        }
+    }
+    test_world().barrier();
 }
 
 TEST(ParameterServers, SaysWhatIsWrongWithAJob) {
