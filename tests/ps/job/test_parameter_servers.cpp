@@ -385,6 +385,25 @@ TEST(ParameterServers, SayWhichFileTheyCannotLoad) {
     test_world().barrier();
 }
 
+TEST(ParameterServers, TrainersSaveMemoryButForGradients) {
+    if (test_world().size() < 2) return;
+    const ServerRanks ranks(test_world(), 1);
+    DistributeTranspiler transpiler;
+    transpiler.transpile(linear_program(), {.pservers = ranks.pservers(), .trainers = ranks.trainers()});
+    if (ranks.serves()) return serve(ranks, transpiler, {});
+    ServerConnection connection(ranks, transpiler, {});
+    const auto trainer = transpiler.get_trainer_program();
+    const auto wrong = [&](bool skip_grads) {
+        return message_of([&] {
+            Executor(trainer, State(trainer, 1), {},
+                     {.memory_optimize = true, .skip_grads = skip_grads, .servers = connection.link()});
+        });
+    };
+    EXPECT_THAT(wrong(false), HasSubstr("memory_optimize on a trainer goes with skip_grads = true"));
+    EXPECT_EQ(wrong(true), "");
+    connection.leave();
+}
+
 TEST(ParameterServers, SaysWhatIsWrongWithAJob) {
     const auto& world = test_world();
     EXPECT_THAT(message_of([&] { ServerRanks(world, world.size()); }), HasSubstr("one rank that trains"));
