@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many rows a second trainers pull from parameter servers and push to them, 1 M rows, each id once in a batch.
 
-In async mode, one request after the other: a push ends when the server has said that it is in the table.
+In async mode, one request after the other: a push ends when the server has said that it is in the table. Rates beside
+the bare server are those of the median request.
 
 Peers: bare_ps, one server and one client of nothing but MPI and bare_table; one server with one trainer; PyTorch's
 EmbeddingBag in one process without a server, where the interpreter that DTRAIN_COMPAT_PYTHON names has it.
@@ -74,6 +75,12 @@ def turns(figures, name, number=0):
     return lambda: next(left)[name][number]
 
 
+def rates_of_half(figures, what, batch):
+    """Of the median request: on a machine that others use as well, their turns on the processors are not in it."""
+    left = iter(figures)
+    return lambda: batch / next(left)[what][1]
+
+
 def words(what, load):
     optimizer, width, batch = load
     return f"{what} of {batch} ids, width {width}, {optimizer}"
@@ -82,8 +89,8 @@ def words(what, load):
 def against_bare(own, bare, load):
     figures, peer = taken_in_turns(lambda: servers_and_trainers(own, 1, 1, load), lambda: ranks(2, bare, *load, ROWS))
     for what in ("pull", "push"):
-        yield Case(words(what, load), "M keys/s", "higher", turns(figures, what), "bare server", turns(peer, what),
-                   AIM_OF_RATE, ROUNDS - 1)
+        yield Case(words(what, load), "M keys/s", "higher", rates_of_half(figures, what, load[2]), "bare server",
+                   rates_of_half(peer, what, load[2]), AIM_OF_RATE, ROUNDS - 1)
         yield Case(f"{words(what, load)}: 99% take at most", "us", "lower", turns(figures, what, 2), "half of them",
                    turns(figures, what, 1), AIM_OF_SPREAD, ROUNDS - 1)
         yield Case(f"{words(what, load)}, of the bare server: 99% take at most", "us", "lower", turns(peer, what, 2),
