@@ -1,18 +1,18 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of PyTorch's EmbeddingBag(sparse=True) that one thread looks up and updates by SGD, in M keys/s.
+"""Rows of PyTorch's EmbeddingBag(sparse=True) that one thread looks up and updates by SGD, in M keys/s of the median batch.
 
 embedding.py WIDTH BATCH ROWS     each id once in a batch, 64 batches in turn, all rows touched before
 """
 
+import itertools
 import statistics
 import sys
 import time
 
 import torch
 
-BLOCK = 0.05  # seconds
-BLOCKS = 11
+MEASURED = 0.6  # seconds
 
 
 def main():
@@ -30,18 +30,18 @@ def main():
         table(batches[number % len(batches)], bags).backward(gradient)
         optimizer.step()
 
-    print(statistics.median(rates(step, batch)))
+    print(1e-6 * batch / statistics.median(seconds_of(step)))
 
 
-def rates(step, batch):
-    number = 0
-    for block in range(-1, BLOCKS):  # the first one warms up
-        begin, first = time.perf_counter(), number
-        while time.perf_counter() - begin < BLOCK:
-            step(number)
-            number += 1
-        if block >= 0:
-            yield 1e-6 * (number - first) * batch / (time.perf_counter() - begin)
+def seconds_of(step):
+    begin = time.perf_counter()
+    seconds = []
+    for number in itertools.count():
+        before = time.perf_counter()
+        if before - begin > MEASURED:
+            return seconds[len(seconds) // 10:]  # the first ones warm up
+        step(number)
+        seconds.append(time.perf_counter() - before)
 
 
 if __name__ == "__main__":
