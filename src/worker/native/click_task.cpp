@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,8 +20,9 @@ namespace {
 
 class ClickFeeder final : public Feeder {
   public:
-    ClickFeeder(std::shared_ptr<const ClickLog> log, const DistributedSampler::Options& sampling)
-        : Feeder(sampling), log_(std::move(log)) {}
+    ClickFeeder(std::shared_ptr<const ClickLog> log, const DistributedSampler::Options& sampling,
+                bool with_servers)
+        : Feeder(sampling), log_(std::move(log)), with_servers_(with_servers) {}
 
     void bind(Executor& executor) override {
         if (log_->integers > 0) dense_ = executor.feed<float>(fed_dense);
@@ -35,8 +37,22 @@ class ClickFeeder final : public Feeder {
         std::ranges::copy(batch.weights, weight_.begin());
     }
 
+    std::optional<Ahead> ahead() override {
+        const auto batch = with_servers_ ? batch_ahead() : std::nullopt;
+        if (!batch) return std::nullopt;
+        ahead_.clear();
+        for (const auto sample : batch->samples) {
+            const auto ids = std::span(log_->ids).subspan(static_cast<std::size_t>(sample * log_->slots),
+                                                          static_cast<std::size_t>(log_->slots));
+            ahead_.insert(ahead_.end(), ids.begin(), ids.end());
+        }
+        return Ahead{fmt::format("{}.weight", embedding_name), ahead_};
+    }
+
   private:
     std::shared_ptr<const ClickLog> log_;
+    bool with_servers_;
+    std::vector<std::int64_t> ahead_;
     std::span<float> dense_;
     std::span<std::int64_t> ids_;
     std::span<float> click_;
@@ -86,11 +102,11 @@ Model ClickTask::build(std::int64_t local_batch, const Optimizer& optimizer, con
 }
 
 std::unique_ptr<Feeder> ClickTask::train_feeder(const DistributedSampler::Options& sampling) const {
-    return std::make_unique<ClickFeeder>(train_, sampling);
+    return std::make_unique<ClickFeeder>(train_, sampling, with_servers_);
 }
 
 std::unique_ptr<Feeder> ClickTask::test_feeder(const DistributedSampler::Options& sampling) const {
-    return std::make_unique<ClickFeeder>(test_, sampling);
+    return std::make_unique<ClickFeeder>(test_, sampling, with_servers_);
 }
 
 std::unique_ptr<ClickTask> open_click_task(const Job& job, bool with_servers) {

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 
 #include <dtrain/executor.hpp>
 #include <dtrain/sampler.hpp>
@@ -31,6 +34,14 @@ class Feeder {
     /// @throws UsageError when a sample cannot be read.
     virtual void feed() = 0;
 
+    /// Ids whose rows the next batch needs from parameter servers.
+    struct Ahead {
+        std::string table;
+        std::span<const std::int64_t> ids;  ///< good until the next call of any function
+    };
+    /// Of the batch behind the last one that was fed; none at the end of an epoch, or without servers.
+    virtual std::optional<Ahead> ahead() { return std::nullopt; }
+
     std::int64_t steps() const { return sampler_.steps(); }
     std::int64_t local_batch() const { return sampler_.local_batch(); }
     /// Batches of each step that are fed one after the other.
@@ -39,6 +50,12 @@ class Feeder {
     std::int64_t real_samples() const { return sampler_.real_samples(); }
 
   protected:
+    /// What next_batch() will return; none at the end of an epoch. Good until either is called.
+    std::optional<LocalBatch> batch_ahead() {
+        if (batch_ >= steps() * parts_) return std::nullopt;
+        return sampler_.batch(batch_);
+    }
+
     /// Good until the next call.
     LocalBatch next_batch() { return sampler_.batch(batch_++); }
 

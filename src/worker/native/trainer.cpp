@@ -227,6 +227,8 @@ void Trainer::add_scores(std::vector<ScoredSample>& scored) {
 void Trainer::train_step() {
     if (!shares_.are_virtual) {
         train_feeder_->feed();
+        if (servers_)
+            if (const auto next = train_feeder_->ahead()) servers_->prefetch(next->table, next->ids);
         trainer_.run();
         add_metrics(trainer_, sums_);
         return;
