@@ -334,10 +334,17 @@ std::vector<int> Server::missing_trainers() const {
 }
 
 void Server::give_up_after(std::chrono::seconds deadline) {
-    if (deadline.count() == 0 || waiting_.empty()) return;
-    if (std::chrono::steady_clock::now() - waiting_.front().since < deadline) return;
+    if (deadline.count() == 0) return;
+    const auto late = missing_trainers();
+    const auto now = std::chrono::steady_clock::now();
+    const auto waits_for_others = [&](const WaitingPull& pull) {
+        // Rows of the next step are asked for while this one is computed.
+        const bool is_late_itself = std::ranges::find(late, static_cast<int>(pull.trainer)) != late.end();
+        return !is_late_itself && now - pull.since >= deadline;
+    };
+    if (late.empty() || std::ranges::none_of(waiting_, waits_for_others)) return;
     std::vector<std::string> missing;
-    for (const int trainer : missing_trainers())
+    for (const int trainer : late)
         missing.push_back(
             fmt::format("trainer {} (rank {})", trainer, trainers_[static_cast<std::size_t>(trainer)].rank));
     broken_ = fmt::format("waited {} s in vain for the gradients of {}", deadline.count(),

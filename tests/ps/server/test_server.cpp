@@ -3,6 +3,7 @@
 // Oracle: a server without its loop, to which the test writes letters by hand: what each mode applies and
 // when it answers; SGD with rate 1, so that parameters are minus the sum of the gradients.
 #include <random>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -240,6 +241,23 @@ TEST_F(ServerTest, SaysThatATableIsFull) {
     // Its other half is in the parameters: nothing is given away any more.
     pull(1, 0);
     EXPECT_THAT(said(1), HasSubstr("failed table 't'"));
+}
+
+TEST_F(ServerTest, GivesUpOnTrainersThatDoNotComeAndSaysWhich) {
+    using namespace std::chrono_literals;
+    start(ServerMode::sync);
+    pull(1, 1);  // rows of the next step, which it computes
+    pull(2, 1);
+    std::this_thread::sleep_for(1100ms);
+    server_->give_up_after(1s);
+    EXPECT_EQ(said(1) + said(2), "");
+    push(1, 1);
+    server_->give_up_after(0s);
+    EXPECT_EQ(said(1), "");
+    server_->give_up_after(1s);
+    EXPECT_EQ(said(1), "failed waited 1 s in vain for the gradients of trainer 1 (rank 2)");
+    push(2, 1);
+    EXPECT_THAT(said(2), HasSubstr("failed waited 1 s in vain"));
 }
 
 TEST_F(ServerTest, SurvivesLettersOfAnyBytes) {
