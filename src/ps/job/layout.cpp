@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ps/job/layout.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
-#include <type_traits>
-#include <variant>
+#include <xxhash.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <dtrain/version.hpp>
+
+#include "ps/store/options_json.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -17,29 +19,6 @@ namespace {
 RowInitializer row_initializer(const Initializer& initializer) {
     if (initializer.kind == Initializer::Kind::constant) return ConstantRow{initializer.value};
     return UniformRow{initializer.value};
-}
-
-std::string text_of(const Optimizer& optimizer) {
-    return std::visit(
-        [](const auto& settings) {
-            using Settings = std::decay_t<decltype(settings)>;
-            const auto rate = settings.learning_rate;
-            if constexpr (std::is_same_v<Settings, Sgd>)
-                return fmt::format("sgd {}", rate);
-            else if constexpr (std::is_same_v<Settings, Momentum>)
-                return fmt::format("momentum {} {} {}", rate, settings.mu, settings.nesterov);
-            else if constexpr (std::is_same_v<Settings, Adagrad>)
-                return fmt::format("adagrad {} {} {}", rate, settings.epsilon, settings.initial);
-            else if constexpr (std::is_same_v<Settings, Ftrl>)
-                return fmt::format("ftrl {} {} {} {}", rate, settings.beta, settings.l1, settings.l2);
-            else if constexpr (std::is_same_v<Settings, Adam>)
-                return fmt::format("adam {} {} {} {}", rate, settings.beta1, settings.beta2,
-                                   settings.epsilon);
-            else
-                return fmt::format("adamw {} {} {} {} {}", rate, settings.beta1, settings.beta2,
-                                   settings.epsilon, settings.weight_decay);
-        },
-        optimizer);
 }
 
 }  // namespace
@@ -75,8 +54,10 @@ std::string layout_text(const DistributeTranspiler& transpiler, const ServerJobO
     for (const auto& block : blocks_on(transpiler, server))
         text += fmt::format("{} {}\n", block.name(), to_string(block.shape));
     for (const auto& table : transpiler.tables())
-        text += fmt::format("table {} {} x {} any_id {} {}\n", table.parameter, table.rows, table.width,
-                            table.any_id, text_of(table.optimizer));
+        text += fmt::format(
+            "table {}\n", as_json(table_options(table, options.seed, transpiler.endpoints().size())).dump());
+    const auto program = transpiler.get_pserver_program(transpiler.endpoints()[server]).to_string();
+    text += fmt::format("updates {:016x}\n", XXH3_64bits(program.data(), program.size()));
     return text;
 }
 
