@@ -263,6 +263,7 @@ std::span<const float> Client::dense_values(int server) {
 void Client::drop_dense_values() {
     for (std::size_t server = 0; server < dense_requests_.size(); ++server)
         if (are_new_[server]) {
+            if (dense_requests_[server] != 0) wait_for(dense_requests_[server], "pull");
             forget(std::exchange(dense_requests_[server], 0));
             are_new_[server] = false;
         }

@@ -8,12 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <dtrain/layers.hpp>
-#include <dtrain/optimizer.hpp>
-#include <dtrain/transpiler.hpp>
-
 #include "ps/server/serve.hpp"
-#include "ps/server/server.hpp"
+#include "ps/small_server.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -22,30 +18,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr const char* layout = "mode x\ntable t\n";
-const std::vector<std::string> endpoint{"a:1"};
-
-/// One dense parameter of two elements.
-DensePart dense_part(int sources) {
-    Program program;
-    const auto x = layers::data(program, "x", {2, 1});
-    const auto out = layers::fc(program, x, 2, {.name = "fc"});
-    minimize(program, layers::reduce_sum(program, out), Sgd{1});
-    DistributeTranspiler transpiler;
-    transpiler.transpile(program, {.pservers = "a:1", .trainers = sources});
-    std::vector<VariableBlock> blocks;
-    for (const auto& placement : transpiler.placements())
-        if (placement.block.variable == "fc.bias") blocks.push_back(placement.block);
-    return {transpiler.get_pserver_program("a:1"), blocks, sources, 1, 1};
-}
 
 class ServerTest : public testing::Test {
   protected:
     void start(ServerMode mode, std::int64_t staleness = 0, int trainers = 2) {
-        std::vector<ServerTable> tables;
-        tables.push_back({SparseTable({.name = "t", .width = 1, .optimizer = Sgd{1}, .dict_size = 3}), ""});
         ServerOptions options{.mode = mode, .staleness = staleness, .layout = layout};
         for (int rank = 1; rank <= trainers; ++rank) options.trainers.push_back(rank);
-        server_.emplace(options, dense_part(mode == ServerMode::sync ? trainers : 1), std::move(tables),
+        server_.emplace(options, two_zeros(mode == ServerMode::sync ? trainers : 1), one_table(3),
                         *posts_[0]);
         for (int rank = 1; rank <= trainers; ++rank) hello(rank);
         for (int rank = 1; rank <= trainers; ++rank) EXPECT_EQ(said(rank), "welcome 0");
@@ -179,7 +158,7 @@ TEST_F(ServerTest, WhoLeavesIsWaitedForNoLonger) {
 TEST_F(ServerTest, RefusesAnotherLayout) {
     start(ServerMode::sync, 0, 2);
     server_.reset();
-    server_.emplace(ServerOptions{.trainers = {1}, .layout = layout}, dense_part(1),
+    server_.emplace(ServerOptions{.trainers = {1}, .layout = layout}, two_zeros(1),
                     std::vector<ServerTable>(), *posts_[0]);
     hello(1, "mode x\ntable u\n");
     EXPECT_EQ(said(1),

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: servers in this process whose parameters are minus the sum of all gradients; they work when the
+// client looks for letters, unless the test holds them up.
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ps/client/client.hpp"
+#include "ps/small_server.hpp"
+#include "ps/table/id_hash.hpp"
+#include "support/message_of.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::message_of;
+
+/// The client's, which lets the servers work before it looks.
+class Pumped final : public comm::Post {
+  public:
+    Pumped(comm::Post& own, std::function<void()> pump) : own_(own), pump_(std::move(pump)) {}
+    int rank() const override { return own_.rank(); }
+    int size() const override { return own_.size(); }
+    bool is_crowded() const override { return true; }
+    void send(int to, comm::LetterBytes&& content) override { own_.send(to, std::move(content)); }
+    std::optional<comm::Letter> receive() override {
+        pump_();
+        return own_.receive();
+    }
+    bool deliver() override { return own_.deliver(); }
+
+  private:
+    comm::Post& own_;
+    std::function<void()> pump_;
+};
+
+class ClientTest : public testing::Test {
+  protected:
+    Client& start(ServerMode mode, int servers = 1, std::optional<std::uint64_t> dict_size = std::nullopt) {
+        posts_ = comm::local_posts(servers + 1);
+        ClientOptions options{.mode = mode};
+        for (int server = 0; server < servers; ++server) {
+            servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
+                                                        two_zeros(1), one_table(dict_size),
+                                                        *posts_[static_cast<std::size_t>(server)]));
+            options.servers.push_back(server);
+            options.layouts.emplace_back();
+            options.dense.push_back(2);
+        }
+        options.widths = {1};
+        pumped_ = std::make_unique<Pumped>(*posts_.back(), [this] { pump(); });
+        client_ = std::make_unique<Client>(options, *pumped_);
+        client_->join();
+        return *client_;
+    }
+
+    void pump() {
+        for (std::size_t server = 0; server < servers_.size(); ++server)
+            while (!are_held_up_) {
+                auto letter = posts_[server]->receive();
+                if (!letter) break;
+                servers_[server]->take(std::move(*letter));
+            }
+    }
+
+    void step(float gradient) {
+        const std::vector<float> two{gradient, 10 * gradient};
+        client_->push_dense(0, 0, two);
+        client_->push_rows(0, std::vector<std::int64_t>{5, 6, 5}, std::vector<float>(3, gradient), true);
+        client_->end_step();
+        client_->drop_dense_values();
+    }
+
+    std::vector<float> rows(const std::vector<std::int64_t>& ids, bool peeks = false) {
+        std::vector<float> out(ids.size(), 77);
+        client_->pull_rows(0, ids, out, peeks);
+        return out;
+    }
+
+    std::vector<float> dense() {
+        client_->pull_dense();
+        const auto values = client_->dense_values(0);
+        const std::vector<float> copy(values.begin(), values.end());
+        client_->drop_dense_values();
+        return copy;
+    }
+
+    std::vector<std::unique_ptr<comm::Post>> posts_;
+    std::vector<std::unique_ptr<Server>> servers_;
+    std::unique_ptr<Pumped> pumped_;
+    std::unique_ptr<Client> client_;
+    bool are_held_up_ = false;
+};
+
+TEST_F(ClientTest, AddsUpGradientsOfAnIdAndLooksUpRepeatedOnes) {
+    for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async}) {
+        servers_.clear();
+        auto& client = start(mode);
+        step(1);
+        client.flush();
+        EXPECT_THAT(rows({6, 5, 5, 9}), ElementsAre(-1, -2, -2, 0)) << to_string(mode);
+        EXPECT_THAT(dense(), ElementsAre(-1, -10)) << to_string(mode);
+        EXPECT_EQ(servers_[0]->counts().keys_pushed, 2U);
+        client.leave();
+        EXPECT_TRUE(servers_[0]->is_done());
+    }
+}
+
+TEST_F(ClientTest, AddsUpStepsWhileTheServerIsBusy) {
+    auto& client = start(ServerMode::async);
+    are_held_up_ = true;
+    for (int i = 0; i < 6; ++i) step(1);
+    are_held_up_ = false;
+    client.flush();
+    EXPECT_THAT(rows({5, 6}), ElementsAre(-12, -6));
+    EXPECT_THAT(dense(), ElementsAre(-6, -60));
+    // The first step left alone, the other five together.
+    EXPECT_EQ(servers_[0]->steps(), 2);
+    EXPECT_EQ(servers_[0]->counts().keys_pushed, 4U);
+    client.leave();
+}
+
+TEST_F(ClientTest, WaitsWhenTooManyStepsAreAddedUp) {
+    start(ServerMode::async);
+    for (int i = 0; i < 100; ++i) {
+        are_held_up_ = i % 20 < 18;  // the client never gets to 20 alone
+        step(1);
+    }
+    are_held_up_ = false;
+    client_->flush();
+    EXPECT_THAT(rows({6}), ElementsAre(-100));
+    client_->leave();
+}
+
+TEST_F(ClientTest, SpreadsIdsOverServers) {
+    auto& client = start(ServerMode::sync, 3);
+    std::vector<std::int64_t> ids(300);
+    std::iota(ids.begin(), ids.end(), -150);
+    std::vector<float> gradients(ids.begin(), ids.end());
+    EXPECT_THAT(rows(ids), Each(0));
+    client.push_rows(0, ids, gradients, true);
+    client.end_step();
+    client.drop_dense_values();
+    const auto found = rows(ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(found[i], -gradients[i]);
+    for (std::uint32_t server = 0; server < 3; ++server)
+        EXPECT_EQ(servers_[server]->tables()[0].size(),
+                  static_cast<std::size_t>(
+                      std::ranges::count_if(ids, [&](auto id) { return server_of(id, 3) == server; })));
+    client.leave();
+}
+
+TEST_F(ClientTest, TakesRowsThatWereAskedForEarlyOrAsksAgain) {
+    auto& client = start(ServerMode::sync, 2);
+    client.prefetch_rows(0, std::vector<std::int64_t>{5, 6, 6});
+    EXPECT_THAT(rows({5}), ElementsAre(0));  // of this step
+    step(1);
+    EXPECT_THAT(rows({5, 6, 6}), ElementsAre(-2, -1, -1));
+    client.prefetch_rows(0, std::vector<std::int64_t>{5, 6, 6});
+    step(1);
+    EXPECT_THAT(rows({6, 5}), ElementsAre(-2, -4));  // another batch than was said
+    client.prefetch_rows(0, std::vector<std::int64_t>{7});
+    client.leave();  // what was asked for is not waited for
+}
+
+TEST_F(ClientTest, TellsWhatAServerRefuses) {
+    start(ServerMode::sync, 1, 2);
+    EXPECT_THAT(rows({1, 2}), Each(0));
+    EXPECT_THAT(rows({1, 3}, true), Each(0));
+    EXPECT_THAT(message_of<ServerError>([&] { rows({1, 3}); }), HasSubstr("parameter server 0: table 't'"));
+    EXPECT_THAT(message_of<ServerError>([&] { client_->save("/tmp/x"); }),
+                HasSubstr("parameter server 0: this server keeps no checkpoints"));
+}
+
+}  // namespace
+}  // namespace dtrain::ps
