@@ -94,10 +94,23 @@ Seen Membership::snapshot() const {
     return seen_;
 }
 
+// As gRPC numbers it: "requested lease not found".
+constexpr int not_found = 5;
+
+/// Nothing happens when the lease is over: the keeper gets a new one.
+void Membership::transact_while_leased(EtcdClient& client, const std::vector<Condition>& conditions,
+                                       const std::vector<Change>& changes) {
+    try {
+        client.transact(conditions, changes);
+    } catch (const EtcdRefused& refused) {
+        if (refused.code() != not_found) throw;
+    }
+}
+
 bool Membership::become_head() {
     const auto before = seen();
-    client_.transact({Condition::absent(options_.keys.head())},
-                     {Change::put(options_.keys.head(), before.own_name, before.own_lease)});
+    transact_while_leased(client_, {Condition::absent(options_.keys.head())},
+                          {Change::put(options_.keys.head(), before.own_name, before.own_lease)});
     look(client_);  // also where the answer was lost on its way
     return seen().is_head();
 }
@@ -138,7 +151,7 @@ void Membership::tell_others(EtcdClient& client) {
     }();
     if (!there || *there == self) return;
     const auto key = options_.keys.node(self.name);
-    client.transact({Condition::held_by(key, lease)}, {Change::put(key, to_json(self), lease)});
+    transact_while_leased(client, {Condition::held_by(key, lease)}, {Change::put(key, to_json(self), lease)});
 }
 
 void Membership::remove(const std::vector<std::string>& names) {

@@ -98,6 +98,8 @@ class Membership {
 
     bool register_node(EtcdClient& client);
     void look(EtcdClient& client);
+    static void transact_while_leased(EtcdClient& client, const std::vector<Condition>& conditions,
+                                      const std::vector<Change>& changes);
     void tell_others(EtcdClient& client);
     void keep();
     void keep_once(EtcdClient& client, Due& due);

@@ -182,6 +182,21 @@ TEST_F(MembershipTest, ComesAgainWhenItWasTakenForLost) {
     EXPECT_FALSE(first.seen().is_head()) << "that went with the old lease";
 }
 
+TEST_F(MembershipTest, AskingWithALeaseThatIsGoneIsNoError) {
+    Membership node(options("10.0.0.1"));
+    EtcdClient client(server_->access());
+    for (int i = 0; i < 20; ++i) {
+        const auto lease = wait_until(node, [](const Seen& seen) {
+                               return seen.view.node(seen.own_name) != nullptr;
+                           }).own_lease;
+        client.revoke(lease);
+        // Before the node's own thread has noticed, or after.
+        EXPECT_NO_THROW(node.become_head());
+        EXPECT_NO_THROW(node.work_on(i + 1));
+    }
+    wait_until(node, [&](const Seen& seen) { return seen.is_head() || node.become_head(); });
+}
+
 TEST_F(MembershipTest, ComesAgainWhicheverOfItsThreadsNotices) {
     Membership membership(options("10.0.0.1"));
     for (int round = 0; round < 50; ++round) {

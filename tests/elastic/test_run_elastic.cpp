@@ -182,7 +182,12 @@ class RunElastic : public tests::EtcdTest {
     }
 
     void wait_for_starts(std::size_t count) const {
-        while (shared_.starts().size() < count) std::this_thread::sleep_for(milliseconds(10));
+        const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (shared_.starts().size() < count) {
+            if (std::chrono::steady_clock::now() > give_up_at)
+                FAIL() << shared_.starts().size() << " starts within a minute, not " << count;
+            std::this_thread::sleep_for(milliseconds(10));
+        }
     }
 
     JobView view() {
