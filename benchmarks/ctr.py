@@ -36,7 +36,7 @@ def cases(build):
                         Path(folder) / "clicks"], check=True, stdout=subprocess.DEVNULL)
         worker = build / "src/bin/dtrain-worker"
         alone = rate(worker, job_file(folder, None), 1)
-        for mode in ("sync", "half_async", "async"):
+        for mode in ("sync", "half_async", "async", "geo"):
             for trainers, aim in AIMS.items():
                 yield Case(f"{mode}, one server, {trainers} trainer{'s' * (trainers > 1)}", "steps/s", "higher",
                            rate(worker, job_file(folder, mode), 1 + trainers), "one process without a server", alone, aim,

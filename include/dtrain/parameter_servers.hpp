@@ -54,7 +54,8 @@ class ServerRanks {
 
 /// The same on all ranks.
 struct ServerJobOptions {
-    /// sync goes with TranspileOptions::sync_mode, the others without it.
+    /// sync goes with TranspileOptions::sync_mode, the others without it; geo with
+    /// DistributeTranspilerConfig::geo_sgd_mode.
     ServerMode mode = ServerMode::sync;
     /// half_async: steps that a trainer may be ahead of the slowest one.
     std::int64_t staleness = 0;
@@ -118,7 +119,8 @@ class ServerConnection {
     /// are in them.
     void prefetch(const std::string& table, std::span<const std::int64_t> ids) const;
 
-    /// Waits until all that this trainer has pushed is in the parameters.
+    /// Waits until all that this trainer has pushed, in geo mode all that it has changed, is in the
+    /// parameters.
     void finish() const;
 
     /// Lets every server write what it has into a folder that all of them see, and that is there: blocks of

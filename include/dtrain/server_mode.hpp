@@ -20,9 +20,13 @@ enum class ServerMode {
     /// As async, but no trainer is more than `staleness` steps ahead of another: with 0 all wait for each
     /// other's gradients at the end of each step, without their order being fixed.
     half_async,
+    /// A trainer updates parameters of its own, and every so many steps adds its share of what has changed in
+    /// them to those of the servers: the change divided by the number of trainers. It takes the others'
+    /// changes when they come, while it goes on.
+    geo,
 };
 
-/// "sync", "async", "half_async"
+/// "sync", "async", "half_async", "geo"
 std::string to_string(ServerMode mode);
 
 /// None when it is no mode's name.

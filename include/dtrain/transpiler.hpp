@@ -20,6 +20,10 @@ struct DistributeTranspilerConfig {
     SplitMethod split_method = round_robin;
     /// Elements; 8192 at least: shorter messages use a network badly.
     std::int64_t min_block_size = 8192;
+    /// Trainers update parameters of their own, and every geo_sgd_need_push_nums steps send the servers what
+    /// has changed in them (ServerMode::geo). Goes with sync_mode = false.
+    bool geo_sgd_mode = false;
+    std::int64_t geo_sgd_need_push_nums = 100;
 };
 
 /// What a job's processes have to say of it. All of them say the same but for trainer_id.
@@ -50,10 +54,15 @@ class DistributeTranspiler {
     /// it, `send_barrier`, which ends the step, and `recv` for each parameter that servers update, with
     /// `fetch_barrier` behind them. Embeddings with sparse gradients become `pull_rows` and `push_rows`. With
     /// sync_mode the loss's own gradient becomes 1/trainers, so that the servers' sums are averages.
+    ///
+    /// With geo_sgd_mode the program updates as it did, tables by `update_rows`, and ends with
+    /// `exchange_changes`.
     Program get_trainer_program() const;
 
     /// The updates of the blocks on this server. The gradients of the blocks are fed: BLOCK@grad, with
-    /// sync_mode and several trainers BLOCK@grad.trainer_0, ..., which are added in this order.
+    /// sync_mode and several trainers BLOCK@grad.trainer_0, ..., which are added in this order. With
+    /// geo_sgd_mode what is fed is a trainer's share of its changes, with the sign of a gradient, and the
+    /// update is SGD with rate 1.
     /// @throws UsageError naming the known servers when this is none
     Program get_pserver_program(const std::string& endpoint) const;
 
@@ -75,8 +84,10 @@ class DistributeTranspiler {
     const std::vector<std::string>& endpoints() const { return endpoints_; }
     int trainers() const { return trainers_; }
     bool sync_mode() const { return sync_mode_; }
+    bool geo_sgd_mode() const { return config_.geo_sgd_mode; }
 
-    /// A parameter with a sparse gradient: all servers have rows of it, each those of its ids.
+    /// A parameter with a sparse gradient: all servers have rows of it, each those of its ids. The optimizer
+    /// is the servers'.
     struct Table {
         std::string parameter;
         std::int64_t rows = 0;   ///< any_id: the most distinct ids; else ids are below it
@@ -92,6 +103,10 @@ class DistributeTranspiler {
     const std::vector<Table>& tables() const& { return tables_; }
     std::vector<Table> tables() && { return std::move(tables_); }
 
+    /// With geo_sgd_mode: the same tables, as trainers update their rows; else empty.
+    const std::vector<Table>& local_tables() const& { return local_tables_; }
+    std::vector<Table> local_tables() && { return std::move(local_tables_); }
+
   private:
     DistributeTranspilerConfig config_;
     std::vector<std::string> endpoints_;
@@ -99,6 +114,7 @@ class DistributeTranspiler {
     bool sync_mode_ = true;
     std::vector<Placement> placements_;
     std::vector<Table> tables_;
+    std::vector<Table> local_tables_;
     Program trainer_;
     std::vector<Program> servers_;  ///< one for each endpoint
 };

@@ -24,7 +24,7 @@ class ServerLink {
     virtual void poke() = 0;
 };
 
-/// send, send_barrier, recv, fetch_barrier, pull_rows, push_rows
+/// send, send_barrier, recv, fetch_barrier, pull_rows, push_rows, update_rows, exchange_changes
 bool needs_servers(std::string_view operator_type);
 
 }  // namespace dtrain::program

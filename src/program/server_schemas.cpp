@@ -9,7 +9,8 @@
 namespace dtrain::program {
 namespace {
 
-constexpr std::array types{"send", "send_barrier", "recv", "fetch_barrier", "pull_rows", "push_rows"};
+constexpr std::array types{"send",      "send_barrier", "recv",        "fetch_barrier",
+                           "pull_rows", "push_rows",    "update_rows", "exchange_changes"};
 
 /// Blocks of whole rows, in their order: rows and server of each.
 void expect_blocks(const Checked& op, const Shape& shape) {
@@ -82,6 +83,23 @@ std::vector<Schema> server_schemas() {
          .outputs = {},
          .attributes = {{"table", std::string()}, {"padding", std::int64_t{-1}}, {"last", std::int64_t{1}}},
          .infer = infer_push_rows});
+    // With the gradients of this step's push_rows.
+    schemas.push_back({.type = "update_rows",
+                       .inputs = {{.name = "learning_rate", .optional = true}},
+                       .outputs = {},
+                       .attributes = {{"table", std::string()}},
+                       .infer = [](const Checked& op) -> Types {
+                           if (op.has("learning_rate")) op.expect("learning_rate", one(DataType::float32));
+                           return {};
+                       }});
+    schemas.push_back({.type = "exchange_changes",
+                       .inputs = {{.name = "parameter", .many = true, .optional = true}},
+                       .outputs = {{.name = "parameter", .many = true, .optional = true}},
+                       .attributes = {{"every", std::int64_t{1}}},
+                       .infer = [](const Checked& op) -> Types {
+                           if (op.whole("every") < 1) op.refuse_attribute("every", "1 or more");
+                           return op.types_of("parameter");
+                       }});
     return schemas;
 }
 

@@ -19,6 +19,21 @@ bool is_element_wise(const Program& program, const Operator& op) {
     return program::is_update(program, op) || std::ranges::find(types, op.type) != types.end();
 }
 
+Variable renamed(Variable variable, const std::string& name) {
+    variable.name = name;
+    return variable;
+}
+
+/// What a block has of a variable of its parameter's shape.
+Variable cut(Variable variable, const std::string& name, const VariableBlock& block) {
+    const auto original = std::exchange(variable.name, name);
+    if (block.count == 1) return variable;
+    variable.shape = block.shape;
+    variable.initializer.block_of = original;
+    variable.initializer.first_element = block.first_element();
+    return variable;
+}
+
 class ServerProgram {
   public:
     ServerProgram(const Program& program, const UpdatePart& part, const std::vector<VariableBlock>& blocks,
@@ -111,14 +126,9 @@ class ServerProgram {
     }
 
     void add(const std::string& original, const std::string& name, const VariableBlock* block) {
-        auto variable = program_.variable(original);
-        variable.name = name;
-        if (block != nullptr && block->count > 1 && !part_.parameters_of(original).empty()) {
-            variable.shape = block->shape;
-            variable.initializer.block_of = original;
-            variable.initializer.first_element = block->first_element();
-        }
-        result_.add(std::move(variable));
+        const bool is_cut = block != nullptr && !part_.parameters_of(original).empty();
+        result_.add(is_cut ? cut(program_.variable(original), name, *block)
+                           : renamed(program_.variable(original), name));
     }
 
     /// A step of no parameter, or of several, which must all be here in one piece.
@@ -151,6 +161,22 @@ class ServerProgram {
 Program server_program(const Program& program, const UpdatePart& part,
                        const std::vector<VariableBlock>& blocks, const Names& rates, int gradients) {
     return ServerProgram(program, part, blocks, rates).made(gradients);
+}
+
+Program adding_program(const Program& program, const std::vector<VariableBlock>& blocks) {
+    Program result;
+    for (const auto& block : blocks) {
+        const auto& parameter = program.variable(block.variable);
+        const auto name = block.name();
+        const auto change = fed_gradient(block, 0, 1);
+        result.add(cut(parameter, name, block));
+        result.add({.name = change, .shape = block.shape, .type = parameter.type, .role = Role::data});
+        result.append({"sgd",
+                       {{"parameter", name}, {"gradient", change}},
+                       {{"parameter", name}},
+                       {{"learning_rate", 1.0}}});
+    }
+    return result;
 }
 
 std::string fed_gradient(const VariableBlock& block, int number, int gradients) {

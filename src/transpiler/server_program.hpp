@@ -18,6 +18,9 @@ namespace dtrain::transpiler {
 Program server_program(const Program& program, const UpdatePart& part,
                        const std::vector<VariableBlock>& blocks, const Names& rates, int gradients);
 
+/// Adds to these blocks what is fed as their gradients, with the sign of a gradient.
+Program adding_program(const Program& program, const std::vector<VariableBlock>& blocks);
+
 /// What the gradient of a block is fed as, when there are so many of them.
 std::string fed_gradient(const VariableBlock& block, int number, int gradients);
 

@@ -27,6 +27,12 @@ void check(const DistributeTranspilerConfig& config, const TranspileOptions& opt
     if (config.min_block_size < least_block_size)
         throw UsageError(fmt::format("transpile: min_block_size is {}, expected at least {}",
                                      config.min_block_size, least_block_size));
+    if (config.geo_sgd_mode && options.sync_mode)
+        throw UsageError(
+            "transpile: geo_sgd_mode goes with sync_mode = false: trainers update by themselves");
+    if (config.geo_sgd_need_push_nums < 1)
+        throw UsageError(fmt::format("transpile: geo_sgd_need_push_nums is {}, expected at least 1",
+                                     config.geo_sgd_need_push_nums));
     if (options.trainers < 1)
         throw UsageError(fmt::format("transpile: {} trainers, expected at least 1", options.trainers));
     if (options.trainer_id < 0 || options.trainer_id >= options.trainers)
@@ -84,17 +90,31 @@ Attributes blocks_attributes(const std::vector<DistributeTranspiler::Placement>&
     return {{"servers", servers}, {"rows", rows}, {"sync_mode", std::int64_t{sync_mode}}};
 }
 
+/// Operators of a program, with their variables.
+class Extract {
+  public:
+    explicit Extract(const Program& from) : from_(from) {}
+
+    void append(Operator op) {
+        for (const auto* arguments : {&op.inputs, &op.outputs})
+            for (const auto& argument : *arguments)
+                if (!result_.has(argument.variable)) result_.add(from_.variable(argument.variable));
+        result_.append(std::move(op));
+    }
+
+    Program take() { return std::move(result_); }
+
+  private:
+    const Program& from_;
+    Program result_;
+};
+
 Program trainer_program(const Program& program, const UpdatePart& part,
                         const std::vector<DistributeTranspiler::Placement>& placements,
                         const TranspileOptions& options) {
     const auto& operators = program.operators();
-    Program result;
-    const auto append = [&](Operator op) {
-        for (const auto* arguments : {&op.inputs, &op.outputs})
-            for (const auto& argument : *arguments)
-                if (!result.has(argument.variable)) result.add(program.variable(argument.variable));
-        result.append(std::move(op));
-    };
+    Extract result(program);
+    const auto append = [&](Operator op) { result.append(std::move(op)); };
     const auto attributes_of = [&](const std::string& parameter) {
         return blocks_attributes(placements, parameter, options.sync_mode);
     };
@@ -123,7 +143,45 @@ Program trainer_program(const Program& program, const UpdatePart& part,
         if (!step.leads_to_update ||
             (step.parameters.empty() && std::ranges::any_of(operators[step.number].outputs, is_read)))
             append(operators[step.number]);
-    return result;
+    return result.take();
+}
+
+/// The program with its updates; rows of tables are the trainer's own, of those that servers have.
+Program geo_trainer_program(const Program& program, const UpdatePart& part,
+                            const std::vector<DistributeTranspiler::Table>& tables, std::int64_t every) {
+    const auto& operators = program.operators();
+    Extract result(program);
+    const transpiler::TableOperators sparse(program, part);
+    for (std::size_t number = 0; number < part.begin(); ++number)
+        if (!sparse.is_left_out(number)) result.append(sparse.on_trainer(number));
+    const auto is_table = [&](const std::string& parameter) {
+        return std::ranges::find(tables, parameter, &DistributeTranspiler::Table::parameter) != tables.end();
+    };
+    for (const auto& step : part.steps())
+        if (std::ranges::none_of(step.parameters, is_table)) result.append(operators[step.number]);
+    for (const auto& table : tables) {
+        Operator update{"update_rows", {}, {}, {{"table", table.parameter}}};
+        if (!table.learning_rate.empty()) update.inputs.push_back({"learning_rate", table.learning_rate});
+        result.append(std::move(update));
+    }
+    Operator exchange{"exchange_changes", {}, {}, {{"every", every}}};
+    for (const auto& gradient : part.exchanges()) {
+        if (gradient.is_sparse) continue;
+        exchange.inputs.push_back({"parameter", gradient.parameter});
+        exchange.outputs.push_back({"parameter", gradient.parameter});
+    }
+    result.append(std::move(exchange));
+    return result.take();
+}
+
+/// Changes are added as they come.
+std::vector<DistributeTranspiler::Table> adding_changes(std::vector<DistributeTranspiler::Table> tables) {
+    for (auto& table : tables) {
+        table.optimizer = Sgd{1};
+        table.regularisation = NoDecay{};
+        table.learning_rate.clear();
+    }
+    return tables;
 }
 
 void check_transpiled(const std::vector<std::string>& endpoints) {
@@ -148,14 +206,22 @@ void DistributeTranspiler::transpile(const Program& program, const TranspileOpti
                                   config_.min_block_size);
     made.placements_ = placed(blocks, options.split_method.value_or(config_.split_method), made.endpoints_);
     made.tables_ = transpiler::tables_of(program, part);
-    made.trainer_ = trainer_program(program, part, made.placements_, options);
+    if (config_.geo_sgd_mode) {
+        made.local_tables_ = std::exchange(made.tables_, adding_changes(made.tables_));
+        made.trainer_ =
+            geo_trainer_program(program, part, made.local_tables_, config_.geo_sgd_need_push_nums);
+    } else {
+        made.trainer_ = trainer_program(program, part, made.placements_, options);
+    }
     for (std::size_t server = 0; server < made.endpoints_.size(); ++server) {
         std::vector<VariableBlock> own;
         for (const auto& placement : made.placements_)
             if (placement.server == server) own.push_back(placement.block);
-        made.servers_.push_back(transpiler::server_program(program, part, own,
-                                                           transpiler::rates_of(made.tables_),
-                                                           options.sync_mode ? options.trainers : 1));
+        made.servers_.push_back(config_.geo_sgd_mode
+                                    ? transpiler::adding_program(program, own)
+                                    : transpiler::server_program(program, part, own,
+                                                                 transpiler::rates_of(made.tables_),
+                                                                 options.sync_mode ? options.trainers : 1));
     }
     *this = std::move(made);
 }

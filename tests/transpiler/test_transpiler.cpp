@@ -228,6 +228,36 @@ DistributeTranspiler transpiled(const Program& program, const TranspileOptions& 
     return transpiler;
 }
 
+TEST(Transpiler, InGeoModeTrainersUpdateAndServersAdd) {
+    const auto transpiler =
+        transpiled(training_program(Momentum{}), {.pservers = first_of(2), .trainers = 2, .sync_mode = false},
+                   {.geo_sgd_mode = true, .geo_sgd_need_push_nums = 25});
+    const auto trainer = transpiler.get_trainer_program().to_string();
+    EXPECT_THAT(trainer, HasSubstr("loss_gradient() -> out=cross_entropy_0.loss@grad\n"));
+    EXPECT_THAT(trainer, HasSubstr("  momentum(parameter=fc_1.bias, gradient=fc_1.bias@grad"));
+    EXPECT_THAT(trainer, HasSubstr("  exchange_changes(parameter=["));
+    EXPECT_THAT(trainer, HasSubstr("{every=25}\n}\n"));
+    EXPECT_EQ(transpiler.get_pserver_program(all_servers[1]).to_string(),
+              R"(program {
+  parameter fc_1.bias float32 [20] = 0
+  data fc_1.bias@grad float32 [20]
+  parameter fc_0.weight.block1 float32 [32, 300] = uniform +-0.128388 of fc_0.weight from 9600
+  data fc_0.weight.block1@grad float32 [32, 300]
+  sgd(parameter=fc_1.bias, gradient=fc_1.bias@grad) -> parameter=fc_1.bias {learning_rate=1}
+  sgd(parameter=fc_0.weight.block1, gradient=fc_0.weight.block1@grad) -> parameter=fc_0.weight.block1 {learning_rate=1}
+}
+)");
+    EXPECT_EQ(message_of([] {
+                  transpiled(training_program(Momentum{}), {.pservers = first_of(2)}, {.geo_sgd_mode = true});
+              }),
+              "transpile: geo_sgd_mode goes with sync_mode = false: trainers update by themselves");
+    EXPECT_EQ(message_of([] {
+                  transpiled(training_program(Momentum{}), {.pservers = first_of(2), .sync_mode = false},
+                             {.geo_sgd_mode = true, .geo_sgd_need_push_nums = 0});
+              }),
+              "transpile: geo_sgd_need_push_nums is 0, expected at least 1");
+}
+
 TEST(Transpiler, ProgramsAreReadable) {
     const auto transpiler =
         transpiled(training_program(Momentum{}), {.trainer_id = 1, .pservers = first_of(2), .trainers = 2});

@@ -260,6 +260,11 @@ std::span<const float> Client::dense_values(int server) {
     return section->floats(options_.dense[number]);
 }
 
+bool Client::has_dense_come() const {
+    return std::ranges::all_of(dense_requests_,
+                               [&](auto request) { return request == 0 || has_come(request); });
+}
+
 void Client::drop_dense_values() {
     for (std::size_t server = 0; server < dense_requests_.size(); ++server)
         if (are_new_[server]) {

@@ -70,6 +70,8 @@ class Client {
     /// All dense parameters of a server, once they are there: sync and half_async wait for those of this
     /// step; async takes what has arrived. Empty: nothing new.
     std::span<const float> dense_values(int server);
+    /// Whether dense_values() would not wait.
+    bool has_dense_come() const;
     /// They are no longer needed.
     void drop_dense_values();
     /// Waits for the parameters as they are, in all modes.
@@ -78,6 +80,29 @@ class Client {
     /// Rows of ids, which may repeat. Waits.
     /// @param out ids.size() rows
     void pull_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<float> out, bool peeks);
+
+    /// Rows that were asked for.
+    struct RowRequest {
+        std::uint32_t table = 0;
+        std::int64_t step = 0;          ///< whose rows these are
+        std::vector<std::int64_t> ids;  ///< of the batch, when it was asked for early
+        std::vector<std::uint32_t>
+            places;  ///< of the batch's rows among the distinct ones; empty: each its own
+        struct Row {
+            std::uint32_t server;
+            std::uint32_t number;  ///< among those from this server
+        };
+        std::vector<Row> rows;            ///< distinct ones; empty with one server, which has all in order
+        std::vector<std::size_t> counts;  ///< of rows, by server
+        std::vector<std::uint64_t> requests;  ///< by server; 0: nothing asked
+    };
+
+    /// pull_rows() in two parts. What was asked for is to be taken.
+    RowRequest ask_rows(std::uint32_t table, std::span<const std::int64_t> ids) {
+        return ask_rows(table, ids, steps_, false);
+    }
+    bool have_rows_come(const RowRequest& asked) const;
+    void take_rows(const RowRequest& asked, std::span<float> out);
 
     /// Asks for the rows that pull_rows() will want behind this step: the answer comes while this step goes
     /// on.
@@ -94,28 +119,15 @@ class Client {
 
     std::int64_t steps() const { return steps_; }
     int servers() const { return static_cast<int>(options_.servers.size()); }
+    std::size_t width(std::uint32_t table) const { return options_.widths[table]; }
+    /// Floats.
+    std::size_t dense_size(int server) const { return options_.dense[static_cast<std::size_t>(server)]; }
 
   private:
     struct Gradients {
         std::vector<std::int64_t> ids;
         std::vector<float> values;
         int lists = 0;  ///< each without repeated ids
-    };
-
-    /// Rows of a batch that were asked for.
-    struct RowRequest {
-        std::uint32_t table = 0;
-        std::int64_t step = 0;          ///< whose rows these are
-        std::vector<std::int64_t> ids;  ///< of the batch, when it was asked for early
-        std::vector<std::uint32_t>
-            places;  ///< of the batch's rows among the distinct ones; empty: each its own
-        struct Row {
-            std::uint32_t server;
-            std::uint32_t number;  ///< among those from this server
-        };
-        std::vector<Row> rows;            ///< distinct ones; empty with one server, which has all in order
-        std::vector<std::size_t> counts;  ///< of rows, by server
-        std::vector<std::uint64_t> requests;  ///< by server; 0: nothing asked
     };
 
     struct Answer {
@@ -144,7 +156,6 @@ class Client {
     void send_merged();
     RowRequest ask_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::int64_t step,
                         bool peeks);
-    void take_rows(const RowRequest& request, std::span<float> out);
     std::optional<RowRequest> prefetched(std::uint32_t table, std::span<const std::int64_t> ids);
     void ask_dense();
 

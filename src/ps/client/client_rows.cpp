@@ -139,6 +139,11 @@ Client::RowRequest Client::ask_rows(std::uint32_t table, std::span<const std::in
     return asked;
 }
 
+bool Client::have_rows_come(const RowRequest& asked) const {
+    return std::ranges::all_of(asked.requests,
+                               [&](auto request) { return request == 0 || has_come(request); });
+}
+
 void Client::take_rows(const RowRequest& asked, std::span<float> out) {
     const auto width = options_.widths[asked.table];
     std::vector<std::span<const float>> values(asked.counts.size());

@@ -65,6 +65,9 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
     if ((options.mode == ServerMode::sync) != transpiler.sync_mode())
         throw UsageError(fmt::format("mode {} goes with sync_mode = {} of transpile()",
                                      to_string(options.mode), options.mode == ServerMode::sync));
+    if ((options.mode == ServerMode::geo) != transpiler.geo_sgd_mode())
+        throw UsageError(fmt::format("mode {} goes with geo_sgd_mode = {} of DistributeTranspilerConfig",
+                                     to_string(options.mode), options.mode == ServerMode::geo));
     if (options.staleness < 0)
         throw UsageError(fmt::format("staleness is {}, expected 0 or more", options.staleness));
     if (options.staleness != 0 && options.mode != ServerMode::half_async)

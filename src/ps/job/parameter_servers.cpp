@@ -15,6 +15,7 @@
 #include "comm/post.hpp"
 #include "ps/client/client.hpp"
 #include "ps/client/executor_link.hpp"
+#include "ps/client/geo_link.hpp"
 #include "ps/job/layout.hpp"
 #include "ps/job/server_checkpoint.hpp"
 #include "ps/server/serve.hpp"
@@ -41,6 +42,18 @@ std::size_t floats_of(const std::vector<VariableBlock>& blocks) {
     std::size_t floats = 0;
     for (const auto& block : blocks) floats += static_cast<std::size_t>(element_count(block.shape));
     return floats;
+}
+
+std::shared_ptr<ps::TrainerLink> link_of(const DistributeTranspiler& transpiler, ServerMode mode,
+                                         ps::Client& client) {
+    std::vector<std::string> tables;
+    for (const auto& table : transpiler.tables()) tables.push_back(table.parameter);
+    ps::ParameterParts parts(transpiler.placements(), std::move(tables));
+    if (mode != ServerMode::geo) return std::make_shared<ps::ExecutorLink>(std::move(parts), client);
+    std::vector<ps::LocalRows> rows;
+    for (const auto& table : transpiler.local_tables())
+        rows.emplace_back(static_cast<std::size_t>(table.width), table.optimizer, table.regularisation);
+    return std::make_shared<ps::GeoLink>(std::move(parts), std::move(rows), transpiler.trainers(), client);
 }
 
 }  // namespace
@@ -107,7 +120,7 @@ struct ServerConnection::Content {
     ServerMode mode;
     std::shared_ptr<comm::Post> post;
     ps::Client client;
-    std::shared_ptr<ps::ExecutorLink> link;
+    std::shared_ptr<ps::TrainerLink> link;
 };
 
 ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
@@ -125,15 +138,11 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
         client.layouts.push_back(ps::layout_text(transpiler, options, server));
         client.dense.push_back(floats_of(ps::blocks_on(transpiler, server)));
     }
-    std::vector<std::string> tables;
-    for (const auto& table : transpiler.tables()) {
+    for (const auto& table : transpiler.tables())
         client.widths.push_back(static_cast<std::size_t>(table.width));
-        tables.push_back(table.parameter);
-    }
     content_.reset(
         new Content{options.mode, ranks.post_, ps::Client(std::move(client), *ranks.post_), nullptr});
-    content_->link =
-        std::make_shared<ps::ExecutorLink>(transpiler.placements(), std::move(tables), content_->client);
+    content_->link = link_of(transpiler, options.mode, content_->client);
     content_->client.join();
 }
 
@@ -152,11 +161,11 @@ void ServerConnection::pull_parameters(const State& state) const {
 }
 
 void ServerConnection::prefetch(const std::string& table, std::span<const std::int64_t> ids) const {
-    content_->client.prefetch_rows(content_->link->table_number(table), ids);
+    content_->link->prefetch(table, ids);
 }
 
 void ServerConnection::finish() const {
-    content_->client.flush();
+    content_->link->finish();
 }
 
 void ServerConnection::save(const std::filesystem::path& folder) const {
@@ -165,6 +174,7 @@ void ServerConnection::save(const std::filesystem::path& folder) const {
 }
 
 void ServerConnection::leave() {
+    content_->link->finish();
     content_->client.leave();
 }
 

@@ -9,8 +9,11 @@
 namespace dtrain {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ServerMode>, 3> modes{
-    {{"sync", ServerMode::sync}, {"async", ServerMode::async}, {"half_async", ServerMode::half_async}}};
+constexpr std::array<std::pair<std::string_view, ServerMode>, 4> modes{
+    {{"sync", ServerMode::sync},
+     {"async", ServerMode::async},
+     {"half_async", ServerMode::half_async},
+     {"geo", ServerMode::geo}}};
 
 }  // namespace
 

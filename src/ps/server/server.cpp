@@ -244,6 +244,7 @@ bool Server::is_due(const LetterHead& pull) const {
         case ServerMode::sync:
             return steps_ >= pull.step;
         case ServerMode::async:
+        case ServerMode::geo:
             return true;
         case ServerMode::half_async:
             break;
@@ -324,7 +325,7 @@ bool Server::is_done() const {
 
 std::vector<int> Server::missing_trainers() const {
     std::vector<int> missing;
-    if (waiting_.empty() || options_.mode == ServerMode::async) return missing;
+    if (waiting_.empty()) return missing;
     std::int64_t most = 0;
     for (const auto& trainer : trainers_) most = std::max(most, trainer.ended);
     for (std::size_t number = 0; number < trainers_.size(); ++number)

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/initial_value.hpp"
+#include "ps/table/row_decay.hpp"
 #include "ps/table/row_update.hpp"
 
 namespace dtrain::ps {
@@ -47,22 +48,6 @@ bool is_finite(std::span<const float> values) {
     for (const auto value : values)
         wrong |= (std::bit_cast<std::uint32_t>(value) & exponent) == exponent ? 1U : 0U;
     return wrong == 0;
-}
-
-// What a decay adds to a row's gradient goes into `out`; returns where the gradient is then.
-const float* regularised(NoDecay /*decay*/, const float* gradient, const float* /*weights*/,
-                         std::span<float> /*out*/) {
-    return gradient;
-}
-
-const float* regularised(L1Decay decay, const float* gradient, const float* weights, std::span<float> out) {
-    loops::add_sign(gradient, weights, static_cast<float>(decay.coefficient), out.data(), out.size());
-    return out.data();
-}
-
-const float* regularised(L2Decay decay, const float* gradient, const float* weights, std::span<float> out) {
-    loops::add_scaled(gradient, weights, static_cast<float>(decay.coefficient), out.data(), out.size());
-    return out.data();
 }
 
 }  // namespace

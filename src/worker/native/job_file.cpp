@@ -111,22 +111,21 @@ void refuse_with_servers(const Section& top, const Job& job) {
 }
 
 std::optional<ServerSettings> read_servers(const Section& top) {
-    const auto servers = top.section(
-        "servers", {"count", "mode", "staleness", "most_merged", "slice", "split_method", "min_block_size"});
+    const auto servers = top.section("servers", {"count", "mode", "staleness", "most_merged", "push_every",
+                                                 "slice", "split_method", "min_block_size"});
     if (!top.has("servers")) return std::nullopt;
     ServerSettings settings;
     if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, most_servers));
-    settings.mode = *server_mode_of(servers.one_of("mode", "sync", {"async", "half_async", "sync"}));
-    if (servers.has("staleness") && settings.mode != ServerMode::half_async)
-        servers.fail("staleness", fmt::format("'staleness' is a setting of mode = \"half_async\", but it is "
-                                              "\"{}\"",
-                                              to_string(settings.mode)));
+    settings.mode = *server_mode_of(servers.one_of("mode", "sync", {"async", "geo", "half_async", "sync"}));
+    for (const auto& [key, mode] :
+         {std::pair("staleness", ServerMode::half_async), std::pair("most_merged", ServerMode::async),
+          std::pair("push_every", ServerMode::geo)})
+        if (servers.has(key) && settings.mode != mode)
+            servers.fail(key, fmt::format("'{}' is a setting of mode = \"{}\", but it is \"{}\"", key,
+                                          to_string(mode), to_string(settings.mode)));
     settings.staleness = servers.whole("staleness", settings.staleness, 0, most_whole);
-    if (servers.has("most_merged") && settings.mode != ServerMode::async)
-        servers.fail("most_merged", fmt::format("'most_merged' is a setting of mode = \"async\", but it is "
-                                                "\"{}\"",
-                                                to_string(settings.mode)));
     settings.most_merged = static_cast<int>(servers.whole("most_merged", settings.most_merged, 1, 1'000'000));
+    settings.push_every = servers.whole("push_every", settings.push_every, 1, most_whole);
     settings.slice = servers.truth("slice", settings.slice);
     settings.splits_by_name =
         servers.one_of("split_method", "round_robin", {"hash_name", "round_robin"}) == "hash_name";

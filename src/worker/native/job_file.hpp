@@ -55,8 +55,9 @@ struct ServerSettings {
     ServerMode mode = ServerMode::sync;
     std::int64_t staleness = 0;
     int most_merged = 20;
-    bool slice = true;            ///< large parameters into blocks
-    bool splits_by_name = false;  ///< hash_name instead of round_robin
+    std::int64_t push_every = 100;  ///< steps; geo
+    bool slice = true;              ///< large parameters into blocks
+    bool splits_by_name = false;    ///< hash_name instead of round_robin
     std::int64_t min_block_size = 8192;
 };
 

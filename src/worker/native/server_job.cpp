@@ -73,7 +73,9 @@ DistributeTranspiler transpile_together(const ServerRanks& ranks, const Communic
     const auto text = world.broadcast(program != nullptr ? program_text(*program) : "", ranks.servers());
     DistributeTranspiler transpiler({.slice_var_up = settings.slice,
                                      .split_method = settings.splits_by_name ? hash_name : round_robin,
-                                     .min_block_size = settings.min_block_size});
+                                     .min_block_size = settings.min_block_size,
+                                     .geo_sgd_mode = settings.mode == ServerMode::geo,
+                                     .geo_sgd_need_push_nums = settings.push_every});
     transpiler.transpile(parse_program(text, "the first trainer"),
                          {.trainer_id = ranks.serves() ? 0 : ranks.number(),
                           .pservers = ranks.pservers(),

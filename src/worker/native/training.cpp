@@ -22,6 +22,7 @@
 #include "base/status_later.hpp"
 #include "worker/native/best_auc.hpp"
 #include "worker/native/report.hpp"
+#include "worker/native/server_checkpointer.hpp"
 #include "worker/native/server_job.hpp"
 #include "worker/native/step_agreement.hpp"
 #include "worker/native/stop_request.hpp"
@@ -286,7 +287,11 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     }
     Trainer trainer(transpiled(std::move(plan), transpiler), ranks.peers(), {input.threads, options.profile},
                     std::make_unique<ServerConnection>(ranks, transpiler, server_settings));
-    if (resumed) trainer.go_on_from(resumed->header);
+    // In geo mode trainers have the optimizer's state of dense parameters.
+    if (resumed && settings.mode == ServerMode::geo)
+        trainer.resume({resumed->file / trainer_file}, [&](const std::string& why) { own.complain(why); });
+    else if (resumed)
+        trainer.go_on_from(resumed->header);
     const auto status = train_with(
         input, trainer, resumed ? std::optional(resumed->file) : std::nullopt, options, ranks.peers(),
         fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),

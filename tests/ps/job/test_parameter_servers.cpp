@@ -127,18 +127,26 @@ struct Job {
     ServerJobOptions options = {.seed = seed, .threads = 1};
     int steps = 6;
     bool prefetches = false;
-    int steps_less = 0;  ///< of the last trainer
+    int steps_less = 0;           ///< of the last trainer
+    std::int64_t push_every = 2;  ///< geo
 };
+
+/// What all processes of a job do with its program.
+DistributeTranspiler transpiled(const ServerRanks& ranks, const Program& program, ServerMode mode,
+                                std::int64_t push_every = 1) {
+    const bool is_geo = mode == ServerMode::geo;
+    DistributeTranspiler transpiler({.geo_sgd_mode = is_geo, .geo_sgd_need_push_nums = push_every});
+    transpiler.transpile(program, {.trainer_id = ranks.serves() ? 0 : ranks.number(),
+                                   .pservers = ranks.pservers(),
+                                   .trainers = ranks.trainers(),
+                                   .sync_mode = mode == ServerMode::sync});
+    return transpiler;
+}
 
 /// Trains with so many servers; what the trainers say then. Empty on servers.
 std::vector<float> trained_with(int servers, const Job& job) {
     const ServerRanks ranks(test_world(), servers);
-    const auto program = training_program(job.setup);
-    DistributeTranspiler transpiler;
-    transpiler.transpile(program, {.trainer_id = ranks.serves() ? 0 : ranks.number(),
-                                   .pservers = ranks.pservers(),
-                                   .trainers = ranks.trainers(),
-                                   .sync_mode = job.options.mode == ServerMode::sync});
+    const auto transpiler = transpiled(ranks, training_program(job.setup), job.options.mode, job.push_every);
     if (ranks.serves()) {
         serve(ranks, transpiler, job.options);
         return {};
@@ -163,6 +171,7 @@ std::vector<float> trained_with(int servers, const Job& job) {
         connection.leave();
         return said;
     }
+    connection.finish();
     ranks.peers().barrier();
     connection.pull_parameters(state);
     auto said = answers(trainer, state, options);
@@ -213,7 +222,7 @@ TEST(ParameterServers, PrefetchedRowsAreThoseBehindTheStep) {
 }
 
 TEST(ParameterServers, ATrainerThatLeavesEarlyHoldsNobodyUp) {
-    for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async})
+    for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async, ServerMode::geo})
         for (int servers = 1; servers + 1 < test_world().size(); ++servers)
             trained_with(servers, {.options = {.mode = mode, .seed = seed, .threads = 1}, .steps_less = 3});
 }
@@ -238,11 +247,7 @@ void expect_each_gradient_once(const ServerJobOptions& options) {
     constexpr int steps = 50;
     for (int servers = 1; servers < test_world().size(); ++servers) {
         const ServerRanks ranks(test_world(), servers);
-        const auto program = linear_program();
-        DistributeTranspiler transpiler;
-        transpiler.transpile(program, {.pservers = ranks.pservers(),
-                                       .trainers = ranks.trainers(),
-                                       .sync_mode = options.mode == ServerMode::sync});
+        const auto transpiler = transpiled(ranks, linear_program(), options.mode, 7);
         if (ranks.serves()) {
             serve(ranks, transpiler, options);
             continue;
@@ -263,8 +268,8 @@ void expect_each_gradient_once(const ServerJobOptions& options) {
         ranks.peers().barrier();
         connection.pull_parameters(state);
         // Gradients are sums over four rows of 0.5 each: 2 in each element; of the table 0.5 for each use.
-        const auto updates =
-            static_cast<float>(steps * (options.mode == ServerMode::sync ? 1 : ranks.trainers()));
+        const bool are_averages = options.mode == ServerMode::sync || options.mode == ServerMode::geo;
+        const auto updates = static_cast<float>(steps * (are_averages ? 1 : ranks.trainers()));
         for (std::size_t i = 0; i < before.size(); ++i)
             EXPECT_FLOAT_EQ(weight[i], before[i] - updates * 0.25F * 2.0F);
         const auto name = trainer.operators().front().output("out");
@@ -289,6 +294,31 @@ TEST(ParameterServers, EachGradientCountsOnceInEveryMode) {
     expect_each_gradient_once({.mode = ServerMode::async, .most_merged = 1, .threads = 1});
     expect_each_gradient_once({.mode = ServerMode::half_async, .threads = 1});
     expect_each_gradient_once({.mode = ServerMode::half_async, .staleness = 3, .threads = 1});
+    expect_each_gradient_once({.mode = ServerMode::geo, .threads = 1});
+}
+
+/// The servers get what one trainer has changed, but for the rounding of a difference and a sum.
+TEST(ParameterServers, OneTrainerOfGeoModeIsAlmostOneProcess) {
+    const int servers = test_world().size() - 1;
+    if (servers < 1) return;
+    for (const auto& setup :
+         {TrainingSetup{Sgd{0.1}}, TrainingSetup{Momentum{.learning_rate = 0.1}}, TrainingSetup{Adagrad{0.1}},
+          TrainingSetup{Adam{0.01}}, TrainingSetup{AdamW{.learning_rate = 0.01}}, TrainingSetup{Ftrl{}},
+          TrainingSetup{.optimizer = Adam{0.01}, .is_distributed = false, .is_used_twice = true},
+          TrainingSetup{.optimizer = Momentum{.learning_rate = 0.1},
+          .options = {.schedule = LearningRateSchedule{ExponentialDecay{0.1, 2, 0.5}},
+                     .regularisation = L2Decay{1e-3}}}}) {
+        for (const bool prefetches : {false, true}) {
+            const auto said = trained_with(servers, {.setup = setup,
+                                                     .options = {ServerMode::geo, 0, 20, seed, 1},
+                                                     .steps = 7,
+                                                     .prefetches = prefetches});
+            if (said.empty()) continue;
+            const auto expected = trained_by_one(setup, 7, 1);
+            ASSERT_EQ(said.size(), expected.size());
+            for (std::size_t i = 0; i < said.size(); ++i) EXPECT_NEAR(said[i], expected[i], 2e-5) << i;
+        }
+    }
 }
 
 /// One trainer and so many servers, of the first ranks of the world, from one step to another.
@@ -422,6 +452,7 @@ TEST(ParameterServers, SaysWhatIsWrongWithAJob) {
     };
     EXPECT_EQ(wrong({.mode = ServerMode::async}), "mode async goes with sync_mode = false of transpile()");
     EXPECT_EQ(wrong({.staleness = 2}), "staleness is 2 in mode sync; it is a setting of half_async");
+    EXPECT_THAT(wrong({.mode = ServerMode::geo}), HasSubstr("mode geo goes with"));
     EXPECT_EQ(wrong({.most_merged = 0}), "most_merged is 0, expected 1 or more");
 }
 

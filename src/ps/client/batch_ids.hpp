@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "kernels/integers.hpp"
+
+namespace dtrain::ps {
+
+/// The ids of a batch that have rows: all but padding, checked.
+class BatchIds {
+  public:
+    BatchIds(kernels::Integers ids, std::int64_t padding, std::int64_t rows, std::string variable)
+        : ids_(ids), padding_(padding), rows_(rows), variable_(std::move(variable)) {}
+
+    /// Looks at the batch. @throws Error when an id is outside
+    void read() {
+        found_.clear();
+        places_.clear();
+        for (std::size_t i = 0; i < ids_.size(); ++i) {
+            const auto id = ids_[i];
+            if (is_padding(id)) continue;
+            if (rows_ >= 0 && (id < 0 || id >= rows_))
+                throw Error(fmt::format("'{}' has the id {}, and the table has rows 0 to {}", variable_, id,
+                                        rows_ - 1));
+            found_.push_back(id);
+            places_.push_back(i);
+        }
+    }
+
+    std::span<const std::int64_t> ids() const { return found_; }
+    bool is_whole() const { return found_.size() == ids_.size(); }
+
+    /// Rows of ids() to their places in the batch; padding becomes zeros.
+    void spread(std::span<const float> rows, std::span<float> batch) const {
+        const auto width = batch.size() / ids_.size();
+        std::ranges::fill(batch, 0.0F);
+        for (std::size_t i = 0; i < places_.size(); ++i)
+            std::copy_n(&rows[i * width], width, &batch[places_[i] * width]);
+    }
+
+    /// The rows of ids() among those of the batch. @returns `rows`
+    std::span<const float> gathered(std::span<const float> batch, std::vector<float>& rows) const {
+        const auto width = batch.size() / ids_.size();
+        rows.resize(places_.size() * width);
+        for (std::size_t i = 0; i < places_.size(); ++i)
+            std::copy_n(&batch[places_[i] * width], width, &rows[i * width]);
+        return rows;
+    }
+
+  private:
+    bool is_padding(std::int64_t id) const { return padding_ >= 0 && id == padding_; }
+
+    kernels::Integers ids_;
+    std::int64_t padding_;
+    std::int64_t rows_;
+    std::string variable_;
+    std::vector<std::int64_t> found_;
+    std::vector<std::size_t> places_;
+};
+
+}  // namespace dtrain::ps

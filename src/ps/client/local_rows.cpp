@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/client/local_rows.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "kernels/loops.hpp"
+#include "ps/table/row_decay.hpp"
+#include "ps/table/row_update.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+constexpr std::size_t id_bytes = sizeof(std::int64_t);
+// A trainer's rows are far from filling even one.
+constexpr std::size_t arenas = 1;
+
+std::size_t row_bytes(std::size_t head, std::size_t width, const Optimizer& optimizer) {
+    return id_bytes + head + sizeof(float) * width * (2 + states_of(optimizer));
+}
+
+}  // namespace
+
+LocalRows::LocalRows(std::size_t width, Optimizer optimizer, Regularisation regularisation)
+    : width_(width),
+      optimizer_(std::move(optimizer)),
+      regularisation_(regularisation),
+      index_(row_bytes(sizeof(Head), width, optimizer_), arenas),
+      decayed_(width) {}
+
+LocalRows::Parts LocalRows::parts_of(std::byte* row) const {
+    auto* const head = reinterpret_cast<Head*>(row + id_bytes);
+    auto* const weights = reinterpret_cast<float*>(row + id_bytes + sizeof(Head));
+    return {head, weights, weights + width_, weights + 2 * width_};
+}
+
+std::byte* LocalRows::make(const HashedId& id) {
+    auto* const row = index_.add(id).bytes;
+    const auto [head, weights, base, state] = parts_of(row);
+    *head = {};
+    std::fill_n(weights, 2 * width_, 0.0F);
+    std::fill_n(state, width_ * states_of(optimizer_), initial_state(optimizer_));
+    return row;
+}
+
+LocalRows::Rows LocalRows::find(std::span<const std::int64_t> ids) {
+    for (const auto& batch : batches_)
+        if (std::ranges::equal(batch.ids, ids)) return batch.rows;
+    auto& batch = batches_[oldest_batch_++ % batches_.size()];
+    batch.ids.assign(ids.begin(), ids.end());
+    batch.rows.resize(ids.size());
+    index_.look_up(ids, [&](std::size_t i, const HashedId& id, const FoundRow& row) {
+        batch.rows[i] = row.bytes != nullptr ? row.bytes : make(id);
+    });
+    return batch.rows;
+}
+
+std::vector<std::byte*> LocalRows::ask(Rows rows) {
+    std::vector<std::byte*> asked;
+    for (auto* const row : rows) {
+        auto& asked_in = parts_of(row).head->asked_in;
+        if (asked_in == period_ || (keeps_all_ && asked_in != 0)) continue;
+        asked_in = period_;
+        asked.push_back(row);
+    }
+    return asked;
+}
+
+std::vector<std::int64_t> LocalRows::ids_of(Rows rows) {
+    std::vector<std::int64_t> ids(rows.size());
+    std::ranges::transform(rows, ids.begin(), RowArena::id_of);
+    return ids;
+}
+
+void LocalRows::renew(Rows rows, std::span<const float> values) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto [head, weights, base, state] = parts_of(rows[i]);
+        for (std::size_t j = 0; j < width_; ++j) {
+            const auto value = values[i * width_ + j];
+            weights[j] += value - base[j];
+            base[j] = value;
+        }
+    }
+}
+
+void LocalRows::read(Rows rows, std::span<float> out) const {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        std::copy_n(parts_of(rows[i]).weights, width_, &out[i * width_]);
+}
+
+void LocalRows::add_gradients(Rows rows, std::span<const float> gradients) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto* const from = &gradients[i * width_];
+        auto& place = parts_of(rows[i]).head->place;
+        if (place != 0) {
+            kernels::loops::add(from, &step_gradients_[(place - 1) * width_], width_);
+            continue;
+        }
+        step_rows_.push_back(rows[i]);
+        step_gradients_.insert(step_gradients_.end(), from, from + width_);
+        place = static_cast<std::uint32_t>(step_rows_.size());
+    }
+}
+
+void LocalRows::update(double learning_rate, std::int64_t step) {
+    const auto apply = [&](const auto& decay, const auto& rule) {
+        for (std::size_t i = 0; i < step_rows_.size(); ++i) {
+            const auto [head, weights, base, state] = parts_of(step_rows_[i]);
+            rule(weights, state, regularised(decay, &step_gradients_[i * width_], weights, decayed_), width_);
+            head->place = 0;
+            if (std::exchange(head->changed, 1) == 0) changed_.push_back(step_rows_[i]);
+        }
+    };
+    std::visit(apply, regularisation_, row_update(optimizer_, learning_rate, step));
+    step_rows_.clear();
+    step_gradients_.clear();
+}
+
+double LocalRows::learning_rate() const {
+    return learning_rate_of(optimizer_);
+}
+
+std::vector<std::byte*> LocalRows::take_changes(float share, std::vector<float>& changes) {
+    ++period_;
+    changes.resize(changed_.size() * width_);
+    for (std::size_t i = 0; i < changed_.size(); ++i) {
+        const auto [head, weights, base, state] = parts_of(changed_[i]);
+        for (std::size_t j = 0; j < width_; ++j) changes[i * width_ + j] = share * (base[j] - weights[j]);
+        std::copy_n(weights, width_, base);
+        head->changed = 0;
+        head->asked_in = period_;
+    }
+    return std::exchange(changed_, {});
+}
+
+}  // namespace dtrain::ps

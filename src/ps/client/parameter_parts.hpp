@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <dtrain/transpiler.hpp>
+
+namespace dtrain::ps {
+
+/// A block of a variable: where it is in the variable, and on which server.
+struct ParameterPart {
+    std::size_t in_variable;
+    std::size_t count;
+    int server;
+    std::size_t on_server;
+};
+
+/// Where a trainer finds its parameters.
+class ParameterParts {
+  public:
+    /// @param placements in the order in which each server has its blocks
+    ParameterParts(const std::vector<DistributeTranspiler::Placement>& placements,
+                   std::vector<std::string> tables);
+
+    using Parts = std::vector<ParameterPart>;
+
+    /// @throws ProgramError when servers have no such parameter
+    const Parts& of(const std::string& variable) const;
+
+    /// By variable.
+    const std::map<std::string, Parts, std::less<>>& all() const { return parts_; }
+
+    /// @throws ProgramError when there is none
+    std::uint32_t table_number(const std::string& name) const;
+
+  private:
+    std::map<std::string, Parts, std::less<>> parts_;
+    std::vector<std::string> tables_;
+};
+
+}  // namespace dtrain::ps
