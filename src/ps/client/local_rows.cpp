@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "kernels/loops.hpp"
-#include "ps/table/row_decay.hpp"
+#include "ps/table/regularised_gradient.hpp"
 #include "ps/table/row_update.hpp"
 
 namespace dtrain::ps {

@@ -133,7 +133,7 @@ bool is_sound(const TableHeader& header, std::int64_t file_bytes) {
         return false;
     }
     const auto* by_count = std::get_if<AdmitByCount>(&header.options.admission);
-    return header.row_bytes == SparseTable::row_bytes_of(header.options) &&
+    return header.row_bytes == RowLayout(header.options).row_bytes() &&
            header.touch_counters == (by_count == nullptr ? 0 : by_count->counters) &&
            header.share.server < header.share.servers && header.block_bytes >= alignment &&
            header.block_bytes <= longest_block && header.block_bytes % alignment == 0 &&

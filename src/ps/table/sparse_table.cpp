@@ -4,7 +4,6 @@
 
 #include <absl/container/flat_hash_set.h>
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <unistd.h>
 #include <utility>
@@ -12,13 +11,12 @@
 #include <fmt/format.h>
 
 #include "base/initial_value.hpp"
-#include "ps/table/row_decay.hpp"
+#include "ps/table/regularised_gradient.hpp"
 #include "ps/table/row_update.hpp"
 
 namespace dtrain::ps {
 namespace {
 
-constexpr std::size_t id_bytes = sizeof(std::int64_t);
 // Which ids are admitted has nothing to do with how their rows begin.
 constexpr std::uint64_t admission_salt = 0x9216d5d98979fb1bU;
 
@@ -42,67 +40,34 @@ TableOptions checked(TableOptions options) {
     return options;
 }
 
-bool is_finite(std::span<const float> values) {
-    constexpr std::uint32_t exponent = 0x7f800000;
-    std::uint32_t wrong = 0;
-    for (const auto value : values)
-        wrong |= (std::bit_cast<std::uint32_t>(value) & exponent) == exponent ? 1U : 0U;
-    return wrong == 0;
-}
-
 }  // namespace
 
 SparseTable::SparseTable(TableOptions options)
     : options_(checked(std::move(options))),
-      state_width_(options_.width * states_of(options_.optimizer)),
-      statistics_at_(id_bytes + sizeof(float) * (options_.width + state_width_)),
+      layout_(options_),
       initial_row_(options_.initializer, options_.seed, options_.name),
       admission_key_(initial_key(options_.seed ^ admission_salt, options_.name)),
       initial_state_(initial_state(options_.optimizer)),
-      index_(row_bytes_of(options_),
-             options_.arenas != 0 ? options_.arenas : arenas_for(statistics_at_, memory_of_this_machine())),
+      index_(layout_.row_bytes(), options_.arenas != 0
+                                      ? options_.arenas
+                                      : arenas_for(layout_.row_bytes(), memory_of_this_machine())),
       changes_(index_.arenas().size()),
+      merge_(options_.width),
       gradient_(options_.width) {
     if (const auto* by_count = std::get_if<AdmitByCount>(&options_.admission))
         touches_.emplace(by_count->counters);
-}
-
-std::size_t SparseTable::row_bytes_of(const TableOptions& options) {
-    const auto floats = options.width * (1 + states_of(options.optimizer));
-    return id_bytes + sizeof(float) * floats + (options.statistics ? sizeof(Statistics) : 0);
 }
 
 std::size_t SparseTable::bytes() const {
     return sizeof(*this) + index_.bytes() + changes_.bytes() + (touches_ ? touches_->cells().size() : 0);
 }
 
-SparseTable::Statistics SparseTable::statistics_of(const std::byte* row) const {
-    Statistics statistics{};
-    if (options_.statistics) std::memcpy(&statistics, row + statistics_at_, sizeof(statistics));
-    return statistics;
-}
-
-void SparseTable::set_statistics(std::byte* row, const Statistics& statistics) {
-    std::memcpy(row + statistics_at_, &statistics, sizeof(statistics));
-}
-
 void SparseTable::mark_day(const FoundRow& row) {
-    auto statistics = statistics_of(row.bytes);
+    auto statistics = layout_.statistics_of(row.bytes);
     if (statistics.last_day == day_) return;
     before_change(row);
     statistics.last_day = day_;
-    set_statistics(row.bytes, statistics);
-}
-
-TableRow SparseTable::read(const std::byte* row) const {
-    const auto* floats = reinterpret_cast<const float*>(row + id_bytes);
-    const auto [shows, clicks, last_day] = statistics_of(row);
-    return {.id = RowArena::id_of(row),
-            .weights = {floats, options_.width},
-            .state = {floats + options_.width, state_width_},
-            .shows = shows,
-            .clicks = clicks,
-            .last_day = last_day};
+    layout_.set_statistics(row.bytes, statistics);
 }
 
 void SparseTable::check_sizes(std::size_t ids, std::size_t floats) const {
@@ -113,10 +78,10 @@ void SparseTable::check_sizes(std::size_t ids, std::size_t floats) const {
 
 FoundRow SparseTable::make_row(const HashedId& id) {
     const auto row = index_.add(id);
-    auto* weights = weights_of(row.bytes);
+    auto* weights = RowLayout::weights_of(row.bytes);
     initial_row_.write(id.id, {weights, options_.width});
-    std::fill_n(weights + options_.width, state_width_, initial_state_);
-    if (options_.statistics) set_statistics(row.bytes, {0, 0, day_});
+    std::fill_n(weights + options_.width, state_width(), initial_state_);
+    if (options_.statistics) layout_.set_statistics(row.bytes, {0, 0, day_});
     changes_.after_birth(row.place);
     ++counts_.born;
     return row;
@@ -168,7 +133,7 @@ void SparseTable::pull(std::span<const std::int64_t> ids, std::span<float> rows)
         } else if (options_.statistics) {
             mark_day(row);
         }
-        std::copy_n(weights_of(row.bytes), width, out);
+        std::copy_n(RowLayout::weights_of(row.bytes), width, out);
     });
 }
 
@@ -179,57 +144,12 @@ void SparseTable::peek(std::span<const std::int64_t> ids, std::span<float> rows)
     index_.look_up(ids, [&](std::size_t i, const HashedId& id, const FoundRow& row) {
         const auto out = rows.subspan(i * width, width);
         if (row.bytes != nullptr)
-            std::copy_n(weights_of(row.bytes), width, out.begin());
+            std::copy_n(RowLayout::weights_of(row.bytes), width, out.begin());
         else if (shows_beginning)
             initial_row_.write(id.id, out);
         else
             std::ranges::fill(out, 0.0F);
     });
-}
-
-GradientBatch SparseTable::without_not_finite(const GradientBatch& batch) {
-    const auto width = options_.width;
-    if (!options_.reject_not_finite || is_finite(batch.gradients)) return batch;
-    auto& [ids, gradients, shows, clicks] = finite_ = {};
-    for (std::size_t i = 0; i < batch.ids.size(); ++i) {
-        const auto gradient = batch.gradients.subspan(i * width, width);
-        if (!is_finite(gradient)) {
-            ++counts_.rejected;
-            continue;
-        }
-        ids.push_back(batch.ids[i]);
-        gradients.insert(gradients.end(), gradient.begin(), gradient.end());
-        if (batch.shows.empty()) continue;
-        shows.push_back(batch.shows[i]);
-        clicks.push_back(batch.clicks[i]);
-    }
-    return {ids, gradients, shows, clicks};
-}
-
-GradientBatch SparseTable::merged(const GradientBatch& batch) {
-    if (!distinct_.find_repeated(batch.ids)) return batch;
-    const auto width = options_.width;
-    const auto places = distinct_.places();
-    const auto n = distinct_.ids().size();
-    merged_.gradients.resize(n * width);
-    const bool has_statistics = !batch.shows.empty();
-    merged_.shows.assign(has_statistics ? n : 0, 0);
-    merged_.clicks.assign(has_statistics ? n : 0, 0);
-    std::uint32_t seen = 0;  // places below have come
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        const auto* from = &batch.gradients[i * width];
-        auto* to = &merged_.gradients[places[i] * width];
-        if (places[i] == seen) {
-            std::copy_n(from, width, to);
-            ++seen;
-        } else {
-            loops::add(from, to, width);
-        }
-        if (!has_statistics) continue;
-        merged_.shows[places[i]] += batch.shows[i];
-        merged_.clicks[places[i]] += batch.clicks[i];
-    }
-    return {distinct_.ids(), merged_.gradients, merged_.shows, merged_.clicks};
 }
 
 template <class Update>
@@ -248,12 +168,12 @@ void SparseTable::apply(const GradientBatch& batch, const Update& update) {
                     before_change(row);
                 }
                 if (options_.statistics) {
-                    const auto before = statistics_of(row.bytes);
-                    set_statistics(row.bytes,
-                                   {before.shows + (batch.shows.empty() ? 0 : batch.shows[i]),
+                    const auto before = layout_.statistics_of(row.bytes);
+                    layout_.set_statistics(
+                        row.bytes, {before.shows + (batch.shows.empty() ? 0 : batch.shows[i]),
                                     before.clicks + (batch.clicks.empty() ? 0 : batch.clicks[i]), day_});
                 }
-                auto* weights = weights_of(row.bytes);
+                auto* weights = RowLayout::weights_of(row.bytes);
                 update(weights, weights + width,
                        regularised(decay, &batch.gradients[i * width], weights, gradient_), width);
             });
@@ -272,7 +192,10 @@ void SparseTable::push(const GradientBatch& batch, const UpdateTime& time) {
             fmt::format("table '{}': a push is for step {}; steps begin with 1", options_.name, time.step));
     const auto rejected = counts_.rejected;
     // Sums of finite gradients can be too large to be finite.
-    const auto whole = without_not_finite(merged(without_not_finite(batch)));
+    const auto finite = [&](const GradientBatch& of) {
+        return options_.reject_not_finite ? merge_.without_not_finite(of, counts_.rejected) : of;
+    };
+    const auto whole = finite(merge_.merged(finite(batch)));
     try {
         check_room(whole.ids, [&](const HashedId& id) { return is_admitted_by_push(id); });
     } catch (...) {
@@ -291,11 +214,11 @@ std::size_t SparseTable::shrink() {
     const auto decay = static_cast<float>(rules.decay);
     const auto before = index_.size();
     index_.for_each([&](const FoundRow& row) {
-        auto [shows, clicks, last_day] = statistics_of(row.bytes);
+        auto [shows, clicks, last_day] = layout_.statistics_of(row.bytes);
         if (shows != 0 || clicks != 0) before_change(row);
         shows *= decay;
         clicks *= decay;
-        set_statistics(row.bytes, {shows, clicks, last_day});
+        layout_.set_statistics(row.bytes, {shows, clicks, last_day});
         const auto score = (shows - clicks) * rules.show_coefficient + clicks * rules.click_coefficient;
         const auto unseen_days = std::int64_t{day_} - std::int64_t{last_day};
         if (score < rules.least_score || unseen_days > rules.most_unseen_days)
@@ -308,10 +231,10 @@ std::size_t SparseTable::shrink() {
 }
 
 void SparseTable::insert(const TableRow& row) {
-    if (row.weights.size() != options_.width || row.state.size() != state_width_)
+    if (row.weights.size() != options_.width || row.state.size() != state_width())
         throw UsageError(
             fmt::format("table '{}': a row has {} weights and {} floats of state, expected {} and {}",
-                        options_.name, row.weights.size(), row.state.size(), options_.width, state_width_));
+                        options_.name, row.weights.size(), row.state.size(), options_.width, state_width()));
     const HashedId id(row.id);
     auto to = index_.find(id);
     if (to.bytes == nullptr) {
@@ -321,9 +244,7 @@ void SparseTable::insert(const TableRow& row) {
     } else {
         before_change(to);
     }
-    std::ranges::copy(row.weights, weights_of(to.bytes));
-    std::ranges::copy(row.state, weights_of(to.bytes) + options_.width);
-    if (options_.statistics) set_statistics(to.bytes, {row.shows, row.clicks, row.last_day});
+    layout_.write(to.bytes, row);
 }
 
 void SparseTable::insert_rows(std::span<const std::byte> rows) {
@@ -331,8 +252,8 @@ void SparseTable::insert_rows(std::span<const std::byte> rows) {
     if (rows.size() % bytes != 0)
         throw UsageError(
             fmt::format("table '{}': {} bytes are no rows of {}", options_.name, rows.size(), bytes));
-    auto& ids = merged_.ids;
-    ids.clear();
+    std::vector<std::int64_t> ids;
+    ids.reserve(rows.size() / bytes);
     for (std::size_t at = 0; at < rows.size(); at += bytes) ids.push_back(RowArena::id_of(&rows[at]));
     check_room(ids, [](const HashedId& /*id*/) { return true; });
     index_.look_up(ids, [&](std::size_t i, const HashedId& id, FoundRow to) {

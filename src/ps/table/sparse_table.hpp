@@ -10,22 +10,14 @@
 
 #include "ps/table/admission.hpp"
 #include "ps/table/bulk_load.hpp"
-#include "ps/table/distinct_ids.hpp"
+#include "ps/table/gradient_batch.hpp"
 #include "ps/table/initial_row.hpp"
 #include "ps/table/row_changes.hpp"
 #include "ps/table/row_index.hpp"
+#include "ps/table/row_layout.hpp"
 #include "ps/table/table_options.hpp"
 
 namespace dtrain::ps {
-
-/// What a push brings. An id may come several times: its gradients are added in the order of the batch, and
-/// one update is made.
-struct GradientBatch {
-    std::span<const std::int64_t> ids;
-    std::span<const float> gradients;    ///< ids.size() rows
-    std::span<const float> shows = {};   ///< of each id, or none at all
-    std::span<const float> clicks = {};  ///< as many as shows
-};
 
 /// When a push happens.
 struct UpdateTime {
@@ -33,16 +25,6 @@ struct UpdateTime {
     /// common steps. It is what a Program's adam.step is, also for a row that is not in every step.
     std::int64_t step = 1;
     std::optional<double> learning_rate = {};  ///< of a schedule, instead of the optimizer's own
-};
-
-/// A whole row. The statistics are zero in a table without them.
-struct TableRow {
-    std::int64_t id = 0;
-    std::span<const float> weights;
-    std::span<const float> state;  ///< of the optimizer, as many floats a row as SparseTable::state_width()
-    float shows = 0;
-    float clicks = 0;
-    std::uint32_t last_day = 0;  ///< on which the row was used last
 };
 
 struct TableCounts {
@@ -63,7 +45,7 @@ class SparseTable {
 
     const TableOptions& options() const { return options_; }
     std::size_t width() const { return options_.width; }
-    std::size_t state_width() const { return state_width_; }
+    std::size_t state_width() const { return layout_.state_width(); }
 
     /// Rows.
     std::size_t size() const { return index_.size(); }
@@ -108,10 +90,8 @@ class SparseTable {
 
     bool erase(std::int64_t id);
 
-    /// Bytes of a row as it lies in memory: id, weights, state, and with statistics shows and clicks
-    /// (float32) and the last day (uint32), all little endian.
+    /// Bytes of a row as it lies in memory: see RowLayout.
     std::size_t row_bytes() const { return index_.row_bytes(); }
-    static std::size_t row_bytes_of(const TableOptions& options);
 
     /// insert() of any number of rows as they lie in memory, behind each other.
     /// @throws DictSizeError when there is no room; none is inserted then
@@ -160,21 +140,10 @@ class SparseTable {
     /// Calls function(TableRow) for each row, in an order that the order of births and evictions fixes.
     template <class Function>
     void for_each(const Function& function) const {
-        index_.for_each([&](const FoundRow& row) { function(read(row.bytes)); });
+        index_.for_each([&](const FoundRow& row) { function(layout_.read(row.bytes)); });
     }
 
   private:
-    struct Statistics {
-        float shows;
-        float clicks;
-        std::uint32_t last_day;
-    };
-
-    static float* weights_of(std::byte* row) { return reinterpret_cast<float*>(row + sizeof(std::int64_t)); }
-    Statistics statistics_of(const std::byte* row) const;
-    void set_statistics(std::byte* row, const Statistics& statistics);
-    TableRow read(const std::byte* row) const;
-
     FoundRow make_row(const HashedId& id);
     void before_change(const FoundRow& row) {
         if (changes_.is_needed()) changes_.before_change(row.place, {row.bytes, row_bytes()});
@@ -189,16 +158,12 @@ class SparseTable {
     void check_room(std::span<const std::int64_t> ids, const IsAdmitted& is_admitted) const;
     void check_sizes(std::size_t ids, std::size_t floats) const;
 
-    GradientBatch without_not_finite(const GradientBatch& batch);
-    GradientBatch merged(const GradientBatch& batch);
-
     template <class Update>
     void apply(const GradientBatch& batch, const Update& update);
     void mark_day(const FoundRow& row);
 
     TableOptions options_;
-    std::size_t state_width_;
-    std::size_t statistics_at_;  // in a row
+    RowLayout layout_;
     InitialRow initial_row_;
     std::uint64_t admission_key_;
     float initial_state_;
@@ -207,18 +172,8 @@ class SparseTable {
     std::optional<TouchCounters> touches_;
     TableCounts counts_;
     std::uint32_t day_ = 0;
-
-    // What a batch needs for a moment; kept, because batches are alike.
-    struct Buffers {
-        std::vector<std::int64_t> ids;
-        std::vector<float> gradients;
-        std::vector<float> shows;
-        std::vector<float> clicks;
-    };
-    DistinctIds distinct_;
-    Buffers finite_;
-    Buffers merged_;
-    std::vector<float> gradient_;
+    GradientMerge merge_;
+    std::vector<float> gradient_;  // of one row, with its decay
 };
 
 }  // namespace dtrain::ps

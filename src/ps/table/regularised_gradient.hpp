@@ -8,9 +8,10 @@
 
 #include "kernels/loops.hpp"
 
+/// What a decay adds to a row's gradient goes into `out`, of as many floats; they return where the gradient
+/// is then.
 namespace dtrain::ps {
 
-/// What a decay adds to a row's gradient goes into `out`. @returns where the gradient is then
 inline const float* regularised(NoDecay /*decay*/, const float* gradient, const float* /*weights*/,
                                 std::span<float> /*out*/) {
     return gradient;

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/table/gradient_batch.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/loops.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+bool is_finite(std::span<const float> values) {
+    constexpr std::uint32_t exponent = 0x7f800000;
+    std::uint32_t wrong = 0;
+    for (const auto value : values)
+        wrong |= (std::bit_cast<std::uint32_t>(value) & exponent) == exponent ? 1U : 0U;
+    return wrong == 0;
+}
+
+}  // namespace
+
+GradientBatch GradientMerge::without_not_finite(const GradientBatch& batch, std::uint64_t& rejected) {
+    if (is_finite(batch.gradients)) return batch;
+    auto& [ids, gradients, shows, clicks] = finite_ = {};
+    for (std::size_t i = 0; i < batch.ids.size(); ++i) {
+        const auto gradient = batch.gradients.subspan(i * width_, width_);
+        if (!is_finite(gradient)) {
+            ++rejected;
+            continue;
+        }
+        ids.push_back(batch.ids[i]);
+        gradients.insert(gradients.end(), gradient.begin(), gradient.end());
+        if (batch.shows.empty()) continue;
+        shows.push_back(batch.shows[i]);
+        clicks.push_back(batch.clicks[i]);
+    }
+    return {ids, gradients, shows, clicks};
+}
+
+GradientBatch GradientMerge::merged(const GradientBatch& batch) {
+    if (!distinct_.find_repeated(batch.ids)) return batch;
+    const auto places = distinct_.places();
+    const auto n = distinct_.ids().size();
+    merged_.gradients.resize(n * width_);
+    const bool has_statistics = !batch.shows.empty();
+    merged_.shows.assign(has_statistics ? n : 0, 0);
+    merged_.clicks.assign(has_statistics ? n : 0, 0);
+    std::uint32_t seen = 0;  // places below have come
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto* from = &batch.gradients[i * width_];
+        auto* to = &merged_.gradients[places[i] * width_];
+        if (places[i] == seen) {
+            std::copy_n(from, width_, to);
+            ++seen;
+        } else {
+            kernels::loops::add(from, to, width_);
+        }
+        if (!has_statistics) continue;
+        merged_.shows[places[i]] += batch.shows[i];
+        merged_.clicks[places[i]] += batch.clicks[i];
+    }
+    return {distinct_.ids(), merged_.gradients, merged_.shows, merged_.clicks};
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ps/table/distinct_ids.hpp"
+
+namespace dtrain::ps {
+
+/// What a push brings. An id may come several times: its gradients are added in the order of the batch, and
+/// one update is made.
+struct GradientBatch {
+    std::span<const std::int64_t> ids;
+    std::span<const float> gradients;    ///< ids.size() rows
+    std::span<const float> shows = {};   ///< of each id, or none at all
+    std::span<const float> clicks = {};  ///< as many as shows
+};
+
+/// Makes of a batch one that can be applied. Keeps its memory from one batch to the next: what it returns
+/// lasts until then.
+class GradientMerge {
+  public:
+    explicit GradientMerge(std::size_t width) : width_(width) {}
+
+    /// Each id once.
+    GradientBatch merged(const GradientBatch& batch);
+
+    /// Without gradients that have NaN or infinity; their number is added to `rejected`.
+    GradientBatch without_not_finite(const GradientBatch& batch, std::uint64_t& rejected);
+
+  private:
+    struct Buffers {
+        std::vector<std::int64_t> ids;
+        std::vector<float> gradients;
+        std::vector<float> shows;
+        std::vector<float> clicks;
+    };
+
+    std::size_t width_;
+    DistinctIds distinct_;
+    Buffers finite_;
+    Buffers merged_;
+};
+
+}  // namespace dtrain::ps
