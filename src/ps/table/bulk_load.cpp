@@ -18,7 +18,24 @@ void BulkLoad::copy(std::span<const std::byte> rows, const RowArena& arena, std:
     }
 }
 
+bool BulkLoad::is_room_for(std::uint64_t rows) {
+    const auto bytes = rows * (index_.row_bytes() + RowIndex::bytes_of_entry);
+    return taken_.fetch_add(bytes) + bytes <= overflow_.memory;
+}
+
 void BulkLoad::add(std::span<const std::byte> rows) {
+    if (overflow_.add == nullptr) return add_to_memory(rows);
+    {
+        const std::shared_lock lock(memory_);
+        if (!is_full_ && is_room_for(rows.size() / index_.row_bytes())) return add_to_memory(rows);
+    }
+    const std::unique_lock lock(memory_);
+    if (!is_full_) make_sets();
+    is_full_ = true;
+    overflow_.add(rows);
+}
+
+void BulkLoad::add_to_memory(std::span<const std::byte> rows) {
     if (index_.arenas_.size() > 1) return deal(rows);
     std::uint32_t first = 0;
     {
@@ -87,6 +104,11 @@ BulkLoad::Part BulkLoad::fill_sets(std::size_t part, std::size_t parts) {
 }
 
 std::optional<std::int64_t> BulkLoad::finish() {
+    if (!is_full_) make_sets();
+    return twice_;
+}
+
+void BulkLoad::make_sets() {
     std::uint64_t rows = 0;
     for (const auto& arena : index_.arenas_) rows += arena.size();
     index_.reserve(rows);
@@ -94,7 +116,7 @@ std::optional<std::int64_t> BulkLoad::finish() {
     const auto own = fill_sets(0, 2);
     const auto others = other.get();
     index_.size_ += own.added + others.added;
-    return own.twice ? own.twice : others.twice;
+    twice_ = own.twice ? own.twice : others.twice;
 }
 
 }  // namespace dtrain::ps

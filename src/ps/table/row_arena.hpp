@@ -55,6 +55,13 @@ class RowArena {
     /// Rows that are in use.
     std::size_t size() const { return used_ - free_.size(); }
     RowSet in_use() const;
+    bool is_in_use(std::uint32_t number) const { return number < used_ && !is_free_.contains(number); }
+
+    /// All numbers of rows are below.
+    std::uint64_t numbers() const { return used_; }
+
+    /// Rows that were given back, and make room for others.
+    std::size_t free_rows() const { return free_.size(); }
 
     std::size_t row_bytes() const { return row_bytes_; }
 

@@ -22,6 +22,8 @@ void RowChanges::forget() {
     changed_ = std::vector<RowSet>(changed_.size());
     erased_.clear();
     has_base_ = tracks_;
+    base_ = ++now_;
+    changed_now_ = changed_before_ = 0;
 }
 
 void RowChanges::take(const RowPlace& place, std::span<const std::byte> row) {
@@ -34,6 +36,41 @@ void RowChanges::take(const RowPlace& place, std::span<const std::byte> row) {
 void RowChanges::before_erase(const RowPlace& place, std::span<const std::byte> row) {
     if (tracks_) erased_.push_back(RowArena::id_of(row.data()));
     if (snapshot_) take(place, row);
+}
+
+std::uint32_t RowChanges::stamp_of(const RowPlace& place) const {
+    if (changed_[place.arena].contains(place.number)) return now_;
+    const bool is_of_snapshot =
+        !changed_of_snapshot_.empty() && changed_of_snapshot_[place.arena].contains(place.number);
+    return is_of_snapshot ? now_ - 1 : 0;
+}
+
+void RowChanges::after_leaving(const RowPlace& place, std::span<const std::byte> row, std::uint32_t stamp) {
+    if (snapshot_) take(place, row);
+    if (is_changed(stamp)) ++count_of(stamp);
+    changed_[place.arena].erase(place.number);
+    if (!changed_of_snapshot_.empty()) changed_of_snapshot_[place.arena].erase(place.number);
+}
+
+void RowChanges::after_return(const RowPlace& place, std::uint32_t stamp) {
+    // The number may be that of a row that was erased.
+    changed_[place.arena].erase(place.number);
+    if (!changed_of_snapshot_.empty()) changed_of_snapshot_[place.arena].erase(place.number);
+    if (!is_changed(stamp)) return;
+    --count_of(stamp);
+    const bool is_of_snapshot = snapshot_ && stamp != now_;
+    (is_of_snapshot ? changed_of_snapshot_ : changed_)[place.arena].insert(place.number);
+}
+
+void RowChanges::after_change_on_disk(std::uint32_t stamp) {
+    if (!tracks_) return;
+    if (is_changed(stamp)) --count_of(stamp);
+    ++changed_now_;
+}
+
+void RowChanges::after_erase_on_disk(std::int64_t id, std::uint32_t stamp) {
+    if (tracks_) erased_.push_back(id);
+    if (is_changed(stamp)) --count_of(stamp);
 }
 
 std::uint64_t RowChanges::begin(WhichRows which, std::span<const RowArena> arenas, RowSink& sink) {
@@ -50,6 +87,8 @@ std::uint64_t RowChanges::begin(WhichRows which, std::span<const RowArena> arena
     }
     changed_of_snapshot_ = std::exchange(changed_, std::vector<RowSet>(changed_.size()));
     erased_of_snapshot_ = std::exchange(erased_, {});
+    changed_before_ += std::exchange(changed_now_, 0);
+    ++now_;
     snapshot_ = std::move(snapshot);
     return rows;
 }
@@ -85,6 +124,8 @@ void RowChanges::end(bool is_saved) {
         erased_.insert(erased_.begin(), erased_of_snapshot_.begin(), erased_of_snapshot_.end());
     } else {
         has_base_ = snapshot_.value().tracked;
+        base_ = now_;
+        changed_before_ = 0;
     }
     changed_of_snapshot_.clear();
     erased_of_snapshot_.clear();

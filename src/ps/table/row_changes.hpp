@@ -36,6 +36,9 @@ enum class WhichRows { all, changed };
 ///
 /// A snapshot is the rows as they were when it began. Rows are taken one after the other, and each that is
 /// about to change before its turn comes is taken then.
+///
+/// Rows that are on disk have no bits. Each has a stamp instead: the number of the interval between two saves
+/// in which it changed last; 0: it did not, or nobody asked.
 class RowChanges {
   public:
     explicit RowChanges(std::size_t arenas) : changed_(arenas) {}
@@ -64,7 +67,27 @@ class RowChanges {
         if (tracks_) changed_[place.arena].insert(place.number);
     }
 
-    /// Begins a snapshot. @returns its rows
+    /// What a row in memory has to be stamped with when it leaves.
+    std::uint32_t stamp_of(const RowPlace& place) const;
+
+    /// A row is on disk now, with its stamp; it is in memory still, and a snapshot may take it.
+    void after_leaving(const RowPlace& place, std::span<const std::byte> row, std::uint32_t stamp);
+
+    /// A row that was on disk is in memory.
+    void after_return(const RowPlace& place, std::uint32_t stamp);
+
+    /// What a row on disk that changes has to be stamped with.
+    std::uint32_t stamp_of_change(std::uint32_t stamp) const { return tracks_ ? now_ : stamp; }
+    void after_change_on_disk(std::uint32_t stamp);
+    void after_erase_on_disk(std::int64_t id, std::uint32_t stamp);
+
+    /// Rows on disk that changed since the last save; during a snapshot those that changed before it.
+    std::uint64_t changed_on_disk() const { return changed_before_ + (snapshot_ ? 0 : changed_now_); }
+
+    /// Whether a row with this stamp is one of those.
+    bool is_changed(std::uint32_t stamp) const { return stamp >= base_; }
+
+    /// Begins a snapshot of the rows in memory. @returns how many
     /// @throws Error when there is one already, or changed rows are wanted and there is no base
     std::uint64_t begin(WhichRows which, std::span<const RowArena> arenas, RowSink& sink);
 
@@ -91,6 +114,7 @@ class RowChanges {
     };
 
     void take(const RowPlace& place, std::span<const std::byte> row);
+    std::uint64_t& count_of(std::uint32_t stamp) { return stamp == now_ ? changed_now_ : changed_before_; }
 
     bool tracks_ = false;
     bool has_base_ = false;
@@ -99,6 +123,11 @@ class RowChanges {
     std::vector<RowSet> changed_of_snapshot_;  // before it began: to be saved by it
     std::vector<std::int64_t> erased_of_snapshot_;
     std::optional<Snapshot> snapshot_;
+
+    std::uint32_t now_ = 1;             // this interval
+    std::uint32_t base_ = 1;            // the first one after the last save
+    std::uint64_t changed_now_ = 0;     // rows on disk, by their stamp
+    std::uint64_t changed_before_ = 0;  // from base_ to now_ - 1
 };
 
 }  // namespace dtrain::ps

@@ -37,6 +37,9 @@ class RowIndex {
   public:
     static constexpr std::size_t sets = 1024;
 
+    /// About what finds a row: 8.4 bytes at most, and some more where rows come and go.
+    static constexpr std::size_t bytes_of_entry = 10;
+
     /// @param row_bytes of a row, its id included
     /// @param arenas among which rows are dealt out; each can have 2^32
     RowIndex(std::size_t row_bytes, std::size_t arenas);
@@ -63,6 +66,14 @@ class RowIndex {
     bool settle();
 
     std::size_t size() const { return size_; }
+
+    /// Rows that can be added before rows need more memory, if they come to all arenas alike.
+    std::size_t free_rows() const {
+        std::size_t rows = 0;
+        for (const auto& arena : arenas_) rows += arena.free_rows();
+        return rows;
+    }
+
     std::size_t row_bytes() const { return row_bytes_; }
 
     /// Of the index and of the rows.

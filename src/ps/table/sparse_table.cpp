@@ -42,7 +42,7 @@ TableOptions checked(TableOptions options) {
 
 }  // namespace
 
-SparseTable::SparseTable(TableOptions options)
+SparseTable::SparseTable(TableOptions options, const std::optional<SpillOptions>& spill)
     : options_(checked(std::move(options))),
       layout_(options_),
       initial_row_(options_.initializer, options_.seed, options_.name),
@@ -56,10 +56,14 @@ SparseTable::SparseTable(TableOptions options)
       gradient_(options_.width) {
     if (const auto* by_count = std::get_if<AdmitByCount>(&options_.admission))
         touches_.emplace(by_count->counters);
+    if (spill)
+        spill_ =
+            std::make_unique<Spill>(*spill, options_.name, hot(), sizeof(*this) + touch_counters().size());
 }
 
 std::size_t SparseTable::bytes() const {
-    return sizeof(*this) + index_.bytes() + changes_.bytes() + (touches_ ? touches_->cells().size() : 0);
+    return sizeof(*this) + index_.bytes() + changes_.bytes() + touch_counters().size() +
+           (spill_ ? spill_->bytes() : 0);
 }
 
 void SparseTable::mark_day(const FoundRow& row) {
@@ -100,13 +104,13 @@ bool SparseTable::is_admitted_by_push(const HashedId& id) const {
     return !touches_;
 }
 
-template <class IsAdmitted>
-void SparseTable::check_room(std::span<const std::int64_t> ids, const IsAdmitted& is_admitted) const {
-    if (!options_.dict_size || index_.size() + ids.size() <= *options_.dict_size) return;
+void SparseTable::check_room(std::span<const std::int64_t> ids,
+                             const std::function<bool(const HashedId&)>& is_admitted) const {
+    if (!options_.dict_size || size() + ids.size() <= *options_.dict_size) return;
     absl::flat_hash_set<std::int64_t> born;
     index_.look_up(ids, [&](std::size_t /*i*/, const HashedId& id, const FoundRow& row) {
         if (row.bytes != nullptr || born.contains(id.id) || !is_admitted(id)) return;
-        if (index_.size() + born.size() >= *options_.dict_size)
+        if (size() + born.size() >= *options_.dict_size)
             throw DictSizeError(options_.name, *options_.dict_size, id.id);
         born.insert(id.id);
     });
@@ -114,6 +118,7 @@ void SparseTable::check_room(std::span<const std::int64_t> ids, const IsAdmitted
 
 void SparseTable::pull(std::span<const std::int64_t> ids, std::span<float> rows) {
     check_sizes(ids.size(), rows.size());
+    if (spill_) spill_->bring_back(ids, hot());
     if (touches_) {
         const auto count = static_cast<unsigned>(std::get<AdmitByCount>(options_.admission).count);
         TouchCounters::Trial trial(*touches_);
@@ -141,14 +146,22 @@ void SparseTable::peek(std::span<const std::int64_t> ids, std::span<float> rows)
     check_sizes(ids.size(), rows.size());
     const auto width = options_.width;
     const bool shows_beginning = std::holds_alternative<AdmitAll>(options_.admission);
+    std::vector<std::size_t> missing;
     index_.look_up(ids, [&](std::size_t i, const HashedId& id, const FoundRow& row) {
         const auto out = rows.subspan(i * width, width);
-        if (row.bytes != nullptr)
+        if (row.bytes != nullptr) {
             std::copy_n(RowLayout::weights_of(row.bytes), width, out.begin());
-        else if (shows_beginning)
+            return;
+        }
+        if (spill_) missing.push_back(i);
+        if (shows_beginning)
             initial_row_.write(id.id, out);
         else
             std::ranges::fill(out, 0.0F);
+    });
+    if (missing.empty()) return;
+    spill_->read(ids, missing, [&](std::size_t i, const std::byte* row) {
+        std::ranges::copy(layout_.read(row).weights, &rows[i * width]);
     });
 }
 
@@ -197,6 +210,7 @@ void SparseTable::push(const GradientBatch& batch, const UpdateTime& time) {
     };
     const auto whole = finite(merge_.merged(finite(batch)));
     try {
+        if (spill_) spill_->bring_back(whole.ids, hot());
         check_room(whole.ids, [&](const HashedId& id) { return is_admitted_by_push(id); });
     } catch (...) {
         counts_.rejected = rejected;
@@ -205,89 +219,6 @@ void SparseTable::push(const GradientBatch& batch, const UpdateTime& time) {
     const auto rate = time.learning_rate.value_or(learning_rate_of(options_.optimizer));
     std::visit([&](const auto& update) { apply(whole, update); },
                row_update(options_.optimizer, rate, time.step));
-}
-
-std::size_t SparseTable::shrink() {
-    if (touches_) touches_->halve();
-    if (!options_.statistics) return 0;
-    const auto& rules = *options_.statistics;
-    const auto decay = static_cast<float>(rules.decay);
-    const auto before = index_.size();
-    index_.for_each([&](const FoundRow& row) {
-        auto [shows, clicks, last_day] = layout_.statistics_of(row.bytes);
-        if (shows != 0 || clicks != 0) before_change(row);
-        shows *= decay;
-        clicks *= decay;
-        layout_.set_statistics(row.bytes, {shows, clicks, last_day});
-        const auto score = (shows - clicks) * rules.show_coefficient + clicks * rules.click_coefficient;
-        const auto unseen_days = std::int64_t{day_} - std::int64_t{last_day};
-        if (score < rules.least_score || unseen_days > rules.most_unseen_days)
-            erase(HashedId(RowArena::id_of(row.bytes)));
-    });
-    index_.tidy();
-    const auto evicted = before - index_.size();
-    counts_.evicted += evicted;
-    return evicted;
-}
-
-void SparseTable::insert(const TableRow& row) {
-    if (row.weights.size() != options_.width || row.state.size() != state_width())
-        throw UsageError(
-            fmt::format("table '{}': a row has {} weights and {} floats of state, expected {} and {}",
-                        options_.name, row.weights.size(), row.state.size(), options_.width, state_width()));
-    const HashedId id(row.id);
-    auto to = index_.find(id);
-    if (to.bytes == nullptr) {
-        check_room({&row.id, 1}, [](const HashedId& /*id*/) { return true; });
-        to = index_.add(id);
-        changes_.after_birth(to.place);
-    } else {
-        before_change(to);
-    }
-    layout_.write(to.bytes, row);
-}
-
-void SparseTable::insert_rows(std::span<const std::byte> rows) {
-    const auto bytes = row_bytes();
-    if (rows.size() % bytes != 0)
-        throw UsageError(
-            fmt::format("table '{}': {} bytes are no rows of {}", options_.name, rows.size(), bytes));
-    std::vector<std::int64_t> ids;
-    ids.reserve(rows.size() / bytes);
-    for (std::size_t at = 0; at < rows.size(); at += bytes) ids.push_back(RowArena::id_of(&rows[at]));
-    check_room(ids, [](const HashedId& /*id*/) { return true; });
-    index_.look_up(ids, [&](std::size_t i, const HashedId& id, FoundRow to) {
-        if (to.bytes == nullptr) {
-            to = index_.add(id);
-            changes_.after_birth(to.place);
-        } else {
-            before_change(to);
-        }
-        std::memcpy(to.bytes, &rows[i * bytes], bytes);
-    });
-}
-
-void SparseTable::check_loaded(std::optional<std::int64_t> twice) const {
-    if (twice) throw Error(fmt::format("table '{}': id {} comes twice", options_.name, *twice));
-    if (!options_.dict_size || size() <= *options_.dict_size) return;
-    std::int64_t last = 0;
-    for_each([&](const TableRow& row) { last = row.id; });
-    throw DictSizeError(options_.name, *options_.dict_size, last);
-}
-
-bool SparseTable::erase(std::int64_t id) {
-    return erase(HashedId(id));
-}
-
-bool SparseTable::erase(const HashedId& id) {
-    if (changes_.is_needed())
-        if (const auto row = index_.find(id); row.bytes != nullptr)
-            changes_.before_erase(row.place, {row.bytes, row_bytes()});
-    return index_.erase(id);
-}
-
-std::uint64_t SparseTable::begin_snapshot(WhichRows which, RowSink& sink) {
-    return changes_.begin(which, index_.arenas(), sink);
 }
 
 std::span<std::uint8_t> SparseTable::touch_counters() {

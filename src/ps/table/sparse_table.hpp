@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "ps/table/row_changes.hpp"
 #include "ps/table/row_index.hpp"
 #include "ps/table/row_layout.hpp"
+#include "ps/table/spill.hpp"
 #include "ps/table/table_options.hpp"
 
 namespace dtrain::ps {
@@ -37,18 +40,22 @@ struct TableCounts {
 /// The rows of one sparse parameter that this process has: a row for each id that was touched, made of the
 /// weights and what the optimizer keeps. Not for several threads at once, but for const functions.
 ///
-/// Every function that takes a batch checks its sizes first and throws UsageError with nothing changed.
+/// Every function that takes a batch checks its sizes first and throws UsageError with nothing changed. When
+/// rows lie on disk, all functions throw Error naming the folder if the disk fails: a batch has changed
+/// nothing then, shrink() and load() may have done a part.
 class SparseTable {
   public:
-    /// @throws UsageError as check()
-    explicit SparseTable(TableOptions options);
+    /// @param spill none: all rows are in memory
+    /// @throws UsageError as check(), and as Spill
+    explicit SparseTable(TableOptions options, const std::optional<SpillOptions>& spill = {});
 
     const TableOptions& options() const { return options_; }
     std::size_t width() const { return options_.width; }
     std::size_t state_width() const { return layout_.state_width(); }
 
     /// Rows.
-    std::size_t size() const { return index_.size(); }
+    std::size_t size() const { return index_.size() + rows_on_disk(); }
+    std::size_t rows_on_disk() const { return spill_ ? spill_->size() : 0; }
 
     /// All memory of the table.
     std::size_t bytes() const;
@@ -79,10 +86,10 @@ class SparseTable {
     /// @returns how many rows went
     std::size_t shrink();
 
-    /// Work for when nobody waits: moves 2 MiB of rows to where they are found sooner, in some milliseconds.
-    /// A table that only grows past its first million rows needs it once for those.
+    /// Work for when nobody waits: moves 2 MiB of rows to where they are found sooner, in some milliseconds,
+    /// or some rows to disk. A table that only grows past its first million rows needs it once for those.
     /// @returns false when there is nothing to do
-    bool settle() { return index_.settle(); }
+    bool settle() { return index_.settle() || (spill_ && spill_->make_room_ahead(hot())); }
 
     /// Puts a row back as it was saved, whatever admission says; a row of this id is replaced.
     /// @throws UsageError when the row has another width, DictSizeError; nothing is changed then
@@ -102,7 +109,7 @@ class SparseTable {
     /// @throws Error when an id came twice, DictSizeError; what `add` throws. The table is of no use then.
     template <class Add>
     void load(const Add& add) {
-        BulkLoad bulk(index_);
+        BulkLoad bulk(index_, overflow());
         add(bulk);
         check_loaded(bulk.finish());
     }
@@ -128,19 +135,24 @@ class SparseTable {
     std::uint64_t begin_snapshot(WhichRows which, RowSink& sink);
 
     /// Gives so many rows to the sink. @returns false when the snapshot has no more
-    bool go_on_with_snapshot(std::uint64_t rows) { return changes_.go_on(rows, index_.arenas()); }
+    bool go_on_with_snapshot(std::uint64_t rows) {
+        return changes_.go_on(rows, index_.arenas()) ||
+               (spill_ && spill_->go_on_with_snapshot(rows, changes_));
+    }
 
     /// @param is_saved whether it lies safely on disk, all of it; if not, its rows still count as changed
-    void end_snapshot(bool is_saved) { changes_.end(is_saved); }
+    void end_snapshot(bool is_saved);
 
     /// What counts the touches of ids that wait for admission; empty unless they are admitted by count.
     std::span<std::uint8_t> touch_counters();
     std::span<const std::uint8_t> touch_counters() const;
 
-    /// Calls function(TableRow) for each row, in an order that the order of births and evictions fixes.
+    /// Calls function(TableRow) for each row, in an order that the order of births and evictions fixes; those
+    /// on disk come last.
     template <class Function>
     void for_each(const Function& function) const {
         index_.for_each([&](const FoundRow& row) { function(layout_.read(row.bytes)); });
+        if (spill_) spill_->for_each([&](const std::byte* row) { function(layout_.read(row)); });
     }
 
   private:
@@ -149,13 +161,16 @@ class SparseTable {
         if (changes_.is_needed()) changes_.before_change(row.place, {row.bytes, row_bytes()});
     }
     bool erase(const HashedId& id);
+    bool ages(std::byte* row) const;
+    Spill::Hot hot() { return {index_, changes_}; }
+    LoadOverflow overflow();
     bool is_admitted_by_pull(const HashedId& id);
     bool is_admitted_by_push(const HashedId& id) const;
 
     void check_loaded(std::optional<std::int64_t> twice) const;
 
-    template <class IsAdmitted>
-    void check_room(std::span<const std::int64_t> ids, const IsAdmitted& is_admitted) const;
+    void check_room(std::span<const std::int64_t> ids,
+                    const std::function<bool(const HashedId&)>& is_admitted) const;
     void check_sizes(std::size_t ids, std::size_t floats) const;
 
     template <class Update>
@@ -172,6 +187,7 @@ class SparseTable {
     std::optional<TouchCounters> touches_;
     TableCounts counts_;
     std::uint32_t day_ = 0;
+    std::unique_ptr<Spill> spill_;
     GradientMerge merge_;
     std::vector<float> gradient_;  // of one row, with its decay
 };
