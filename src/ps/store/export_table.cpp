@@ -21,6 +21,7 @@ namespace dtrain::ps {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{8} << 20U;
+constexpr std::size_t rows_at_once = 256;
 
 std::vector<std::int64_t> sorted_ids(const SparseTable& table) {
     std::vector<std::int64_t> ids;
@@ -63,15 +64,19 @@ void export_csv(const SparseTable& table, const std::filesystem::path& path) {
         std::string lines = "id";
         for (std::size_t i = 0; i < table.width(); ++i) lines += fmt::format(",w{}", i);
         lines += '\n';
-        std::vector<float> weights(table.width());
-        for (const auto id : sorted_ids(table)) {
-            table.peek({&id, 1}, weights);
-            append(lines, id);
-            for (const auto weight : weights) {
-                lines += ',';
-                append(lines, weight);
+        const auto ids = sorted_ids(table);
+        std::vector<float> weights(rows_at_once * table.width());
+        for (std::size_t at = 0; at < ids.size(); at += rows_at_once) {
+            const auto part = std::span(ids).subspan(at, std::min(rows_at_once, ids.size() - at));
+            table.peek(part, std::span(weights).first(part.size() * table.width()));
+            for (std::size_t i = 0; i < part.size(); ++i) {
+                append(lines, part[i]);
+                for (const auto weight : std::span(weights).subspan(i * table.width(), table.width())) {
+                    lines += ',';
+                    append(lines, weight);
+                }
+                lines += '\n';
             }
-            lines += '\n';
             if (lines.size() > block_bytes) flush(lines);
         }
         flush(lines);

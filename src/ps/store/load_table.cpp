@@ -173,6 +173,13 @@ void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Sh
     });
 }
 
+/// Not too many at once: they are in memory together.
+void insert(SparseTable& table, std::span<const std::byte> rows) {
+    const auto most = 4096 * table.row_bytes();
+    for (; !rows.empty(); rows = rows.subspan(std::min(most, rows.size())))
+        table.insert_rows(rows.first(std::min(most, rows.size())));
+}
+
 void load_changes(SparseTable& table, const std::vector<OpenedFile>& files, const Share& share,
                   bool is_last) {
     for (const auto& file : files) {
@@ -180,7 +187,7 @@ void load_changes(SparseTable& table, const std::vector<OpenedFile>& files, cons
         const bool has_touches = is_last && takes_touches(file, table);
         read_checked(file, [&](const StoredBlock& block, std::span<std::byte> bytes) {
             if (block.content == BlockContent::rows) {
-                table.insert_rows(own_rows(file, share, bytes));
+                insert(table, own_rows(file, share, bytes));
             } else if (block.content == BlockContent::erased) {
                 for (std::size_t at = 0; at < bytes.size(); at += block.item_bytes)
                     if (const auto id = RowArena::id_of(&bytes[at]);
@@ -208,8 +215,9 @@ TableCounts counts_for(const Share& share, const std::vector<OpenedFile>& files)
 
 }  // namespace
 
-LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain, const Share& share) {
-    SparseTable table(options);
+LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain, const Share& share,
+                       const std::optional<SpillOptions>& spill) {
+    SparseTable table(options, spill);
     const auto saves = opened(chain, table.options());
     if (saves.empty()) throw UsageError("table '" + options.name + "': there is no checkpoint to load");
     for (const auto& files : saves) {

@@ -31,9 +31,11 @@ struct LoadedTable {
 /// its share needs, and ids that wait for admission by count may have been touched less often than it thinks,
 /// never more often. It tracks its changes, and has changed nothing.
 /// @param chain a save of all rows and then any number of saves of changes, each of the one before
+/// @param spill as SparseTable; the saved table may have had another limit, or none
 /// @throws UsageError naming the file that is missing, damaged, of another table (with both layouts), or no
 /// part of the chain; DictSizeError. There is no table then, and the checkpoint before can be tried.
-LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain, const Share& share);
+LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain, const Share& share,
+                       const std::optional<SpillOptions>& spill = {});
 
 /// Reads all of a file, and compares every byte with its checksum.
 /// @throws UsageError as load_table()

@@ -192,8 +192,8 @@ bool TableSaver::is_written() const {
 
 TableFile TableSaver::finish() {
     constexpr std::size_t much = std::size_t{64} << 20U;
-    while (step(much, true) != Progress::taken) continue;
     try {
+        while (step(much, true) != Progress::taken) continue;
         if (!save_->facts) save_->facts = save_->file.get();
         return *save_->facts;
     } catch (...) {

@@ -63,7 +63,8 @@ class TableSaver : private RowSink {
 
     enum class Progress { working, waiting_for_disk, taken };
 
-    /// Takes about as many more bytes of rows, for a moment in which nobody waits. Never waits itself.
+    /// Takes about as many more bytes of rows, for a moment in which nobody waits. Never waits itself, but
+    /// for rows that the table has on disk. @throws Error when those cannot be read
     Progress step(std::size_t bytes = std::size_t{256} << 10U);
 
     bool is_in_progress() const { return save_.has_value(); }
