@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -52,7 +53,7 @@ class ServerRanks {
     std::shared_ptr<comm::Post> post_;
 };
 
-/// The same on all ranks.
+/// The same on all ranks, but what is of one server alone.
 struct ServerJobOptions {
     /// sync goes with TranspileOptions::sync_mode, the others without it; geo with
     /// DistributeTranspilerConfig::geo_sgd_mode.
@@ -63,13 +64,21 @@ struct ServerJobOptions {
     int most_merged = 20;
     std::uint64_t seed = 0;  ///< of the first parameters and rows
     int threads = 0;         ///< as ExecutorOptions::threads, of servers
+
+    /// Bytes of memory for the tables of a server, dealt out to them in proportion to the size of their rows;
+    /// rows that were not used lately are on a local disk then. None: all rows are in memory. Needs a dtrain
+    /// that was built with RocksDB.
+    std::optional<std::int64_t> memory = {};
+    /// Where those rows go, on a disk of the server's machine: into a folder of their own, which is removed
+    /// at the end. Empty: $TMPDIR, or /tmp.
+    std::filesystem::path spill = {};
 };
 
 /// A server: its part of the parameters is updated with what trainers push.
 class ParameterServer {
   public:
-    /// With the first parameters. @throws UsageError when options and transpiler do not fit, or this rank is
-    /// no server
+    /// With the first parameters. @throws UsageError when options and transpiler do not fit, this rank is no
+    /// server, the limit of memory is too small or nothing can be written where rows go
     ParameterServer(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
                     const ServerJobOptions& options);
     ParameterServer(ParameterServer&&) noexcept;

@@ -310,6 +310,53 @@ def test_bad_settings_end_in_one_line(native, tmp_path, clicks, servers, more, r
     assert expected in line, line
 
 
+@pytest.fixture(scope="session")
+def rocksdb(native):
+    linked = subprocess.run(["ldd", native], check=True, stdout=subprocess.PIPE, text=True).stdout
+    if "rocksdb" not in linked:
+        pytest.skip("dtrain was built without RocksDB")
+
+
+def test_tables_larger_than_memory_train_as_those_in_memory(native, rocksdb, tmp_path, clicks):
+    """300 kB hold some 1700 of each server's rows; the job goes on from a checkpoint, too."""
+    settings = {"servers": "count = 2", "checkpoint": "every = 1\nkeep = 2"}
+    whole = mpirun(4, [native, write_job(tmp_path, clicks, "whole", **settings)], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    settings["servers"] += '\nmemory = "300 kB"\nspill = "disk"'
+    job = write_job(tmp_path, clicks, "small", **settings)
+    small = mpirun(4, [native, job], tmp_path)
+    assert small.returncode == 0, small.stderr
+    assert not list((tmp_path / "disk").iterdir())
+    assert checksum(small) == checksum(whole)
+    expected = saved(tmp_path / "whole" / "epoch-000002")
+    assert all(len(expected[f"embedding.weight-{n:04}-of-0002.rows"][1]) > 4000 for n in range(2))
+    assert saved(tmp_path / "small" / "epoch-000002") == expected
+    resumed = mpirun(4, [native, job, "--resume", "small/epoch-000001"], tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert checksum(resumed) == checksum(whole)
+    assert saved(tmp_path / "small" / "epoch-000002") == expected
+
+
+@pytest.mark.parametrize("servers, expected", [
+    ('memory = "300 kB"\nspill = "job.toml"', "cannot be put on disk in job.toml: Not a directory; name another folder"),
+    ("memory = 1000", "table 'embedding.weight': a limit of 1000 bytes of memory is too small: "),
+    ('spill = "disk"', "'spill' is where rows go that 'memory' has no room for: set 'memory' too"),
+])
+def test_a_bad_limit_of_memory_ends_in_one_line(native, rocksdb, tmp_path, clicks, servers, expected):
+    refused = mpirun(3, [native, write_job(tmp_path, clicks, servers=f"count = 1\n{servers}")], tmp_path)
+    assert refused.returncode == 2
+    assert expected in refused.stderr.splitlines()[0], refused.stderr
+
+
+def test_a_limit_of_memory_without_rocksdb_ends_in_one_line(native, tmp_path, clicks):
+    linked = subprocess.run(["ldd", native], check=True, stdout=subprocess.PIPE, text=True).stdout
+    if "rocksdb" in linked:
+        pytest.skip("dtrain was built with RocksDB")
+    refused = mpirun(3, [native, write_job(tmp_path, clicks, servers='count = 1\nmemory = "1 GiB"')], tmp_path)
+    assert refused.returncode == 2
+    assert "needs RocksDB, and this dtrain was built without" in refused.stderr.splitlines()[0]
+
+
 def test_more_ids_than_dict_size_are_refused(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, servers="count = 1")
     job.write_text(job.read_text().replace("embedding = 8", "embedding = 8\ndict_size = 1000"))

@@ -73,6 +73,9 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
     if (options.staleness != 0 && options.mode != ServerMode::half_async)
         throw UsageError(fmt::format("staleness is {} in mode {}; it is a setting of half_async",
                                      options.staleness, to_string(options.mode)));
+    if (options.memory && *options.memory < 1)
+        throw UsageError(
+            fmt::format("a server's tables get {} bytes of memory, expected 1 or more", *options.memory));
     if (options.most_merged < 1)
         throw UsageError(fmt::format("most_merged is {}, expected 1 or more", options.most_merged));
 }

@@ -83,7 +83,9 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
     ps::check(options, transpiler);
     const ps::Share share{static_cast<std::uint32_t>(ranks.number()),
                           static_cast<std::uint32_t>(ranks.servers())};
-    auto plan = ps::plan_server(transpiler, options, share, ranks.trainers());
+    auto with_folder = options;
+    if (options.spill.empty()) with_folder.spill = Environment::of_this_process().get_or("TMPDIR", "/tmp");
+    auto plan = ps::plan_server(transpiler, with_folder, share, ranks.trainers());
     auto parts = ps::first_parts(plan);
     content_.reset(new Content{ranks.post_,
                                std::move(plan),

@@ -210,9 +210,9 @@ ServerParts load_parts(const ServerPlan& plan, const std::filesystem::path& fold
     const SavedDense saved(folder, servers);
     for (const auto& tensor : parts.dense.state().tensors())
         saved.fill(tensor, elements_of(plan.program, tensor.name));
-    for (const auto& [options, rate] : plan.tables) {
+    for (const auto& [options, rate, spill] : plan.tables) {
         const auto table = saved_table(folder, servers, options.name);
-        parts.tables.push_back({load_table(options, {&table, 1}, plan.share).table, rate});
+        parts.tables.push_back({load_table(options, {&table, 1}, plan.share, spill).table, rate});
     }
     return parts;
 }

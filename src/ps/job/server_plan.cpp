@@ -5,6 +5,20 @@
 #include "ps/job/layout.hpp"
 
 namespace dtrain::ps {
+namespace {
+
+/// Each table gets its part of the memory.
+void limit_memory(std::vector<ServerPlan::Table>& tables, std::int64_t memory,
+                  const std::filesystem::path& folder) {
+    double bytes = 0;  // of a row of each
+    for (const auto& table : tables) bytes += static_cast<double>(RowLayout(table.options).row_bytes());
+    for (auto& table : tables) {
+        const auto part = static_cast<double>(RowLayout(table.options).row_bytes()) / bytes;
+        table.spill = {folder, static_cast<std::size_t>(part * static_cast<double>(memory))};
+    }
+}
+
+}  // namespace
 
 ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOptions& options, Share share,
                        int trainers) {
@@ -17,12 +31,14 @@ ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOp
                     .threads = options.threads};
     for (const auto& table : transpiler.tables())
         plan.tables.push_back({table_options(table, options.seed, share.servers), table.learning_rate});
+    if (options.memory) limit_memory(plan.tables, *options.memory, options.spill);
     return plan;
 }
 
 ServerParts first_parts(const ServerPlan& plan) {
     ServerParts parts{DensePart(plan.program, plan.blocks, plan.sources, plan.seed, plan.threads), {}, 0};
-    for (const auto& [options, rate] : plan.tables) parts.tables.push_back({SparseTable(options), rate});
+    for (const auto& [options, rate, spill] : plan.tables)
+        parts.tables.push_back({SparseTable(options, spill), rate});
     return parts;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct ServerPlan {
     struct Table {
         TableOptions options;
         std::string learning_rate;  ///< as ServerTable
+        std::optional<SpillOptions> spill = {};
     };
 
     Program program;
@@ -29,6 +31,7 @@ struct ServerPlan {
     int threads = 0;
 };
 
+/// @param options with a folder, if there is a limit of memory
 /// @param trainers of the job
 ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOptions& options, Share share,
                        int trainers);

@@ -52,7 +52,11 @@ bool Spill::make_room_ahead(const Hot& hot) {
     const auto free = hot.index.free_rows();
     // Not before rows have moved at all, and not many of a few.
     if (cold_->size() == 0 || free >= std::min<std::uint64_t>(ahead, hot.index.size() / 16)) return false;
-    evict(least_batch, hot);
+    try {
+        evict(least_batch, hot);
+    } catch (const Error&) {
+        return false;  // the batch that needs the room will tell
+    }
     return true;
 }
 

@@ -46,7 +46,7 @@ class Spill {
     void bring_back(std::span<const std::int64_t> ids, const Hot& hot);
 
     /// Moves rows to disk when the next batches may need their room, while nobody waits. @returns false when
-    /// there is nothing to do
+    /// there is nothing to do, or the disk fails: that is for a batch to tell
     bool make_room_ahead(const Hot& hot);
 
     /// Calls function(place, row) for those of these places of a batch whose rows are on disk. The rows stay

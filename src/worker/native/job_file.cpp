@@ -102,6 +102,10 @@ void read_logs(const Section& data, const std::filesystem::path& folder, Job& jo
 }
 
 void refuse_with_servers(const Section& top, const Job& job) {
+    if (job.servers->memory && job.model.kind != ModelKind::click_through)
+        top.fail("servers",
+                 "[servers] 'memory' is for the tables of [model] kind = \"click_through\"; a \"classifier\" "
+                 "has none");
     for (const auto& [is_set, key] :
          {std::pair(job.train.virtual_ranks > 0, "virtual_ranks"), std::pair(job.train.one_copy, "one_copy")})
         if (is_set)
@@ -111,8 +115,9 @@ void refuse_with_servers(const Section& top, const Job& job) {
 }
 
 std::optional<ServerSettings> read_servers(const Section& top) {
-    const auto servers = top.section("servers", {"count", "mode", "staleness", "most_merged", "push_every",
-                                                 "slice", "split_method", "min_block_size"});
+    const auto servers =
+        top.section("servers", {"count", "mode", "staleness", "most_merged", "push_every", "slice",
+                                "split_method", "min_block_size", "memory", "spill"});
     if (!top.has("servers")) return std::nullopt;
     ServerSettings settings;
     if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, most_servers));
@@ -131,6 +136,12 @@ std::optional<ServerSettings> read_servers(const Section& top) {
         servers.one_of("split_method", "round_robin", {"hash_name", "round_robin"}) == "hash_name";
     settings.min_block_size =
         servers.whole("min_block_size", settings.min_block_size, settings.min_block_size, most_whole);
+    if (servers.has("memory")) settings.memory = servers.bytes("memory", 0);
+    if (servers.has("spill")) {
+        if (!settings.memory)
+            servers.fail("spill", "'spill' is where rows go that 'memory' has no room for: set 'memory' too");
+        settings.spill = servers.text("spill", "");
+    }
     return settings;
 }
 

@@ -90,7 +90,9 @@ ServerJobOptions server_options(const Job& job, int threads) {
             .staleness = settings.staleness,
             .most_merged = settings.most_merged,
             .seed = job.train.seed,
-            .threads = threads};
+            .threads = threads,
+            .memory = settings.memory,
+            .spill = settings.spill.value_or("")};
 }
 
 std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communicator& world,

@@ -275,8 +275,11 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     const auto transpiler =
         agreed(world, [&] { return transpile_together(ranks, world, settings, program); });
     const auto server_settings = server_options(job, input.threads);
-    std::optional<ParameterServer> server;
-    if (ranks.serves()) server.emplace(ranks, transpiler, server_settings);
+    auto server = agreed(world, [&] {
+        std::optional<ParameterServer> own_server;
+        if (ranks.serves()) own_server.emplace(ranks, transpiler, server_settings);
+        return own_server;
+    });
     const auto resumed = resume_servers(ranks, world, input.resume_from, server ? &*server : nullptr,
                                         server ? std::map<std::string, std::string>() : job_fields(plan),
                                         [&](const std::string& damaged) { own.complain(damaged); });

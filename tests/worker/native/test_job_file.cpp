@@ -233,6 +233,26 @@ TEST(JobFile, ALinearModel) {
     EXPECT_TRUE(parse_job(std::string(smallest) + "[model]\nhidden = []", "my.toml").model.hidden.empty());
 }
 
+TEST(JobFile, ServersWithALimitOfMemory) {
+    const std::string clicks =
+        "[model]\nkind = \"click_through\"\n[data]\ntrain = { file = \"c.tsv\" }\n[servers]\n";
+    const auto settings = [&](const std::string& servers) {
+        return parse_job(clicks + servers, "jobs/my.toml").servers.value();
+    };
+    EXPECT_EQ(settings("").memory, std::nullopt);
+    EXPECT_EQ(settings("memory = \"8 GiB\"").memory, std::int64_t{8} << 30);
+    EXPECT_EQ(settings("memory = 100").spill, std::nullopt);
+    EXPECT_EQ(settings("memory = 100\nspill = \"/scratch\"").spill, "/scratch");
+    EXPECT_EQ(refusal(clicks + "memory = \"much\"\n"),
+              "jobs/my.toml:6: [servers] memory = \"much\": it must be a number of bytes, or a text such as "
+              "\"500MiB\" or \"2GiB\"");
+    EXPECT_EQ(refusal(clicks + "spill = \"/scratch\"\n"),
+              "jobs/my.toml:6: 'spill' is where rows go that 'memory' has no room for: set 'memory' too");
+    EXPECT_EQ(refusal("[data]\ntrain = { file = \"d.h5\" }\n[servers]\nmemory = 100\n"),
+              "jobs/my.toml:3: [servers] 'memory' is for the tables of [model] kind = \"click_through\"; a "
+              "\"classifier\" has none");
+}
+
 struct Refused {
     const char* text;
     const char* message;
