@@ -22,6 +22,12 @@ bool failure_is_agreed() {
     return agreed_failure;
 }
 
+bool are_all_ranks(int ranks) {
+    int all = ranks;
+    if (mpi_is_running()) MPI_Comm_size(MPI_COMM_WORLD, &all);
+    return ranks == all;
+}
+
 void note_broken() {
     broken = true;
 }

@@ -9,6 +9,9 @@ namespace dtrain::comm {
 void note_agreed_failure(bool agreed);
 bool failure_is_agreed();
 
+/// Whether MPI has no more ranks than these.
+bool are_all_ranks(int ranks);
+
 /// Some communicator waited in vain: from now on nothing waits for other ranks.
 void note_broken();
 bool is_broken();
