@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
+#include <dtrain/row_rules.hpp>
 #include <dtrain/server_mode.hpp>
 #include <dtrain/transpiler.hpp>
 
@@ -72,6 +74,24 @@ struct ServerJobOptions {
     /// Where those rows go, on a disk of the server's machine: into a folder of their own, which is removed
     /// at the end. Empty: $TMPDIR, or /tmp.
     std::filesystem::path spill = {};
+
+    RowRules rows = {};                            ///< of all tables but these:
+    std::map<std::string, RowRules> rows_of = {};  ///< by the table's parameter
+    /// Gradients with NaN or infinity are counted, and not applied: of a row, that row's; of dense
+    /// parameters, all that a trainer has for this server in a step, which count as zeros. Else they are
+    /// applied.
+    bool reject_not_finite = false;
+};
+
+/// What servers have and have done. Counts of rows go on from a checkpoint.
+struct ServerCounts {
+    std::uint64_t rows = 0;            ///< in all tables, now
+    std::uint64_t bytes = 0;           ///< of memory, of all tables
+    std::uint64_t born = 0;            ///< rows
+    std::uint64_t evicted = 0;         ///< rows that shrinking took away
+    std::uint64_t dropped = 0;         ///< gradients for ids that were not admitted
+    std::uint64_t rejected = 0;        ///< gradients of rows that were not finite
+    std::uint64_t dense_rejected = 0;  ///< dense gradients of a trainer's step on one server, since it began
 };
 
 /// A server: its part of the parameters is updated with what trainers push.
@@ -137,6 +157,17 @@ class ServerConnection {
     /// All trainers must have finish()ed, and none may push before it returns, so that the servers stand at
     /// the same step. One trainer calls it. @throws Error when a server cannot write
     void save(const std::filesystem::path& folder) const;
+
+    /// Tells all servers which day it is: rows that are pulled or pushed from now on are marked with it. With
+    /// `shrinks`, while it is the day before still, tables with RowStatistics let shows and clicks decay, and
+    /// rows go whose score is too low or that were not used for too long; counts of ids that wait for
+    /// admission are halved. What is pulled and
+    /// pushed meanwhile is before or behind it, server by server: who wants to know lets no trainer do so, as
+    /// with save(). One trainer calls it. @returns how many rows went
+    std::uint64_t begin_day(std::uint32_t day, bool shrinks) const;
+
+    /// Of all servers together.
+    ServerCounts counts() const;
 
     /// Tells the servers that this trainer is done. The others go on without it: in sync mode its gradients
     /// are zeros from now on. Without it, the servers wait for this trainer.

@@ -36,6 +36,9 @@ struct TranspileOptions {
     bool sync_mode = true;
     std::optional<bool> slice_var_up = {};         ///< in place of the config's
     std::optional<SplitMethod> split_method = {};  ///< in place of the config's
+    /// A variable with a number for each sample, 1 when it was clicked on and else 0: pushes of rows tell
+    /// servers that keep RowStatistics. "": nobody clicks.
+    std::string click = {};
 };
 
 /// Makes of a training program (minimize() done) what trainers and parameter servers run: the documents'

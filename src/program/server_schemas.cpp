@@ -34,6 +34,11 @@ Types infer_push_rows(const Checked& op) {
     auto shape = op.shape("ids");
     shape.push_back(any);
     op.expect("gradient", {shape, DataType::float32});
+    if (!op.has("click")) return {};
+    op.expect_type("click", DataType::float32);
+    const auto clicks = element_count(op.shape("click"));
+    if (clicks == 0 || element_count(op.shape("ids")) % clicks != 0)
+        op.refuse("click", "a number for equally many ids each");
     return {};
 }
 
@@ -79,7 +84,7 @@ std::vector<Schema> server_schemas() {
                        .infer = infer_pull_rows});
     schemas.push_back(
         {.type = "push_rows",
-         .inputs = {{"ids"}, {"gradient"}},
+         .inputs = {{"ids"}, {"gradient"}, {.name = "click", .optional = true}},
          .outputs = {},
          .attributes = {{"table", std::string()}, {"padding", std::int64_t{-1}}, {"last", std::int64_t{1}}},
          .infer = infer_push_rows});

@@ -3,6 +3,7 @@
 #include "transpiler/tables.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -84,7 +85,9 @@ Names rates_of(const std::vector<DistributeTranspiler::Table>& tables) {
     return rates;
 }
 
-TableOperators::TableOperators(const Program& program, const UpdatePart& part) : program_(program) {
+TableOperators::TableOperators(const Program& program, const UpdatePart& part, std::string click)
+    : program_(program), click_(std::move(click)) {
+    if (!click_.empty()) program.variable(click_);
     const auto& operators = program.operators();
     for (const auto& exchange : part.exchanges()) {
         if (!exchange.is_sparse) continue;
@@ -130,14 +133,16 @@ Operator TableOperators::on_trainer(std::size_t number) const {
                  {"rows", is_set(op, "is_distributed") ? std::int64_t{-1} : shape[0]},
                  {"padding", op.attributes.at("padding")}}};
     }
-    if (const auto push = pushes_.find(number); push != pushes_.end())
-        return {"push_rows",
-                {{"ids", op.input("ids")}, {"gradient", op.input("out@grad")}},
-                {},
-                {{"table", push->second},
-                 {"padding", op.attributes.at("padding")},
-                 {"last", std::int64_t{last_pushes_.contains(number)}}}};
-    return op;
+    const auto push = pushes_.find(number);
+    if (push == pushes_.end()) return op;
+    std::vector<Argument> inputs{{"ids", op.input("ids")}, {"gradient", op.input("out@grad")}};
+    if (!click_.empty()) inputs.push_back({"click", click_});
+    return {"push_rows",
+            std::move(inputs),
+            {},
+            {{"table", push->second},
+             {"padding", op.attributes.at("padding")},
+             {"last", std::int64_t{last_pushes_.contains(number)}}}};
 }
 
 }  // namespace dtrain::transpiler

@@ -24,14 +24,16 @@ Names rates_of(const std::vector<DistributeTranspiler::Table>& tables);
 /// `push_rows`, and nothing adds these up, since that is what pushing does.
 class TableOperators {
   public:
-    /// @throws ProgramError when another operator reads a table
-    TableOperators(const Program& program, const UpdatePart& part);
+    /// @param click as TranspileOptions::click
+    /// @throws ProgramError when another operator reads a table, or there is no such variable
+    TableOperators(const Program& program, const UpdatePart& part, std::string click);
 
     bool is_left_out(std::size_t number) const { return left_out_.contains(number); }
     Operator on_trainer(std::size_t number) const;
 
   private:
     const Program& program_;
+    std::string click_;
     std::set<std::size_t> left_out_;
     std::map<std::size_t, std::string> lookups_;  ///< by number of the operator: its table
     std::map<std::size_t, std::string> pushes_;

@@ -118,7 +118,7 @@ Program trainer_program(const Program& program, const UpdatePart& part,
     const auto attributes_of = [&](const std::string& parameter) {
         return blocks_attributes(placements, parameter, options.sync_mode);
     };
-    const transpiler::TableOperators sparse(program, part);
+    const transpiler::TableOperators sparse(program, part, options.click);
     transpiler::Names read;
     for (std::size_t number = 0; number < part.begin(); ++number) {
         if (sparse.is_left_out(number)) continue;

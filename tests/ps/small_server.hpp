@@ -27,11 +27,18 @@ inline DensePart two_zeros(int sources) {
 }
 
 /// A table of one float a row, from zero on, updated likewise.
-inline std::vector<ServerTable> one_table(std::optional<std::uint64_t> dict_size = std::nullopt) {
+inline std::vector<ServerTable> one_table(const TableOptions& options) {
     std::vector<ServerTable> tables;
-    tables.push_back(
-        {SparseTable({.name = "t", .width = 1, .optimizer = Sgd{1}, .dict_size = dict_size}), ""});
+    auto own = options;
+    own.name = "t";
+    own.width = 1;
+    own.optimizer = Sgd{1};
+    tables.push_back({SparseTable(own), ""});
     return tables;
+}
+
+inline std::vector<ServerTable> one_table(std::optional<std::uint64_t> dict_size = std::nullopt) {
+    return one_table(TableOptions{.dict_size = dict_size});
 }
 
 }  // namespace dtrain::ps

@@ -425,6 +425,21 @@ TEST(Transpiler, SpreadsTheRowsOfSparseTables) {
         EXPECT_TRUE(transpiler.get_pserver_program(all_servers[server]).has("learning_rate")) << server;
 }
 
+TEST(Transpiler, PushesSayWhatWasClickedOn) {
+    auto program = sparse_program();
+    layers::data(program, "click", {4});
+    EXPECT_THAT(
+        transpiled(program, {.pservers = first_of(1), .click = "click"}).get_trainer_program().to_string(),
+        HasSubstr("push_rows(ids=ids, gradient=table.out@grad, click=click)"));
+    EXPECT_THAT(
+        message_of<ProgramError>([&] { transpiled(program, {.pservers = first_of(1), .click = "clicked"}); }),
+        HasSubstr("clicked"));
+    layers::data(program, "three", {3});
+    EXPECT_THAT(
+        message_of<ProgramError>([&] { transpiled(program, {.pservers = first_of(1), .click = "three"}); }),
+        HasSubstr("click 'three' is float32 [3], expected a number for equally many ids each"));
+}
+
 TEST(Transpiler, GlobalNormsOnOneServerHaveTheBitsOfOneProcess) {
     const auto program = training_program(Sgd{0.1}, {.clipping = ClipByGlobalNorm{0.1}});
     const auto expected = trained_by_one(program, 4, 2);

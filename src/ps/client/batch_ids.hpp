@@ -40,6 +40,8 @@ class BatchIds {
     }
 
     std::span<const std::int64_t> ids() const { return found_; }
+    /// In the batch, of each of ids().
+    std::span<const std::size_t> places() const { return places_; }
     bool is_whole() const { return found_.size() == ids_.size(); }
 
     /// Rows of ids() to their places in the batch; padding becomes zeros.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -36,6 +37,8 @@ struct ClientOptions {
     std::vector<std::string> layouts;  ///< what each server is expected to have
     std::vector<std::size_t> dense;    ///< floats of dense parameters on each server
     std::vector<std::size_t> widths;   ///< of the tables' rows, by number
+    /// Tables that keep statistics of rows, by number; those that are not named keep none.
+    std::vector<bool> with_statistics = {};
     /// async: steps whose gradients may wait for each other on this trainer, added up, while the servers have
     /// not applied an earlier push.
     int most_merged = 20;
@@ -61,8 +64,9 @@ class Client {
 
     /// Gradients of rows, in this step. Those of the same id are added in their order; of several calls, the
     /// sums of each. They go to the servers with `last`, or at the step's end.
+    /// @param clicks of tables with statistics: of each id, which was shown once; empty: none
     void push_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> gradients,
-                   bool last);
+                   bool last, std::span<const float> clicks = {});
 
     /// Sends what is left of the step, and asks for the dense parameters behind it.
     void end_step();
@@ -111,6 +115,13 @@ class Client {
     /// Lets each server write what it has into this folder. @returns what each says
     std::vector<std::string> save(const std::string& folder);
 
+    /// Lets the tables of all servers shrink or not, when this step is in the parameters, and tells them that
+    /// it is this day from now on. @returns rows that went
+    std::uint64_t begin_day(std::uint32_t day, bool shrinks);
+
+    /// What the servers have, as text of each.
+    std::vector<std::string> counts();
+
     /// Waits until all that was pushed is in the parameters.
     void flush();
 
@@ -135,6 +146,9 @@ class Client {
         std::optional<comm::LetterBytes> letter;
     };
 
+    /// Sends a letter to each server, and takes their answers. Waits.
+    void ask_all(LetterHead head, const std::function<void(LetterWriter&)>& write,
+                 const std::function<void(const LetterReader&)>& read);
     std::uint64_t expect(int server);
     const comm::LetterBytes& wait_for(std::uint64_t request, const char* what);
     bool has_come(std::uint64_t request) const;
@@ -148,6 +162,10 @@ class Client {
     void send_push(int server, std::uint32_t steps);
     bool leaves_with_step() const;
     void send_rows(std::uint32_t table);
+    bool has_statistics(std::uint32_t table) const;
+    std::size_t width_to_push(std::uint32_t table) const;
+    std::span<const float> with_statistics(std::span<const float> gradients, std::size_t width,
+                                           std::span<const float> clicks);
     void write_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values,
                     bool may_repeat);
     void end_step_alone();
@@ -174,6 +192,7 @@ class Client {
     std::vector<bool> are_new_;  ///< dense values that may be taken, by server
     std::vector<RowRequest> prefetched_;
     DistinctIds distinct_;
+    std::vector<float> rows_to_push_;  ///< of a call, with shows and clicks
 };
 
 /// Adds up rows of the same id, in their order. Each id is then there once, in the order in which they come

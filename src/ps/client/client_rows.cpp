@@ -37,18 +37,41 @@ std::uint32_t server_of_id(std::int64_t id, std::size_t servers) {
 
 }  // namespace
 
+bool Client::has_statistics(std::uint32_t table) const {
+    return table < options_.with_statistics.size() && options_.with_statistics[table];
+}
+
+std::size_t Client::width_to_push(std::uint32_t table) const {
+    return pushed_width(options_.widths[table], has_statistics(table));
+}
+
+// Rows as they are pushed, each shown once.
+std::span<const float> Client::with_statistics(std::span<const float> gradients, std::size_t width,
+                                               std::span<const float> clicks) {
+    rows_to_push_.clear();
+    for (std::size_t i = 0; i * width < gradients.size(); ++i) {
+        const auto gradient = gradients.subspan(i * width, width);
+        rows_to_push_.insert(rows_to_push_.end(), gradient.begin(), gradient.end());
+        rows_to_push_.push_back(1);
+        rows_to_push_.push_back(clicks.empty() ? 0 : clicks[i]);
+    }
+    return rows_to_push_;
+}
+
 void Client::push_rows(std::uint32_t table, std::span<const std::int64_t> ids,
-                       std::span<const float> gradients, bool last) {
+                       std::span<const float> gradients, bool last, std::span<const float> clicks) {
+    const auto width = width_to_push(table);
+    if (has_statistics(table)) gradients = with_statistics(gradients, options_.widths[table], clicks);
     auto& waiting = gradients_[table];
     const bool leaves_now = last && leaves_with_step();
     if (leaves_now && waiting.lists == 0) return write_rows(table, ids, gradients, true);
     if (waiting.lists++ == 0) {
         waiting.ids.assign(ids.begin(), ids.end());
         waiting.values.assign(gradients.begin(), gradients.end());
-        merge_repeated(distinct_, options_.widths[table], waiting.ids, waiting.values);
+        merge_repeated(distinct_, width, waiting.ids, waiting.values);
     } else {
         Gradients more{{ids.begin(), ids.end()}, {gradients.begin(), gradients.end()}};
-        merge_repeated(distinct_, options_.widths[table], more.ids, more.values);
+        merge_repeated(distinct_, width, more.ids, more.values);
         waiting.ids.insert(waiting.ids.end(), more.ids.begin(), more.ids.end());
         waiting.values.insert(waiting.values.end(), more.values.begin(), more.values.end());
     }
@@ -70,7 +93,7 @@ void Client::send_rows(std::uint32_t table) {
 void Client::write_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values,
                         bool may_repeat) {
     if (ids.empty()) return;
-    const auto width = options_.widths[table];
+    const auto width = width_to_push(table);
     const bool repeats = may_repeat && distinct_.find_repeated(ids);
     const auto each = repeats ? distinct_.ids() : ids;
     if (servers() == 1) {

@@ -90,12 +90,18 @@ std::unique_ptr<kernels::Kernel> ExecutorLink::make_push(const Operator& op,
                                                          const kernels::KernelArguments& arguments) {
     const auto values = arguments.in("gradient");
     const auto ids = kernels::Integers(arguments.input("ids"));
+    const auto clicks = arguments.has_input("click") ? arguments.in("click") : std::span<const float>();
     return kernel_of([client = client_, table = parts_.table_number(arguments.text("table")), values,
-                      last = arguments.whole("last") != 0, gradients = std::vector<float>(),
+                      last = arguments.whole("last") != 0, clicks,
+                      ids_of_click = clicks.empty() ? 1 : ids.size() / clicks.size(),
+                      gradients = std::vector<float>(), clicked = std::vector<float>(),
                       batch = BatchIds(ids, arguments.whole("padding"), -1, op.input("ids"))]() mutable {
         batch.read();
-        if (batch.is_whole()) return client->push_rows(table, batch.ids(), values, last);
-        client->push_rows(table, batch.ids(), batch.gathered(values, gradients), last);
+        clicked.clear();
+        if (!clicks.empty())
+            for (const auto place : batch.places()) clicked.push_back(clicks[place / ids_of_click]);
+        if (batch.is_whole()) return client->push_rows(table, batch.ids(), values, last, clicked);
+        client->push_rows(table, batch.ids(), batch.gathered(values, gradients), last, clicked);
     });
 }
 

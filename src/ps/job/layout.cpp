@@ -30,14 +30,19 @@ std::vector<VariableBlock> blocks_on(const DistributeTranspiler& transpiler, std
     return blocks;
 }
 
-TableOptions table_options(const DistributeTranspiler::Table& table, std::uint64_t seed,
+TableOptions table_options(const DistributeTranspiler::Table& table, const ServerJobOptions& job,
                            std::size_t servers) {
+    const auto own_rules = job.rows_of.find(table.parameter);
+    const auto& rules = own_rules == job.rows_of.end() ? job.rows : own_rules->second;
     TableOptions options{.name = table.parameter,
                          .width = static_cast<std::size_t>(table.width),
-                         .seed = seed,
+                         .seed = job.seed,
                          .initializer = row_initializer(table.initializer),
                          .optimizer = table.optimizer,
-                         .regularisation = table.regularisation};
+                         .regularisation = table.regularisation,
+                         .admission = rules.admission,
+                         .statistics = rules.statistics,
+                         .reject_not_finite = job.reject_not_finite};
     if (!table.any_id) return options;
     const auto rows = static_cast<double>(table.rows);
     const auto share = 1.0 / static_cast<double>(servers);
@@ -48,14 +53,16 @@ TableOptions table_options(const DistributeTranspiler::Table& table, std::uint64
 
 std::string layout_text(const DistributeTranspiler& transpiler, const ServerJobOptions& options,
                         std::size_t server) {
-    auto text = fmt::format("dtrain {}\nmode {}\nstaleness {}\ntrainers {}\nseed {}\nserver {} of {}\n",
-                            version, to_string(options.mode), options.staleness, transpiler.trainers(),
-                            options.seed, server, transpiler.endpoints().size());
+    auto text = fmt::format(
+        "dtrain {}\nmode {}\nstaleness {}\ntrainers {}\nseed {}\nserver {} of {}\n"
+        "reject_not_finite {}\n",
+        version, to_string(options.mode), options.staleness, transpiler.trainers(), options.seed, server,
+        transpiler.endpoints().size(), options.reject_not_finite);
     for (const auto& block : blocks_on(transpiler, server))
         text += fmt::format("{} {}\n", block.name(), to_string(block.shape));
     for (const auto& table : transpiler.tables())
-        text += fmt::format(
-            "table {}\n", as_json(table_options(table, options.seed, transpiler.endpoints().size())).dump());
+        text += fmt::format("table {}\n",
+                            as_json(table_options(table, options, transpiler.endpoints().size())).dump());
     const auto program = transpiler.get_pserver_program(transpiler.endpoints()[server]).to_string();
     text += fmt::format("updates {:016x}\n", XXH3_64bits(program.data(), program.size()));
     return text;
@@ -78,6 +85,11 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
             fmt::format("a server's tables get {} bytes of memory, expected 1 or more", *options.memory));
     if (options.most_merged < 1)
         throw UsageError(fmt::format("most_merged is {}, expected 1 or more", options.most_merged));
+    const auto& tables = transpiler.tables();
+    for (const auto& [name, rules] : options.rows_of)
+        if (std::ranges::find(tables, name, &DistributeTranspiler::Table::parameter) == tables.end())
+            throw UsageError(fmt::format("rows_of names '{}', which is no table of this program", name));
+    for (const auto& table : tables) check(table_options(table, options, transpiler.endpoints().size()));
 }
 
 }  // namespace dtrain::ps

@@ -18,7 +18,8 @@ std::vector<VariableBlock> blocks_on(const DistributeTranspiler& transpiler, std
 
 /// A table as one of so many servers has it. Rows are spread by a hash, so that a server may have some more
 /// than its share of `dict_size`: eight standard deviations more, which no data set reaches by chance.
-TableOptions table_options(const DistributeTranspiler::Table& table, std::uint64_t seed, std::size_t servers);
+TableOptions table_options(const DistributeTranspiler::Table& table, const ServerJobOptions& options,
+                           std::size_t servers);
 
 /// What a trainer and this server must agree on, a line for each thing.
 std::string layout_text(const DistributeTranspiler& transpiler, const ServerJobOptions& options,

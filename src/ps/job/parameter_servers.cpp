@@ -16,6 +16,7 @@
 #include "ps/client/client.hpp"
 #include "ps/client/executor_link.hpp"
 #include "ps/client/geo_link.hpp"
+#include "ps/job/counts.hpp"
 #include "ps/job/layout.hpp"
 #include "ps/job/server_checkpoint.hpp"
 #include "ps/server/serve.hpp"
@@ -92,7 +93,8 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
                                {.mode = options.mode,
                                 .staleness = options.staleness,
                                 .trainers = ranks_from(ranks.servers(), ranks.trainers()),
-                                .layout = ps::layout_text(transpiler, options, share.server)},
+                                .layout = ps::layout_text(transpiler, options, share.server),
+                                .reject_not_finite = options.reject_not_finite},
                                comm::deadline_of(Environment::of_this_process()),
                                std::move(parts)});
 }
@@ -110,6 +112,7 @@ void ParameterServer::run() {
     options.first_step = parts.steps;
     ps::Server server(options, std::move(parts.dense), std::move(parts.tables), *post);
     server.on_save([&](const std::string& folder) { return ps::save_parts(plan, server, folder); });
+    server.on_count([&] { return ps::to_text(ps::counts_of(server)); });
     ps::serve(server, *post, [&] { server.give_up_after(deadline); });
 }
 
@@ -134,14 +137,18 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
                              .layouts = {},
                              .dense = {},
                              .widths = {},
+                             .with_statistics = {},
                              .most_merged = options.most_merged,
                              .deadline = comm::deadline_of(Environment::of_this_process())};
     for (std::size_t server = 0; server < client.servers.size(); ++server) {
         client.layouts.push_back(ps::layout_text(transpiler, options, server));
         client.dense.push_back(floats_of(ps::blocks_on(transpiler, server)));
     }
-    for (const auto& table : transpiler.tables())
+    for (const auto& table : transpiler.tables()) {
         client.widths.push_back(static_cast<std::size_t>(table.width));
+        client.with_statistics.push_back(
+            ps::table_options(table, options, client.servers.size()).statistics.has_value());
+    }
     content_.reset(
         new Content{options.mode, ranks.post_, ps::Client(std::move(client), *ranks.post_), nullptr});
     content_->link = link_of(transpiler, options.mode, content_->client);
@@ -173,6 +180,14 @@ void ServerConnection::finish() const {
 void ServerConnection::save(const std::filesystem::path& folder) const {
     const auto servers = content_->client.save(folder.string());
     ps::write_manifest(folder, servers);
+}
+
+std::uint64_t ServerConnection::begin_day(std::uint32_t day, bool shrinks) const {
+    return content_->client.begin_day(day, shrinks);
+}
+
+ServerCounts ServerConnection::counts() const {
+    return ps::sum_of(content_->client.counts());
 }
 
 void ServerConnection::leave() {

@@ -15,10 +15,10 @@ namespace dtrain::ps {
 Server::Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables, comm::Post& post)
     : options_(std::move(options)), dense_(std::move(dense)), post_(&post), steps_(options_.first_step) {
     for (auto& table : tables) {
+        batches_.emplace_back(table.table.options());
         tables_.push_back(std::move(table.table));
         learning_rates_.push_back(std::move(table.learning_rate));
     }
-    batches_.resize(tables_.size());
     for (const int rank : options_.trainers) {
         trainers_.emplace_back().rank = rank;
         trainers_.back().ended = options_.mode == ServerMode::sync ? steps_ : 0;
@@ -46,6 +46,14 @@ void Server::take(comm::Letter&& letter) {
                 return push(trainer, std::move(letter));
             case LetterKind::pull:
                 return pull(trainer, std::move(letter));
+            case LetterKind::day:
+                present(trainer, head);
+                check_day(reader);
+                return answer_when_due(trainer, std::move(letter));
+            case LetterKind::count:
+                present(trainer, head);
+                return reply(trainer, {.kind = LetterKind::counted, .request = head.request},
+                             on_count_ ? on_count_() : "");
             case LetterKind::save: {
                 present(trainer, head);
                 if (!save_) throw LetterError("this server keeps no checkpoints");
@@ -95,7 +103,8 @@ void Server::check_push(LetterReader reader) const {
         }
         if (section->table >= tables_.size())
             throw LetterError(fmt::format("table {} of {}", section->table, tables_.size()));
-        section->floats_behind_ids(section->ids().size() * tables_[section->table].width());
+        const auto& batch = batches_[section->table];
+        batch.check(section->floats_behind_ids(section->ids().size() * batch.row_width()));
     }
 }
 
@@ -148,22 +157,6 @@ void Server::apply_common_steps() {
     }
 }
 
-void Server::take_gradients(int source, const std::vector<comm::Letter>& letters) {
-    for (const auto& letter : letters) {
-        LetterReader reader(letter.content.bytes());
-        while (const auto section = reader.next()) {
-            if (section->table == dense_parameters) {
-                dense_.set_gradient(source, section->first, section->floats(section->count));
-                continue;
-            }
-            const auto ids = section->ids();
-            const auto gradients = section->floats_behind_ids(ids.size() * tables_[section->table].width());
-            batches_[section->table].add(ids, gradients);
-            counts_.keys_pushed += ids.size();
-        }
-    }
-}
-
 void Server::update() {
     try {
         dense_.update();
@@ -174,38 +167,6 @@ void Server::update() {
         broken_ = failed.what();
         throw;
     }
-}
-
-void Server::update_tables() {
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
-        UpdateTime time{.step = steps_};
-        if (!learning_rates_[i].empty()) time.learning_rate = dense_.number(learning_rates_[i]);
-        tables_[i].push(batches_[i].gradients(), time);
-        batches_[i].clear();
-    }
-}
-
-void Server::Batch::add(std::span<const std::int64_t> ids, std::span<const float> gradients) {
-    if (ids_.empty()) {
-        ids_ = ids;
-        gradients_ = gradients;
-        return;
-    }
-    if (joined_ids_.empty()) {
-        joined_ids_.assign(ids_.begin(), ids_.end());
-        joined_gradients_.assign(gradients_.begin(), gradients_.end());
-    }
-    joined_ids_.insert(joined_ids_.end(), ids.begin(), ids.end());
-    joined_gradients_.insert(joined_gradients_.end(), gradients.begin(), gradients.end());
-    ids_ = joined_ids_;
-    gradients_ = joined_gradients_;
-}
-
-void Server::Batch::clear() {
-    ids_ = {};
-    gradients_ = {};
-    joined_ids_.clear();
-    joined_gradients_.clear();
 }
 
 void Server::recycle(std::vector<comm::Letter>& letters) {
@@ -231,7 +192,11 @@ void Server::pull(std::size_t trainer, comm::Letter&& letter) {
     present(trainer, reader.head());
     check_pull(reader);
     ++counts_.pulls;
-    if (!is_due(reader.head())) {
+    answer_when_due(trainer, std::move(letter));
+}
+
+void Server::answer_when_due(std::size_t trainer, comm::Letter&& letter) {
+    if (!is_due(LetterReader(letter.content.bytes()).head())) {
         waiting_.push_back({trainer, std::move(letter), std::chrono::steady_clock::now()});
         return;
     }
@@ -277,6 +242,7 @@ void Server::answer_waiting() {
 
 void Server::answer(std::size_t trainer, const comm::Letter& pull) {
     LetterReader reader(pull.content.bytes());
+    if (reader.head().kind == LetterKind::day) return begin_day(trainer, reader);
     LetterWriter writer(*post_,
                         {.kind = LetterKind::values, .step = steps_, .request = reader.head().request});
     try {

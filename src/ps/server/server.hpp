@@ -14,6 +14,7 @@
 
 #include "comm/post.hpp"
 #include "ps/server/dense_part.hpp"
+#include "ps/server/row_batch.hpp"
 #include "ps/table/sparse_table.hpp"
 #include "ps/wire/letter.hpp"
 
@@ -32,6 +33,9 @@ struct ServerOptions {
     std::vector<int> trainers;    ///< their ranks, by number
     std::string layout;           ///< what trainers must expect, as text with a line for each thing
     std::int64_t first_step = 0;  ///< steps that are in the parameters already
+    /// A trainer's dense gradients of a step count as zeros, and are counted, when one of them is NaN or
+    /// infinite. Tables have an option of their own.
+    bool reject_not_finite = false;
 };
 
 /// A parameter server without its loop: takes letters and answers them.
@@ -68,6 +72,7 @@ class Server {
         std::uint64_t keys_pulled = 0;
         std::uint64_t keys_pushed = 0;
         std::uint64_t refused = 0;
+        std::uint64_t dense_rejected = 0;  ///< steps of trainers
     };
     const Counts& counts() const { return counts_; }
     std::size_t waiting_pulls() const { return waiting_.size(); }
@@ -75,6 +80,9 @@ class Server {
     /// Writes what this server has into a folder that a trainer names, and returns what the trainer is told.
     using Save = std::function<std::string(const std::string& folder)>;
     void on_save(Save save) { save_ = std::move(save); }
+
+    /// What a trainer is told that asks for counts.
+    void on_count(std::function<std::string()> on_count) { on_count_ = std::move(on_count); }
 
     /// When a trainer has waited so long for others, all are told for whom, and nothing else is answered any
     /// more. Zero: never.
@@ -109,7 +117,11 @@ class Server {
     void pull(std::size_t trainer, comm::Letter&& letter);
     void leave(std::size_t trainer, const LetterHead& head);
 
+    static void check_day(LetterReader reader);
+    void begin_day(std::size_t trainer, LetterReader reader);
+
     bool is_due(const LetterHead& pull) const;
+    void answer_when_due(std::size_t trainer, comm::Letter&& letter);
     void answer_waiting();
     void answer(std::size_t trainer, const comm::Letter& pull);
     void reply(std::size_t trainer, const LetterHead& head, std::string_view text = {});
@@ -131,22 +143,10 @@ class Server {
     std::int64_t steps_ = 0;
     Counts counts_;
     Save save_;
+    std::function<std::string()> on_count_;
     std::string broken_;  ///< why it can do nothing any more
 
-    /// Gradients of rows of a step, by table. Those of one section alone stay in its letter.
-    class Batch {
-      public:
-        void add(std::span<const std::int64_t> ids, std::span<const float> gradients);
-        GradientBatch gradients() const { return {ids_, gradients_}; }
-        void clear();
-
-      private:
-        std::span<const std::int64_t> ids_;
-        std::span<const float> gradients_;
-        std::vector<std::int64_t> joined_ids_;
-        std::vector<float> joined_gradients_;
-    };
-    std::vector<Batch> batches_;
+    std::vector<RowBatch> batches_;  ///< of a step, by table
 };
 
 }  // namespace dtrain::ps

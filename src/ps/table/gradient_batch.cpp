@@ -3,23 +3,11 @@
 #include "ps/table/gradient_batch.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "kernels/loops.hpp"
+#include "ps/table/finite.hpp"
 
 namespace dtrain::ps {
-namespace {
-
-bool is_finite(std::span<const float> values) {
-    constexpr std::uint32_t exponent = 0x7f800000;
-    std::uint32_t wrong = 0;
-    for (const auto value : values)
-        wrong |= (std::bit_cast<std::uint32_t>(value) & exponent) == exponent ? 1U : 0U;
-    return wrong == 0;
-}
-
-}  // namespace
-
 GradientBatch GradientMerge::without_not_finite(const GradientBatch& batch, std::uint64_t& rejected) {
     if (is_finite(batch.gradients)) return batch;
     auto& [ids, gradients, shows, clicks] = finite_ = {};

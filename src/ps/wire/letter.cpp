@@ -71,6 +71,14 @@ std::string_view to_string(LetterKind kind) {
             return "save";
         case LetterKind::saved:
             return "saved";
+        case LetterKind::day:
+            return "day";
+        case LetterKind::begun:
+            return "begun";
+        case LetterKind::count:
+            return "count";
+        case LetterKind::counted:
+            return "counted";
         case LetterKind::leave:
             return "leave";
         case LetterKind::farewell:
@@ -169,6 +177,10 @@ std::span<std::byte> LetterWriter::add_section(const Section& section, std::size
 void LetterWriter::add_text(std::string_view text) {
     const auto to = add_section({.count = text.size()}, text.size());
     std::memcpy(to.data(), text.data(), text.size());
+}
+
+void LetterWriter::add_day(std::uint32_t day, bool shrinks) {
+    add_section({.first = day, .count = shrinks ? 1U : 0U}, 0);
 }
 
 std::span<float> LetterWriter::add_dense(std::uint64_t first, std::uint64_t count) {

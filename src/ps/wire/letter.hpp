@@ -19,7 +19,7 @@
 /// multiple of 8 bytes.
 namespace dtrain::ps {
 
-inline constexpr std::uint16_t protocol_version = 1;
+inline constexpr std::uint16_t protocol_version = 2;
 
 enum class LetterKind : std::uint16_t {
     hello = 1,  ///< trainer: its number, and the layout that it expects, as text
@@ -30,6 +30,10 @@ enum class LetterKind : std::uint16_t {
     applied,    ///< server: a push that ended steps is in the parameters
     save,       ///< trainer: a folder to write a checkpoint into
     saved,      ///< server: what it wrote there, as text
+    day,        ///< trainer: whether tables shrink, and which day it is then; waits as a pull does
+    begun,      ///< server: it is; step: rows that went
+    count,      ///< trainer: wants to know what the tables have
+    counted,    ///< server: that, as text
     leave,      ///< trainer: nothing will come any more
     farewell,   ///< server: has seen that
     failed      ///< server: why it could not do what was asked, as text
@@ -56,6 +60,12 @@ class LetterError : public Error {
 
 /// The number that stands for the dense parameters where others have a table.
 inline constexpr std::uint32_t dense_parameters = UINT32_MAX;
+
+/// Floats that come with each id of a push: its gradient and, for a table that keeps statistics, how often it
+/// was shown and clicked on.
+constexpr std::size_t pushed_width(std::size_t width, bool has_statistics) {
+    return has_statistics ? width + 2 : width;
+}
 
 struct Section {
     std::uint32_t table = dense_parameters;
@@ -103,6 +113,7 @@ class LetterWriter {
     void set_request(std::uint64_t request);
 
     void add_text(std::string_view text);
+    void add_day(std::uint32_t day, bool shrinks);
     std::span<float> add_dense(std::uint64_t first, std::uint64_t count);
     /// Asks for elements.
     void ask_dense(std::uint64_t first, std::uint64_t count);
@@ -112,7 +123,7 @@ class LetterWriter {
         std::span<std::int64_t> ids;
         std::span<float> values;
     };
-    /// Gradients of rows.
+    /// Gradients of rows. @param width of what comes with each id
     Rows add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width);
     /// The rows that were asked for.
     std::span<float> add_values(std::uint32_t table, std::uint64_t count, std::uint64_t width);

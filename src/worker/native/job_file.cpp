@@ -14,6 +14,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "worker/native/job_rows.hpp"
 #include "worker/native/job_section.hpp"
 #include "worker/native/job_training.hpp"
 
@@ -114,10 +115,10 @@ void refuse_with_servers(const Section& top, const Job& job) {
                                             key));
 }
 
-std::optional<ServerSettings> read_servers(const Section& top) {
-    const auto servers =
-        top.section("servers", {"count", "mode", "staleness", "most_merged", "push_every", "slice",
-                                "split_method", "min_block_size", "memory", "spill"});
+std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
+    const auto servers = top.section(
+        "servers", {"count", "mode", "staleness", "most_merged", "push_every", "slice", "split_method",
+                    "min_block_size", "memory", "spill", "rows", "reject_not_finite"});
     if (!top.has("servers")) return std::nullopt;
     ServerSettings settings;
     if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, most_servers));
@@ -142,6 +143,8 @@ std::optional<ServerSettings> read_servers(const Section& top) {
             servers.fail("spill", "'spill' is where rows go that 'memory' has no room for: set 'memory' too");
         settings.spill = servers.text("spill", "");
     }
+    settings.reject_not_finite = servers.truth("reject_not_finite", settings.reject_not_finite);
+    read_rows(servers, kind, settings);
     return settings;
 }
 
@@ -178,7 +181,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     job.data_memory = data.bytes("memory", job.data_memory);
 
     job.train = read_training(top);
-    job.servers = read_servers(top);
+    job.servers = read_servers(top, job.model.kind);
     if (job.servers) refuse_with_servers(top, job);
 
     const auto checkpoint = top.section("checkpoint", {"dir", "every", "every_steps", "keep", "async",

@@ -15,6 +15,7 @@
 #include <dtrain/click_log.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/optimizer.hpp>
+#include <dtrain/row_rules.hpp>
 #include <dtrain/sampler.hpp>
 #include <dtrain/server_mode.hpp>
 
@@ -60,7 +61,10 @@ struct ServerSettings {
     bool splits_by_name = false;    ///< hash_name instead of round_robin
     std::int64_t min_block_size = 8192;
     std::optional<std::int64_t> memory;  ///< bytes, of each server's tables; none: all rows are in memory
-    std::optional<std::filesystem::path> spill;  ///< where the other rows go; none: $TMPDIR or /tmp
+    std::optional<std::filesystem::path> spill;     ///< where the other rows go; none: $TMPDIR or /tmp
+    RowRules rows = {};                             ///< of the table of ids
+    std::optional<std::int64_t> shrink_every = {};  ///< epochs; each is a day of the table
+    bool reject_not_finite = false;
 };
 
 struct CheckpointSettings {

@@ -81,6 +81,23 @@ std::string result_line(const Metrics& test, const std::optional<double>& best_a
     return fmt::format("test AUC {}{}\n", four_digits(test.auc), best);
 }
 
+std::string server_line(const ServerCounts& counts) {
+    if (counts.born + counts.rows + counts.dropped + counts.rejected + counts.dense_rejected == 0) return "";
+    const auto text = [](std::uint64_t count) { return grouped(static_cast<std::int64_t>(count)); };
+    return fmt::format(
+        "servers       {} rows, born {}, evicted {}; gradients dropped {}, rejected {} of rows and {} of "
+        "dense "
+        "parameters\n",
+        text(counts.rows), text(counts.born), text(counts.evicted), text(counts.dropped),
+        text(counts.rejected), text(counts.dense_rejected));
+}
+
+std::string left_out_line(const Metrics& train) {
+    if (train.left_out == 0) return "";
+    return fmt::format("        {} of {} samples are left out: the loss of their batches is no number\n",
+                       grouped(train.left_out), grouped(train.samples));
+}
+
 std::string next_steps(const std::string& command, const std::filesystem::path& job_file,
                        std::int64_t epochs) {
     return fmt::format(

@@ -34,6 +34,12 @@ std::string table_row(ModelKind kind, const EpochReport& report);
 /// @param best_auc if it is known
 std::string result_line(const Metrics& test, const std::optional<double>& best_auc);
 
+/// What parameter servers have and have done; "" when that is nothing.
+std::string server_line(const ServerCounts& counts);
+
+/// "128 of 1,500 samples are left out: ...", below the row of an epoch; "" when there are none.
+std::string left_out_line(const Metrics& train);
+
 /// What to try next after the built-in job.
 /// @param command how the program was called
 /// @param epochs more than the job had

@@ -10,6 +10,7 @@
 #include <dtrain/program_file.hpp>
 
 #include "cluster/endpoint_list.hpp"
+#include "worker/native/click_model.hpp"
 #include "worker/native/server_checkpointer.hpp"
 
 namespace dtrain::native {
@@ -80,7 +81,8 @@ DistributeTranspiler transpile_together(const ServerRanks& ranks, const Communic
                          {.trainer_id = ranks.serves() ? 0 : ranks.number(),
                           .pservers = ranks.pservers(),
                           .trainers = ranks.trainers(),
-                          .sync_mode = settings.mode == ServerMode::sync});
+                          .sync_mode = settings.mode == ServerMode::sync,
+                          .click = settings.rows.statistics ? fed_click : ""});
     return transpiler;
 }
 
@@ -92,7 +94,9 @@ ServerJobOptions server_options(const Job& job, int threads) {
             .seed = job.train.seed,
             .threads = threads,
             .memory = settings.memory,
-            .spill = settings.spill.value_or("")};
+            .spill = settings.spill.value_or(""),
+            .rows = settings.rows,
+            .reject_not_finite = settings.reject_not_finite};
 }
 
 std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communicator& world,

@@ -61,6 +61,7 @@ std::shared_ptr<program::ServerLink> link_of(const std::unique_ptr<ServerConnect
 
 constexpr const char* loss_name = "loss";
 constexpr const char* correct_name = "correct";
+constexpr const char* left_out_name = "left_out";
 
 }  // namespace
 
@@ -109,6 +110,7 @@ Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& op
     : communicator_(std::move(communicator)),
       servers_(std::move(servers)),
       is_async_(servers_ && servers_->mode() != ServerMode::sync),
+      leaves_out_not_finite_(options.leaves_out_not_finite),
       job_(job_fields(plan)),
       task_(std::move(plan.task)),
       seed_(plan.settings.seed),
@@ -132,6 +134,12 @@ void Trainer::meet_at_servers() {
     servers_->finish();
     communicator_.barrier();
     servers_->pull_parameters(state_);
+    communicator_.barrier();
+}
+
+void Trainer::begin_day(bool shrinks) {
+    meet_at_servers();
+    if (communicator_.rank() == 0) servers_->begin_day(static_cast<std::uint32_t>(epoch_), shrinks);
     communicator_.barrier();
 }
 
@@ -177,7 +185,7 @@ std::unique_ptr<CheckpointWriter> Trainer::checkpoints(const CheckpointSettings&
 
 void Trainer::take_sums(const CheckpointHeader& header) {
     const auto ranks = static_cast<std::size_t>(communicator_.size());
-    std::vector<double> sums(2 * ranks, 0);
+    std::vector<double> sums(3 * ranks, 0);
     const auto take = [&](const std::string& name, std::size_t first) {
         const auto found = header.sums.find(name);
         if (found == header.sums.end()) return;
@@ -189,9 +197,10 @@ void Trainer::take_sums(const CheckpointHeader& header) {
     };
     take(loss_name, 0);
     take(correct_name, ranks);
+    take(left_out_name, 2 * ranks);
     communicator_.broadcast(std::span<double>(sums));
     const auto rank = static_cast<std::size_t>(communicator_.rank());
-    sums_ = {sums[rank], sums[ranks + rank]};
+    sums_ = {sums[rank], sums[ranks + rank], sums[2 * ranks + rank]};
 }
 
 CheckpointHeader Trainer::header() const {
@@ -202,17 +211,28 @@ CheckpointHeader Trainer::header() const {
     header.seed = seed_;
     header.job = job_;
     if (epoch_step_ == 0) return header;
-    for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(sums_.loss)))
-        header.sums[loss_name].push_back(std::bit_cast<double>(sum));
-    if (model_.correct.empty()) return header;
-    for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(sums_.correct)))
-        header.sums[correct_name].push_back(std::bit_cast<double>(sum));
+    const auto gather = [&](const char* name, double own) {
+        for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(own)))
+            header.sums[name].push_back(std::bit_cast<double>(sum));
+    };
+    gather(loss_name, sums_.loss);
+    if (!model_.correct.empty()) gather(correct_name, sums_.correct);
+    if (leaves_out_not_finite_) gather(left_out_name, sums_.left_out);
     return header;
 }
 
 void Trainer::add_metrics(const Executor& executor, Sums& sums) const {
     sums.loss += executor.fetch_scalar(model_.loss_sum);
     if (!model_.correct.empty()) sums.correct += executor.fetch_scalar(model_.correct);
+}
+
+void Trainer::add_training_metrics() {
+    if (leaves_out_not_finite_ && !std::isfinite(trainer_.fetch_scalar(model_.loss_sum))) {
+        const auto weights = trainer_.feed<float>(fed_weight);
+        sums_.left_out += std::accumulate(weights.begin(), weights.end(), 0.0);
+        return;
+    }
+    add_metrics(trainer_, sums_);
 }
 
 void Trainer::add_scores(std::vector<ScoredSample>& scored) {
@@ -230,22 +250,23 @@ void Trainer::train_step() {
         if (servers_)
             if (const auto next = train_feeder_->ahead()) servers_->prefetch(next->table, next->ids);
         trainer_.run();
-        add_metrics(trainer_, sums_);
+        add_training_metrics();
         return;
     }
     for (int part = 0; part < shares_.own; ++part) {
         train_feeder_->feed();
         trainer_.accumulate();
-        add_metrics(trainer_, sums_);
+        add_training_metrics();
     }
     trainer_.update();
 }
 
 Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
-    const auto count = static_cast<double>(samples);
-    std::array<double, 2> all{sums.loss, sums.correct};
+    std::array<double, 3> all{sums.loss, sums.correct, sums.left_out};
     communicator_.allreduce_sum(std::span<double>(all));
-    Metrics metrics{.loss = all[0] / count, .samples = samples};
+    const auto count = static_cast<double>(samples) - all[2];
+    Metrics metrics{
+        .loss = all[0] / count, .samples = samples, .left_out = static_cast<std::int64_t>(all[2])};
     if (!model_.correct.empty()) metrics.accuracy = all[1] / count;
     return metrics;
 }

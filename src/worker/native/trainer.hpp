@@ -29,6 +29,7 @@ struct Metrics {
     std::optional<double> accuracy = {};  ///< of classifiers
     std::optional<double> auc = {};       ///< of click-through models, on test data
     std::int64_t samples = 0;
+    std::int64_t left_out = 0;  ///< of these samples: in batches whose loss is no finite number
 };
 
 /// What of each global batch is a rank's: `own` of `ranks` equal parts, from the `first` on.
@@ -65,6 +66,9 @@ class Trainer {
     struct Options {
         int threads = 1;       ///< compute threads of this rank
         bool profile = false;  ///< time every operator
+        /// Batches whose loss is no finite number are left out of an epoch's metrics: servers reject their
+        /// gradients.
+        bool leaves_out_not_finite = false;
     };
 
     /// @param servers of a plan whose model was transpiled for them; none: the ranks update
@@ -117,6 +121,12 @@ class Trainer {
     const Executor& executor() const { return trainer_; }
     bool has_servers() const { return servers_ != nullptr; }
 
+    /// The servers' tables count a day for each epoch. @param shrinks as ServerConnection::begin_day()
+    void begin_day(bool shrinks);
+
+    /// Not collective. There must be servers.
+    ServerCounts server_counts() const { return servers_->counts(); }
+
     /// Nothing can be trained or tested any more.
     void leave_servers();
     std::uint64_t checksum() const { return parameters_checksum(state_); }
@@ -126,12 +136,14 @@ class Trainer {
     struct Sums {
         double loss = 0;
         double correct = 0;
+        double left_out = 0;
     };
 
     /// Of asynchronous jobs: all trainers have the parameters that all of them made.
     void meet_at_servers();
     void train_step();
     void add_metrics(const Executor& executor, Sums& sums) const;
+    void add_training_metrics();
     void add_scores(std::vector<ScoredSample>& scored);
     Metrics metrics_of(const Sums& sums, std::int64_t samples) const;
     void take_sums(const CheckpointHeader& header);
@@ -139,6 +151,7 @@ class Trainer {
     Communicator communicator_;
     std::unique_ptr<ServerConnection> servers_;  ///< or none
     bool is_async_ = false;
+    bool leaves_out_not_finite_;
     std::map<std::string, std::string> job_;  ///< what a checkpoint of this job belongs to
     std::unique_ptr<const Task> task_;
     std::uint64_t seed_;

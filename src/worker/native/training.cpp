@@ -156,14 +156,21 @@ class Training {
         report.timed_samples = metrics->samples - steps_before * trainer_.global_batch();
         report.train_seconds = seconds_since(epoch_start);
         report.epoch = trainer_.epochs_done();
+        pass_day();
         report.test = test_ = trainer_.test();
         report.total_seconds = seconds_since(start_);
-        console_.print(table_row(job_.model.kind, report));
+        console_.print(table_row(job_.model.kind, report) + left_out_line(report.train));
         if (checkpoints_ &&
             (report.epoch >= job_.train.epochs || is_due(job_.checkpoint.every, report.epoch) ||
              is_due(job_.checkpoint.every_steps, trainer_.steps_done())))
             checkpoints_->start(trainer_.header());
         return true;
+    }
+
+    void pass_day() {
+        if (!trainer_.has_servers() || !job_.servers) return;
+        const bool shrinks = is_due(job_.servers->shrink_every, trainer_.epochs_done());
+        if (shrinks || job_.servers->rows.statistics) trainer_.begin_day(shrinks);
     }
 
     static bool is_due(const std::optional<std::int64_t>& every, std::int64_t done) {
@@ -288,7 +295,8 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         server->run();
         return static_cast<int>(world.max(std::int64_t{0}));
     }
-    Trainer trainer(transpiled(std::move(plan), transpiler), ranks.peers(), {input.threads, options.profile},
+    Trainer trainer(transpiled(std::move(plan), transpiler), ranks.peers(),
+                    {input.threads, options.profile, settings.reject_not_finite},
                     std::make_unique<ServerConnection>(ranks, transpiler, server_settings));
     // In geo mode trainers have the optimizer's state of dense parameters.
     if (resumed && settings.mode == ServerMode::geo)
@@ -300,6 +308,7 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),
                     counted(ranks.servers(), "parameter server"), to_string(settings.mode)),
         own);
+    if (ranks.number() == 0) own.print(server_line(trainer.server_counts()));
     trainer.leave_servers();
     if (options.profile) print_profile(trainer, ranks.peers(), own);
     return static_cast<int>(world.max(std::int64_t{status}));

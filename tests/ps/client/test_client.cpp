@@ -44,17 +44,22 @@ class Pumped final : public comm::Post {
 class ClientTest : public testing::Test {
   protected:
     Client& start(ServerMode mode, int servers = 1, std::optional<std::uint64_t> dict_size = std::nullopt) {
+        return start(mode, servers, TableOptions{.dict_size = dict_size});
+    }
+
+    Client& start(ServerMode mode, int servers, const TableOptions& table) {
         posts_ = comm::local_posts(servers + 1);
         ClientOptions options{.mode = mode};
         for (int server = 0; server < servers; ++server) {
             servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
-                                                        two_zeros(1), one_table(dict_size),
+                                                        two_zeros(1), one_table(table),
                                                         *posts_[static_cast<std::size_t>(server)]));
             options.servers.push_back(server);
             options.layouts.emplace_back();
             options.dense.push_back(2);
         }
         options.widths = {1};
+        options.with_statistics = {table.statistics.has_value()};
         pumped_ = std::make_unique<Pumped>(*posts_.back(), [this] { pump(); });
         client_ = std::make_unique<Client>(options, *pumped_);
         client_->join();
@@ -168,6 +173,39 @@ TEST_F(ClientTest, TakesRowsThatWereAskedForEarlyOrAsksAgain) {
     EXPECT_THAT(rows({6, 5}), ElementsAre(-2, -4));  // another batch than was said
     client.prefetch_rows(0, std::vector<std::int64_t>{7});
     client.leave();  // what was asked for is not waited for
+}
+
+TEST_F(ClientTest, TellsShowsAndClicksOfEachId) {
+    for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async})
+        for (const int servers : {1, 3}) {
+            servers_.clear();
+            // One click is worth as much as one show more than a row needs to stay.
+            auto& client = start(mode, servers,
+                                 TableOptions{.statistics = RowStatistics{.decay = 1, .least_score = 0.15}});
+            for (int step = 0; step < 2; ++step) {
+                client.push_rows(0, std::vector<std::int64_t>{5, 6, 5, 7}, std::vector<float>{1, 2, 3, 4},
+                                 false, std::vector<float>{1, 0, 0, 0});
+                client.push_rows(0, std::vector<std::int64_t>{7, 5}, std::vector<float>{5, 6}, true);
+                client.end_step();
+                client.drop_dense_values();
+            }
+            client.push_rows(0, std::vector<std::int64_t>{8}, std::vector<float>{9}, true);
+            client.end_step();
+            client.drop_dense_values();
+            client.flush();
+            std::vector<std::vector<float>> found;
+            for (const auto& server : servers_)
+                server->tables()[0].for_each([&](const TableRow& row) {
+                    found.push_back({static_cast<float>(row.id), row.weights[0], row.shows, row.clicks});
+                });
+            EXPECT_THAT(found,
+                        testing::UnorderedElementsAre(ElementsAre(5, -20, 6, 2), ElementsAre(6, -4, 2, 0),
+                                                      ElementsAre(7, -18, 4, 0), ElementsAre(8, -9, 1, 0)));
+            EXPECT_EQ(client.begin_day(3, true), 1U);
+            for (const auto& server : servers_) EXPECT_EQ(server->tables()[0].day(), 3U);
+            EXPECT_THAT(rows({8, 7}, true), ElementsAre(0, -18));
+            client.leave();
+        }
 }
 
 TEST_F(ClientTest, TellsWhatAServerRefuses) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -415,6 +416,39 @@ TEST(ParameterServers, SayWhichFileTheyCannotLoad) {
     test_world().barrier();
 }
 
+TEST(ParameterServers, HaveRulesForTheRowsOfATable) {
+    if (test_world().size() < 2) return;
+    const ServerRanks ranks(test_world(), 1);
+    DistributeTranspiler transpiler;
+    transpiler.transpile(linear_program(), {.pservers = ranks.pservers(), .trainers = ranks.trainers()});
+    // A row's score is 1 for every show; of 3 shows a step by each trainer two are of id -1.
+    const auto shown_once = static_cast<double>(ranks.trainers()) + 0.5;
+    const ServerJobOptions options{
+        .rows_of = {{"table.weight", {.statistics = RowStatistics{1, 1, 1, shown_once, 30}}}},
+        .reject_not_finite = true};
+    if (ranks.serves()) return serve(ranks, transpiler, options);
+    ServerConnection connection(ranks, transpiler, options);
+    const auto trainer = transpiler.get_trainer_program();
+    Executor executor(trainer, State(trainer, 1), {}, {.threads = 1, .servers = connection.link()});
+    std::ranges::copy(std::vector<std::int64_t>{-1, 4, 5, -1}, executor.feed<std::int64_t>("ids").begin());
+    std::ranges::fill(executor.feed<float>("factor"), 0.5F);
+    executor.feed<float>("factor")[4] = std::numeric_limits<float>::infinity();  // of id 5
+    executor.run();
+    ranks.peers().barrier();
+    if (ranks.number() == 0) {
+        EXPECT_EQ(connection.begin_day(1, true), 2U);  // 4, and 5, of which nothing is known
+        const auto counts = connection.counts();
+        EXPECT_EQ(counts.rows, 1U);
+        EXPECT_EQ(counts.born, 3U);
+        EXPECT_EQ(counts.evicted, 2U);
+        EXPECT_EQ(counts.rejected, static_cast<std::uint64_t>(ranks.trainers()));
+        EXPECT_EQ(counts.dense_rejected, static_cast<std::uint64_t>(ranks.trainers()));
+        EXPECT_GT(counts.bytes, 0U);
+    }
+    ranks.peers().barrier();
+    connection.leave();
+}
+
 TEST(ParameterServers, TrainersSaveMemoryButForGradients) {
     if (test_world().size() < 2) return;
     const ServerRanks ranks(test_world(), 1);
@@ -455,6 +489,10 @@ TEST(ParameterServers, SaysWhatIsWrongWithAJob) {
     EXPECT_THAT(wrong({.mode = ServerMode::geo}), HasSubstr("mode geo goes with"));
     EXPECT_EQ(wrong({.most_merged = 0}), "most_merged is 0, expected 1 or more");
     EXPECT_EQ(wrong({.memory = 0}), "a server's tables get 0 bytes of memory, expected 1 or more");
+    EXPECT_EQ(wrong({.rows_of = {{"tables", {}}}}),
+              "rows_of names 'tables', which is no table of this program");
+    EXPECT_EQ(wrong({.rows_of = {{"table.weight", {.admission = AdmitByCount{300}}}}}),
+              "table 'table.weight': the admission's count is 300, expected 1 to 255");
 }
 
 TEST(ParameterServers, ADistributedTableNeedsServers) {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: a server without its loop, to which the test writes letters by hand: what each mode applies and
 // when it answers; SGD with rate 1, so that parameters are minus the sum of the gradients.
+#include <limits>
 #include <random>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,10 +23,14 @@ constexpr const char* layout = "mode x\ntable t\n";
 
 class ServerTest : public testing::Test {
   protected:
-    void start(ServerMode mode, std::int64_t staleness = 0, int trainers = 2) {
-        ServerOptions options{.mode = mode, .staleness = staleness, .layout = layout};
+    void start(ServerMode mode, std::int64_t staleness = 0, int trainers = 2,
+               const TableOptions& table = {.dict_size = 3}) {
+        ServerOptions options{.mode = mode,
+                              .staleness = staleness,
+                              .layout = layout,
+                              .reject_not_finite = table.reject_not_finite};
         for (int rank = 1; rank <= trainers; ++rank) options.trainers.push_back(rank);
-        server_.emplace(options, two_zeros(mode == ServerMode::sync ? trainers : 1), one_table(3),
+        server_.emplace(options, two_zeros(mode == ServerMode::sync ? trainers : 1), one_table(table),
                         *posts_[0]);
         for (int rank = 1; rank <= trainers; ++rank) hello(rank);
         for (int rank = 1; rank <= trainers; ++rank) EXPECT_EQ(said(rank), "welcome 0");
@@ -64,6 +70,30 @@ class ServerTest : public testing::Test {
         send(std::move(writer));
     }
 
+    /// A row of a table with statistics.
+    void push_shown(int rank, float shows, float clicks, std::int64_t id = 5) {
+        auto writer = letter(rank, {.kind = LetterKind::push, .steps = 1, .request = 3});
+        const auto rows = writer.add_rows(0, 1, 3);
+        rows.ids[0] = id;
+        std::ranges::copy(std::vector<float>{1, shows, clicks}, rows.values.begin());
+        send(std::move(writer));
+    }
+
+    void begin_day(int rank, std::int64_t step, std::uint32_t day, bool shrinks) {
+        auto writer = letter(rank, {.kind = LetterKind::day, .step = step});
+        writer.add_day(day, shrinks);
+        send(std::move(writer));
+    }
+
+    /// "ID SHOWS CLICKS DAY" of each row.
+    std::vector<std::string> statistics() {
+        std::vector<std::string> rows;
+        server_->tables()[0].for_each([&](const TableRow& row) {
+            rows.push_back(fmt::format("{} {} {} {}", row.id, row.shows, row.clicks, row.last_day));
+        });
+        return rows;
+    }
+
     void leave(int rank) { send(letter(rank, {.kind = LetterKind::leave})); }
 
     /// "values DENSE ROW", "welcome STEP", "failed TEXT" ...; "" when nothing has come.
@@ -73,7 +103,8 @@ class ServerTest : public testing::Test {
         LetterReader reader(answer->content.bytes());
         std::string text(to_string(reader.head().kind));
         if (reader.head().kind == LetterKind::failed) return text + " " + std::string(reader.text());
-        if (reader.head().kind == LetterKind::welcome) return text + " " + std::to_string(reader.head().step);
+        if (reader.head().kind == LetterKind::welcome || reader.head().kind == LetterKind::begun)
+            return text + " " + std::to_string(reader.head().step);
         while (const auto section = reader.next())
             text += " " + std::to_string(static_cast<int>(section->floats(section->count)[0]));
         return text;
@@ -222,6 +253,70 @@ TEST_F(ServerTest, SaysThatATableIsFull) {
     EXPECT_THAT(said(1), HasSubstr("failed table 't'"));
 }
 
+TEST_F(ServerTest, CountsShowsAndClicks) {
+    start(ServerMode::sync, 0, 2, {.statistics = RowStatistics{}});
+    push_shown(1, 3, 1);
+    push_shown(2, 2, 2);
+    push_shown(1, 1, 0);
+    push_shown(2, 5, 0, 6);
+    EXPECT_THAT(statistics(), testing::UnorderedElementsAre("5 6 3 0", "6 5 0 0"));
+    pull(1, 2);
+    EXPECT_EQ(said(1), "values 0 -3");
+}
+
+TEST_F(ServerTest, ADayBeginsWhenItsStepIsThere) {
+    // Of 3 shows without a click the score is 0.3 after a decay that changes nothing, of one click 1.
+    start(ServerMode::sync, 0, 2, {.statistics = RowStatistics{.decay = 1}});
+    push_shown(1, 3, 0);
+    begin_day(1, 1, 7, true);
+    EXPECT_EQ(said(1), "");
+    push_shown(2, 1, 1, 6);
+    EXPECT_EQ(said(1), "begun 1");
+    EXPECT_THAT(statistics(), ElementsAre("6 1 1 0"));
+    push_shown(1, 1, 0);
+    push_shown(2, 1, 0, 6);
+    begin_day(2, 2, 8, false);
+    EXPECT_EQ(said(2), "begun 0");
+    EXPECT_THAT(statistics(), testing::UnorderedElementsAre("6 2 1 7", "5 1 0 7"));
+    send(letter(1, {.kind = LetterKind::day, .step = 2}));
+    EXPECT_EQ(said(1), "failed a 'day' without its number");
+}
+
+TEST_F(ServerTest, RefusesShowsThatAreNoCounts) {
+    start(ServerMode::async, 0, 1, {.statistics = RowStatistics{}});
+    push_shown(1, -1, 0);
+    EXPECT_EQ(said(1), "failed a row with -1 shows and 0 clicks, which are no counts");
+    push_shown(1, 1, std::numeric_limits<float>::quiet_NaN());
+    EXPECT_EQ(said(1), "failed a row with 1 shows and nan clicks, which are no counts");
+    push(1, 1);  // without any
+    EXPECT_THAT(said(1), HasSubstr("failed a section of 1 has 16 bytes"));
+    EXPECT_THAT(statistics(), ElementsAre());
+}
+
+TEST_F(ServerTest, RejectsGradientsThatAreNotFinite) {
+    const auto nan = std::numeric_limits<float>::quiet_NaN();
+    for (const auto mode : {ServerMode::sync, ServerMode::async}) {
+        start(mode, 0, 2, {.reject_not_finite = true});
+        push(1, nan);
+        push(2, 2);
+        pull(2, 1);
+        std::string last;
+        for (auto each = said(2); !each.empty(); each = said(2)) last = each;
+        EXPECT_EQ(last, "values -2 -2") << to_string(mode);
+        EXPECT_EQ(server_->counts().dense_rejected, 1U);
+        EXPECT_EQ(server_->tables()[0].counts().rejected, 1U);
+        while (!said(1).empty()) continue;
+    }
+    start(ServerMode::async, 0, 1, {.reject_not_finite = true});
+    auto halves = letter(1, {.kind = LetterKind::push, .steps = 1});
+    halves.add_dense(0, 1)[0] = 1;
+    halves.add_dense(1, 1)[0] = -std::numeric_limits<float>::infinity();
+    send(std::move(halves));
+    EXPECT_EQ(said(1), "applied");
+    pull(1, 1);
+    EXPECT_EQ(said(1), "values 0 0");  // none of what the trainer had for this server
+}
+
 TEST_F(ServerTest, GivesUpOnTrainersThatDoNotComeAndSaysWhich) {
     using namespace std::chrono_literals;
     start(ServerMode::sync);
@@ -243,7 +338,7 @@ TEST_F(ServerTest, SurvivesLettersOfAnyBytes) {
     start(ServerMode::sync, 0, 2);
     std::mt19937_64 random(9);
     const auto letter_of = [&] {
-        auto writer = letter(1, {.kind = static_cast<LetterKind>(random() % 5 + 1), .step = 0});
+        auto writer = letter(1, {.kind = static_cast<LetterKind>(random() % 9 + 1), .step = 0});
         writer.add_dense(0, 2);
         writer.add_rows(0, 2, 1);
         writer.ask_rows(0, 1, true);

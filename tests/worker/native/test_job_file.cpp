@@ -125,6 +125,43 @@ TEST(JobFile, ClickThroughModels) {
               "jobs/my.toml:4: unknown key 'x' in [data.train]; known are file");
 }
 
+TEST(JobFile, RowsOfServers) {
+    const std::string log =
+        "[model]\nkind = \"click_through\"\n[data]\ntrain = { file = \"c.tsv\" }\n[servers]\n";
+    EXPECT_EQ(parse_job(log, "my.toml").servers->rows, RowRules{});
+    const auto all = *parse_job(log +
+                                    "reject_not_finite = true\n[servers.rows]\nadmit_count = 3\n"
+                                    "admit_counters = 640\nstatistics = true\nshow_coefficient = 0.5\n"
+                                    "click_coefficient = 2\ndecay = 1\nleast_score = 4\n"
+                                    "most_unseen_epochs = 2\nshrink_every = 5\n",
+                                "my.toml")
+                          .servers;
+    EXPECT_TRUE(all.reject_not_finite);
+    EXPECT_EQ(all.rows, (RowRules{AdmitByCount{3, 640}, RowStatistics{0.5, 2, 1, 4, 2}}));
+    EXPECT_EQ(all.shrink_every, 5);
+    EXPECT_EQ(parse_job(log + "rows = { admit_probability = 0.25 }\n", "my.toml").servers->rows,
+              (RowRules{AdmitByProbability{0.25}, std::nullopt}));
+    const auto wrong = [&](const std::string& rows) { return refusal(log + "[servers.rows]\n" + rows); };
+    EXPECT_EQ(wrong("admit_count = 256\n"),
+              "jobs/my.toml:7: [servers.rows] admit_count = 256: it must be a whole number in 1..255");
+    EXPECT_EQ(wrong("admit_count = 2\nadmit_counters = 100\n"),
+              "jobs/my.toml:8: 'admit_counters' is 100; it must be a multiple of 64");
+    EXPECT_EQ(wrong("admit_counters = 128\n"), "jobs/my.toml:7: 'admit_counters' needs 'admit_count'");
+    EXPECT_EQ(wrong("admit_probability = 1.5\n"),
+              "jobs/my.toml:7: [servers.rows] admit_probability = 1.5: it must be a number from 0 to 1");
+    EXPECT_EQ(wrong("admit_count = 2\nadmit_probability = 0.5\n"),
+              "jobs/my.toml:8: 'admit_count' and 'admit_probability' exclude each other");
+    EXPECT_EQ(wrong("decay = 0.5\n"), "jobs/my.toml:7: 'decay' needs statistics = true");
+    EXPECT_EQ(wrong("shrink_every = 1\n"),
+              "jobs/my.toml:7: 'shrink_every' needs statistics = true, or 'admit_count'");
+    EXPECT_EQ(wrong("statistic = true\n"),
+              "jobs/my.toml:7: unknown key 'statistic' in [servers.rows]; did you mean 'statistics'?");
+    EXPECT_EQ(
+        refusal("[data]\ntrain = { file = \"a.h5\" }\n[servers.rows]\nstatistics = true\n"),
+        "jobs/my.toml:3: [servers.rows] is about the table of ids of [model] kind = \"click_through\", but "
+        "it is \"classifier\"");
+}
+
 TEST(JobFile, OtherOptimizers) {
     const auto with = [](const std::string& train) {
         return parse_job(std::string(smallest) + "[train]\n" + train, "my.toml").train.optimizer;

@@ -35,6 +35,22 @@ TEST(Report, TheResultIsTheMetricOfTheModel) {
     EXPECT_EQ(result_line({0.2, {}, 0.76543, 389}, 0.8), "test AUC 0.7654 (best possible 0.8000)\n");
 }
 
+TEST(Report, ServersTellWhatTheyCounted) {
+    EXPECT_EQ(server_line({}), "");
+    EXPECT_EQ(
+        server_line({.rows = 63211,
+                     .born = 70000,
+                     .evicted = 6789,
+                     .dropped = 12,
+                     .rejected = 3,
+                     .dense_rejected = 1}),
+        "servers       63,211 rows, born 70,000, evicted 6,789; gradients dropped 12, rejected 3 of rows and "
+        "1 of dense parameters\n");
+    EXPECT_EQ(left_out_line({.samples = 100}), "");
+    EXPECT_EQ(left_out_line({.samples = 10000, .left_out = 1280}),
+              "        1,280 of 10,000 samples are left out: the loss of their batches is no number\n");
+}
+
 TEST(Report, NextStepsAreCommands) {
     const auto text = next_steps("bin/dtrain-worker", "share/digits.toml", 40);
     EXPECT_THAT(text, testing::HasSubstr("mpirun -np 2 bin/dtrain-worker --resume --epochs 40"));

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// What a Server does with what is pushed, and with its tables.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ps/server/server.hpp"
+#include "ps/table/finite.hpp"
+
+namespace dtrain::ps {
+
+void Server::take_gradients(int source, const std::vector<comm::Letter>& letters) {
+    bool is_finite_all = true;
+    for (const auto& letter : letters) {
+        LetterReader reader(letter.content.bytes());
+        while (const auto section = reader.next()) {
+            if (section->table == dense_parameters) {
+                const auto values = section->floats(section->count);
+                if (options_.reject_not_finite) is_finite_all = is_finite_all && is_finite(values);
+                if (is_finite_all) dense_.set_gradient(source, section->first, values);
+                continue;
+            }
+            auto& batch = batches_[section->table];
+            const auto ids = section->ids();
+            batch.add(ids, section->floats_behind_ids(ids.size() * batch.row_width()));
+            counts_.keys_pushed += ids.size();
+        }
+    }
+    if (is_finite_all) return;
+    dense_.clear_gradient(source);
+    ++counts_.dense_rejected;
+}
+
+void Server::update_tables() {
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+        UpdateTime time{.step = steps_};
+        if (!learning_rates_[i].empty()) time.learning_rate = dense_.number(learning_rates_[i]);
+        tables_[i].push(batches_[i].gradients(), time);
+        batches_[i].clear();
+    }
+}
+
+void Server::check_day(LetterReader reader) {
+    const auto section = reader.next();
+    if (!section || section->first > UINT32_MAX) throw LetterError("a 'day' without its number");
+}
+
+void Server::begin_day(std::size_t trainer, LetterReader reader) {
+    const auto section = reader.next();
+    std::size_t evicted = 0;
+    for (auto& table : tables_) {
+        if (section->count > 0) evicted += table.shrink();
+        table.set_day(static_cast<std::uint32_t>(section->first));
+    }
+    reply(trainer, {.kind = LetterKind::begun,
+                    .step = static_cast<std::int64_t>(evicted),
+                    .request = reader.head().request});
+}
+
+}  // namespace dtrain::ps

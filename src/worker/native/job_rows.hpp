@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "worker/native/job_file.hpp"
+#include "worker/native/job_section.hpp"
+
+namespace dtrain::native {
+
+/// [servers.rows]: which ids get rows, and which rows stay. @throws UsageError with file, line and key
+void read_rows(const Section& servers, ModelKind kind, ServerSettings& settings);
+
+}  // namespace dtrain::native
