@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -55,6 +56,13 @@ class ServerRanks {
     std::shared_ptr<comm::Post> post_;
 };
 
+/// Where and how often each server writes what it has and how it is used: a line more of server-N.jsonl, and
+/// server-N.prom anew, for the textfile collector of Prometheus' node_exporter; once more at its end.
+struct ServerMetricsOptions {
+    std::filesystem::path folder;  ///< is made
+    std::chrono::milliseconds every{10'000};
+};
+
 /// The same on all ranks, but what is of one server alone.
 struct ServerJobOptions {
     /// sync goes with TranspileOptions::sync_mode, the others without it; geo with
@@ -81,6 +89,8 @@ struct ServerJobOptions {
     /// parameters, all that a trainer has for this server in a step, which count as zeros. Else they are
     /// applied.
     bool reject_not_finite = false;
+
+    std::optional<ServerMetricsOptions> metrics = {};  ///< of servers; none: they write nothing
 };
 
 /// What servers have and have done. Counts of rows go on from a checkpoint.

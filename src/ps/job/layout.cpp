@@ -85,6 +85,9 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
             fmt::format("a server's tables get {} bytes of memory, expected 1 or more", *options.memory));
     if (options.most_merged < 1)
         throw UsageError(fmt::format("most_merged is {}, expected 1 or more", options.most_merged));
+    if (options.metrics && options.metrics->every <= std::chrono::milliseconds::zero())
+        throw UsageError(fmt::format("metrics are written every {} ms, expected 1 or more",
+                                     options.metrics->every.count()));
     const auto& tables = transpiler.tables();
     for (const auto& [name, rules] : options.rows_of)
         if (std::ranges::find(tables, name, &DistributeTranspiler::Table::parameter) == tables.end())

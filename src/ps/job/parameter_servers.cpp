@@ -19,6 +19,7 @@
 #include "ps/job/counts.hpp"
 #include "ps/job/layout.hpp"
 #include "ps/job/server_checkpoint.hpp"
+#include "ps/metrics/metrics_files.hpp"
 #include "ps/server/serve.hpp"
 
 namespace dtrain {
@@ -75,6 +76,7 @@ struct ParameterServer::Content {
     ps::ServerPlan plan;
     ps::ServerOptions options;
     std::chrono::seconds deadline;
+    std::optional<ps::MetricsFiles> metrics;
     ps::ServerParts parts;
 };
 
@@ -96,7 +98,9 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
                                 .layout = ps::layout_text(transpiler, options, share.server),
                                 .reject_not_finite = options.reject_not_finite},
                                comm::deadline_of(Environment::of_this_process()),
+                               std::nullopt,
                                std::move(parts)});
+    if (options.metrics) content_->metrics.emplace(*options.metrics, ranks.number());
 }
 
 ParameterServer::ParameterServer(ParameterServer&&) noexcept = default;
@@ -108,12 +112,16 @@ void ParameterServer::load(const std::filesystem::path& folder) {
 }
 
 void ParameterServer::run() {
-    auto& [post, plan, options, deadline, parts] = *content_;
+    auto& [post, plan, options, deadline, metrics, parts] = *content_;
     options.first_step = parts.steps;
     ps::Server server(options, std::move(parts.dense), std::move(parts.tables), *post);
     server.on_save([&](const std::string& folder) { return ps::save_parts(plan, server, folder); });
     server.on_count([&] { return ps::to_text(ps::counts_of(server)); });
-    ps::serve(server, *post, [&] { server.give_up_after(deadline); });
+    ps::serve(server, *post, [&] {
+        server.give_up_after(deadline);
+        if (metrics) metrics->write_in_time(server);
+    });
+    if (metrics) metrics->write(server);
 }
 
 void serve(const ServerRanks& ranks, const DistributeTranspiler& transpiler,

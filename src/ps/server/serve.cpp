@@ -29,15 +29,16 @@ void serve(Server& server, comm::Post& post, const std::function<void()>& betwee
     auto last_letter = Clock::now();
     auto last_call = last_letter;
     while (!server.is_done()) {
-        if (auto letter = post.receive()) {
-            server.take(std::move(*letter));
-            last_letter = Clock::now();
-            continue;
-        }
+        auto letter = post.receive();
+        if (letter) server.take(std::move(*letter));
         const auto now = Clock::now();
         if (between && now - last_call > between_calls) {
             between();
             last_call = now;
+        }
+        if (letter) {
+            last_letter = now;
+            continue;
         }
         const auto idle = now - last_letter;
         if (idle < spins_for) continue;

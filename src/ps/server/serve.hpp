@@ -20,7 +20,7 @@ class IdleSleep {
 };
 
 /// Hands the server its letters until all trainers have left.
-/// @param between called now and then, between two letters
+/// @param between called ten times a second, between two letters
 void serve(Server& server, comm::Post& post, const std::function<void()>& between = {});
 
 }  // namespace dtrain::ps

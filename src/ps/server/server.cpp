@@ -129,6 +129,7 @@ void Server::push(std::size_t trainer, comm::Letter&& letter) {
 void Server::apply_step_of(std::size_t trainer, const LetterHead& last) {
     auto& known = trainers_[trainer];
     auto letters = std::exchange(known.step, {});
+    const Timed timed(load_.updates);
     known.ended += last.steps;
     dense_.clear_gradient(0);
     take_gradients(0, letters);
@@ -143,6 +144,7 @@ void Server::apply_common_steps() {
     };
     const auto has_ended = [](const Trainer& trainer) { return !trainer.ended_steps.empty(); };
     while (std::ranges::all_of(trainers_, is_ready) && std::ranges::any_of(trainers_, has_ended)) {
+        const Timed timed(load_.updates);
         for (std::size_t number = 0; number < trainers_.size(); ++number) {
             const auto& steps = trainers_[number].ended_steps;
             dense_.clear_gradient(static_cast<int>(number));
@@ -198,6 +200,7 @@ void Server::pull(std::size_t trainer, comm::Letter&& letter) {
 void Server::answer_when_due(std::size_t trainer, comm::Letter&& letter) {
     if (!is_due(LetterReader(letter.content.bytes()).head())) {
         waiting_.push_back({trainer, std::move(letter), std::chrono::steady_clock::now()});
+        load_.most_waiting = std::max(load_.most_waiting, waiting_.size());
         return;
     }
     answer(trainer, letter);
@@ -243,6 +246,7 @@ void Server::answer_waiting() {
 void Server::answer(std::size_t trainer, const comm::Letter& pull) {
     LetterReader reader(pull.content.bytes());
     if (reader.head().kind == LetterKind::day) return begin_day(trainer, reader);
+    const Timed timed(load_.answers);
     LetterWriter writer(*post_,
                         {.kind = LetterKind::values, .step = steps_, .request = reader.head().request});
     try {
@@ -317,6 +321,16 @@ void Server::give_up_after(std::chrono::seconds deadline) {
     broken_ = fmt::format("waited {} s in vain for the gradients of {}", deadline.count(),
                           fmt::join(missing, ", "));
     answer_waiting();
+}
+
+ServerLoad Server::take_load() {
+    const auto add = [](Work& work, const LogHistogram& times) {
+        work.count += times.count();
+        work.time += times.total();
+    };
+    add(counts_.answers, load_.answers);
+    add(counts_.updates, load_.updates);
+    return std::exchange(load_, {.most_waiting = waiting_.size()});
 }
 
 bool Server::work_ahead() {

@@ -13,6 +13,7 @@
 #include <dtrain/server_mode.hpp>
 
 #include "comm/post.hpp"
+#include "ps/metrics/server_load.hpp"
 #include "ps/server/dense_part.hpp"
 #include "ps/server/row_batch.hpp"
 #include "ps/table/sparse_table.hpp"
@@ -66,6 +67,10 @@ class Server {
     std::vector<SparseTable>& tables() { return tables_; }
     const std::vector<SparseTable>& tables() const { return tables_; }
 
+    struct Work {
+        std::uint64_t count = 0;
+        std::chrono::nanoseconds time{0};
+    };
     struct Counts {
         std::uint64_t pulls = 0;
         std::uint64_t pushes = 0;
@@ -73,9 +78,14 @@ class Server {
         std::uint64_t keys_pushed = 0;
         std::uint64_t refused = 0;
         std::uint64_t dense_rejected = 0;  ///< steps of trainers
+        Work answers;                      ///< until the load was taken last
+        Work updates;
     };
     const Counts& counts() const { return counts_; }
     std::size_t waiting_pulls() const { return waiting_.size(); }
+
+    /// How it was used since this was called last. What it says is in the counts from now on.
+    ServerLoad take_load();
 
     /// Writes what this server has into a folder that a trainer names, and returns what the trainer is told.
     using Save = std::function<std::string(const std::string& folder)>;
@@ -142,6 +152,7 @@ class Server {
     std::deque<WaitingPull> waiting_;
     std::int64_t steps_ = 0;
     Counts counts_;
+    ServerLoad load_;
     Save save_;
     std::function<std::string()> on_count_;
     std::string broken_;  ///< why it can do nothing any more

@@ -8,6 +8,7 @@
 #include "ps/table/finite.hpp"
 
 namespace dtrain::ps {
+
 GradientBatch GradientMerge::without_not_finite(const GradientBatch& batch, std::uint64_t& rejected) {
     if (is_finite(batch.gradients)) return batch;
     auto& [ids, gradients, shows, clicks] = finite_ = {};

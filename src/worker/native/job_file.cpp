@@ -116,9 +116,9 @@ void refuse_with_servers(const Section& top, const Job& job) {
 }
 
 std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
-    const auto servers = top.section(
-        "servers", {"count", "mode", "staleness", "most_merged", "push_every", "slice", "split_method",
-                    "min_block_size", "memory", "spill", "rows", "reject_not_finite"});
+    const auto servers = top.section("servers", {"count", "mode", "staleness", "most_merged", "push_every",
+                                                 "slice", "split_method", "min_block_size", "memory", "spill",
+                                                 "rows", "reject_not_finite", "metrics", "metrics_every"});
     if (!top.has("servers")) return std::nullopt;
     ServerSettings settings;
     if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, most_servers));
@@ -144,6 +144,11 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
         settings.spill = servers.text("spill", "");
     }
     settings.reject_not_finite = servers.truth("reject_not_finite", settings.reject_not_finite);
+    if (servers.has("metrics")) settings.metrics = servers.text("metrics", "");
+    if (servers.has("metrics_every") && !settings.metrics)
+        servers.fail("metrics_every", "'metrics_every' needs 'metrics', the folder to write into");
+    settings.metrics_every = servers.number("metrics_every", settings.metrics_every,
+                                            {0.1, 1e9, "a number of seconds from 0.1 to below 1e9"});
     read_rows(servers, kind, settings);
     return settings;
 }

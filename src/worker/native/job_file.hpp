@@ -65,6 +65,8 @@ struct ServerSettings {
     RowRules rows = {};                             ///< of the table of ids
     std::optional<std::int64_t> shrink_every = {};  ///< epochs; each is a day of the table
     bool reject_not_finite = false;
+    std::optional<std::filesystem::path> metrics = {};  ///< folder for what servers tell of themselves
+    double metrics_every = 10;                          ///< seconds
 };
 
 struct CheckpointSettings {

@@ -3,6 +3,8 @@
 #include "worker/native/server_job.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -88,6 +90,9 @@ DistributeTranspiler transpile_together(const ServerRanks& ranks, const Communic
 
 ServerJobOptions server_options(const Job& job, int threads) {
     const auto settings = job.servers.value_or(ServerSettings{});
+    std::optional<ServerMetricsOptions> metrics;
+    if (settings.metrics)
+        metrics = {*settings.metrics, std::chrono::milliseconds(std::llround(settings.metrics_every * 1000))};
     return {.mode = settings.mode,
             .staleness = settings.staleness,
             .most_merged = settings.most_merged,
@@ -96,7 +101,8 @@ ServerJobOptions server_options(const Job& job, int threads) {
             .memory = settings.memory,
             .spill = settings.spill.value_or(""),
             .rows = settings.rows,
-            .reject_not_finite = settings.reject_not_finite};
+            .reject_not_finite = settings.reject_not_finite,
+            .metrics = metrics};
 }
 
 std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communicator& world,

@@ -137,6 +137,10 @@ TEST(JobFile, RowsOfServers) {
                                 "my.toml")
                           .servers;
     EXPECT_TRUE(all.reject_not_finite);
+    EXPECT_FALSE(all.metrics.has_value());
+    const auto told = *parse_job(log + "metrics = \"m\"\nmetrics_every = 0.5\n", "my.toml").servers;
+    EXPECT_EQ(told.metrics, "m");
+    EXPECT_EQ(told.metrics_every, 0.5);
     EXPECT_EQ(all.rows, (RowRules{AdmitByCount{3, 640}, RowStatistics{0.5, 2, 1, 4, 2}}));
     EXPECT_EQ(all.shrink_every, 5);
     EXPECT_EQ(parse_job(log + "rows = { admit_probability = 0.25 }\n", "my.toml").servers->rows,

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "ps/metrics/log_histogram.hpp"
+
+namespace dtrain::ps {
+
+/// How a server was used for a while.
+struct ServerLoad {
+    LogHistogram answers;          ///< of pulls, without their wait for other trainers
+    LogHistogram updates;          ///< from the letters of a step to parameters and rows
+    std::size_t most_waiting = 0;  ///< pulls that waited for other trainers at the same time
+};
+
+/// Adds its own lifetime to a histogram.
+class Timed {
+  public:
+    explicit Timed(LogHistogram& times) : times_(times) {}
+    Timed(const Timed&) = delete;
+    Timed& operator=(const Timed&) = delete;
+    ~Timed() { times_.add(std::chrono::steady_clock::now() - begin_); }
+
+  private:
+    LogHistogram& times_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace dtrain::ps

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/metrics/server_metrics.hpp"
+
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "ps/metrics/prometheus_text.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+using nlohmann::ordered_json;
+using Labels = PrometheusText::Labels;
+
+constexpr std::array quantiles{0.5, 0.99};
+
+double seconds_of(LogHistogram::Time time) {
+    return std::chrono::duration<double>(time).count();
+}
+
+double per_second(std::uint64_t count, double seconds) {
+    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+ordered_json times_json(const LogHistogram& times) {
+    return {{"count", times.count()},
+            {"p50", seconds_of(times.quantile(0.5))},
+            {"p99", seconds_of(times.quantile(0.99))}};
+}
+
+void add_times(PrometheusText& text, const Labels& labels, const LogHistogram& lately,
+               const Server::Work& since_start) {
+    for (const auto share : quantiles) {
+        auto labels_of_share = labels;
+        labels_of_share.push_back({"quantile", share == 0.5 ? "0.5" : "0.99"});
+        text.add(labels_of_share, seconds_of(lately.quantile(share)));
+    }
+    text.add(labels, seconds_of(since_start.time), "_sum");
+    text.add(labels, static_cast<double>(since_start.count), "_count");
+}
+
+template <class Value>
+void add_of_tables(PrometheusText& text, const Labels& labels, const ServerMetrics& metrics,
+                   const Value& value) {
+    for (const auto& table : metrics.tables) {
+        auto labels_of_table = labels;
+        labels_of_table.push_back({"table", table.name});
+        text.add(labels_of_table, static_cast<double>(value(table)));
+    }
+}
+
+}  // namespace
+
+ServerMetrics metrics_of(Server& server, int number, const Server::Counts& before, double seconds) {
+    const auto load = server.take_load();  // counts have it from now on
+    ServerMetrics metrics{.server = number,
+                          .steps = server.steps(),
+                          .waiting_pulls = server.waiting_pulls(),
+                          .tables = {},
+                          .counts = server.counts(),
+                          .seconds = seconds,
+                          .keys_pulled = server.counts().keys_pulled - before.keys_pulled,
+                          .keys_pushed = server.counts().keys_pushed - before.keys_pushed,
+                          .load = load};
+    for (const auto& tensor : server.dense().state().tensors()) metrics.dense_bytes += tensor.view.bytes();
+    for (const auto& table : server.tables())
+        metrics.tables.push_back({table.options().name, table.size(), table.bytes(), table.counts()});
+    return metrics;
+}
+
+std::string json_line(const ServerMetrics& metrics, double time) {
+    const auto& counts = metrics.counts;
+    ordered_json json{{"time", time},
+                      {"server", metrics.server},
+                      {"seconds", metrics.seconds},
+                      {"steps", metrics.steps},
+                      {"dense_bytes", metrics.dense_bytes},
+                      {"pulls", counts.pulls},
+                      {"pushes", counts.pushes},
+                      {"refused", counts.refused},
+                      {"dense_rejected", counts.dense_rejected},
+                      {"keys_pulled", counts.keys_pulled},
+                      {"keys_pushed", counts.keys_pushed},
+                      {"keys_pulled_per_second", per_second(metrics.keys_pulled, metrics.seconds)},
+                      {"keys_pushed_per_second", per_second(metrics.keys_pushed, metrics.seconds)},
+                      {"waiting_pulls", metrics.waiting_pulls},
+                      {"most_waiting_pulls", metrics.load.most_waiting},
+                      {"pull_seconds", times_json(metrics.load.answers)},
+                      {"push_seconds", times_json(metrics.load.updates)},
+                      {"tables", ordered_json::array()}};
+    for (const auto& table : metrics.tables)
+        json["tables"].push_back({{"name", table.name},
+                                  {"rows", table.rows},
+                                  {"bytes", table.bytes},
+                                  {"born", table.counts.born},
+                                  {"evicted", table.counts.evicted},
+                                  {"dropped", table.counts.dropped},
+                                  {"rejected", table.counts.rejected}});
+    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string prometheus_text(const ServerMetrics& metrics) {
+    PrometheusText text;
+    const Labels own{{"server", std::to_string(metrics.server)}};
+    const auto one = [&](const char* name, const char* type, const char* help, auto value) {
+        text.begin(name, type, help);
+        text.add(own, static_cast<double>(value));
+    };
+    const auto of_tables = [&](const char* name, const char* type, const char* help, const auto& value) {
+        text.begin(name, type, help);
+        add_of_tables(text, own, metrics, value);
+    };
+    using Table = ServerMetrics::Table;
+    const auto& counts = metrics.counts;
+    one("dtrain_server_steps_total", "counter", "Updates that are in the parameters.", metrics.steps);
+    one("dtrain_server_dense_bytes", "gauge", "Dense parameters and optimizer state.", metrics.dense_bytes);
+    if (!metrics.tables.empty()) {
+        of_tables("dtrain_server_table_rows", "gauge", "Rows of a table.",
+                  [](const Table& table) { return table.rows; });
+        of_tables("dtrain_server_table_bytes", "gauge", "Memory of a table.",
+                  [](const Table& table) { return table.bytes; });
+        of_tables("dtrain_server_rows_born_total", "counter", "Rows that were made, also before a restart.",
+                  [](const Table& table) { return table.counts.born; });
+        of_tables("dtrain_server_rows_evicted_total", "counter",
+                  "Rows that shrinking took away, also before a restart.",
+                  [](const Table& table) { return table.counts.evicted; });
+        of_tables("dtrain_server_gradients_dropped_total", "counter",
+                  "Gradients of ids that were not admitted, also before a restart.",
+                  [](const Table& table) { return table.counts.dropped; });
+        of_tables("dtrain_server_gradients_rejected_total", "counter",
+                  "Gradients of rows that were not finite, also before a restart.",
+                  [](const Table& table) { return table.counts.rejected; });
+    }
+    one("dtrain_server_dense_gradients_rejected_total", "counter",
+        "Dense gradients of a trainer's step that were not finite.", counts.dense_rejected);
+    one("dtrain_server_keys_pulled_total", "counter", "Ids whose rows were asked for.", counts.keys_pulled);
+    one("dtrain_server_keys_pushed_total", "counter", "Ids whose gradients came.", counts.keys_pushed);
+    one("dtrain_server_push_letters_total", "counter", "Letters with gradients.", counts.pushes);
+    one("dtrain_server_refused_letters_total", "counter", "Letters that were refused.", counts.refused);
+    one("dtrain_server_waiting_pulls", "gauge", "Pulls that wait for other trainers.", metrics.waiting_pulls);
+    text.begin("dtrain_server_pull_seconds", "summary",
+               "Answering a pull, without its wait for other trainers; quantiles are those since the file "
+               "before this one.");
+    add_times(text, own, metrics.load.answers, counts.answers);
+    text.begin("dtrain_server_push_seconds", "summary",
+               "Applying what one update takes; quantiles are those since the file before this one.");
+    add_times(text, own, metrics.load.updates, counts.updates);
+    return text.text();
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ps/server/server.hpp"
+
+namespace dtrain::ps {
+
+/// What one server tells of itself.
+struct ServerMetrics {
+    struct Table {
+        std::string name;
+        std::size_t rows = 0;
+        std::size_t bytes = 0;
+        TableCounts counts;
+    };
+
+    int server = 0;
+    std::int64_t steps = 0;
+    std::size_t dense_bytes = 0;  ///< of parameters and what the optimizer keeps of them
+    std::size_t waiting_pulls = 0;
+    std::vector<Table> tables;
+    Server::Counts counts;  ///< since the server began
+
+    /// Since it was told last:
+    double seconds = 0;
+    std::uint64_t keys_pulled = 0;
+    std::uint64_t keys_pushed = 0;
+    ServerLoad load;
+};
+
+/// Takes the server's load. @param before its counts `seconds` ago, when it was taken last
+ServerMetrics metrics_of(Server& server, int number, const Server::Counts& before, double seconds);
+
+/// A line of JSON, with its end. @param time seconds since 1970
+std::string json_line(const ServerMetrics& metrics, double time);
+
+/// For node_exporter's textfile collector.
+std::string prometheus_text(const ServerMetrics& metrics);
+
+}  // namespace dtrain::ps

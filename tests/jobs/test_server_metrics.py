@@ -1,0 +1,129 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What parameter servers write of themselves while a job runs.
+
+Oracles: the counts that the job tells at its end and the numbers of its batches; Prometheus' description of its text
+format, by a small parser; the kernel's account of a process' time.
+"""
+import collections
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import mpirun
+from test_clicks import clicks  # noqa: F401: a fixture
+from test_server_rows import counts, even_job
+from test_servers import natives, write_job
+
+
+def parse(text):
+    """Samples by name and labels, types by name; every sample stands below HELP and TYPE of its metric."""
+    samples, types, family = {}, {}, None
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            family = line.split()[2]
+            assert family not in types and len(line.split(" ", 3)[3]) > 10
+        elif line.startswith("# TYPE "):
+            _, _, name, types[family] = line.split()
+            assert name == family
+        else:
+            name, labels, value = re.fullmatch(r'([a-z_:][a-z0-9_:]*)\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\} (\S+)', line).groups()
+            assert name == family or (types[family] == "summary" and name in (f"{family}_sum", f"{family}_count"))
+            key = (name, tuple(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', labels)))
+            assert key not in samples
+            samples[key] = float(value)
+    assert text.endswith("\n")
+    return samples, types
+
+
+def test_each_server_tells_what_it_has(native, tmp_path, clicks):
+    job = even_job(tmp_path, clicks, "job", 'count = 2\nmetrics = "told"\nmetrics_every = 0.5', epochs=2)
+    result = mpirun(4, [native, job], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert sorted(path.name for path in (tmp_path / "told").iterdir()) == [
+        "server-0.jsonl", "server-0.prom", "server-1.jsonl", "server-1.prom"]
+    sums = collections.Counter()
+    for server in ("0", "1"):
+        lines = [json.loads(line) for line in (tmp_path / "told" / f"server-{server}.jsonl").read_text().splitlines()]
+        assert [line["time"] for line in lines] == sorted(line["time"] for line in lines)
+        last = lines[-1]
+        assert last["steps"] == 2 * 200
+        table = last["tables"][0]
+        sums.update(rows=table["rows"], born=table["born"])
+        assert table["name"] == "embedding.weight"
+        assert table["bytes"] > table["rows"] * (8 + 3 * 8 * 4)
+        keys = sum(line["keys_pushed_per_second"] * line["seconds"] for line in lines)
+        assert keys == pytest.approx(last["keys_pushed"])
+        assert sum(line["push_seconds"]["count"] for line in lines) == 2 * 200
+        busy = max(lines, key=lambda line: line["pull_seconds"]["count"])
+        assert 0 < busy["pull_seconds"]["p50"] <= busy["pull_seconds"]["p99"] < 1
+        assert busy["keys_pulled_per_second"] > 0
+
+        samples, types = parse((tmp_path / "told" / f"server-{server}.prom").read_text())
+        own = ("server", server)
+        of_table = (own, ("table", "embedding.weight"))
+        assert samples["dtrain_server_steps_total", (own,)] == last["steps"]
+        assert samples["dtrain_server_table_rows", of_table] == table["rows"]
+        assert samples["dtrain_server_table_bytes", of_table] == table["bytes"]
+        assert samples["dtrain_server_rows_born_total", of_table] == table["born"]
+        assert samples["dtrain_server_keys_pushed_total", (own,)] == last["keys_pushed"]
+        assert samples["dtrain_server_push_seconds_count", (own,)] == 2 * 200
+        assert samples["dtrain_server_push_seconds_sum", (own,)] > 0
+        assert ("dtrain_server_pull_seconds", (own, ("quantile", "0.99"))) in samples
+        for name, kind in types.items():
+            assert name.startswith("dtrain_server_")
+            assert (kind == "counter") == name.endswith("_total")
+    told = counts(result)
+    assert sums == {"rows": told["rows"], "born": told["born"]}
+
+
+def test_a_server_that_waits_uses_little_of_a_core(native, tmp_path, clicks):
+    """Less than 3% while its trainer stands still, also when it writes metrics five times a second."""
+    job = write_job(tmp_path, clicks, epochs=10_000, servers='count = 1\nmetrics = "told"\nmetrics_every = 0.2')
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "1", native, job, ":", "-np", "1", native, job],
+                             cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             start_new_session=True)
+    server, trainer = None, None
+    try:
+        line = ""
+        while not line.startswith("     1"):
+            line = child.stdout.readline()
+        server, trainer = natives(native, child.pid)
+        os.kill(trainer, signal.SIGSTOP)
+        time.sleep(1)
+
+        def used():
+            fields = (open(f"/proc/{server}/stat").read().rsplit(")", 1)[1]).split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        lines = tmp_path / "told" / "server-0.jsonl"
+        written = lines.read_text().count("\n")
+        before = used()
+        time.sleep(5)
+        assert used() - before < 0.03 * 5
+        assert lines.read_text().count("\n") - written >= 10
+        idle = json.loads(lines.read_text().splitlines()[-1])
+        assert idle["keys_pulled_per_second"] == 0 and idle["push_seconds"]["count"] == 0
+    finally:
+        for process in (trainer, server):
+            if process is not None:
+                os.kill(process, signal.SIGKILL)
+        child.communicate(timeout=40)
+
+
+def test_a_folder_that_cannot_be_written_ends_the_job_before_it_begins(native, tmp_path, clicks):
+    (tmp_path / "told").write_text("a file")
+    job = write_job(tmp_path, clicks, servers='count = 1\nmetrics = "told"')
+    refused = mpirun(2, [native, job], tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("dtrain-native: cannot write metrics of servers into told: ")
+    assert refused.stdout == ""
+    job = write_job(tmp_path, clicks, servers="count = 1\nmetrics_every = 5")
+    refused = mpirun(2, [native, job], tmp_path)
+    assert refused.returncode == 2
+    assert "'metrics_every' needs 'metrics', the folder to write into" in refused.stderr.splitlines()[0]

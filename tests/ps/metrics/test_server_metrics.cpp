@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: texts written by hand after Prometheus' description of its text format; letters that the test
+// counts.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "ps/metrics/metrics_files.hpp"
+#include "ps/metrics/prometheus_text.hpp"
+#include "ps/metrics/server_metrics.hpp"
+#include "ps/small_server.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(PrometheusText, HasFamiliesWithTheirSamples) {
+    PrometheusText text;
+    text.begin("rows", "gauge", "Rows of a table.");
+    text.add({{"server", "0"}, {"table", "a\"b\\c\nd"}}, 1234567);
+    text.begin("pull_seconds", "summary", "Time.");
+    text.add({{"quantile", "0.5"}}, 0.00025);
+    text.add({{"server", "0"}}, 3, "_count");
+    EXPECT_EQ(text.text(),
+              "# HELP rows Rows of a table.\n# TYPE rows gauge\n"
+              "rows{server=\"0\",table=\"a\\\"b\\\\c\\nd\"} 1234567\n"
+              "# HELP pull_seconds Time.\n# TYPE pull_seconds summary\n"
+              "pull_seconds{quantile=\"0.5\"} 0.00025\n"
+              "pull_seconds_count{server=\"0\"} 3\n");
+}
+
+/// A server of one trainer that was given some letters.
+class Busy {
+  public:
+    explicit Busy(ServerMode mode = ServerMode::sync)
+        : server_({.mode = mode, .trainers = {1}}, two_zeros(1), one_table(), *posts_[0]) {
+        LetterWriter hello(*posts_[1], {.kind = LetterKind::hello});
+        hello.add_text("");
+        give(std::move(hello));
+    }
+
+    void push(std::int64_t id) {
+        LetterWriter writer(*posts_[1], {.kind = LetterKind::push, .steps = 1});
+        writer.add_rows(0, 1, 1).ids[0] = id;
+        give(std::move(writer));
+    }
+
+    void pull(std::int64_t step, std::uint64_t keys) {
+        LetterWriter writer(*posts_[1], {.kind = LetterKind::pull, .step = step});
+        std::ranges::fill(writer.ask_rows(0, keys, false), 5);
+        give(std::move(writer));
+    }
+
+    Server& server() { return server_; }
+
+  private:
+    void give(LetterWriter&& writer) {
+        writer.send(0);
+        while (auto letter = posts_[0]->receive()) server_.take(std::move(*letter));
+        while (posts_[1]->receive()) continue;
+    }
+
+    std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(2);
+    Server server_;
+};
+
+TEST(ServerMetrics, TellWhatCameSinceTheLastTime) {
+    Busy busy;
+    for (int id = 0; id < 3; ++id) busy.push(id);
+    busy.pull(3, 7);
+    const auto first = metrics_of(busy.server(), 4, {}, 2);
+    auto said = json::parse(json_line(first, 1e9));
+    EXPECT_EQ(said["server"], 4);
+    EXPECT_EQ(said["time"], 1e9);
+    EXPECT_EQ(said["steps"], 3);
+    EXPECT_EQ(said["dense_bytes"], 16);  // the bias and the weight of its program
+    EXPECT_EQ(said["pulls"], 1);
+    EXPECT_EQ(said["pushes"], 3);
+    EXPECT_EQ(said["keys_pulled_per_second"], 3.5);
+    EXPECT_EQ(said["keys_pushed_per_second"], 1.5);
+    EXPECT_EQ(said["pull_seconds"]["count"], 1);
+    EXPECT_EQ(said["push_seconds"]["count"], 3);
+    EXPECT_GT(said["push_seconds"]["p50"], 0);
+    EXPECT_GE(said["push_seconds"]["p99"], said["push_seconds"]["p50"]);
+    EXPECT_EQ(said["tables"][0]["name"], "t");
+    EXPECT_EQ(said["tables"][0]["rows"], 4);
+    EXPECT_EQ(said["tables"][0]["born"], 4);
+    EXPECT_GT(said["tables"][0]["bytes"], 0);
+
+    const auto before = busy.server().counts();
+    busy.pull(4, 2);  // of a step that is not there
+    busy.push(5);
+    said = json::parse(json_line(metrics_of(busy.server(), 4, before, 1), 1e9));
+    EXPECT_EQ(said["keys_pulled"], 9);
+    EXPECT_EQ(said["keys_pulled_per_second"], 2);
+    EXPECT_EQ(said["pull_seconds"]["count"], 1);
+    EXPECT_EQ(said["waiting_pulls"], 0);
+    EXPECT_EQ(said["most_waiting_pulls"], 1);
+    EXPECT_EQ(busy.server().counts().answers.count, 2U);
+}
+
+TEST(MetricsFiles, AddALineAndReplaceTheRest) {
+    const tests::TemporaryFolder folder;
+    Busy busy;
+    MetricsFiles files({folder.path() / "a" / "b", std::chrono::hours(1)}, 3);
+    EXPECT_EQ(files.lines(), folder.path() / "a" / "b" / "server-3.jsonl");
+    files.write_in_time(busy.server());
+    EXPECT_FALSE(std::filesystem::exists(files.lines()));
+    busy.push(1);
+    files.write(busy.server());
+    busy.push(1);
+    files.write(busy.server());
+    const auto lines = read_file(files.lines()).value();
+    EXPECT_EQ(std::ranges::count(lines, '\n'), 2);
+    EXPECT_EQ(json::parse(lines.substr(0, lines.find('\n')))["steps"], 1);
+    EXPECT_EQ(json::parse(lines.substr(lines.find('\n')))["steps"], 2);
+    const auto text = read_file(files.prometheus()).value();
+    EXPECT_THAT(
+        text,
+        HasSubstr("# TYPE dtrain_server_steps_total counter\ndtrain_server_steps_total{server=\"3\"} 2\n"));
+    EXPECT_THAT(text, HasSubstr("dtrain_server_table_rows{server=\"3\",table=\"t\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("dtrain_server_push_seconds_count{server=\"3\"} 2\n"));
+}
+
+TEST(MetricsFiles, SayWhereTheyCannotWrite) {
+    const tests::TemporaryFolder folder;
+    replace_file(folder.path() / "file", "");
+    EXPECT_THAT(
+        tests::message_of([&] { MetricsFiles({folder.path() / "file" / "x"}, 0); }),
+        HasSubstr("cannot write metrics of servers into " + (folder.path() / "file/x").string() + ": "));
+}
+
+TEST(MetricsFiles, AFolderThatGoesAwayEndsNothing) {
+    const tests::TemporaryFolder folder;
+    Busy busy;
+    MetricsFiles files({folder.path() / "gone"}, 0);
+    std::filesystem::remove(folder.path() / "gone");
+    testing::internal::CaptureStderr();
+    files.write(busy.server());
+    files.write(busy.server());
+    const auto said = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(said, HasSubstr("dtrain: parameter server 0 cannot write its metrics: "));
+    EXPECT_EQ(std::ranges::count(said, '\n'), 1);
+}
+
+}  // namespace
+}  // namespace dtrain::ps
