@@ -209,8 +209,7 @@ std::optional<std::string> agreed_error(const Communicator& communicator,
     const auto first = communicator.min(error ? std::int64_t{communicator.rank()} : none);
     if (first == none) return std::nullopt;
     auto agreed = communicator.broadcast(error.value_or(""), static_cast<int>(first));
-    // Ranks outside go on, and MPI's end would wait for them.
-    comm::note_agreed_failure(comm::are_all_ranks(communicator.size()));
+    comm::note_agreed_failure(communicator.size());
     return agreed;
 }
 

@@ -72,7 +72,7 @@ const std::vector<std::byte*>& Group::parts_of(const Window& window) {
 }
 
 std::uint64_t Group::next_number() {
-    note_agreed_failure(false);
+    note_agreed_failure(0);
     if (board.alarm() != 0) give_up({});
     const auto number = started_ + 1;
     if (!board.has_room(number)) {

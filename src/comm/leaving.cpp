@@ -9,23 +9,23 @@
 namespace dtrain::comm {
 namespace {
 
-bool agreed_failure = false;
+int agreed_by = 0;  // ranks
 bool broken = false;
 
 }  // namespace
 
-void note_agreed_failure(bool agreed) {
-    agreed_failure = agreed;
+void note_agreed_failure(int ranks) {
+    agreed_by = ranks;
+}
+
+bool failure_is_agreed_by(int ranks) {
+    return agreed_by == ranks;
 }
 
 bool failure_is_agreed() {
-    return agreed_failure;
-}
-
-bool are_all_ranks(int ranks) {
-    int all = ranks;
+    int all = agreed_by;
     if (mpi_is_running()) MPI_Comm_size(MPI_COMM_WORLD, &all);
-    return ranks == all;
+    return agreed_by > 0 && agreed_by == all;
 }
 
 void note_broken() {
@@ -37,7 +37,7 @@ bool is_broken() {
 }
 
 bool leaves_alone() {
-    return broken || !mpi_is_running() || (std::uncaught_exceptions() > 0 && !agreed_failure);
+    return broken || !mpi_is_running() || (std::uncaught_exceptions() > 0 && !failure_is_agreed());
 }
 
 }  // namespace dtrain::comm

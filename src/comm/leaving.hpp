@@ -4,13 +4,13 @@
 
 namespace dtrain::comm {
 
-/// All ranks are about to throw the same error, so that ending MPI while unwinding waits for nobody. Holds
-/// until the next operation of any MPI communicator.
-void note_agreed_failure(bool agreed);
-bool failure_is_agreed();
+/// So many ranks, all of a communicator, are about to throw the same error; 0: none. Holds until the next
+/// operation of any MPI communicator.
+void note_agreed_failure(int ranks);
+bool failure_is_agreed_by(int ranks);
 
-/// Whether MPI has no more ranks than these.
-bool are_all_ranks(int ranks);
+/// All of MPI's ranks throw it, so that ending MPI while unwinding waits for nobody.
+bool failure_is_agreed();
 
 /// Some communicator waited in vain: from now on nothing waits for other ranks.
 void note_broken();

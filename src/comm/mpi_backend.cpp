@@ -133,7 +133,7 @@ class MpiBackend final : public CommunicatorBackend {
         if (call.count > INT_MAX)
             throw Error(fmt::format("{} of {} bytes: a message has {} at most", name_of(call.operation),
                                     call.count, INT_MAX));
-        note_agreed_failure(false);
+        note_agreed_failure(0);
         const auto handle = ++messages_started_ * 2 + 1;
         auto& message = under_way_[handle];
         message.call = call;

@@ -19,7 +19,9 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/run_main.hpp"
 #include "base/status_later.hpp"
+#include "comm/leaving.hpp"
 #include "worker/native/best_auc.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/server_checkpointer.hpp"
@@ -261,6 +263,19 @@ void check_servers_can_save(const CheckpointSettings& settings) {
             "each server writes files of its own into one directory");
 }
 
+/// What `train` returns. An error that all trainers throw together is told here, since the servers, which
+/// know nothing of it, are to end with them.
+template <class Train>
+int status_of_trainers(const Train& train, int trainers, const Console& console) {
+    try {
+        return train();
+    } catch (const std::exception& failed) {
+        if (!comm::failure_is_agreed_by(trainers)) throw;
+        console.complain(failed.what());
+        return dynamic_cast<const UsageError*>(&failed) != nullptr ? status_usage : status_failed;
+    }
+}
+
 /// A job in which some ranks are parameter servers.
 int train_with_servers(const Options& options, Job job, int servers, const Communicator& world,
                        const Console& console) {
@@ -298,17 +313,21 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     Trainer trainer(transpiled(std::move(plan), transpiler), ranks.peers(),
                     {input.threads, options.profile, settings.reject_not_finite},
                     std::make_unique<ServerConnection>(ranks, transpiler, server_settings));
-    // In geo mode trainers have the optimizer's state of dense parameters.
-    if (resumed && settings.mode == ServerMode::geo)
-        trainer.resume({resumed->file / trainer_file}, [&](const std::string& why) { own.complain(why); });
-    else if (resumed)
-        trainer.go_on_from(resumed->header);
-    const auto status = train_with(
-        input, trainer, resumed ? std::optional(resumed->file) : std::nullopt, options, ranks.peers(),
-        fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),
-                    counted(ranks.servers(), "parameter server"), to_string(settings.mode)),
-        own);
-    if (ranks.number() == 0) own.print(server_line(trainer.server_counts()));
+    const auto train_all = [&] {
+        // In geo mode trainers have the optimizer's state of dense parameters.
+        if (resumed && settings.mode == ServerMode::geo)
+            trainer.resume({resumed->file / trainer_file},
+                           [&](const std::string& why) { own.complain(why); });
+        else if (resumed)
+            trainer.go_on_from(resumed->header);
+        return train_with(input, trainer, resumed ? std::optional(resumed->file) : std::nullopt, options,
+                          ranks.peers(),
+                          fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),
+                                      counted(ranks.servers(), "parameter server"), to_string(settings.mode)),
+                          own);
+    };
+    const auto status = status_of_trainers(train_all, ranks.trainers(), own);
+    if (status == 0 && ranks.number() == 0) own.print(server_line(trainer.server_counts()));
     trainer.leave_servers();
     if (options.profile) print_profile(trainer, ranks.peers(), own);
     return static_cast<int>(world.max(std::int64_t{status}));
