@@ -11,6 +11,9 @@
 /// the index as JSON.
 namespace dtrain::io {
 
+/// "NAME of BYTES bytes, xxh3 SUM\n", with the sum of what is behind the line.
+std::string sum_line(std::string_view name, std::size_t bytes, std::string_view behind);
+
 /// Bytes of the block for JSON of that length: a power of two, as HDF5 wants it.
 std::size_t index_block_bytes(std::string_view name, std::size_t json_bytes);
 

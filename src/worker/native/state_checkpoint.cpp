@@ -4,23 +4,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <variant>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
-#include "base/with_element.hpp"
-
 namespace dtrain::native {
 namespace {
-
-CheckpointTensor::Values values_of(const TensorView& view) {
-    return with_element(view.type, [&]<class Value>() -> CheckpointTensor::Values {
-        const auto values = view.as<Value>();
-        return std::vector<Value>(values.begin(), values.end());
-    });
-}
 
 /// As "float32 [3, 5]".
 std::string description(const io::TensorInfo& info) {
@@ -37,15 +27,6 @@ const io::TensorInfo* find(const io::StoredCheckpoint& checkpoint, const std::st
 io::TensorInfo stored_info(const StateTensor& tensor) {
     const std::string group = tensor.role == Role::parameter ? "/parameters/" : "/optimizer/";
     return {group + tensor.name, tensor.view.type, tensor.view.shape};
-}
-
-void store(const State& state, Checkpoint& checkpoint) {
-    checkpoint.parameters.clear();
-    checkpoint.optimizer.clear();
-    for (const auto& tensor : state.tensors()) {
-        auto& tensors = tensor.role == Role::parameter ? checkpoint.parameters : checkpoint.optimizer;
-        tensors[tensor.name] = {tensor.view.shape, values_of(tensor.view)};
-    }
 }
 
 void check_job(const std::map<std::string, std::string>& theirs,

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/stored_state.hpp"
+
+#include <vector>
+
+#include "base/with_element.hpp"
+
+namespace dtrain::program {
+namespace {
+
+CheckpointTensor::Values values_of(const TensorView& view) {
+    return with_element(view.type, [&]<class Value>() -> CheckpointTensor::Values {
+        const auto values = view.as<Value>();
+        return std::vector<Value>(values.begin(), values.end());
+    });
+}
+
+}  // namespace
+
+void store(const State& state, Checkpoint& checkpoint) {
+    checkpoint.parameters.clear();
+    checkpoint.optimizer.clear();
+    for (const auto& tensor : state.tensors()) {
+        auto& tensors = tensor.role == Role::parameter ? checkpoint.parameters : checkpoint.optimizer;
+        tensors[tensor.name] = {tensor.view.shape, values_of(tensor.view)};
+    }
+}
+
+}  // namespace dtrain::program

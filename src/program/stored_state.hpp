@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/executor.hpp>
+
+namespace dtrain::program {
+
+/// Copies all tensors into the checkpoint.
+void store(const State& state, Checkpoint& checkpoint);
+
+}  // namespace dtrain::program
