@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -163,9 +164,23 @@ class ServerConnection {
     void finish() const;
 
     /// Lets every server write what it has into a folder that all of them see, and that is there: blocks of
-    /// parameters and optimizer state, rows of tables, with a manifest of what was written, checksums in it.
-    /// All trainers must have finish()ed, and none may push before it returns, so that the servers stand at
-    /// the same step. One trainer calls it. @throws Error when a server cannot write
+    /// parameters and optimizer state, rows of tables. Returns when it is fixed what they write: whatever is
+    /// pushed afterwards is not in it. All trainers must have finish()ed, and none may push before it
+    /// returns, so that the servers stand at the same step. One trainer calls it, and no second time before
+    /// finish_save(). @throws Error when a server cannot; there is no save to be finished then
+    void begin_save(const std::filesystem::path& folder) const;
+
+    /// Whether all servers have written, so that finish_save() would not wait. It is found out while this
+    /// trainer trains.
+    bool is_saved() const;
+
+    /// Waits until all servers have written.
+    /// @return writes the manifest, with checksums of all files in the folder, which makes it one that can be
+    /// loaded; throws Error when it cannot. Any thread may call it. @throws Error when a server could not
+    /// write
+    std::function<void()> finish_save() const;
+
+    /// All of that, and training waits.
     void save(const std::filesystem::path& folder) const;
 
     /// Tells all servers which day it is: rows that are pulled or pushed from now on are marked with it. With

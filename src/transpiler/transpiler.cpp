@@ -151,7 +151,7 @@ Program geo_trainer_program(const Program& program, const UpdatePart& part,
                             const std::vector<DistributeTranspiler::Table>& tables, std::int64_t every) {
     const auto& operators = program.operators();
     Extract result(program);
-    const transpiler::TableOperators sparse(program, part);
+    const transpiler::TableOperators sparse(program, part, "");
     for (std::size_t number = 0; number < part.begin(); ++number)
         if (!sparse.is_left_out(number)) result.append(sparse.on_trainer(number));
     const auto is_table = [&](const std::string& parameter) {

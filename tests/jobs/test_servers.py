@@ -16,6 +16,7 @@ import subprocess
 import pytest
 
 from conftest import BUILD, mpirun, run
+from test_checkpoints import small_disk  # noqa: F401: a fixture
 from test_clicks import auc_and_best, clicks, contents, rows  # noqa: F401: a fixture
 
 WORKER = BUILD / "src" / "bin" / "dtrain-worker"
@@ -154,6 +155,48 @@ def test_a_resumed_job_is_the_undisturbed_one_with_any_number_of_servers(native,
         assert found["trainer.h5"] == expected["trainer.h5"]
         if servers == 2:
             assert found == expected
+
+
+def test_saves_in_the_background_are_those_that_training_waits_for(native, tmp_path, clicks):
+    """Of sync mode, every one of them, byte by byte."""
+    folders = []
+    for name, wait in (("background", "true"), ("waits", "false")):
+        job = write_job(tmp_path, clicks, name, epochs=1, servers="count = 2",
+                        checkpoint=f"every_steps = 20\nkeep = 100\nasync = {wait}")
+        assert mpirun(4, [native, job], tmp_path).returncode == 0
+        folders.append({path.name: saved(path) for path in (tmp_path / name).iterdir() if path.is_dir()})
+    assert len(folders[0]) == 8 and folders[0] == folders[1]
+
+
+@pytest.mark.parametrize("mode", ["async", "half_async"])
+def test_saves_in_the_background_of_the_other_modes_can_be_loaded(native, tmp_path, clicks, mode):
+    settings = f'count = 2\nmode = "{mode}"'
+    job = write_job(tmp_path, clicks, epochs=1, servers=settings, checkpoint="every_steps = 40\nkeep = 100")
+    whole = mpirun(4, [native, job], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    resumed = mpirun(3, [native, write_job(tmp_path, clicks, "again", epochs=1, servers=settings.replace("2", "1")),
+                         "--resume", "job/epoch-000000-step-000080"], tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert auc_and_best(resumed)[0] == pytest.approx(auc_and_best(whole)[0], abs=0.01)
+
+
+@pytest.mark.parametrize("wait", ["true", "false"])
+def test_a_server_that_cannot_write_is_named(native, small_disk, tmp_path, clicks, wait):
+    folder = small_disk(2500)
+    job = write_job(tmp_path, clicks, epochs=2, servers="count = 2",
+                    checkpoint=f"every_steps = 10\nkeep = 100\nasync = {wait}")
+    result = mpirun(4, [native, job, "--checkpoint-dir", folder / "job"], tmp_path)
+    assert result.returncode == 1, result.stdout
+    complaints = [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
+    assert len(complaints) == 1, result.stderr
+    assert re.fullmatch(rf"dtrain-native: (parameter server \d: )?cannot write (the checkpoint )?{folder}/job/\S+: "
+                        "No space left on device", complaints[0]), complaints
+    kept = sorted(path for path in (folder / "job").iterdir() if path.is_dir() and path.name.startswith("epoch"))
+    assert kept
+    for path in kept:
+        assert run([WORKER, "--inspect", path], tmp_path).returncode == 0
+    again = mpirun(4, [native, job, "--resume", kept[-1]], tmp_path)
+    assert again.returncode == 0, again.stderr
 
 
 def test_a_damaged_checkpoint_is_noticed_and_the_one_before_used(native, tmp_path, clicks):
@@ -297,6 +340,7 @@ def test_a_hung_server_is_named(native, tmp_path, clicks):
     ("count = 1", "virtual_ranks = 2", 2, "[train] 'virtual_ranks' and [servers] exclude each other"),
     ("mode = \"geos\"", "", 2, "\"geos\""),
     ("mode = \"geo\"\npush_every = 0", "", 2, "0"),
+    ("mode = \"geo\"\n[servers.rows]\nstatistics = true", "", 2, "'statistics' and mode = \"geo\" exclude each other"),
     ("push_every = 10", "", 2, "'push_every' is a setting of mode = \"geo\", but it is \"sync\""),
     ("staleness = 3", "", 2, "'staleness' is a setting of mode = \"half_async\", but it is \"sync\""),
     ("min_block_size = 100", "", 2, "100"),

@@ -76,14 +76,20 @@ bool Client::take_letter() {
     if (!letter) return false;
     const LetterReader reader(letter->content.bytes());
     const auto server = server_of_rank(letter->from);
-    if (reader.head().kind == LetterKind::failed) throw ServerError(server, std::string(reader.text()));
-    const auto found = answers_.find(reader.head().request);
+    const auto request = reader.head().request;
+    // Of a save it is kept for who asks how that went.
+    if (reader.head().kind == LetterKind::failed && std::ranges::find(saves_, request) == saves_.end())
+        throw ServerError(server, std::string(reader.text()));
+    const auto found = answers_.find(request);
     if (found == answers_.end() || found->second.server != server)
-        throw LetterError(fmt::format("server {} answers request {}, which it was not asked", server,
-                                      reader.head().request));
+        throw LetterError(
+            fmt::format("server {} answers request {}, which it was not asked", server, request));
     if (reader.head().kind == LetterKind::applied) {
         unapplied_[static_cast<std::size_t>(server)] = 0;
         answers_.erase(found);
+        post_->recycle(std::move(letter->content));
+    } else if (reader.head().kind == LetterKind::saving) {
+        found->second.is_begun = true;
         post_->recycle(std::move(letter->content));
     } else {
         found->second.letter = std::move(letter->content);
@@ -122,6 +128,11 @@ const comm::LetterBytes& Client::wait_for(std::uint64_t request, const char* wha
     const auto& answer = answers_.at(request);
     wait_until([&] { return answer.letter.has_value(); }, what, answer.server);
     return *answer.letter;
+}
+
+void Client::wait_until_begun(std::uint64_t save) {
+    const auto& answer = answers_.at(save);
+    wait_until([&] { return answer.is_begun || answer.letter; }, "save", answer.server);
 }
 
 std::int64_t Client::join() {
@@ -283,22 +294,6 @@ void Client::pull_dense() {
     }
     ask_dense();
     are_new_.assign(are_new_.size(), true);
-}
-
-std::vector<std::string> Client::save(const std::string& folder) {
-    std::vector<std::uint64_t> requests;
-    for (int server = 0; server < servers(); ++server) {
-        LetterWriter writer(*post_,
-                            {.kind = LetterKind::save, .request = requests.emplace_back(expect(server))});
-        writer.add_text(folder);
-        writer.send(options_.servers[static_cast<std::size_t>(server)]);
-    }
-    std::vector<std::string> said;
-    for (const auto request : requests) {
-        said.emplace_back(LetterReader(wait_for(request, "save").bytes()).text());
-        forget(request);
-    }
-    return said;
 }
 
 }  // namespace dtrain::ps

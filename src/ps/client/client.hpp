@@ -112,8 +112,17 @@ class Client {
     /// on.
     void prefetch_rows(std::uint32_t table, std::span<const std::int64_t> ids);
 
-    /// Lets each server write what it has into this folder. @returns what each says
-    std::vector<std::string> save(const std::string& folder);
+    /// Asks each server to save what it has now, of sync mode with this trainer's last step in it, and waits
+    /// until what they save is fixed. One save at a time. @param request for their Saver
+    /// @throws ServerError when one refuses; nothing is in progress then
+    void begin_save(const std::string& request);
+
+    /// Whether finish_save() would not wait.
+    bool is_saved();
+
+    /// Waits until all have saved. @returns what each says
+    /// @throws ServerError when one could not; nothing is in progress then
+    std::vector<std::string> finish_save();
 
     /// Lets the tables of all servers shrink or not, when this step is in the parameters, and tells them that
     /// it is this day from now on. @returns rows that went
@@ -144,6 +153,7 @@ class Client {
     struct Answer {
         int server = 0;
         std::optional<comm::LetterBytes> letter;
+        bool is_begun = false;  ///< of a save
     };
 
     /// Sends a letter to each server, and takes their answers. Waits.
@@ -151,6 +161,7 @@ class Client {
                  const std::function<void(const LetterReader&)>& read);
     std::uint64_t expect(int server);
     const comm::LetterBytes& wait_for(std::uint64_t request, const char* what);
+    void wait_until_begun(std::uint64_t save);
     bool has_come(std::uint64_t request) const;
     void forget(std::uint64_t request);
     template <class Condition>
@@ -191,6 +202,7 @@ class Client {
     std::int64_t dense_asked_at_ = 0;
     std::vector<bool> are_new_;  ///< dense values that may be taken, by server
     std::vector<RowRequest> prefetched_;
+    std::vector<std::uint64_t> saves_;  ///< by server; empty: no save is in progress
     DistinctIds distinct_;
     std::vector<float> rows_to_push_;  ///< of a call, with shows and clicks
 };

@@ -19,6 +19,8 @@
 #include "ps/job/counts.hpp"
 #include "ps/job/layout.hpp"
 #include "ps/job/server_checkpoint.hpp"
+#include "ps/job/server_manifest.hpp"
+#include "ps/job/server_saver.hpp"
 #include "ps/metrics/metrics_files.hpp"
 #include "ps/server/serve.hpp"
 
@@ -115,7 +117,7 @@ void ParameterServer::run() {
     auto& [post, plan, options, deadline, metrics, parts] = *content_;
     options.first_step = parts.steps;
     ps::Server server(options, std::move(parts.dense), std::move(parts.tables), *post);
-    server.on_save([&](const std::string& folder) { return ps::save_parts(plan, server, folder); });
+    server.save_by(std::make_unique<ps::ServerSaver>(plan, server));
     server.on_count([&] { return ps::to_text(ps::counts_of(server)); });
     ps::serve(server, *post, [&] {
         server.give_up_after(deadline);
@@ -134,6 +136,7 @@ struct ServerConnection::Content {
     std::shared_ptr<comm::Post> post;
     ps::Client client;
     std::shared_ptr<ps::TrainerLink> link;
+    std::filesystem::path saves_into = {};
 };
 
 ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
@@ -185,9 +188,24 @@ void ServerConnection::finish() const {
     content_->link->finish();
 }
 
+void ServerConnection::begin_save(const std::filesystem::path& folder) const {
+    content_->client.begin_save(ps::to_text({.folder = folder}));
+    content_->saves_into = folder;
+}
+
+bool ServerConnection::is_saved() const {
+    return content_->client.is_saved();
+}
+
+std::function<void()> ServerConnection::finish_save() const {
+    return [servers = content_->client.finish_save(), folder = content_->saves_into] {
+        ps::write_manifest(folder, servers);
+    };
+}
+
 void ServerConnection::save(const std::filesystem::path& folder) const {
-    const auto servers = content_->client.save(folder.string());
-    ps::write_manifest(folder, servers);
+    begin_save(folder);
+    finish_save()();
 }
 
 std::uint64_t ServerConnection::begin_day(std::uint32_t day, bool shrinks) const {

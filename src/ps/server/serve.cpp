@@ -36,10 +36,12 @@ void serve(Server& server, comm::Post& post, const std::function<void()>& betwee
             between();
             last_call = now;
         }
+        const bool saves = server.go_on_with_save();
         if (letter) {
             last_letter = now;
             continue;
         }
+        if (saves) continue;
         const auto idle = now - last_letter;
         if (idle < spins_for) continue;
         if (const auto sleep = IdleSleep::after(idle); sleep > IdleSleep::Duration::zero()) {

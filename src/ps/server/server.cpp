@@ -13,7 +13,11 @@
 namespace dtrain::ps {
 
 Server::Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables, comm::Post& post)
-    : options_(std::move(options)), dense_(std::move(dense)), post_(&post), steps_(options_.first_step) {
+    : options_(std::move(options)),
+      dense_(std::move(dense)),
+      post_(&post),
+      steps_(options_.first_step),
+      save_(post) {
     for (auto& table : tables) {
         batches_.emplace_back(table.table.options());
         tables_.push_back(std::move(table.table));
@@ -54,12 +58,8 @@ void Server::take(comm::Letter&& letter) {
                 present(trainer, head);
                 return reply(trainer, {.kind = LetterKind::counted, .request = head.request},
                              on_count_ ? on_count_() : "");
-            case LetterKind::save: {
-                present(trainer, head);
-                if (!save_) throw LetterError("this server keeps no checkpoints");
-                return reply(trainer, {.kind = LetterKind::saved, .step = steps_, .request = head.request},
-                             save_(std::string(reader.text())));
-            }
+            case LetterKind::save:
+                return save(trainer, std::move(letter));
             case LetterKind::leave:
                 return leave(trainer, head);
             default:
@@ -207,18 +207,29 @@ void Server::answer_when_due(std::size_t trainer, comm::Letter&& letter) {
     post_->recycle(std::move(letter.content));
 }
 
-bool Server::is_due(const LetterHead& pull) const {
+void Server::save(std::size_t trainer, comm::Letter&& letter) {
+    const auto head = LetterReader(letter.content.bytes()).head();
+    present(trainer, head);
+    if (!is_due(head)) {
+        waiting_.push_back({trainer, std::move(letter), std::chrono::steady_clock::now()});
+        return;
+    }
+    answer(trainer, letter);
+}
+
+bool Server::is_due(const LetterHead& asked) const {
     switch (options_.mode) {
         case ServerMode::sync:
-            return steps_ >= pull.step;
+            return steps_ >= asked.step;
         case ServerMode::async:
         case ServerMode::geo:
             return true;
         case ServerMode::half_async:
+            if (asked.kind == LetterKind::save) return true;
             break;
     }
     return std::ranges::all_of(trainers_, [&](const Trainer& other) {
-        return other.presence == Presence::gone || other.ended >= pull.step - options_.staleness;
+        return other.presence == Presence::gone || other.ended >= asked.step - options_.staleness;
     });
 }
 
@@ -243,9 +254,13 @@ void Server::answer_waiting() {
     }
 }
 
-void Server::answer(std::size_t trainer, const comm::Letter& pull) {
-    LetterReader reader(pull.content.bytes());
+void Server::answer(std::size_t trainer, const comm::Letter& asked) {
+    LetterReader reader(asked.content.bytes());
     if (reader.head().kind == LetterKind::day) return begin_day(trainer, reader);
+    if (reader.head().kind == LetterKind::save) {
+        if (!save_.begin(asked)) ++counts_.refused;
+        return;
+    }
     const Timed timed(load_.answers);
     LetterWriter writer(*post_,
                         {.kind = LetterKind::values, .step = steps_, .request = reader.head().request});

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +16,7 @@
 #include "ps/metrics/server_load.hpp"
 #include "ps/server/dense_part.hpp"
 #include "ps/server/row_batch.hpp"
+#include "ps/server/running_save.hpp"
 #include "ps/table/sparse_table.hpp"
 #include "ps/wire/letter.hpp"
 
@@ -87,9 +88,11 @@ class Server {
     /// How it was used since this was called last. What it says is in the counts from now on.
     ServerLoad take_load();
 
-    /// Writes what this server has into a folder that a trainer names, and returns what the trainer is told.
-    using Save = std::function<std::string(const std::string& folder)>;
-    void on_save(Save save) { save_ = std::move(save); }
+    /// What writes this server's part of checkpoints. Without it, it keeps none.
+    void save_by(std::unique_ptr<Saver> saver) { save_.use(std::move(saver)); }
+
+    /// A piece of the save that a trainer has asked for. False when there is nothing to do now.
+    bool go_on_with_save() { return save_.go_on(); }
 
     /// What a trainer is told that asks for counts.
     void on_count(std::function<std::string()> on_count) { on_count_ = std::move(on_count); }
@@ -112,6 +115,7 @@ class Server {
         std::deque<std::vector<comm::Letter>> ended_steps;  ///< that are not applied; sync only
     };
 
+    /// A pull, or a save.
     struct WaitingPull {
         std::size_t trainer;
         comm::Letter letter;
@@ -125,15 +129,16 @@ class Server {
     void check_push(LetterReader reader) const;
     void check_pull(LetterReader reader) const;
     void pull(std::size_t trainer, comm::Letter&& letter);
+    void save(std::size_t trainer, comm::Letter&& letter);
     void leave(std::size_t trainer, const LetterHead& head);
 
     static void check_day(LetterReader reader);
     void begin_day(std::size_t trainer, LetterReader reader);
 
-    bool is_due(const LetterHead& pull) const;
+    bool is_due(const LetterHead& asked) const;
     void answer_when_due(std::size_t trainer, comm::Letter&& letter);
     void answer_waiting();
-    void answer(std::size_t trainer, const comm::Letter& pull);
+    void answer(std::size_t trainer, const comm::Letter& asked);
     void reply(std::size_t trainer, const LetterHead& head, std::string_view text = {});
 
     void apply_common_steps();
@@ -153,11 +158,12 @@ class Server {
     std::int64_t steps_ = 0;
     Counts counts_;
     ServerLoad load_;
-    Save save_;
     std::function<std::string()> on_count_;
     std::string broken_;  ///< why it can do nothing any more
 
     std::vector<RowBatch> batches_;  ///< of a step, by table
+
+    RunningSave save_;  // goes before the tables
 };
 
 }  // namespace dtrain::ps

@@ -69,6 +69,8 @@ std::string_view to_string(LetterKind kind) {
             return "applied";
         case LetterKind::save:
             return "save";
+        case LetterKind::saving:
+            return "saving";
         case LetterKind::saved:
             return "saved";
         case LetterKind::day:

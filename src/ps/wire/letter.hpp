@@ -28,7 +28,8 @@ enum class LetterKind : std::uint16_t {
     values,     ///< server: what a pull asked for, section by section
     push,       ///< trainer: gradients
     applied,    ///< server: a push that ended steps is in the parameters
-    save,       ///< trainer: a folder to write a checkpoint into
+    save,       ///< trainer: what of the server to write into which folder, as text
+    saving,     ///< server: what it will write is fixed, whatever comes now
     saved,      ///< server: what it wrote there, as text
     day,        ///< trainer: whether tables shrink, and which day it is then; waits as a pull does
     begun,      ///< server: it is; step: rows that went
@@ -46,7 +47,7 @@ struct LetterHead {
     LetterKind kind = LetterKind::hello;
     /// push: how many steps of the trainer end with it. 0: more of the same step follows.
     std::uint32_t steps = 0;
-    /// pull: how many steps of every trainer must be in what it gets. welcome: steps so far.
+    /// pull, save: how many steps of every trainer must be in what it gets. welcome: steps so far.
     std::int64_t step = 0;
     /// Chosen by the trainer; the answer has it too.
     std::uint64_t request = 0;

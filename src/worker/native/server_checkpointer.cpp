@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/server_checkpointer.hpp"
 
+#include <chrono>
 #include <string>
 #include <utility>
 
 #include <dtrain/error.hpp>
 
 #include "io/checkpoint_directory.hpp"
+#include "io/hdf5_file.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
@@ -18,15 +20,16 @@ ServerCheckpointer::ServerCheckpointer(const CheckpointSettings& settings, const
       servers_(servers),
       state_(std::move(state)),
       trainers_(std::move(trainers)),
-      meet_(std::move(meet)) {}
+      meet_(std::move(meet)) {
+    io::start_hdf5();
+}
 
-void ServerCheckpointer::start(const CheckpointHeader& header) {
-    meet_();
-    path_ = CheckpointFolder(*settings_.dir).path(header, CheckpointFormat::directory);
+template <class Action>
+void ServerCheckpointer::by_the_first(const Action& action) const {
     std::optional<std::string> error;
     if (trainers_.rank() == 0) {
         try {
-            write(header);
+            action();
         } catch (const std::exception& failed) {
             error = failed.what();
         }
@@ -34,16 +37,55 @@ void ServerCheckpointer::start(const CheckpointHeader& header) {
     throw_together<Error>(trainers_, error);
 }
 
-void ServerCheckpointer::write(const CheckpointHeader& header) const {
+void ServerCheckpointer::start(const CheckpointHeader& header) {
+    finish();
+    meet_();
+    path_ = CheckpointFolder(*settings_.dir).path(header, CheckpointFormat::directory);
+    by_the_first([&] { begin(header); });
+    in_progress_ = true;
+    if (!settings_.async) finish();
+}
+
+void ServerCheckpointer::begin(const CheckpointHeader& header) {
     io::begin_directory(*path_);
     const auto folder = io::temporary_path(*path_);
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = header;
     store(state_, checkpoint);
-    save_checkpoint(folder / trainer_file, checkpoint);
-    servers_.save(std::filesystem::absolute(folder));
-    io::complete_directory(*path_);
-    CheckpointFolder(*settings_.dir).publish(*path_, settings_.keep);
+    servers_.begin_save(std::filesystem::absolute(folder));
+    trainer_part_ =
+        std::async(std::launch::async, [file = folder / trainer_file, checkpoint = std::move(checkpoint)] {
+            save_checkpoint(file, checkpoint);
+        });
+}
+
+bool ServerCheckpointer::part_is_written() const {
+    if (!in_progress_ || trainers_.rank() != 0) return true;
+    return servers_.is_saved() &&
+           trainer_part_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+void ServerCheckpointer::commit() {
+    if (std::exchange(in_progress_, false)) by_the_first([&] { complete(); });
+}
+
+void ServerCheckpointer::complete() {
+    auto write_manifest = servers_.finish_save();
+    trainer_part_.get();
+    completion_ = std::async(std::launch::async, [write_manifest = std::move(write_manifest), path = *path_,
+                                                  keep = settings_.keep] {
+        write_manifest();
+        io::complete_directory(path);
+        CheckpointFolder(path.parent_path()).publish(path, keep);
+    });
+}
+
+void ServerCheckpointer::finish() {
+    if (!path_) return;
+    commit();
+    by_the_first([&] {
+        if (completion_.valid()) completion_.get();
+    });
 }
 
 }  // namespace dtrain::native

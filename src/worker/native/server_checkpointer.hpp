@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
@@ -17,7 +18,8 @@ namespace dtrain::native {
 /// parameters as the trainers see them.
 inline constexpr const char* trainer_file = "trainer.h5";
 
-/// Lets the servers write a job's checkpoints; training waits meanwhile.
+/// Lets the servers write a job's checkpoints, in the background when the settings say so: training goes on
+/// as soon as it is fixed what they write.
 class ServerCheckpointer final : public CheckpointWriter {
   public:
     /// @param meet lets all trainers' gradients be in the parameters; collective
@@ -25,14 +27,18 @@ class ServerCheckpointer final : public CheckpointWriter {
                        Communicator trainers, std::function<void()> meet);
 
     void start(const CheckpointHeader& header) override;
-    bool part_is_written() const override { return true; }
-    bool waits_for_commit() const override { return false; }
-    void commit() override {}
-    void finish() override {}
+    bool part_is_written() const override;
+    bool waits_for_commit() const override { return in_progress_; }
+    void commit() override;
+    void finish() override;
     const std::optional<std::filesystem::path>& last() const override { return path_; }
 
   private:
-    void write(const CheckpointHeader& header) const;
+    void begin(const CheckpointHeader& header);
+    void complete();
+    /// What the first trainer does; what it throws, all do.
+    template <class Action>
+    void by_the_first(const Action& action) const;
 
     CheckpointSettings settings_;
     const ServerConnection& servers_;
@@ -40,6 +46,9 @@ class ServerCheckpointer final : public CheckpointWriter {
     Communicator trainers_;
     std::function<void()> meet_;
     std::optional<std::filesystem::path> path_;
+    bool in_progress_ = false;
+    std::future<void> trainer_part_;  ///< of the first trainer
+    std::future<void> completion_;    ///< likewise
 };
 
 }  // namespace dtrain::native

@@ -73,6 +73,8 @@ class ClientTest : public testing::Test {
                 if (!letter) break;
                 servers_[server]->take(std::move(*letter));
             }
+        if (!do_save_) return;
+        for (auto& server : servers_) server->go_on_with_save();
     }
 
     void step(float gradient) {
@@ -102,6 +104,7 @@ class ClientTest : public testing::Test {
     std::unique_ptr<Pumped> pumped_;
     std::unique_ptr<Client> client_;
     bool are_held_up_ = false;
+    bool do_save_ = false;  // between letters
 };
 
 TEST_F(ClientTest, AddsUpGradientsOfAnIdAndLooksUpRepeatedOnes) {
@@ -213,8 +216,77 @@ TEST_F(ClientTest, TellsWhatAServerRefuses) {
     EXPECT_THAT(rows({1, 2}), Each(0));
     EXPECT_THAT(rows({1, 3}, true), Each(0));
     EXPECT_THAT(message_of<ServerError>([&] { rows({1, 3}); }), HasSubstr("parameter server 0: table 't'"));
-    EXPECT_THAT(message_of<ServerError>([&] { client_->save("/tmp/x"); }),
+    EXPECT_THAT(message_of<ServerError>([&] { client_->begin_save("/tmp/x"); }),
                 HasSubstr("parameter server 0: this server keeps no checkpoints"));
+}
+
+/// Saves nothing, in five pieces.
+class SlowSaver final : public Saver {
+  public:
+    explicit SlowSaver(std::string failure = "", std::string refused = "")
+        : failure_(std::move(failure)), refused_(std::move(refused)) {}
+    void begin(const std::string& request) override {
+        if (request == refused_) throw Error("there is no " + request);
+        pieces_ = 5;
+    }
+    bool step() override { return pieces_ > 0 && pieces_-- > 0; }
+    bool is_written() const override { return pieces_ == 0; }
+    std::string finish() override {
+        if (!failure_.empty()) throw Error(failure_);
+        return "done";
+    }
+
+  private:
+    std::string failure_;
+    std::string refused_;
+    int pieces_ = 0;
+};
+
+TEST_F(ClientTest, LetsServersSaveWhileItGoesOn) {
+    for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async}) {
+        auto& client = start(mode, 2);
+        for (auto& server : servers_) server->save_by(std::make_unique<SlowSaver>());
+        for (int round = 0; round < 2; ++round) {
+            client.begin_save("somewhere");
+            EXPECT_THAT(message_of<Error>([&] { client.begin_save("else"); }), HasSubstr("saving already"));
+            EXPECT_FALSE(client.is_saved());
+            step(1);
+            for (int piece = 0; piece < 6; ++piece) {
+                EXPECT_FALSE(client.is_saved());
+                for (auto& server : servers_) server->go_on_with_save();
+            }
+            EXPECT_TRUE(client.is_saved());
+            EXPECT_THAT(client.finish_save(), ElementsAre("done", "done"));
+        }
+        client.leave();
+        servers_.clear();
+    }
+}
+
+TEST_F(ClientTest, TellsAFailureToSaveOnlyToWhoAsksForIt) {
+    auto& client = start(ServerMode::sync, 2);
+    servers_[0]->save_by(std::make_unique<SlowSaver>());
+    servers_[1]->save_by(std::make_unique<SlowSaver>("the disk is full"));
+    client.begin_save("somewhere");
+    for (int piece = 0; piece < 6; ++piece)
+        for (auto& server : servers_) server->go_on_with_save();
+    step(1);
+    EXPECT_THAT(rows({5}), ElementsAre(-2));
+    EXPECT_TRUE(client.is_saved());
+    EXPECT_THAT(message_of<ServerError>([&] { client.finish_save(); }),
+                HasSubstr("parameter server 1: the disk is full"));
+}
+
+TEST_F(ClientTest, ASaveThatOneServerRefusesIsNone) {
+    auto& client = start(ServerMode::sync, 2);
+    servers_[0]->save_by(std::make_unique<SlowSaver>("", "nowhere"));
+    servers_[1]->save_by(std::make_unique<SlowSaver>());
+    do_save_ = true;
+    EXPECT_THAT(message_of<ServerError>([&] { client.begin_save("nowhere"); }),
+                HasSubstr("parameter server 0: there is no nowhere"));
+    client.begin_save("somewhere");
+    EXPECT_THAT(client.finish_save(), ElementsAre("done", "done"));
+    client.leave();
 }
 
 }  // namespace

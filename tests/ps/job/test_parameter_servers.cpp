@@ -325,8 +325,9 @@ TEST(ParameterServers, OneTrainerOfGeoModeIsAlmostOneProcess) {
 /// One trainer and so many servers, of the first ranks of the world, from one step to another.
 /// @param load the servers begin with what was saved there; empty: with the first parameters
 /// @param save where they save in the end; empty: nowhere
+/// @param meanwhile steps that are trained before that is complete
 std::vector<float> trained_in_parts(int servers, int begin, int end, const std::filesystem::path& load,
-                                    const std::filesystem::path& save) {
+                                    const std::filesystem::path& save, int meanwhile = 0) {
     const bool takes_part = test_world().rank() <= servers;
     const auto own = test_world().split(takes_part ? 0 : 1, test_world().rank());
     if (!takes_part) return {};
@@ -346,11 +347,20 @@ std::vector<float> trained_in_parts(int servers, int begin, int end, const std::
     const State state(trainer, 77);
     connection.pull_parameters(state);
     Executor executor(trainer, state, {}, {.threads = 1, .servers = connection.link()});
-    for (int step = begin; step < end; ++step) {
-        feed(executor, step);
-        executor.run();
+    const auto train = [&](int from, int to) {
+        for (int step = from; step < to; ++step) {
+            feed(executor, step);
+            executor.run();
+        }
+    };
+    train(begin, end);
+    if (!save.empty()) {
+        connection.begin_save(save);
+        train(end, end + meanwhile);
+        const auto write_manifest = connection.finish_save();
+        EXPECT_TRUE(connection.is_saved());
+        write_manifest();
     }
-    if (!save.empty()) connection.save(save);
     auto said = answers(trainer, state, {.threads = 1, .servers = connection.link()});
     connection.leave();
     return said;
@@ -369,17 +379,20 @@ TEST(ParameterServers, AnyNumberOfThemGoesOnFromWhatWasSaved) {
     for (const auto& [before, after] : {std::pair(1, 1), std::pair(1, 2), std::pair(2, 1), std::pair(3, 2),
                                         std::pair(2, 3), std::pair(4, 3), std::pair(3, 4)}) {
         if (std::max(before, after) >= test_world().size()) continue;
-        const auto saved = folder / (std::to_string(before) + "-" + std::to_string(after));
-        if (mine) std::filesystem::create_directory(saved);
-        test_world().barrier();
-        trained_in_parts(before, 0, 3, {}, saved);
-        test_world().barrier();
-        const auto said = trained_in_parts(after, 3, 6, saved, {});
-        if (!said.empty()) {
-            EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
-                << before << " servers, then " << after;
+        for (const int meanwhile : {0, 3}) {
+            const auto saved = folder / (std::to_string(before) + "-" + std::to_string(after) + "-" +
+                                         std::to_string(meanwhile));
+            if (mine) std::filesystem::create_directory(saved);
+            test_world().barrier();
+            trained_in_parts(before, 0, 3, {}, saved, meanwhile);
+            test_world().barrier();
+            const auto said = trained_in_parts(after, 3, 6, saved, {});
+            if (!said.empty()) {
+                EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
+                    << before << " servers, then " << after << "; steps meanwhile: " << meanwhile;
+            }
+            test_world().barrier();
         }
-        test_world().barrier();
     }
 }
 

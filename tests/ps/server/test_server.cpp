@@ -94,6 +94,12 @@ class ServerTest : public testing::Test {
         return rows;
     }
 
+    void save(int rank, std::int64_t step) {
+        auto writer = letter(rank, {.kind = LetterKind::save, .step = step, .request = 9});
+        writer.add_text("somewhere");
+        send(std::move(writer));
+    }
+
     void leave(int rank) { send(letter(rank, {.kind = LetterKind::leave})); }
 
     /// "values DENSE ROW", "welcome STEP", "failed TEXT" ...; "" when nothing has come.
@@ -102,7 +108,8 @@ class ServerTest : public testing::Test {
         if (!answer) return "";
         LetterReader reader(answer->content.bytes());
         std::string text(to_string(reader.head().kind));
-        if (reader.head().kind == LetterKind::failed) return text + " " + std::string(reader.text());
+        if (reader.head().kind == LetterKind::failed || reader.head().kind == LetterKind::saved)
+            return text + " " + std::string(reader.text());
         if (reader.head().kind == LetterKind::welcome || reader.head().kind == LetterKind::begun)
             return text + " " + std::to_string(reader.head().step);
         while (const auto section = reader.next())
@@ -236,6 +243,56 @@ TEST_F(ServerTest, RefusesWhatDoesNotFitAndGoesOn) {
     EXPECT_EQ(said(1), "applied");
     pull(1, 1);
     EXPECT_EQ(said(1), "values -2 -2");
+}
+
+/// Saves in two pieces how many steps the server had.
+class StepSaver final : public Saver {
+  public:
+    explicit StepSaver(const Server& server) : server_(server) {}
+    void begin(const std::string& request) override {
+        said_ = request + " " + std::to_string(server_.steps());
+        pieces_ = 2;
+    }
+    bool step() override { return pieces_ > 0 && pieces_-- > 0; }
+    bool is_written() const override { return pieces_ == 0; }
+    std::string finish() override { return said_; }
+
+  private:
+    const Server& server_;
+    std::string said_;
+    int pieces_ = 0;
+};
+
+TEST_F(ServerTest, SavesTheStepThatTheTrainerStandsAt) {
+    start(ServerMode::sync);
+    server_->save_by(std::make_unique<StepSaver>(*server_));
+    push(1, 1);
+    save(1, 1);
+    EXPECT_FALSE(server_->go_on_with_save());
+    EXPECT_EQ(said(1), "");
+    EXPECT_THAT(server_->missing_trainers(), ElementsAre(1));
+    push(2, 10);
+    EXPECT_EQ(said(1), "saving");
+    push(1, 1);
+    push(2, 1);
+    pull(2, 2);
+    EXPECT_EQ(said(2), "values -13 -13");
+    for (int piece = 0; piece < 2; ++piece) {
+        EXPECT_TRUE(server_->go_on_with_save());
+        EXPECT_EQ(said(1), "");
+    }
+    EXPECT_TRUE(server_->go_on_with_save());
+    EXPECT_EQ(said(1), "saved somewhere 1");
+    EXPECT_FALSE(server_->go_on_with_save());
+}
+
+TEST_F(ServerTest, SavesAtOnceInTheOtherModes) {
+    for (const auto mode : {ServerMode::async, ServerMode::half_async}) {
+        start(mode);
+        server_->save_by(std::make_unique<StepSaver>(*server_));
+        save(1, 100);
+        EXPECT_EQ(said(1), "saving") << to_string(mode);
+    }
 }
 
 TEST_F(ServerTest, SaysThatATableIsFull) {

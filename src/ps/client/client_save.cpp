@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// How a Client lets servers save.
+#include <algorithm>
+#include <optional>
+
+#include "ps/client/client.hpp"
+
+namespace dtrain::ps {
+
+void Client::begin_save(const std::string& request) {
+    if (!saves_.empty()) throw Error("the servers are saving already");
+    for (int server = 0; server < servers(); ++server) {
+        LetterWriter writer(
+            *post_,
+            {.kind = LetterKind::save, .step = steps_, .request = saves_.emplace_back(expect(server))});
+        writer.add_text(request);
+        writer.send(options_.servers[static_cast<std::size_t>(server)]);
+    }
+    bool is_refused = false;
+    for (const auto save : saves_) {
+        wait_until_begun(save);
+        is_refused = is_refused || !answers_.at(save).is_begun;
+    }
+    if (is_refused) finish_save();
+}
+
+bool Client::is_saved() {
+    poke();
+    return std::ranges::all_of(saves_, [this](auto save) { return has_come(save); });
+}
+
+std::vector<std::string> Client::finish_save() {
+    std::vector<std::string> said;
+    std::optional<ServerError> refused;
+    for (const auto save : saves_) {
+        const LetterReader reader(wait_for(save, "save").bytes());
+        said.emplace_back(reader.text());
+        if (reader.head().kind == LetterKind::failed && !refused)
+            refused.emplace(static_cast<int>(said.size()) - 1, said.back());
+    }
+    for (const auto save : saves_) forget(save);
+    saves_.clear();
+    if (refused) throw *refused;
+    return said;
+}
+
+}  // namespace dtrain::ps

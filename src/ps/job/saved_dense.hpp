@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <dtrain/checkpoint.hpp>
+
+#include "ps/job/server_plan.hpp"
+
+namespace dtrain::ps {
+
+/// A server's dense part as it was, to be written by any thread.
+class DenseCopy {
+  public:
+    DenseCopy(const ServerPlan& plan, const Server& server);
+
+    /// Writes dense-NNNN-of-NNNN.h5, a checkpoint file (format 1) of the server's blocks.
+    /// @returns what the manifest says of it, as JSON @throws Error naming the file
+    std::string write(const std::filesystem::path& folder) const;
+
+  private:
+    struct Block {
+        std::string name;
+        std::string variable;  ///< that it is part of
+        std::int64_t first = 0;
+        bool is_parameter = false;
+    };
+    std::string file_;
+    std::vector<Block> blocks_;
+    Checkpoint checkpoint_;
+};
+
+/// The saved dense tensors of all servers, as parts of whole variables.
+class SavedDense {
+  public:
+    /// @param servers of the manifest @throws UsageError naming the file that is missing or damaged
+    SavedDense(std::filesystem::path folder, const nlohmann::json& servers);
+
+    /// Sets all tensors of a server's dense part.
+    /// @throws UsageError naming a tensor that is not there in whole
+    void fill(const Program& program, const State& state) const;
+
+  private:
+    struct Part {
+        std::string variable;
+        std::int64_t first;
+        CheckpointTensor::Values values;
+    };
+    void fill(const Program& program, const StateTensor& tensor) const;
+
+    std::filesystem::path folder_;
+    std::vector<Part> parts_;
+};
+
+}  // namespace dtrain::ps

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/job/server_manifest.hpp"
+
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "io/block_io.hpp"
+#include "io/index_block.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* manifest_name = "servers.json";
+constexpr std::string_view manifest_mark = "dtrain servers 1";
+
+}  // namespace
+
+std::string sum_of(std::string_view bytes) {
+    return fmt::format("{:016x}", io::xxh3(std::as_bytes(std::span(bytes))));
+}
+
+void refuse(const std::filesystem::path& file, const std::string& what) {
+    throw UsageError(fmt::format("{}: {}", file.string(), what));
+}
+
+std::string content_of(const std::filesystem::path& file) {
+    auto content = read_file(file);
+    if (!content) refuse(file, "it cannot be read");
+    return std::move(*content);
+}
+
+void write_manifest(const std::filesystem::path& folder, std::span<const std::string> servers) {
+    json all = json::array();
+    std::set<std::string> theirs;
+    for (const auto& facts : servers) {
+        const auto& server = all.emplace_back(json::parse(facts));
+        theirs.insert(server.at("dense").at("file"));
+        for (const auto& table : server.at("tables")) theirs.insert(table.at("file"));
+    }
+    std::map<std::string, std::string> others;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+        if (const auto name = entry.path().filename().string(); !theirs.contains(name))
+            others[name] = sum_of(content_of(entry.path()));
+    const auto text = json{{"servers", std::move(all)}, {"others", others}}.dump(1) + "\n";
+    const auto file = folder / manifest_name;
+    try {
+        replace_file(file, io::sum_line(manifest_mark, text.size(), text) + text);
+    } catch (const std::system_error& error) {
+        throw Error("cannot write " + file.string() + ": " + error.code().message());
+    }
+}
+
+json read_manifest(const std::filesystem::path& folder) {
+    const auto file = folder / manifest_name;
+    const auto content = content_of(file);
+    const auto text = std::string_view(content).substr(content.find('\n') + 1);
+    if (content != io::sum_line(manifest_mark, text.size(), text).append(text)) refuse(file, "it is damaged");
+    auto manifest = json::parse(text, nullptr, false);
+    if (manifest.is_discarded()) refuse(file, "it makes no sense");
+    return manifest;
+}
+
+void check_others(const std::filesystem::path& folder, const json& manifest) {
+    for (const auto& [name, sum] : manifest.at("others").items())
+        if (sum_of(content_of(folder / name)) != sum.get<std::string>())
+            refuse(folder / name, "it is damaged");
+}
+
+}  // namespace dtrain::ps

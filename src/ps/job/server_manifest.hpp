@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+/// servers.json, the file that makes a folder into which servers have saved a checkpoint: a line "dtrain
+/// servers 1 of N bytes, xxh3 HEX" and N bytes of JSON that name all files, with checksums of whole files or,
+/// of tables, of the headers that have those of the rest.
+namespace dtrain::ps {
+
+/// XXH3 as the manifest has it.
+std::string sum_of(std::string_view bytes);
+
+/// The whole content. @throws UsageError naming the file when it cannot be read
+std::string content_of(const std::filesystem::path& file);
+
+/// Says what is wrong with a file.
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what);
+
+/// Files that are there already are in it too.
+/// @param servers what Saver::finish() returned, by server
+/// @throws Error naming the file that cannot be written
+void write_manifest(const std::filesystem::path& folder, std::span<const std::string> servers);
+
+/// @throws UsageError when it cannot be read or is damaged, or makes no sense
+nlohmann::json read_manifest(const std::filesystem::path& folder);
+
+/// Compares the files with their checksums that are of no server.
+/// @throws UsageError naming the file that is damaged
+void check_others(const std::filesystem::path& folder, const nlohmann::json& manifest);
+
+}  // namespace dtrain::ps

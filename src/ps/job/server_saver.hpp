@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <string>
+
+#include "ps/job/server_plan.hpp"
+#include "ps/server/running_save.hpp"
+#include "ps/store/table_saver.hpp"
+
+namespace dtrain::ps {
+
+/// What a trainer asks all servers for.
+struct SaveOrder {
+    std::filesystem::path folder;  ///< is there, and all servers see it
+};
+
+/// For Saver::begin().
+std::string to_text(const SaveOrder& order);
+
+/// Writes a server's part of a checkpoint into the folder that a trainer names: a copy of the dense part by a
+/// thread, and the rows of every table piece by piece.
+class ServerSaver final : public Saver {
+  public:
+    /// @param plan, server outlive this
+    ServerSaver(const ServerPlan& plan, Server& server, const SaveMemory& memory = {});
+
+    void begin(const std::string& request) override;
+    bool step() override;
+    bool is_written() const override;
+    std::string finish() override;
+
+  private:
+    struct Save {
+        std::int64_t steps = 0;
+        std::size_t next_table = 0;      ///< of which pieces are to be taken
+        std::future<std::string> dense;  ///< what the manifest says of it
+    };
+
+    void begin(const SaveOrder& order);
+    void abandon();
+
+    const ServerPlan& plan_;
+    Server& server_;
+    std::deque<TableSaver> tables_;
+    std::optional<Save> save_;
+};
+
+}  // namespace dtrain::ps

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/server/running_save.hpp"
+
+#include <exception>
+
+#include "ps/wire/letter.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+void answer(comm::Post& post, int to, const LetterHead& head, std::string_view text = {}) {
+    LetterWriter writer(post, head);
+    if (!text.empty()) writer.add_text(text);
+    writer.send(to);
+}
+
+}  // namespace
+
+bool RunningSave::begin(const comm::Letter& asked) {
+    const auto request = LetterReader(asked.content.bytes()).head().request;
+    try {
+        if (!saver_) throw LetterError("this server keeps no checkpoints");
+        if (is_in_progress_) throw LetterError("a 'save' before the one in progress is complete");
+        saver_->begin(std::string(LetterReader(asked.content.bytes()).text()));
+    } catch (const std::exception& failed) {
+        answer(*post_, asked.from, {.kind = LetterKind::failed, .request = request}, failed.what());
+        return false;
+    }
+    is_in_progress_ = true;
+    asked_by_ = asked.from;
+    request_ = request;
+    answer(*post_, asked_by_, {.kind = LetterKind::saving, .request = request_});
+    return true;
+}
+
+bool RunningSave::go_on() {
+    if (!is_in_progress_) return false;
+    try {
+        if (saver_->step()) return true;
+        if (!saver_->is_written()) return false;
+        const auto said = saver_->finish();
+        answer(*post_, asked_by_, {.kind = LetterKind::saved, .request = request_}, said);
+    } catch (const std::exception& failed) {
+        answer(*post_, asked_by_, {.kind = LetterKind::failed, .request = request_}, failed.what());
+    }
+    is_in_progress_ = false;
+    return true;
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "comm/post.hpp"
+
+namespace dtrain::ps {
+
+/// Brings what a server has to disk, as it is at one moment, while the server goes on. For the server's
+/// thread.
+class Saver {
+  public:
+    Saver() = default;
+    Saver(const Saver&) = delete;
+    Saver& operator=(const Saver&) = delete;
+    virtual ~Saver() = default;
+
+    /// What is there now is to be saved. @param request a trainer's
+    /// @throws std::exception when it cannot be; nothing is in progress then
+    virtual void begin(const std::string& request) = 0;
+
+    /// A piece of work, mostly of less than a millisecond, that does not wait. False: there is none for now.
+    virtual bool step() = 0;
+
+    /// Whether finish() would not wait.
+    virtual bool is_written() const = 0;
+
+    /// Waits until all lies on the disk. @returns what the trainer is told
+    /// @throws std::exception when it does not; nothing is in progress then
+    virtual std::string finish() = 0;
+};
+
+/// The save that a trainer has asked for: it is answered by 'saving' when it is fixed what will be saved, and
+/// by 'saved' when that is done.
+class RunningSave {
+  public:
+    /// @param post outlives this
+    explicit RunningSave(comm::Post& post) : post_(&post) {}
+
+    void use(std::unique_ptr<Saver> saver) { saver_ = std::move(saver); }
+
+    /// Begins what the letter asks for. False: it is answered by 'failed'.
+    bool begin(const comm::Letter& asked);
+
+    /// A piece of it. False when there is nothing to do now.
+    bool go_on();
+
+  private:
+    comm::Post* post_;
+    std::unique_ptr<Saver> saver_;  ///< or none
+    bool is_in_progress_ = false;
+    int asked_by_ = 0;
+    std::uint64_t request_ = 0;
+};
+
+}  // namespace dtrain::ps
