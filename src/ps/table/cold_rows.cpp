@@ -32,11 +32,20 @@ rocksdb::Slice slice(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// An id as it is in memory.
 using Key = std::array<std::byte, id_bytes>;
 
+/// The keys' bytes are in the order of the ids.
 Key key_of(std::int64_t id) {
-    return std::bit_cast<Key>(id);
+    static_assert(std::endian::native == std::endian::little);
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63U;
+    return std::bit_cast<Key>(__builtin_bswap64(static_cast<std::uint64_t>(id) ^ sign));
+}
+
+std::int64_t id_of(const rocksdb::Slice& key) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, key.data(), id_bytes);
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63U;
+    return static_cast<std::int64_t>(__builtin_bswap64(bits) ^ sign);
 }
 
 /// Puts a row together from its key and its value, which is the stamp and the rest of the row.
@@ -45,7 +54,8 @@ class RowBuffer {
     explicit RowBuffer(std::size_t row_bytes) : bytes_(row_bytes) {}
 
     const ColdRow& set(const rocksdb::Slice& key, const rocksdb::Slice& value) {
-        std::memcpy(bytes_.data(), key.data(), id_bytes);
+        const auto id = id_of(key);
+        std::memcpy(bytes_.data(), &id, id_bytes);
         std::memcpy(bytes_.data() + id_bytes, value.data() + stamp_bytes, bytes_.size() - id_bytes);
         row_.bytes = bytes_;
         std::memcpy(&row_.stamp, value.data(), stamp_bytes);
@@ -131,7 +141,7 @@ class RocksRows : public ColdRows {
     void replace(std::span<const ColdRow> rows) override {
         rocksdb::WriteBatch batch;
         for (const auto& row : rows) {
-            batch.SingleDelete(slice(row.bytes.first(id_bytes)));
+            batch.SingleDelete(slice(key_of(RowArena::id_of(row.bytes.data()))));
             add(batch, row);
         }
         write(batch);
@@ -163,10 +173,11 @@ class RocksRows : public ColdRows {
 
   private:
     static void add(rocksdb::WriteBatch& batch, const ColdRow& row) {
-        const std::array<rocksdb::Slice, 1> key{slice(row.bytes.first(id_bytes))};
+        const auto bytes = key_of(RowArena::id_of(row.bytes.data()));
+        const auto key = slice(bytes);
         const std::array<rocksdb::Slice, 2> value{slice(std::as_bytes(std::span(&row.stamp, 1))),
                                                   slice(row.bytes.subspan(id_bytes))};
-        batch.Put(rocksdb::SliceParts(key.data(), 1), rocksdb::SliceParts(value.data(), 2));
+        batch.Put(rocksdb::SliceParts(&key, 1), rocksdb::SliceParts(value.data(), 2));
     }
 
     void write(rocksdb::WriteBatch& batch) {
@@ -221,7 +232,7 @@ void RocksRows::read(std::span<const std::int64_t> ids,
             values[i].Reset();
         }
         database_->MultiGet({}, database_->DefaultColumnFamily(), n, slices.data(), values.data(),
-                            found.data());
+                            found.data(), true);
         for (std::size_t i = 0; i < n; ++i) {
             if (found[i].IsNotFound()) continue;
             check(found[i], "read from");

@@ -32,7 +32,7 @@ class ColdRows {
     /// Memory that it takes.
     virtual std::size_t bytes() const = 0;
 
-    /// @param rows none of which is here
+    /// @param rows none of which is here; faster in the order of their ids
     virtual void put(std::span<const ColdRow> rows) = 0;
 
     /// @param rows all of which are here, with another content

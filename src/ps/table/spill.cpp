@@ -63,7 +63,9 @@ bool Spill::make_room_ahead(const Hot& hot) {
 void Spill::evict(std::uint64_t rows, const Hot& hot) {
     const auto arenas = hot.index.arenas();
     std::vector<ColdRow> cold;
-    const auto places = clock_.pick(rows, arenas);
+    auto places = clock_.pick(rows, arenas);
+    std::ranges::sort(places, {},
+                      [&](const RowPlace& place) { return arenas[place.arena].id(place.number); });
     cold.reserve(places.size());
     for (const auto& place : places)
         cold.push_back(
