@@ -94,7 +94,7 @@ class Table {
 };
 
 void run(const Load& load) {
-    constexpr double bytes_of_entry = 8.4;  // that find a row
+    constexpr double bytes_of_entry = 10;  // that find a row, with some room for a batch
     constexpr double warm_up = 5;           // seconds
     constexpr double measured = 5;
     Table table(load);
