@@ -3,27 +3,43 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <unistd.h>
 #include <utility>
 
 #include "base/files.hpp"
+#include "base/status_line.hpp"
 
 namespace dtrain::native {
 
 /// One rank of the job talks.
 class Console {
   public:
-    Console(std::string program, bool talks) : program_(std::move(program)), talks_(talks) {}
+    Console(std::string program, bool talks) : program_(std::move(program)), talks_(talks) {
+        if (!talks) return;
+        const auto* const terminal = std::getenv("TERM");
+        line_ = std::make_shared<StatusLine>(
+            is_watched(STDOUT_FILENO, terminal == nullptr ? "" : terminal) ? STDOUT_FILENO : -1);
+    }
 
     void print(const std::string& text) const {
         if (!talks_) return;
+        line_->clear();
         std::fwrite(text.data(), 1, text.size(), stdout);
         std::fflush(stdout);
     }
     void complain(const std::string& text) const {
-        if (talks_) write_all(STDERR_FILENO, program_ + ": " + text + "\n");
+        if (!talks_) return;
+        line_->clear();
+        write_all(STDERR_FILENO, program_ + ": " + text + "\n");
     }
+
+    bool talks() const { return talks_; }
+
+    /// At the end of the terminal, until something else is written there; none when nobody talks.
+    const std::shared_ptr<StatusLine>& status_line() const { return line_; }
 
     /// The same program's, on another rank.
     Console on(bool talks) const { return {program_, talks}; }
@@ -31,6 +47,7 @@ class Console {
   private:
     std::string program_;
     bool talks_;
+    std::shared_ptr<StatusLine> line_;
 };
 
 }  // namespace dtrain::native

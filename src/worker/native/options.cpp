@@ -80,6 +80,9 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
 
     app.add_flag("--profile", options.profile, "Print at the end what each operator of rank 0 has cost");
 
+    app.add_flag("--no-progress", options.no_progress,
+                 "Show no progress within an epoch (on a terminal in one line, else a line a minute)");
+
     app.allow_extras();
     options.print_and_exit = parse_words(app, std::move(arguments));
     if (options.print_and_exit) return options;

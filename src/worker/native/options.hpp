@@ -23,6 +23,7 @@ struct Options {
     std::optional<double> time_limit;              ///< seconds, after which it stops with a checkpoint
     std::optional<std::filesystem::path> inspect;  ///< a checkpoint to describe, instead of training
     bool profile = false;                          ///< print at the end what each operator cost
+    bool no_progress = false;                      ///< say nothing of an epoch before it is complete
     std::optional<std::string> print_and_exit;     ///< text of --help or --version
 };
 

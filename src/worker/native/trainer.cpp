@@ -233,6 +233,13 @@ void Trainer::add_training_metrics() {
         return;
     }
     add_metrics(trainer_, sums_);
+    loss_so_far_ += trainer_.fetch_scalar(model_.loss_sum);
+    ++batches_so_far_;
+}
+
+std::optional<double> Trainer::loss_so_far() const {
+    if (batches_so_far_ == 0) return std::nullopt;
+    return loss_so_far_ / static_cast<double>(batches_so_far_ * local_batch());
 }
 
 void Trainer::add_scores(std::vector<ScoredSample>& scored) {
@@ -273,6 +280,8 @@ Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
 
 std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on) {
     train_feeder_->start(epoch_, epoch_step_);
+    loss_so_far_ = 0;
+    batches_so_far_ = 0;
     while (epoch_step_ < steps_per_epoch()) {
         train_step();
         ++epoch_step_;

@@ -114,6 +114,8 @@ class Trainer {
     /// Of the epoch in progress.
     std::int64_t epoch_steps_done() const { return epoch_step_; }
     std::int64_t steps_per_epoch() const { return train_feeder_->steps(); }
+    /// Mean over what this rank has trained of the epoch, by this process; none: nothing yet.
+    std::optional<double> loss_so_far() const;
     std::int64_t local_batch() const { return train_feeder_->local_batch(); }
     std::int64_t global_batch() const { return global_batch_; }
     const Model& model() const { return model_; }
@@ -167,6 +169,8 @@ class Trainer {
     std::int64_t step_ = 0;
     std::int64_t epoch_step_ = 0;
     Sums sums_;  ///< of the epoch in progress
+    double loss_so_far_ = 0;
+    std::int64_t batches_so_far_ = 0;
 };
 
 }  // namespace dtrain::native

@@ -23,6 +23,7 @@
 #include "base/status_later.hpp"
 #include "comm/leaving.hpp"
 #include "worker/native/best_auc.hpp"
+#include "worker/native/progress.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/server_checkpointer.hpp"
 #include "worker/native/server_job.hpp"
@@ -125,7 +126,12 @@ class Training {
   public:
     Training(const Job& job, const Options& options, Trainer& trainer, const Communicator& world,
              const Console& console)
-        : job_(job), trainer_(trainer), console_(console), agreement_(world) {
+        : job_(job),
+          trainer_(trainer),
+          console_(console),
+          agreement_(world),
+          progress_(console, !options.no_progress, start_),
+          steps_at_start_(trainer.steps_done()) {
         if (!job.checkpoint.dir) return;
         stop_.emplace(options.time_limit ? std::optional(std::chrono::duration<double>(*options.time_limit))
                                          : std::nullopt);
@@ -150,8 +156,10 @@ class Training {
     bool run_epoch() {
         const auto epoch_start = Clock::now();
         const auto steps_before = trainer_.epoch_steps_done();
-        const auto metrics =
-            checkpoints_ ? trainer_.train_epoch([this] { return after_step(); }) : trainer_.train_epoch();
+        const auto metrics = trainer_.train_epoch([&] {
+            show_progress(epoch_start, steps_before);
+            return !checkpoints_ || after_step();
+        });
         if (!metrics) return false;
         EpochReport report;
         report.train = *metrics;
@@ -167,6 +175,24 @@ class Training {
              is_due(job_.checkpoint.every_steps, trainer_.steps_done())))
             checkpoints_->start(trainer_.header());
         return true;
+    }
+
+    void show_progress(Clock::time_point epoch_start, std::int64_t steps_before) {
+        const auto now = Clock::now();
+        if (!progress_.is_due(now)) return;
+        const auto done = trainer_.epoch_steps_done();
+        const auto all = job_.train.epochs * trainer_.steps_per_epoch();
+        const auto in_epoch = std::chrono::duration<double>(now - epoch_start).count();
+        progress_.show({.epoch = trainer_.epochs_done() + 1,
+                        .epochs = job_.train.epochs,
+                        .step = done,
+                        .steps = trainer_.steps_per_epoch(),
+                        .samples_per_second =
+                            static_cast<double>((done - steps_before) * trainer_.global_batch()) / in_epoch,
+                        .loss = trainer_.loss_so_far(),
+                        .left = time_left(now - start_, trainer_.steps_done() - steps_at_start_,
+                                          all - trainer_.epochs_done() * trainer_.steps_per_epoch() - done)},
+                       now);
     }
 
     void pass_day() {
@@ -201,11 +227,13 @@ class Training {
     Trainer& trainer_;
     const Console& console_;
     StepAgreement agreement_;
+    Clock::time_point start_ = Clock::now();
     std::optional<StopRequest> stop_;
     std::unique_ptr<CheckpointWriter> checkpoints_;
     std::optional<std::filesystem::path> checkpoint_asked_for_;
     std::optional<Metrics> test_;
-    Clock::time_point start_ = Clock::now();
+    ProgressLine progress_;
+    std::int64_t steps_at_start_;
 };
 
 /// What the console says after the last epoch, or when training was stopped in time.

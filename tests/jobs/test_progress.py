@@ -1,0 +1,103 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The line that says how far an epoch is.
+
+Oracles: what a pseudo terminal shows, carriage returns carried out; the same job's output without a terminal.
+"""
+import os
+import pty
+import re
+import signal
+
+import pytest
+
+from conftest import BUILD, mpirun, run
+from test_clicks import clicks  # noqa: F401: a fixture
+from test_servers import write_job
+
+WORKER = BUILD / "src" / "bin" / "dtrain-worker"
+LINE = re.compile(r"epoch (\d)/4 \[(=*)>? *\] (\d+)/(\d+)  \d+ samples/s  loss \d+\.\d{4}  \d+:\d\d left *")
+TIMES = re.compile(r" +\d+ +\d+\.\d\d$", re.MULTILINE)
+
+
+def on_a_terminal(argv, cwd, kind="xterm"):
+    """All that a terminal of its own gets from the command, and its status."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(cwd)
+        os.environ.update(OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TERM=kind)
+        os.execvp(str(argv[0]), [str(part) for part in argv])
+    signal.alarm(100)  # an end for a job that hangs
+    text = b""
+    try:
+        while piece := os.read(terminal, 65536):
+            text += piece
+    except OSError:  # the other side is gone
+        pass
+    finally:
+        signal.alarm(0)
+        os.close(terminal)
+    return text.decode().replace("\r\n", "\n"), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def left_on_the_screen(text):
+    """Lines as a terminal shows them in the end: what comes behind a \\r is written over what was there."""
+    lines = []
+    for line in text.split("\n"):
+        shown = []
+        for part in line.split("\r"):
+            shown[:len(part)] = part
+        lines.append("".join(shown).rstrip())
+    return "\n".join(lines)
+
+
+def without_times(text):
+    return TIMES.sub("", text)
+
+
+@pytest.fixture
+def job(tmp_path, clicks):
+    return write_job(tmp_path, clicks, epochs=4, servers=None)
+
+
+def slow(job):
+    """Steps of 2 samples: an epoch is most of a second."""
+    text = job.read_text().replace("global_batch = 128", "global_batch = 2")
+    job.write_text(text.replace("embedding = 8", "embedding = 64"))
+    return job
+
+
+@pytest.mark.parametrize("start", ["alone", "mpirun", "servers"])
+def test_a_line_changes_on_a_terminal_and_leaves_nothing(native, tmp_path, job, start):
+    slow(job)
+    if start == "servers":
+        job.write_text(job.read_text() + "[servers]\ncount = 1\n")
+    argv = {"alone": [WORKER, job], "mpirun": ["mpirun", "--oversubscribe", "-np", "2", native, job],
+            "servers": ["mpirun", "--oversubscribe", "-np", "3", native, job]}[start]
+    text, status = on_a_terminal(argv, tmp_path)
+    assert status == 0, text
+    shown = [LINE.fullmatch(part) for part in text.replace("\n", "\r").split("\r") if part.startswith("epoch ")]
+    assert len(shown) >= 2 and all(shown), text
+    places = [(int(line[1]), int(line[3])) for line in shown]
+    assert places == sorted(set(places))
+    assert all(int(line[4]) == 10_000 for line in shown)
+    quiet = run(argv, tmp_path) if start == "alone" else mpirun({"mpirun": 2, "servers": 3}[start], [native, job], tmp_path)
+    assert quiet.returncode == 0
+    assert "\r" not in quiet.stdout and "samples/s  loss" not in quiet.stdout
+    assert without_times(left_on_the_screen(text)) == without_times(quiet.stdout)
+
+
+@pytest.mark.parametrize("how", ["--no-progress", "dumb", "piped"])
+def test_nothing_changes_where_nobody_wants_it_or_sees_it(native, tmp_path, job, how):
+    """Open MPI gives each rank a terminal, also when mpirun writes to a pipe."""
+    slow(job)
+    argv = ["mpirun", "--oversubscribe", "-np", "1", native, job]
+    if how == "--no-progress":
+        text, status = on_a_terminal([*argv, how], tmp_path)
+    elif how == "dumb":
+        text, status = on_a_terminal(argv, tmp_path, kind="dumb")
+    else:
+        text, status = on_a_terminal(["sh", "-c", " ".join(map(str, argv)) + " | cat"], tmp_path)
+    assert status == 0, text
+    assert "samples/s  loss" not in text and "\r" not in text
+    assert "test AUC" in text
