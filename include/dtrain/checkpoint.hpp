@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -92,9 +93,13 @@ class CheckpointFolder {
     std::filesystem::path save(const Checkpoint& checkpoint, int keep,
                                CheckpointFormat format = CheckpointFormat::file) const;
 
-    /// Lets "latest" name a checkpoint that is complete, then deletes all but the last `keep` up to it, and
-    /// what was left of checkpoints that were not completed. @throws Error naming the path.
-    void publish(const std::filesystem::path& path, int keep) const;
+    /// Names of the checkpoints beside one that it cannot be read without.
+    using Needs = std::function<std::vector<std::string>(const std::filesystem::path& checkpoint)>;
+
+    /// Lets "latest" name a checkpoint that is complete, then deletes all but the last `keep` up to it and
+    /// those that others need which stay, and what was left of checkpoints that were not completed.
+    /// @throws Error naming the path.
+    void publish(const std::filesystem::path& path, int keep, const Needs& needs = {}) const;
 
   private:
     std::filesystem::path folder_;

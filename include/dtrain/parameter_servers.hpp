@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
@@ -116,8 +117,9 @@ class ParameterServer {
     ParameterServer& operator=(ParameterServer&&) noexcept;
     ~ParameterServer();
 
-    /// Goes on from what ServerConnection::save() wrote into this folder, with any number of servers. Before
-    /// run(). Not collective: when one server throws, no server may run with what others have loaded.
+    /// Goes on from what a ServerConnection saved into this folder, and into those beside it that it needs,
+    /// with any number of servers. Before run(). Not collective: when one server throws, no server may run
+    /// with what others have loaded.
     /// @throws UsageError naming the file that is missing, damaged or of another model; the parameters are
     /// the first ones then, or those of an earlier load()
     void load(const std::filesystem::path& folder);
@@ -133,6 +135,16 @@ class ParameterServer {
 
 /// A ParameterServer with the first parameters, run.
 void serve(const ServerRanks& ranks, const DistributeTranspiler& transpiler, const ServerJobOptions& options);
+
+/// What of the rows ServerConnection::begin_save() saves. The dense part is saved in whole.
+struct SavedRows {
+    /// Those that changed since the last of these saves, which must be the last one that was completed and
+    /// had changes_follow: names of folders beside that of the save, of which the first has all rows and each
+    /// other one what changed since the one before. None: all rows.
+    std::vector<std::string> since = {};
+    /// A save of what changes since this one will come: servers remember which rows do.
+    bool changes_follow = false;
+};
 
 /// A trainer's way to the servers. Not copyable; lives longer than the executors that use it.
 class ServerConnection {
@@ -168,7 +180,7 @@ class ServerConnection {
     /// pushed afterwards is not in it. All trainers must have finish()ed, and none may push before it
     /// returns, so that the servers stand at the same step. One trainer calls it, and no second time before
     /// finish_save(). @throws Error when a server cannot; there is no save to be finished then
-    void begin_save(const std::filesystem::path& folder) const;
+    void begin_save(const std::filesystem::path& folder, const SavedRows& rows = {}) const;
 
     /// Whether all servers have written, so that finish_save() would not wait. It is found out while this
     /// trainer trains.

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <compare>
+#include <iterator>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -86,7 +89,7 @@ std::filesystem::path CheckpointFolder::save(const Checkpoint& checkpoint, int k
     return target;
 }
 
-void CheckpointFolder::publish(const std::filesystem::path& path, int keep) const {
+void CheckpointFolder::publish(const std::filesystem::path& path, int keep, const Needs& needs) const {
     try {
         replace_file(folder_ / "latest", path.filename().string() + "\n");
     } catch (const std::system_error& error) {
@@ -96,13 +99,22 @@ void CheckpointFolder::publish(const std::filesystem::path& path, int keep) cons
     for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored))
         if (entry.path().filename().string().starts_with(".tmp-epoch-"))
             std::filesystem::remove_all(entry.path(), ignored);
+    std::vector<std::filesystem::path> old;
+    std::set<std::string> needed;
+    const auto found = checkpoints_in(folder_);
     // Later ones are of an earlier run in the same folder; this run replaces them when it gets there.
-    auto found = checkpoints_in(folder_);
-    if (const auto moment = moment_of(path)) found.erase(found.upper_bound(*moment), found.end());
-    while (static_cast<std::int64_t>(found.size()) > keep) {
-        std::filesystem::remove_all(found.begin()->second, ignored);
-        found.erase(found.begin());
+    const auto moment = moment_of(path);
+    auto behind = moment ? found.upper_bound(*moment) : found.end();
+    auto left = std::distance(found.begin(), behind) - keep;
+    for (const auto& [of, checkpoint] : found) {
+        if (left-- > 0)
+            old.push_back(checkpoint);
+        else if (needs)
+            for (auto& name : needs(checkpoint)) needed.insert(std::move(name));
     }
+    for (const auto& checkpoint : old)
+        if (!needed.contains(checkpoint.filename().string()))
+            std::filesystem::remove_all(checkpoint, ignored);
 }
 
 }  // namespace dtrain

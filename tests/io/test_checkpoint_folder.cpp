@@ -52,6 +52,23 @@ TEST_P(Folder, KeepsTheLastOnes) {
     EXPECT_EQ(load_checkpoint(*checkpoints.newest()).epoch, 5);
 }
 
+TEST_P(Folder, KeepsWhatThoseNeedThatStay) {
+    for (std::int64_t epoch = 1; epoch <= 6; ++epoch) save(epoch, 9);
+    const auto needs = [&](const std::filesystem::path& checkpoint) -> std::vector<std::string> {
+        const auto of = checkpoint.filename();
+        if (of == name("epoch-000006")) return {name("epoch-000001")};
+        if (of == name("epoch-000005")) return {name("epoch-000002"), "epoch-000777"};
+        EXPECT_NE(of, name("epoch-000003"));
+        return {};
+    };
+    checkpoints.publish(folder / "run" / name("epoch-000005"), 2, needs);
+    EXPECT_THAT(names(),
+                UnorderedElementsAre(name("epoch-000001"), name("epoch-000002"), name("epoch-000004"),
+                                     name("epoch-000005"), name("epoch-000006"), "latest"));
+    checkpoints.publish(folder / "run" / name("epoch-000006"), 1, needs);
+    EXPECT_THAT(names(), UnorderedElementsAre(name("epoch-000001"), name("epoch-000006"), "latest"));
+}
+
 TEST_P(Folder, StepsOfAnEpochLieBetweenItAndTheNext) {
     save(8, 9);
     save(8, 9, 100);

@@ -12,6 +12,7 @@ import random
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -60,9 +61,25 @@ def table_rows(content):
     return header["step"], sorted(content[begin + i * size:begin + (i + 1) * size] for i in range(count))
 
 
+def needs(folder):
+    """The checkpoints that this one goes on from."""
+    text = (folder / "servers.json").read_text().split("\n", 1)[1]
+    return [folder.parent / name for name in json.loads(text)["needs"]]
+
+
+def merged(saves):
+    """All rows of a table's file, by those of the saves before."""
+    rows = {}
+    for save in saves:
+        step, changed = table_rows(save)
+        rows |= {row[:8]: row for row in changed}
+    return step, sorted(rows.values())
+
+
 def saved(folder):
     """What servers have saved; servers.json has sums of the rest."""
-    return {name: table_rows(content) if name.endswith(".rows") else content
+    return {name: merged([(before / name).read_bytes() for before in needs(folder)] + [content])
+            if name.endswith(".rows") else content
             for name, content in contents(folder).items() if name != "servers.json"}
 
 
@@ -199,6 +216,80 @@ def test_a_server_that_cannot_write_is_named(native, small_disk, tmp_path, click
     assert again.returncode == 0, again.stderr
 
 
+CHANGES = "every_steps = 20\nfull_every = 3\nkeep = 100"
+
+
+def checkpoints(folder):
+    return sorted(path for path in folder.iterdir() if path.is_dir())
+
+
+def test_a_job_goes_on_from_saves_of_changes(native, tmp_path, clicks):
+    whole = mpirun(4, [native, write_job(tmp_path, clicks, "whole", epochs=1, servers="count = 2",
+                                         checkpoint="every_steps = 20\nkeep = 100")], tmp_path)
+    job = write_job(tmp_path, clicks, epochs=1, servers="count = 2", checkpoint=CHANGES)
+    result = mpirun(4, [native, job], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert checksum(result) == checksum(whole)
+    every = checkpoints(tmp_path / "job")
+    assert [len(needs(path)) for path in every] == [0, 1, 2, 0, 1, 2, 0, 1]  # after 20, ..., 140 and all steps
+    assert [saved(path) for path in every] == [saved(path) for path in checkpoints(tmp_path / "whole")]
+    # 157 x 128 rows are trained, of few ids: most come again in 20 steps.
+    assert len(table_rows((every[3] / "embedding.weight-0000-of-0002.rows").read_bytes())[1]) > len(
+        table_rows((every[4] / "embedding.weight-0000-of-0002.rows").read_bytes())[1])
+    for servers in (1, 2, 3):
+        job = write_job(tmp_path, clicks, f"on{servers}", epochs=1, servers=f"count = {servers}", checkpoint=CHANGES)
+        resumed = mpirun(servers + 2, [native, job, "--resume", every[5]], tmp_path)
+        assert resumed.returncode == 0, resumed.stderr
+        assert checksum(resumed) == checksum(whole)
+        assert not needs(checkpoints(tmp_path / f"on{servers}")[0])
+        if servers == 2:
+            assert saved(tmp_path / "on2" / "epoch-000001") == saved(tmp_path / "whole" / "epoch-000001")
+
+
+def test_what_a_save_of_changes_needs_is_kept_and_can_be_moved(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, epochs=1, servers="count = 2",
+                    checkpoint="every_steps = 20\nfull_every = 3\nkeep = 1")
+    result = mpirun(4, [native, job], tmp_path)
+    assert result.returncode == 0, result.stderr
+    full, last = (tmp_path / "job" / name for name in ("epoch-000000-step-000140", "epoch-000001"))
+    assert checkpoints(tmp_path / "job") == [full, last] and needs(last) == [full]
+    shown = run([WORKER, "--inspect", last], tmp_path)
+    assert re.search("^needs +epoch-000000-step-000140$", shown.stdout, re.MULTILINE), shown.stdout
+    assert re.search(r"^table embedding.weight: \d+ rows \(those changed since \w{16}, and 0 erased\)", shown.stdout,
+                     re.MULTILINE), shown.stdout
+    assert "needs" not in run([WORKER, "--inspect", full], tmp_path).stdout
+    elsewhere = tmp_path / "elsewhere" / "deep"
+    elsewhere.parent.mkdir()
+    (tmp_path / "job").rename(elsewhere)
+    (tmp_path / "a link").symlink_to(elsewhere / last.name)
+    for path in (f"{elsewhere / last.name}/", tmp_path / "a link"):
+        again = mpirun(3, [native, job, "--resume", path], tmp_path)
+        assert again.returncode == 0, again.stderr
+        assert checksum(again) == checksum(result)
+    (elsewhere / full.name).rename(tmp_path / "away")
+    shown = run([WORKER, "--inspect", elsewhere / last.name], tmp_path)
+    assert re.search("^needs +epoch-000000-step-000140, which is not beside it$", shown.stdout, re.MULTILINE)
+    refused = mpirun(3, [native, job, "--resume", elsewhere / last.name], tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"dtrain-native: {elsewhere / full.name}/servers.json: it cannot be read"), refused.stderr
+
+
+def test_damage_of_what_a_save_needs_lets_an_earlier_one_be_used(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, epochs=1, servers="count = 2", checkpoint=CHANGES)
+    whole = mpirun(4, [native, job], tmp_path)
+    every = checkpoints(tmp_path / "job")
+    damaged = every[6] / "embedding.weight-0001-of-0002.rows"
+    content = bytearray(damaged.read_bytes())
+    content[-100] ^= 1
+    damaged.write_bytes(content)
+    again = mpirun(4, [native, job, "--resume", "auto"], tmp_path)
+    assert again.returncode == 0, again.stderr
+    warnings = again.stderr.splitlines()
+    assert len(warnings) == 2 and all(str(damaged) in line for line in warnings)
+    assert warnings[1].endswith("; trying job/epoch-000000-step-000120")
+    assert checksum(again) == checksum(whole)
+
+
 def test_a_damaged_checkpoint_is_noticed_and_the_one_before_used(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, epochs=2, servers="count = 2", checkpoint="every = 1")
     whole = mpirun(3, [native, job], tmp_path)
@@ -257,9 +348,17 @@ def end(child, native):
         child.communicate(timeout=10)
 
 
-def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks):
-    """A server or a trainer, any time, also within a checkpoint; 3 kills here, 200 with DTRAIN_STRESS."""
-    settings = {"epochs": 4, "servers": "count = 2", "checkpoint": "every_steps = 25"}
+def in_a_save(folder, seconds):
+    """Waits until a checkpoint is being written; not for ever."""
+    end_of_wait = time.monotonic() + seconds
+    while time.monotonic() < end_of_wait and not any(folder.glob(".tmp-epoch-*")):
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("checkpoint", ["", "full_every = 3", "async = false"])
+def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks, checkpoint):
+    """A server or a trainer, any time, every other time within a checkpoint; 3 kills here, 200 with DTRAIN_STRESS."""
+    settings = {"epochs": 4, "servers": "count = 2", "checkpoint": f"every_steps = 25\n{checkpoint}"}
     whole = mpirun(4, [native, write_job(tmp_path, clicks, "whole", **settings)], tmp_path)
     assert whole.returncode == 0, whole.stderr
     job = write_job(tmp_path, clicks, "parts", **settings)
@@ -276,6 +375,9 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks
             assert child.wait(timeout=chance.uniform(0.3, seconds)) == 0, child.communicate()[1]
             subprocess.run(["rm", "-r", tmp_path / "parts"], check=True)  # complete: once more
         except subprocess.TimeoutExpired:
+            if kills % 2 == 0:
+                in_a_save(tmp_path / "parts", 1)
+                time.sleep(chance.uniform(0, 0.01))
             os.kill(chance.choice(natives(native, child.pid) or [child.pid]), signal.SIGKILL)
             kills += 1
         end(child, native)
@@ -345,6 +447,8 @@ def test_a_hung_server_is_named(native, tmp_path, clicks):
     ("staleness = 3", "", 2, "'staleness' is a setting of mode = \"half_async\", but it is \"sync\""),
     ("min_block_size = 100", "", 2, "100"),
     ("counts = 1", "", 2, "count"),
+    ("count = 1\n[checkpoint]\nfull_every = 0", "", 2, "full_every"),
+    (None, "[checkpoint]\nfull_every = 2", 2, "[checkpoint] full_every is 2, and this job has no parameter servers"),
 ])
 def test_bad_settings_end_in_one_line(native, tmp_path, clicks, servers, more, ranks, expected):
     job = write_job(tmp_path, clicks, servers=servers, more=more)

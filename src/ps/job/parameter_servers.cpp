@@ -136,7 +136,11 @@ struct ServerConnection::Content {
     std::shared_ptr<comm::Post> post;
     ps::Client client;
     std::shared_ptr<ps::TrainerLink> link;
-    std::filesystem::path saves_into = {};
+    struct Save {
+        std::filesystem::path folder;
+        std::vector<std::string> needs;
+    };
+    Save save = {};  ///< in progress
 };
 
 ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
@@ -188,9 +192,11 @@ void ServerConnection::finish() const {
     content_->link->finish();
 }
 
-void ServerConnection::begin_save(const std::filesystem::path& folder) const {
-    content_->client.begin_save(ps::to_text({.folder = folder}));
-    content_->saves_into = folder;
+void ServerConnection::begin_save(const std::filesystem::path& folder, const SavedRows& rows) const {
+    const auto& since = rows.since;
+    content_->client.begin_save(ps::to_text(
+        {folder, since.empty() ? std::nullopt : std::optional(since.back()), rows.changes_follow}));
+    content_->save = {folder, since};
 }
 
 bool ServerConnection::is_saved() const {
@@ -198,8 +204,8 @@ bool ServerConnection::is_saved() const {
 }
 
 std::function<void()> ServerConnection::finish_save() const {
-    return [servers = content_->client.finish_save(), folder = content_->saves_into] {
-        ps::write_manifest(folder, servers);
+    return [servers = content_->client.finish_save(), save = content_->save] {
+        ps::write_manifest(save.folder, servers, save.needs);
     };
 }
 

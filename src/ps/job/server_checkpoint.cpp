@@ -3,6 +3,7 @@
 #include "ps/job/server_checkpoint.hpp"
 
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,9 +28,7 @@ SavedTable saved_table(const std::filesystem::path& folder, const json& servers,
     return saved;
 }
 
-}  // namespace
-
-ServerParts load_parts(const ServerPlan& plan, const std::filesystem::path& folder) {
+ServerParts load(const ServerPlan& plan, const std::filesystem::path& folder) {
     const auto manifest = read_manifest(folder);
     check_others(folder, manifest);
     const auto& servers = manifest.at("servers");
@@ -37,11 +36,26 @@ ServerParts load_parts(const ServerPlan& plan, const std::filesystem::path& fold
                       {},
                       servers.at(0).at("steps").get<std::int64_t>()};
     SavedDense(folder, servers).fill(plan.program, parts.dense.state());
+    const auto saves = chain_of(folder, manifest);
     for (const auto& [options, rate, spill] : plan.tables) {
-        const auto table = saved_table(folder, servers, options.name);
-        parts.tables.push_back({load_table(options, {&table, 1}, plan.share, spill).table, rate});
+        std::vector<SavedTable> chain;
+        for (const auto& save : saves)
+            chain.push_back(saved_table(save, read_manifest(save).at("servers"), options.name));
+        parts.tables.push_back({load_table(options, chain, plan.share, spill).table, rate});
     }
     return parts;
+}
+
+}  // namespace
+
+ServerParts load_parts(const ServerPlan& plan, const std::filesystem::path& folder) {
+    try {
+        return load(plan, folder);
+    } catch (const json::exception&) {
+        refuse(folder, "its servers.json, or that of one it needs, makes no sense");
+    } catch (const std::filesystem::filesystem_error& error) {
+        refuse(folder, error.code().message());
+    }
 }
 
 }  // namespace dtrain::ps

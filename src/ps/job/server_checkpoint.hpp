@@ -8,8 +8,10 @@
 
 namespace dtrain::ps {
 
-/// This server's part of what any number of servers have saved.
-/// @throws UsageError naming the file that is missing, damaged or of another model
+/// This server's part of what any number of servers have saved, in that folder and in those beside it that it
+/// needs: of these the files of tables are read.
+/// @throws UsageError naming the file that is missing, damaged, of another model or of another chain of
+/// saves; Error when the rows cannot be
 ServerParts load_parts(const ServerPlan& plan, const std::filesystem::path& folder);
 
 }  // namespace dtrain::ps

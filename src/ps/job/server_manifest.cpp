@@ -40,9 +40,10 @@ std::string content_of(const std::filesystem::path& file) {
     return std::move(*content);
 }
 
-void write_manifest(const std::filesystem::path& folder, std::span<const std::string> servers) {
+void write_manifest(const std::filesystem::path& folder, std::span<const std::string> servers,
+                    std::span<const std::string> needs) {
     json all = json::array();
-    std::set<std::string> theirs;
+    std::set<std::string> theirs{manifest_name};  // an earlier one
     for (const auto& facts : servers) {
         const auto& server = all.emplace_back(json::parse(facts));
         theirs.insert(server.at("dense").at("file"));
@@ -52,7 +53,7 @@ void write_manifest(const std::filesystem::path& folder, std::span<const std::st
     for (const auto& entry : std::filesystem::directory_iterator(folder))
         if (const auto name = entry.path().filename().string(); !theirs.contains(name))
             others[name] = sum_of(content_of(entry.path()));
-    const auto text = json{{"servers", std::move(all)}, {"others", others}}.dump(1) + "\n";
+    const auto text = json{{"servers", std::move(all)}, {"others", others}, {"needs", needs}}.dump(1) + "\n";
     const auto file = folder / manifest_name;
     try {
         replace_file(file, io::sum_line(manifest_mark, text.size(), text) + text);
@@ -69,6 +70,32 @@ json read_manifest(const std::filesystem::path& folder) {
     auto manifest = json::parse(text, nullptr, false);
     if (manifest.is_discarded()) refuse(file, "it makes no sense");
     return manifest;
+}
+
+std::vector<std::filesystem::path> chain_of(const std::filesystem::path& folder, const json& manifest) {
+    std::vector<std::filesystem::path> chain;
+    for (const auto& each : manifest.value("needs", json::array())) {
+        const auto name = each.get<std::string>();
+        if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos)
+            refuse(folder / manifest_name,
+                   fmt::format("it needs '{}', which is no checkpoint beside it", name));
+        // What is one with a link to it lies beside what it is a link to.
+        chain.push_back(std::filesystem::canonical(folder).parent_path() / name);
+    }
+    chain.push_back(folder);
+    return chain;
+}
+
+std::vector<std::string> needs_of(const std::filesystem::path& folder) {
+    std::vector<std::string> needs;
+    try {
+        for (const auto& each : chain_of(folder, read_manifest(folder)))
+            needs.push_back(each.filename().string());
+        needs.pop_back();
+    } catch (const std::exception&) {
+        needs.clear();
+    }
+    return needs;
 }
 
 void check_others(const std::filesystem::path& folder, const json& manifest) {

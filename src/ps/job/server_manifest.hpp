@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -24,11 +26,21 @@ std::string content_of(const std::filesystem::path& file);
 
 /// Files that are there already are in it too.
 /// @param servers what Saver::finish() returned, by server
+/// @param needs names of the folders beside this one that have the saves that this one goes on from, from
+/// that of all rows on
 /// @throws Error naming the file that cannot be written
-void write_manifest(const std::filesystem::path& folder, std::span<const std::string> servers);
+void write_manifest(const std::filesystem::path& folder, std::span<const std::string> servers,
+                    std::span<const std::string> needs = {});
 
 /// @throws UsageError when it cannot be read or is damaged, or makes no sense
 nlohmann::json read_manifest(const std::filesystem::path& folder);
+
+/// The folders that it needs, and then itself. @throws UsageError when the manifest names something else
+std::vector<std::filesystem::path> chain_of(const std::filesystem::path& folder,
+                                            const nlohmann::json& manifest);
+
+/// Names of the folders beside a checkpoint that it needs: none when it has no manifest that can be read.
+std::vector<std::string> needs_of(const std::filesystem::path& folder);
 
 /// Compares the files with their checksums that are of no server.
 /// @throws UsageError naming the file that is damaged

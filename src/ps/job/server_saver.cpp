@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
@@ -18,8 +20,12 @@ using nlohmann::json;
 constexpr std::string_view unfinished = ".tmp-";  // before the name of a checkpoint
 
 SaveOrder order_from(const std::string& text) {
-    const auto order = read_json(
-        text, [](const json& value) { return SaveOrder{.folder = value.at("folder").get<std::string>()}; });
+    const auto order = read_json(text, [](const json& value) {
+        SaveOrder out{.folder = value.at("folder").get<std::string>(),
+                      .changes_follow = value.at("changes_follow").get<bool>()};
+        if (const auto& since = value.at("since"); !since.is_null()) out.since = since.get<std::string>();
+        return out;
+    });
     if (!order) throw UsageError("this is no order to save: '" + text + "'");
     return *order;
 }
@@ -34,7 +40,9 @@ std::string name_of(const std::filesystem::path& folder) {
 }  // namespace
 
 std::string to_text(const SaveOrder& order) {
-    return json{{"folder", order.folder.string()}}.dump();
+    return dumped({{"folder", order.folder.string()},
+                   {"since", order.since ? json(*order.since) : json()},
+                   {"changes_follow", order.changes_follow}});
 }
 
 ServerSaver::ServerSaver(const ServerPlan& plan, Server& server, const SaveMemory& memory)
@@ -44,6 +52,7 @@ ServerSaver::ServerSaver(const ServerPlan& plan, Server& server, const SaveMemor
 
 void ServerSaver::begin(const std::string& request) {
     const auto order = order_from(request);
+    settle(order.since);
     try {
         begin(order);
     } catch (...) {
@@ -52,11 +61,32 @@ void ServerSaver::begin(const std::string& request) {
     }
 }
 
+void ServerSaver::settle(const std::optional<std::string>& completed) {
+    const auto written = std::exchange(written_, std::nullopt);
+    if (written && written == completed) {
+        for (auto& table : tables_) table.commit();
+        base_ = written;
+    } else {
+        for (auto& table : tables_) table.abandon();
+    }
+    if (completed && completed != base_)
+        throw Error(fmt::format("what changed since '{}' is not known here, {}", *completed,
+                                base_ ? fmt::format("but what changed since '{}' is", *base_)
+                                      : std::string("nor since any other save")));
+}
+
 void ServerSaver::begin(const SaveOrder& order) {
     auto& save = save_.emplace();
+    save.order = order;
     save.steps = server_.steps();
+    if (order.changes_follow)
+        for (auto& table : server_.tables()) table.track_changes();
+    const auto which = order.since ? WhichRows::changed : WhichRows::all;
     for (auto& table : tables_)
-        table.begin({.folder = order.folder, .checkpoint = name_of(order.folder), .step = save.steps});
+        table.begin({.folder = order.folder,
+                     .checkpoint = name_of(order.folder),
+                     .which = which,
+                     .step = save.steps});
     save.dense = std::async(std::launch::async, [copy = DenseCopy(plan_, server_), folder = order.folder] {
         return copy.write(folder);
     });
@@ -87,7 +117,12 @@ std::string ServerSaver::finish() {
         for (auto& table : tables_) tables.push_back(json::parse(to_json(table.finish())));
         auto dense = json::parse(save_.value().dense.get());
         const json facts{{"steps", save_->steps}, {"dense", std::move(dense)}, {"tables", std::move(tables)}};
-        for (auto& table : tables_) table.commit();
+        if (save_->order.changes_follow) {
+            written_ = name_of(save_->order.folder);
+        } else {
+            for (auto& table : tables_) table.commit();
+            base_.reset();
+        }
         save_.reset();
         return facts.dump();
     } catch (...) {

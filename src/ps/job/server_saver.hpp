@@ -18,6 +18,10 @@ namespace dtrain::ps {
 /// What a trainer asks all servers for.
 struct SaveOrder {
     std::filesystem::path folder;  ///< is there, and all servers see it
+    /// The rows that changed since the save of this name, which must be the last one that changes can be told
+    /// from, and was completed. None: all rows.
+    std::optional<std::string> since = std::nullopt;
+    bool changes_follow = false;  ///< a later one will be since this one
 };
 
 /// For Saver::begin().
@@ -25,6 +29,9 @@ std::string to_text(const SaveOrder& order);
 
 /// Writes a server's part of a checkpoint into the folder that a trainer names: a copy of the dense part by a
 /// thread, and the rows of every table piece by piece.
+///
+/// Whether a save was completed by the trainer shows when the next one is since it, or is not: until then its
+/// rows count as changed still.
 class ServerSaver final : public Saver {
   public:
     /// @param plan, server outlive this
@@ -37,18 +44,22 @@ class ServerSaver final : public Saver {
 
   private:
     struct Save {
+        SaveOrder order;
         std::int64_t steps = 0;
         std::size_t next_table = 0;      ///< of which pieces are to be taken
         std::future<std::string> dense;  ///< what the manifest says of it
     };
 
+    void settle(const std::optional<std::string>& completed);
     void begin(const SaveOrder& order);
     void abandon();
 
     const ServerPlan& plan_;
     Server& server_;
     std::deque<TableSaver> tables_;
-    std::optional<Save> save_;
+    std::optional<Save> save_;            ///< in progress
+    std::optional<std::string> written_;  ///< of which it is open whether it was completed
+    std::optional<std::string> base_;     ///< was completed, and changes are counted from it
 };
 
 }  // namespace dtrain::ps

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "io/stored_checkpoint.hpp"
+#include "ps/job/server_manifest.hpp"
 #include "ps/store/describe_tables.hpp"
 #include "worker/native/server_checkpointer.hpp"
 
@@ -20,6 +21,11 @@ std::string moment_of(const CheckpointHeader& header) {
     return text + fmt::format("; {} steps in all", header.step);
 }
 
+std::string needed_beside(const std::filesystem::path& checkpoint, const std::string& needed) {
+    const auto beside = std::filesystem::canonical(checkpoint).parent_path() / needed;
+    return std::filesystem::exists(beside) ? needed : needed + ", which is not beside it";
+}
+
 }  // namespace
 
 std::string inspect(const std::filesystem::path& checkpoint) {
@@ -28,6 +34,8 @@ std::string inspect(const std::filesystem::path& checkpoint) {
     const auto& header = stored.header();
     std::vector<std::vector<std::string>> facts{{"checkpoint", checkpoint.string()},
                                                 {"stands at", moment_of(header)}};
+    for (const auto& needed : is_of_servers ? ps::needs_of(checkpoint) : std::vector<std::string>())
+        facts.push_back({"needs", needed_beside(checkpoint, needed)});
     for (const auto& [field, value] : header.job) facts.push_back({field, value});
     std::vector<std::vector<std::string>> tensors{{"tensor", "elements", "shape", "bytes"}};
     for (const auto& tensor : stored.tensors())

@@ -189,8 +189,9 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     job.servers = read_servers(top, job.model.kind);
     if (job.servers) refuse_with_servers(top, job);
 
-    const auto checkpoint = top.section("checkpoint", {"dir", "every", "every_steps", "keep", "async",
-                                                       "format", "shards", "collective", "hints"});
+    const auto checkpoint =
+        top.section("checkpoint", {"dir", "every", "every_steps", "keep", "async", "format", "shards",
+                                   "collective", "hints", "full_every"});
     if (checkpoint.has("dir")) job.checkpoint.dir = checkpoint.text("dir", "");
     if (checkpoint.has("every_steps")) {
         job.checkpoint.every_steps = checkpoint.whole("every_steps", 1, 1, most_whole);
@@ -218,6 +219,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     }
     if (checkpoint.has("shards"))
         job.checkpoint.shards = static_cast<int>(checkpoint.whole("shards", 1, 1, 1'000'000));
+    job.checkpoint.full_every = checkpoint.whole("full_every", 1, 1, 1'000'000);
     job.checkpoint.keep = static_cast<int>(checkpoint.whole("keep", job.checkpoint.keep, 1, 1'000'000));
     return job;
 }

@@ -79,6 +79,8 @@ struct CheckpointSettings {
     std::optional<int> shards;                 ///< at most; none: one per rank, but none smaller than 16 MiB
     bool collective = false;                   ///< a file that all ranks write together, by MPI-IO
     std::map<std::string, std::string> hints;  ///< for MPI-IO
+    /// With servers: of so many checkpoints one has all rows, the others those that changed.
+    std::int64_t full_every = 1;
     friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;
 };
 

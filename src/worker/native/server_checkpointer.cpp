@@ -10,6 +10,7 @@
 
 #include "io/checkpoint_directory.hpp"
 #include "io/hdf5_file.hpp"
+#include "ps/job/server_manifest.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
@@ -52,7 +53,11 @@ void ServerCheckpointer::begin(const CheckpointHeader& header) {
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = header;
     store(state_, checkpoint);
-    servers_.begin_save(std::filesystem::absolute(folder));
+    const bool saves_changes = settings_.full_every > 1;
+    since_ = saves_changes && static_cast<std::int64_t>(chain_.size()) < settings_.full_every
+                 ? chain_
+                 : std::vector<std::string>();
+    servers_.begin_save(std::filesystem::absolute(folder), {since_, saves_changes});
     trainer_part_ =
         std::async(std::launch::async, [file = folder / trainer_file, checkpoint = std::move(checkpoint)] {
             save_checkpoint(file, checkpoint);
@@ -76,7 +81,7 @@ void ServerCheckpointer::complete() {
                                                   keep = settings_.keep] {
         write_manifest();
         io::complete_directory(path);
-        CheckpointFolder(path.parent_path()).publish(path, keep);
+        CheckpointFolder(path.parent_path()).publish(path, keep, ps::needs_of);
     });
 }
 
@@ -84,7 +89,10 @@ void ServerCheckpointer::finish() {
     if (!path_) return;
     commit();
     by_the_first([&] {
-        if (completion_.valid()) completion_.get();
+        if (!completion_.valid()) return;
+        completion_.get();
+        chain_ = since_;
+        chain_.push_back(path_->filename().string());
     });
 }
 

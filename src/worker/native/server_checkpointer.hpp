@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <future>
+#include <string>
+#include <vector>
 
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
@@ -46,6 +48,9 @@ class ServerCheckpointer final : public CheckpointWriter {
     Communicator trainers_;
     std::function<void()> meet_;
     std::optional<std::filesystem::path> path_;
+    /// Of the first trainer: the last save of all rows that was completed, and those of changes since then.
+    std::vector<std::string> chain_;
+    std::vector<std::string> since_;  ///< what the save in progress needs
     bool in_progress_ = false;
     std::future<void> trainer_part_;  ///< of the first trainer
     std::future<void> completion_;    ///< likewise

@@ -39,12 +39,12 @@ void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::stri
 /// @throws UsageError naming the file that is damaged; the tensors then hold anything.
 void read_into(const State& state, const io::StoredCheckpoint& checkpoint);
 
-/// What makes a checkpoint unreadable: the UsageError that `action` throws.
+/// What makes a checkpoint unreadable: the Error that `action` throws.
 template <class Action>
 std::optional<std::string> refusal_of(const Action& action) {
     try {
         action();
-    } catch (const UsageError& refused) {
+    } catch (const Error& refused) {
         return refused.what();
     }
     return std::nullopt;

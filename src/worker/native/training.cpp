@@ -291,6 +291,14 @@ void check_servers_can_save(const CheckpointSettings& settings) {
             "each server writes files of its own into one directory");
 }
 
+void check_ranks_can_save(const CheckpointSettings& settings) {
+    if (settings.full_every > 1)
+        throw UsageError(fmt::format(
+            "[checkpoint] full_every is {}, and this job has no parameter servers: their tables alone "
+            "are saved by what changed; leave it out",
+            settings.full_every));
+}
+
 /// What `train` returns. An error that all trainers throw together is told here, since the servers, which
 /// know nothing of it, are to end with them.
 template <class Train>
@@ -371,7 +379,10 @@ int train(const Options& options, const Communicator& world, const std::string& 
     });
     if (servers > 0) return train_with_servers(options, std::move(job), servers, world, console);
 
-    auto input = agreed(world, [&] { return read_input(options, std::move(job), world.rank(), false); });
+    auto input = agreed(world, [&] {
+        check_ranks_can_save(job.checkpoint);
+        return read_input(options, std::move(job), world.rank(), false);
+    });
     auto trainer = agreed(world, [&] {
         return Trainer(input.job.train, std::move(input.task), world, input.threads, options.profile);
     });

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: a server in this process that was told the same and saves while nothing else happens, and the
 // server itself at the moment when it said that it saves.
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ps/job/saving_server.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace dtrain::ps {
@@ -21,9 +24,14 @@ std::string facts_of(const std::string& said) {
     return said.substr(said.find(' ') + 1);
 }
 
-void complete(const std::filesystem::path& folder, const std::string& said) {
+void complete(const std::filesystem::path& folder, const std::string& said,
+              const std::vector<std::string>& needs = {}) {
     const auto facts = facts_of(said);
-    write_manifest(folder, {&facts, 1});
+    write_manifest(folder, {&facts, 1}, needs);
+}
+
+std::string refusal(const SavingServer& server, const std::filesystem::path& folder) {
+    return message_of([&] { load_parts(server.plan(), folder); });
 }
 
 TEST(SaveWhileLettersCome, HasWhatWasThereWhenItBegan) {
@@ -97,6 +105,132 @@ TEST(SaveWhileLettersCome, TellsWhichFileCannotBeWritten) {
     // The next one is not the worse for it.
     complete(folder / "there", server.save({.folder = folder / "there"}));
     EXPECT_EQ(loaded(server.plan(), folder / "there"), content(server.server()));
+}
+
+TEST(SaveOfChanges, OnTopOfThoseBeforeIsWhatWasThereWhenItBegan) {
+    const TemporaryFolder folder;
+    std::mt19937 dice(3);
+    std::array<SavingServer, 2> servers{SavingServer(0, 2), SavingServer(1, 2)};
+    const SavingServer one;
+    std::vector<std::string> chain;
+    for (int number = 0; number < 5; ++number) {
+        const auto name = "save-" + std::to_string(number);
+        std::filesystem::create_directory(folder / name);
+        const SaveOrder order{.folder = folder / name,
+                              .since = chain.empty() ? std::nullopt : std::optional(chain.back()),
+                              .changes_follow = true};
+        std::vector<ServerContent> then;
+        std::vector<std::string> facts;
+        for (auto& server : servers) {
+            server.push(number == 0 ? 60 : 1, dice);
+            then.push_back(content(server.server()));
+            server.ask_to_save(to_text(order));
+            EXPECT_EQ(server.said(), "saving");
+            server.push(1, dice);
+            server.server().go_on_with_save();
+            server.push(1, dice);
+            facts.push_back(facts_of(server.finish_save()));
+            server.push(1, dice);
+        }
+        write_manifest(folder / name, facts, chain);
+        for (std::size_t i = 0; i < servers.size(); ++i)
+            EXPECT_EQ(loaded(servers[i].plan(), folder / name), then[i]) << name;
+        const auto by_one = loaded(one.plan(), folder / name);
+        for (std::size_t table = 0; table < 2; ++table) {
+            auto rows = then[0].tables[table];
+            rows.merge(then[1].tables[table]);
+            EXPECT_EQ(by_one.tables[table], rows) << name;
+        }
+        EXPECT_EQ(needs_of(folder / name), chain);
+        chain.push_back(name);
+    }
+    const auto bytes = [&](const char* save) {
+        return std::filesystem::file_size(folder / save / "item.weight-0000-of-0002.rows");
+    };
+    EXPECT_LT(bytes("save-4"), bytes("save-0") / 2);
+}
+
+TEST(SaveOfChanges, HasAlsoThoseOfASaveThatWasNotCompleted) {
+    const TemporaryFolder folder;
+    std::mt19937 dice(4);
+    SavingServer server;
+    server.push(30, dice);
+    const auto ask = [&](const std::string& name, std::optional<std::string> since) {
+        const auto said = server.save({.folder = folder / name, .since = since, .changes_follow = true});
+        server.push(3, dice);
+        return said;
+    };
+    EXPECT_THAT(ask("early", "nothing"),
+                HasSubstr("what changed since 'nothing' is not known here, nor since any other save"));
+    complete(folder / "a", ask("a", std::nullopt));
+    ask("lost", "a");
+    EXPECT_THAT(ask("early", "lost"), StartsWith("saved "));  // it was completed, as it turns out
+    EXPECT_THAT(ask("late", "a"), HasSubstr("'a' is not known here, but what changed since 'lost' is"));
+
+    complete(folder / "b", ask("b", std::nullopt));
+    ask("lost again", "b");
+    std::filesystem::create_directories(folder / "failed" / "dense-0000-of-0001.h5" / "by a folder");
+    EXPECT_THAT(ask("failed", "b"), StartsWith("failed "));
+    const auto then = content(server.server());
+    complete(folder / "c", ask("c", "b"), {"b"});
+    EXPECT_EQ(loaded(server.plan(), folder / "c"), then);
+    // Who wants no more changes gets none.
+    EXPECT_THAT(server.save({.folder = folder / "d", .since = "c"}), StartsWith("saved "));
+    EXPECT_THAT(ask("e", "d"), HasSubstr("nor since any other save"));
+}
+
+TEST(SaveOfChanges, DamageOfEveryFileThatItNeedsIsNoticed) {
+    const TemporaryFolder folder;
+    std::mt19937 dice(5);
+    SavingServer server;
+    std::vector<std::string> chain;
+    for (const std::string name : {"a", "b", "c"}) {
+        server.push(10, dice);
+        const auto since = chain.empty() ? std::nullopt : std::optional(chain.back());
+        complete(folder / name,
+                 server.save({.folder = folder / name, .since = since, .changes_follow = true}), chain);
+        chain.push_back(name);
+    }
+    EXPECT_EQ(refusal(server, folder / "c"), "");
+    for (const auto& name : chain)
+        for (const auto& entry : std::filesystem::directory_iterator(folder / name)) {
+            // Of those before, the dense part is none of its own.
+            if (name != "c" && entry.path().extension() == ".h5") continue;
+            const auto whole = bytes_of(entry.path());
+            for (int time = 0; time < 10; ++time) {
+                auto damaged = whole;
+                damaged[dice() % damaged.size()] ^= static_cast<char>(1U << dice() % 8);
+                write_bytes(entry.path(), damaged);
+                EXPECT_THAT(refusal(server, folder / "c"), HasSubstr(entry.path().string()));
+            }
+            std::filesystem::remove(entry.path());
+            EXPECT_THAT(refusal(server, folder / "c"), HasSubstr(entry.path().string()));
+            write_bytes(entry.path(), whole);
+        }
+    EXPECT_EQ(refusal(server, folder / "c"), "");
+    EXPECT_EQ(refusal(server, folder / "a"), "");
+
+    // Another save under the name of one that is needed.
+    std::filesystem::rename(folder / "b", folder / "other");
+    EXPECT_THAT(refusal(server, folder / "c"), HasSubstr((folder / "b/servers.json").string()));
+    complete(folder / "b", server.save({.folder = folder / "b"}));
+    EXPECT_THAT(refusal(server, folder / "c"),
+                HasSubstr("it has all rows, and is no change of another save"));
+}
+
+TEST(SaveOfChanges, AManifestThatMakesNoSenseIsRefused) {
+    const TemporaryFolder folder;
+    SavingServer server;
+    const auto facts = facts_of(server.save({.folder = folder / "a"}));
+    for (const std::string needed : {"../a", "", "."}) {
+        write_manifest(folder / "a", {&facts, 1}, {{needed}});
+        EXPECT_THAT(refusal(server, folder / "a"), HasSubstr("which is no checkpoint beside it"));
+        EXPECT_THAT(needs_of(folder / "a"), testing::IsEmpty());
+    }
+    const std::string other = R"({"dense": {"file": "x"}, "tables": []})";
+    write_manifest(folder / "a", {&other, 1});
+    EXPECT_THAT(refusal(server, folder / "a"), HasSubstr("makes no sense"));
+    EXPECT_THAT(needs_of(folder / "nowhere"), testing::IsEmpty());
 }
 
 }  // namespace

@@ -42,6 +42,16 @@ TEST(JobFile, EveryStepsIsInsteadOfEveryEpoch) {
     EXPECT_EQ(settings.every, std::nullopt);
 }
 
+TEST(JobFile, SavesOfChanges) {
+    const auto settings = [](const std::string& value) {
+        return parse_job(std::string(smallest) + "[checkpoint]\nfull_every = " + value + "\n", "my.toml")
+            .checkpoint;
+    };
+    EXPECT_EQ(settings("5").full_every, 5);
+    EXPECT_EQ(settings("1"), CheckpointSettings());
+    EXPECT_THROW(settings("0"), UsageError);
+}
+
 TEST(JobFile, EverythingSet) {
     const auto job = parse_job(R"(
 title = "all"
