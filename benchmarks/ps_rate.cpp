@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// ps_rate load|idle OPTIMIZER WIDTH BATCH ROWS SERVERS, under mpirun: the client and the server of src/ps, in
-// async mode, where each push is acknowledged when it is in the table. The first SERVERS ranks serve, the
-// others ask all at once.
+// ps_rate load|idle|save OPTIMIZER WIDTH BATCH ROWS SERVERS [FOLDER], under mpirun: the client and the server
+// of src/ps, in async mode, where each push is acknowledged when it is in the table. The first SERVERS ranks
+// serve, the others ask all at once.
 //
 // load prints a line for each of pull, push and both: name, million keys a second of all trainers together,
 // p50 and p99 of a request in microseconds, of the slowest trainer. idle prints what share of a processor
-// each server takes while nobody asks it anything, in percent.
+// each server takes while nobody asks it anything, in percent. save prints the lines of load, and then
+// likewise saving_pull, saving_push and saving_both, for which the first trainer lets the servers make one
+// save after the other into FOLDER; on stderr how many they made.
 #include <numeric>
 #include <sstream>
 #include <thread>
@@ -19,6 +21,7 @@
 
 #include "comm/post.hpp"
 #include "ps/client/client.hpp"
+#include "ps/job/server_saver.hpp"
 #include "ps/server/serve.hpp"
 #include "request_load.hpp"
 
@@ -39,13 +42,17 @@ std::vector<int> ranks_from(int first, int end) {
 }
 
 void serve_rows(const Communicator& world, int servers, const RequestLoad& load, dtrain::comm::Post& post) {
+    const ServerPlan plan{
+        .program = dtrain::Program(),
+        .share = {static_cast<std::uint32_t>(world.rank()), static_cast<std::uint32_t>(servers)}};
     TableOptions options{.name = "clicks", .width = load.width, .initializer = UniformRow{0.05}};
     if (load.optimizer == "adam") options.optimizer = dtrain::Adam{};
     std::vector<ServerTable> tables;
     tables.push_back({SparseTable(options), ""});
     Server server(
         {.mode = dtrain::ServerMode::async, .trainers = ranks_from(servers, world.size()), .layout = layout},
-        DensePart(dtrain::Program(), {}, 1, 1, 1), std::move(tables), post);
+        DensePart(plan.program, {}, 1, 1, 1), std::move(tables), post);
+    server.save_by(std::make_unique<ServerSaver>(plan, server));
     serve(server, post);
 }
 
@@ -56,7 +63,24 @@ class Trainer {
         client_.join();
     }
 
+    /// From now on the servers are always at it, until stop_saving().
+    void start_saving(const std::string& folder) {
+        save_ = to_text({.folder = folder});
+        client_.begin_save(save_);
+    }
+
+    void stop_saving() {
+        client_.finish_save();
+        save_.clear();
+        fmt::print(stderr, "{} saves\n", saves_ + 1);
+    }
+
     void pull(std::span<const std::int64_t> ids, std::span<float> rows) {
+        if (!save_.empty() && client_.is_saved()) {
+            client_.finish_save();
+            client_.begin_save(save_);
+            ++saves_;
+        }
         client_.pull_rows(0, ids, rows, false);
     }
 
@@ -78,6 +102,8 @@ class Trainer {
     }
 
     Client client_;
+    std::string save_;  // what to ask for; "": nothing
+    int saves_ = 0;
 };
 
 /// Of user and system together.
@@ -103,20 +129,31 @@ void watch_idle(std::span<const std::int64_t> servers) {
                                     static_cast<double>(idle_time.count()));
 }
 
+void measure(Trainer& trainer, const Communicator& trainers, const RequestLoad& load, const char* prefix) {
+    dtrain::benchmarks::measure_requests(trainer, load, [&](const char* name, const auto& figures) {
+        const auto rate = trainers.sum(figures.rate);
+        const auto p50 = trainers.max(figures.p50);
+        const auto p99 = trainers.max(figures.p99);
+        if (trainers.rank() == 0) fmt::print("{}{} {} {} {}\n", prefix, name, rate, p50, p99);
+    });
+}
+
 void ask(const std::string& what, Trainer& trainer, const Communicator& trainers, const RequestLoad& load,
-         std::span<const std::int64_t> servers) {
+         std::span<const std::int64_t> servers, const std::string& folder) {
     touch_all(trainer, load);
     std::this_thread::sleep_for(settling_time);
     trainers.barrier();
     if (what == "idle") {
         if (trainers.rank() == 0) watch_idle(servers);
     } else {
-        dtrain::benchmarks::measure_requests(trainer, load, [&](const char* name, const auto& figures) {
-            const auto rate = trainers.sum(figures.rate);
-            const auto p50 = trainers.max(figures.p50);
-            const auto p99 = trainers.max(figures.p99);
-            if (trainers.rank() == 0) fmt::print("{} {} {} {}\n", name, rate, p50, p99);
-        });
+        measure(trainer, trainers, load, "");
+    }
+    if (what == "save") {
+        trainers.barrier();
+        if (trainers.rank() == 0) trainer.start_saving(folder);
+        measure(trainer, trainers, load, "saving_");
+        if (trainers.rank() == 0) trainer.stop_saving();
+        trainers.barrier();
     }
     trainer.leave();
 }
@@ -124,8 +161,9 @@ void ask(const std::string& what, Trainer& trainer, const Communicator& trainers
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 7) {
-        fmt::print(stderr, "usage: mpirun ps_rate load|idle sgd|adam WIDTH BATCH ROWS SERVERS\n");
+    if (argc != 7 && argc != 8) {
+        fmt::print(stderr,
+                   "usage: mpirun ps_rate load|idle|save sgd|adam WIDTH BATCH ROWS SERVERS [FOLDER]\n");
         return 2;
     }
     const auto load = dtrain::benchmarks::request_load_of(argv + 2);
@@ -140,6 +178,7 @@ int main(int argc, char** argv) {
         serve_rows(world, servers, load, *post);
     } else {
         Trainer trainer(servers, load, *post);
-        ask(argv[1], trainer, peers, load, std::span(processes).first(static_cast<std::size_t>(servers)));
+        ask(argv[1], trainer, peers, load, std::span(processes).first(static_cast<std::size_t>(servers)),
+            argc == 8 ? argv[7] : ".");
     }
 }

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """A sparse table of 16 floats a row to disk, fsync included, and back from a file that is in no cache; what a save
-costs those that pull and push meanwhile.
+costs those that pull and push meanwhile, in one process and by a parameter server.
 
 Peers: dd of as many bytes with 4 MiB blocks and conv=fsync; dd of the same file, in no cache either, into one block of
 memory; the same batches without a save. --size MB takes another size; the files lie in a folder below TMPDIR, and are
@@ -16,15 +16,17 @@ import tempfile
 from pathlib import Path
 
 from harness import Case, Unavailable
+from ps import ranks, turns
 
 AIM_TO_DD = 0.8
 AIM_OF_BATCHES = 3.0
 REPEATS = 5
+REPEATS_OF_REQUESTS = 3
 ROW_BYTES = 72
 
 
 def cases(build, megabytes=720):
-    subprocess.run(["ninja", "-C", build, "benchmarks/table_store"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", build, "benchmarks/table_store", "benchmarks/ps_rate"], check=True, stdout=subprocess.DEVNULL)
     program = str(build / "benchmarks/table_store")
     rows = (megabytes << 20) // ROW_BYTES
     with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as name:
@@ -45,6 +47,20 @@ def cases(build, megabytes=720):
         yield Case(f"99% of batches of 1024 pulls and pushes during saves, {rows} rows, take at most", "us", "lower",
                    lambda: own(program, "busy", folder, rows), "without saves",
                    lambda: own(program, "quiet", folder, rows), AIM_OF_BATCHES, repeats=3)
+        yield from during_saves(str(build / "benchmarks/ps_rate"), folder, rows)
+
+
+def during_saves(program, folder, rows):
+    """A trainer and a server that makes one save after the other."""
+    if shutil.which("mpirun") is None:
+        raise Unavailable("mpirun is not in PATH")
+    for batch in (1024, 16384):
+        figures = [ranks(2, program, "save", "sgd", 16, batch, rows, 1, folder) for _ in range(REPEATS_OF_REQUESTS + 1)]
+        for request, words in (("pull", "pulls"), ("both", "pulls and pushes")):
+            for share, number in (("50%", 1), ("99%", 2)):
+                yield Case(f"{share} of {words} of {batch} ids at a server that saves {rows} rows take at most", "us",
+                           "lower", turns(figures, f"saving_{request}", number), "one that does not",
+                           turns(figures, request, number), AIM_OF_BATCHES, repeats=REPEATS_OF_REQUESTS)
 
 
 def rate(megabytes, seconds):
