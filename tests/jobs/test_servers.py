@@ -216,6 +216,23 @@ def test_a_server_that_cannot_write_is_named(native, small_disk, tmp_path, click
     assert again.returncode == 0, again.stderr
 
 
+@pytest.mark.parametrize("checkpoint", ["", "full_every = 3"])
+def test_a_time_limit_waits_for_the_last_save(native, tmp_path, clicks, checkpoint):
+    settings = {"servers": "count = 2", "checkpoint": f"every_steps = 3\n{checkpoint}"}
+    job = write_job(tmp_path, clicks, epochs=1000, **settings)
+    stopped = mpirun(4, [native, job, "--time-limit", "2"], tmp_path)
+    assert stopped.returncode == 75, stopped.stderr
+    epochs, steps = map(int, re.search(r"stopped in time after (\d+) epochs and (\d+) steps", stopped.stdout).groups())
+    last = tmp_path / re.search(r"^checkpoint +(\S+)$", stopped.stdout, re.MULTILINE)[1]
+    assert last.name == f"epoch-{epochs:06}-step-{steps:06}" and not list((tmp_path / "job").glob(".tmp*"))
+    resumed = mpirun(4, [native, job, "--resume", last, "--epochs", epochs + 1], tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    whole = mpirun(4, [native, write_job(tmp_path, clicks, "whole", epochs=epochs + 1, **settings)], tmp_path)
+    assert checksum(resumed) == checksum(whole)
+    name = f"epoch-{epochs + 1:06}"
+    assert saved(tmp_path / "job" / name) == saved(tmp_path / "whole" / name)
+
+
 CHANGES = "every_steps = 20\nfull_every = 3\nkeep = 100"
 
 
@@ -504,6 +521,14 @@ def test_a_limit_of_memory_without_rocksdb_ends_in_one_line(native, tmp_path, cl
     refused = mpirun(3, [native, write_job(tmp_path, clicks, servers='count = 1\nmemory = "1 GiB"')], tmp_path)
     assert refused.returncode == 2
     assert "needs RocksDB, and this dtrain was built without" in refused.stderr.splitlines()[0]
+
+
+def test_what_all_trainers_refuse_ends_the_servers_too(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, servers="count = 1")
+    refused = mpirun(3, [native, job, "--checkpoint-dir", "/proc/nowhere"], tmp_path)
+    assert refused.returncode == 2
+    complaints = [line for line in refused.stderr.splitlines() if line.startswith("dtrain-native: ")]
+    assert len(complaints) == 1 and "cannot write checkpoints into /proc/nowhere" in complaints[0], refused.stderr
 
 
 def test_more_ids_than_dict_size_are_refused(native, tmp_path, clicks):

@@ -322,10 +322,13 @@ TEST(ParameterServers, OneTrainerOfGeoModeIsAlmostOneProcess) {
     }
 }
 
+constexpr int every_step = -1;
+
 /// One trainer and so many servers, of the first ranks of the world, from one step to another.
 /// @param load the servers begin with what was saved there; empty: with the first parameters
 /// @param save where they save in the end; empty: nowhere
-/// @param meanwhile steps that are trained before that is complete
+/// @param meanwhile steps that are trained before that is complete; every_step: instead, what has changed
+/// is saved after each step, into folders by the steps' numbers
 std::vector<float> trained_in_parts(int servers, int begin, int end, const std::filesystem::path& load,
                                     const std::filesystem::path& save, int meanwhile = 0) {
     const bool takes_part = test_world().rank() <= servers;
@@ -353,8 +356,20 @@ std::vector<float> trained_in_parts(int servers, int begin, int end, const std::
             executor.run();
         }
     };
-    train(begin, end);
-    if (!save.empty()) {
+    if (meanwhile == every_step) {
+        std::vector<std::string> chain;
+        for (int step = begin; step < end; ++step) {
+            train(step, step + 1);
+            const auto name = std::to_string(step);
+            std::filesystem::create_directory(save / name);
+            connection.begin_save(save / name, {.since = chain, .changes_follow = true});
+            connection.finish_save()();
+            chain.push_back(name);
+        }
+    } else {
+        train(begin, end);
+    }
+    if (!save.empty() && meanwhile != every_step) {
         connection.begin_save(save);
         train(end, end + meanwhile);
         const auto write_manifest = connection.finish_save();
@@ -379,14 +394,15 @@ TEST(ParameterServers, AnyNumberOfThemGoesOnFromWhatWasSaved) {
     for (const auto& [before, after] : {std::pair(1, 1), std::pair(1, 2), std::pair(2, 1), std::pair(3, 2),
                                         std::pair(2, 3), std::pair(4, 3), std::pair(3, 4)}) {
         if (std::max(before, after) >= test_world().size()) continue;
-        for (const int meanwhile : {0, 3}) {
+        for (const int meanwhile : {0, 3, every_step}) {
             const auto saved = folder / (std::to_string(before) + "-" + std::to_string(after) + "-" +
                                          std::to_string(meanwhile));
             if (mine) std::filesystem::create_directory(saved);
             test_world().barrier();
             trained_in_parts(before, 0, 3, {}, saved, meanwhile);
             test_world().barrier();
-            const auto said = trained_in_parts(after, 3, 6, saved, {});
+            const auto said =
+                trained_in_parts(after, 3, 6, meanwhile == every_step ? saved / "2" : saved, {});
             if (!said.empty()) {
                 EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
                     << before << " servers, then " << after << "; steps meanwhile: " << meanwhile;
