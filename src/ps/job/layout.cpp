@@ -88,6 +88,12 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
     if (options.metrics && options.metrics->every <= std::chrono::milliseconds::zero())
         throw UsageError(fmt::format("metrics are written every {} ms, expected 1 or more",
                                      options.metrics->every.count()));
+    const bool has_rules = options.rows != RowRules{} || !options.rows_of.empty();
+    if (options.mode == ServerMode::geo && (has_rules || options.reject_not_finite))
+        throw UsageError(
+            fmt::format("mode geo has no {}: its trainers update rows and parameters of their own, and push "
+                        "what has changed",
+                        has_rules ? "rules of rows" : "reject_not_finite"));
     const auto& tables = transpiler.tables();
     for (const auto& [name, rules] : options.rows_of)
         if (std::ranges::find(tables, name, &DistributeTranspiler::Table::parameter) == tables.end())

@@ -129,6 +129,12 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
         if (servers.has(key) && settings.mode != mode)
             servers.fail(key, fmt::format("'{}' is a setting of mode = \"{}\", but it is \"{}\"", key,
                                           to_string(mode), to_string(settings.mode)));
+    for (const char* key : {"rows", "reject_not_finite"})
+        if (servers.has(key) && settings.mode == ServerMode::geo)
+            servers.fail(key,
+                         fmt::format("'{}' is for the other modes than \"geo\", in which trainers update "
+                                     "rows and parameters of their own",
+                                     key));
     settings.staleness = servers.whole("staleness", settings.staleness, 0, most_whole);
     settings.most_merged = static_cast<int>(servers.whole("most_merged", settings.most_merged, 1, 1'000'000));
     settings.push_every = servers.whole("push_every", settings.push_every, 1, most_whole);

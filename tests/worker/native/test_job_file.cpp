@@ -155,6 +155,9 @@ TEST(JobFile, RowsOfServers) {
     EXPECT_EQ(all.shrink_every, 5);
     EXPECT_EQ(parse_job(log + "rows = { admit_probability = 0.25 }\n", "my.toml").servers->rows,
               (RowRules{AdmitByProbability{0.25}, std::nullopt}));
+    for (const std::string key : {"reject_not_finite = true", "rows = { statistics = true }"})
+        EXPECT_THAT(refusal(log + "mode = \"geo\"\n" + key + "\n"),
+                    testing::HasSubstr("is for the other modes than \"geo\""));
     const auto wrong = [&](const std::string& rows) { return refusal(log + "[servers.rows]\n" + rows); };
     EXPECT_EQ(wrong("admit_count = 256\n"),
               "jobs/my.toml:7: [servers.rows] admit_count = 256: it must be a whole number in 1..255");
