@@ -531,6 +531,15 @@ def test_what_all_trainers_refuse_ends_the_servers_too(native, tmp_path, clicks)
     assert len(complaints) == 1 and "cannot write checkpoints into /proc/nowhere" in complaints[0], refused.stderr
 
 
+def test_what_all_trainers_run_into_ends_servers_that_save(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, servers="count = 2", checkpoint="every_steps = 10\nfull_every = 100",
+                    more="learning_rate = 1e29")
+    failed = mpirun(4, [native, job], tmp_path)
+    assert failed.returncode == 1
+    complaints = [line for line in failed.stderr.splitlines() if line.startswith("dtrain-native: ")]
+    assert len(complaints) == 1 and "in epoch 1; a smaller learning_rate may help" in complaints[0], failed.stderr
+
+
 def test_more_ids_than_dict_size_are_refused(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, servers="count = 1")
     job.write_text(job.read_text().replace("embedding = 8", "embedding = 8\ndict_size = 1000"))

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
+#include "io/hdf5_file.hpp"
 #include "ps/job/saved_dense.hpp"
 
 namespace dtrain::ps {
@@ -47,6 +48,7 @@ std::string to_text(const SaveOrder& order) {
 
 ServerSaver::ServerSaver(const ServerPlan& plan, Server& server, const SaveMemory& memory)
     : plan_(plan), server_(server) {
+    io::start_hdf5();
     for (auto& table : server.tables()) tables_.emplace_back(table, plan.share, std::nullopt, memory);
 }
 

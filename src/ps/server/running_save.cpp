@@ -30,21 +30,28 @@ bool RunningSave::begin(const comm::Letter& asked) {
     is_in_progress_ = true;
     asked_by_ = asked.from;
     request_ = request;
-    answer(*post_, asked_by_, {.kind = LetterKind::saving, .request = request_});
+    answer(*post_, asked.from, {.kind = LetterKind::saving, .request = request_});
     return true;
+}
+
+void RunningSave::forget(int rank) {
+    if (asked_by_ == rank) asked_by_.reset();
 }
 
 bool RunningSave::go_on() {
     if (!is_in_progress_) return false;
+    LetterHead head{.kind = LetterKind::saved, .request = request_};
+    std::string said;
     try {
         if (saver_->step()) return true;
         if (!saver_->is_written()) return false;
-        const auto said = saver_->finish();
-        answer(*post_, asked_by_, {.kind = LetterKind::saved, .request = request_}, said);
+        said = saver_->finish();
     } catch (const std::exception& failed) {
-        answer(*post_, asked_by_, {.kind = LetterKind::failed, .request = request_}, failed.what());
+        head.kind = LetterKind::failed;
+        said = failed.what();
     }
     is_in_progress_ = false;
+    if (asked_by_) answer(*post_, *asked_by_, head, said);
     return true;
 }
 

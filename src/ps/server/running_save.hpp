@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "comm/post.hpp"
 
@@ -46,6 +48,9 @@ class RunningSave {
     /// Begins what the letter asks for. False: it is answered by 'failed'.
     bool begin(const comm::Letter& asked);
 
+    /// Who has left gets no answer any more: nobody would take it.
+    void forget(int rank);
+
     /// A piece of it. False when there is nothing to do now.
     bool go_on();
 
@@ -53,7 +58,7 @@ class RunningSave {
     comm::Post* post_;
     std::unique_ptr<Saver> saver_;  ///< or none
     bool is_in_progress_ = false;
-    int asked_by_ = 0;
+    std::optional<int> asked_by_;
     std::uint64_t request_ = 0;
 };
 

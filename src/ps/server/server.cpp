@@ -289,6 +289,7 @@ void Server::answer(std::size_t trainer, const comm::Letter& asked) {
 void Server::leave(std::size_t trainer, const LetterHead& head) {
     auto& known = present(trainer, head);
     known.presence = Presence::gone;
+    save_.forget(known.rank);
     std::erase_if(waiting_, [&](const WaitingPull& waiting) { return waiting.trainer == trainer; });
     recycle(known.step);
     known.step.clear();

@@ -286,6 +286,19 @@ TEST_F(ServerTest, SavesTheStepThatTheTrainerStandsAt) {
     EXPECT_FALSE(server_->go_on_with_save());
 }
 
+TEST_F(ServerTest, DoesNotAnswerWhoLeftWhileItSaved) {
+    start(ServerMode::async);
+    server_->save_by(std::make_unique<StepSaver>(*server_));
+    save(1, 0);
+    leave(1);
+    EXPECT_EQ(said(1), "saving");
+    EXPECT_EQ(said(1), "farewell");
+    while (server_->go_on_with_save()) continue;
+    EXPECT_EQ(said(1), "");
+    save(2, 0);
+    EXPECT_EQ(said(2), "saving");
+}
+
 TEST_F(ServerTest, SavesAtOnceInTheOtherModes) {
     for (const auto mode : {ServerMode::async, ServerMode::half_async}) {
         start(mode);
