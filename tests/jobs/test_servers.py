@@ -460,7 +460,7 @@ def test_a_hung_server_is_named(native, tmp_path, clicks):
     ("count = 1", "virtual_ranks = 2", 2, "[train] 'virtual_ranks' and [servers] exclude each other"),
     ("mode = \"geos\"", "", 2, "\"geos\""),
     ("mode = \"geo\"\npush_every = 0", "", 2, "0"),
-    ("mode = \"geo\"\n[servers.rows]\nstatistics = true", "", 2, "'statistics' and mode = \"geo\" exclude each other"),
+    ("mode = \"geo\"\n[servers.rows]\nstatistics = true", "", 2, "'rows' is for the other modes than \"geo\""),
     ("push_every = 10", "", 2, "'push_every' is a setting of mode = \"geo\", but it is \"sync\""),
     ("staleness = 3", "", 2, "'staleness' is a setting of mode = \"half_async\", but it is \"sync\""),
     ("min_block_size = 100", "", 2, "100"),

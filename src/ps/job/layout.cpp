@@ -98,15 +98,7 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
     for (const auto& [name, rules] : options.rows_of)
         if (std::ranges::find(tables, name, &DistributeTranspiler::Table::parameter) == tables.end())
             throw UsageError(fmt::format("rows_of names '{}', which is no table of this program", name));
-    for (const auto& table : tables) {
-        const auto made = table_options(table, options, transpiler.endpoints().size());
-        check(made);
-        if (options.mode == ServerMode::geo && made.statistics)
-            throw UsageError(
-                fmt::format("table '{}' has statistics, and mode geo: trainers send what has "
-                            "changed in some steps, and not how often rows were shown",
-                            table.parameter));
-    }
+    for (const auto& table : tables) check(table_options(table, options, transpiler.endpoints().size()));
 }
 
 }  // namespace dtrain::ps

@@ -59,10 +59,6 @@ void read_rows(const Section& servers, ModelKind kind, ServerSettings& settings)
                      "[servers.rows] is about the table of ids of [model] kind = \"click_through\", but "
                      "it is \"classifier\"");
     settings.rows = {read_admission(rows), read_statistics(rows)};
-    if (settings.rows.statistics && settings.mode == ServerMode::geo)
-        rows.fail("statistics",
-                  "'statistics' and mode = \"geo\" exclude each other: trainers send what has "
-                  "changed in some steps, and not how often rows were shown");
     if (!rows.has("shrink_every")) return;
     if (!settings.rows.statistics && !std::holds_alternative<AdmitByCount>(settings.rows.admission))
         rows.fail("shrink_every", "'shrink_every' needs statistics = true, or 'admit_count'");
