@@ -522,6 +522,13 @@ TEST(ParameterServers, SaysWhatIsWrongWithAJob) {
               "rows_of names 'tables', which is no table of this program");
     EXPECT_EQ(wrong({.rows_of = {{"table.weight", {.admission = AdmitByCount{300}}}}}),
               "table 'table.weight': the admission's count is 300, expected 1 to 255");
+    transpiler = DistributeTranspiler({.geo_sgd_mode = true});
+    transpiler.transpile(linear_program(),
+                         {.pservers = ranks.pservers(), .trainers = ranks.trainers(), .sync_mode = false});
+    EXPECT_THAT(wrong({.mode = ServerMode::geo, .rows = {.statistics = RowStatistics{}}}),
+                HasSubstr("mode geo has no rules of rows"));
+    EXPECT_THAT(wrong({.mode = ServerMode::geo, .reject_not_finite = true}),
+                HasSubstr("mode geo has no reject_not_finite"));
 }
 
 TEST(ParameterServers, ADistributedTableNeedsServers) {
