@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "ps/server/layout_difference.hpp"
 
@@ -92,22 +91,6 @@ void Server::greet(std::size_t trainer, const LetterReader& reader) {
     reply(trainer, {.kind = LetterKind::welcome, .step = steps_, .request = reader.head().request});
 }
 
-void Server::check_push(LetterReader reader) const {
-    while (const auto section = reader.next()) {
-        if (section->table == dense_parameters) {
-            const auto count = section->floats(section->count).size();
-            if (section->first > dense_.size() || count > dense_.size() - section->first)
-                throw LetterError(fmt::format("gradients of elements {} to {} of {}", section->first,
-                                              section->first + count, dense_.size()));
-            continue;
-        }
-        if (section->table >= tables_.size())
-            throw LetterError(fmt::format("table {} of {}", section->table, tables_.size()));
-        const auto& batch = batches_[section->table];
-        batch.check(section->floats_behind_ids(section->ids().size() * batch.row_width()));
-    }
-}
-
 void Server::push(std::size_t trainer, comm::Letter&& letter) {
     const LetterReader reader(letter.content.bytes());
     const auto head = reader.head();
@@ -173,20 +156,6 @@ void Server::update() {
 
 void Server::recycle(std::vector<comm::Letter>& letters) {
     for (auto& letter : letters) post_->recycle(std::move(letter.content));
-}
-
-void Server::check_pull(LetterReader reader) const {
-    while (const auto section = reader.next()) {
-        if (section->table == dense_parameters) {
-            if (section->first > dense_.size() || section->count > dense_.size() - section->first)
-                throw LetterError(fmt::format("elements {} and {} more of {}", section->first, section->count,
-                                              dense_.size()));
-            continue;
-        }
-        if (section->table >= tables_.size())
-            throw LetterError(fmt::format("table {} of {}", section->table, tables_.size()));
-        section->ids();
-    }
 }
 
 void Server::pull(std::size_t trainer, comm::Letter&& letter) {
@@ -307,36 +276,6 @@ void Server::reply(std::size_t trainer, const LetterHead& head, std::string_view
 bool Server::is_done() const {
     return std::ranges::all_of(trainers_,
                                [](const Trainer& each) { return each.presence == Presence::gone; });
-}
-
-std::vector<int> Server::missing_trainers() const {
-    std::vector<int> missing;
-    if (waiting_.empty()) return missing;
-    std::int64_t most = 0;
-    for (const auto& trainer : trainers_) most = std::max(most, trainer.ended);
-    for (std::size_t number = 0; number < trainers_.size(); ++number)
-        if (trainers_[number].presence != Presence::gone && trainers_[number].ended < most)
-            missing.push_back(static_cast<int>(number));
-    return missing;
-}
-
-void Server::give_up_after(std::chrono::seconds deadline) {
-    if (deadline.count() == 0) return;
-    const auto late = missing_trainers();
-    const auto now = std::chrono::steady_clock::now();
-    const auto waits_for_others = [&](const WaitingPull& pull) {
-        // Rows of the next step are asked for while this one is computed.
-        const bool is_late_itself = std::ranges::find(late, static_cast<int>(pull.trainer)) != late.end();
-        return !is_late_itself && now - pull.since >= deadline;
-    };
-    if (late.empty() || std::ranges::none_of(waiting_, waits_for_others)) return;
-    std::vector<std::string> missing;
-    for (const int trainer : late)
-        missing.push_back(
-            fmt::format("trainer {} (rank {})", trainer, trainers_[static_cast<std::size_t>(trainer)].rank));
-    broken_ = fmt::format("waited {} s in vain for the gradients of {}", deadline.count(),
-                          fmt::join(missing, ", "));
-    answer_waiting();
 }
 
 ServerLoad Server::take_load() {

@@ -41,11 +41,6 @@ void Server::update_tables() {
     }
 }
 
-void Server::check_day(LetterReader reader) {
-    const auto section = reader.next();
-    if (!section || section->first > UINT32_MAX) throw LetterError("a 'day' without its number");
-}
-
 void Server::begin_day(std::size_t trainer, LetterReader reader) {
     const auto section = reader.next();
     std::size_t evicted = 0;

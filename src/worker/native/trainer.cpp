@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -35,14 +33,6 @@ Shares shares_of(const TrainSettings& settings, const Communicator& communicator
     return {own.begin, own.end - own.begin, settings.virtual_ranks, true};
 }
 
-/// Copies all tensors of a state of the same program.
-void set(const State& state, const State& from) {
-    for (std::size_t i = 0; i < state.tensors().size(); ++i) {
-        const auto& source = from.tensors()[i].view;
-        std::memcpy(state.tensors()[i].view.data, source.data, source.bytes());
-    }
-}
-
 OptimizerOptions with_steps(OptimizerOptions adjust, std::int64_t steps_per_epoch) {
     if (adjust.schedule)
         if (auto* cosine = std::get_if<CosineDecay>(&adjust.schedule->decay))
@@ -58,10 +48,6 @@ std::vector<std::string> kept_by(const Model& model) {
 std::shared_ptr<program::ServerLink> link_of(const std::unique_ptr<ServerConnection>& servers) {
     return servers ? servers->link() : nullptr;
 }
-
-constexpr const char* loss_name = "loss";
-constexpr const char* correct_name = "correct";
-constexpr const char* left_out_name = "left_out";
 
 }  // namespace
 
@@ -147,78 +133,10 @@ void Trainer::leave_servers() {
     if (servers_) servers_->leave();
 }
 
-std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& files,
-                                      const std::function<void(const std::string&)>& warn) {
-    std::optional<std::string> error;
-    CheckpointHeader header;
-    std::string taken;
-    if (communicator_.rank() == 0) {
-        try {
-            const auto found = restore_first(files, job_, state_, warn);
-            header = found.header;
-            taken = found.file.string();
-        } catch (const UsageError& refused) {
-            error = refused.what();
-            set(state_, State(model_.train, seed_));
-        }
-    }
-    throw_together(communicator_, error);
-    broadcast(state_, communicator_);
-    go_on_from(header);
-    return communicator_.broadcast(taken);
-}
-
-void Trainer::go_on_from(const CheckpointHeader& header) {
-    std::array<std::int64_t, 3> position{header.epoch, header.step, header.epoch_step};
-    communicator_.broadcast(std::span<std::int64_t>(position));
-    epoch_ = position[0];
-    step_ = position[1];
-    epoch_step_ = position[2];
-    take_sums(header);
-}
-
 std::unique_ptr<CheckpointWriter> Trainer::checkpoints(const CheckpointSettings& settings) {
     if (!servers_) return std::make_unique<Checkpointer>(settings, state_, communicator_);
     return std::make_unique<ServerCheckpointer>(settings, *servers_, state_, communicator_,
                                                 [this] { meet_at_servers(); });
-}
-
-void Trainer::take_sums(const CheckpointHeader& header) {
-    const auto ranks = static_cast<std::size_t>(communicator_.size());
-    std::vector<double> sums(3 * ranks, 0);
-    const auto take = [&](const std::string& name, std::size_t first) {
-        const auto found = header.sums.find(name);
-        if (found == header.sums.end()) return;
-        const auto& stored = found->second;
-        if (stored.size() == ranks)
-            std::ranges::copy(stored, sums.begin() + static_cast<std::ptrdiff_t>(first));
-        else
-            sums[first] = std::accumulate(stored.begin(), stored.end(), 0.0);
-    };
-    take(loss_name, 0);
-    take(correct_name, ranks);
-    take(left_out_name, 2 * ranks);
-    communicator_.broadcast(std::span<double>(sums));
-    const auto rank = static_cast<std::size_t>(communicator_.rank());
-    sums_ = {sums[rank], sums[ranks + rank], sums[2 * ranks + rank]};
-}
-
-CheckpointHeader Trainer::header() const {
-    CheckpointHeader header;
-    header.epoch = epoch_;
-    header.step = step_;
-    header.epoch_step = epoch_step_;
-    header.seed = seed_;
-    header.job = job_;
-    if (epoch_step_ == 0) return header;
-    const auto gather = [&](const char* name, double own) {
-        for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(own)))
-            header.sums[name].push_back(std::bit_cast<double>(sum));
-    };
-    gather(loss_name, sums_.loss);
-    if (!model_.correct.empty()) gather(correct_name, sums_.correct);
-    if (leaves_out_not_finite_) gather(left_out_name, sums_.left_out);
-    return header;
 }
 
 void Trainer::add_metrics(const Executor& executor, Sums& sums) const {

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// For whom the trainers of a Server wait, and how long.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ps/server/server.hpp"
+
+namespace dtrain::ps {
+
+std::vector<int> Server::missing_trainers() const {
+    std::vector<int> missing;
+    if (waiting_.empty()) return missing;
+    std::int64_t most = 0;
+    for (const auto& trainer : trainers_) most = std::max(most, trainer.ended);
+    for (std::size_t number = 0; number < trainers_.size(); ++number)
+        if (trainers_[number].presence != Presence::gone && trainers_[number].ended < most)
+            missing.push_back(static_cast<int>(number));
+    return missing;
+}
+
+void Server::give_up_after(std::chrono::seconds deadline) {
+    if (deadline.count() == 0) return;
+    const auto late = missing_trainers();
+    const auto now = std::chrono::steady_clock::now();
+    const auto waits_for_others = [&](const WaitingPull& pull) {
+        // Rows of the next step are asked for while this one is computed.
+        const bool is_late_itself = std::ranges::find(late, static_cast<int>(pull.trainer)) != late.end();
+        return !is_late_itself && now - pull.since >= deadline;
+    };
+    if (late.empty() || std::ranges::none_of(waiting_, waits_for_others)) return;
+    std::vector<std::string> missing;
+    for (const int trainer : late)
+        missing.push_back(
+            fmt::format("trainer {} (rank {})", trainer, trainers_[static_cast<std::size_t>(trainer)].rank));
+    broken_ = fmt::format("waited {} s in vain for the gradients of {}", deadline.count(),
+                          fmt::join(missing, ", "));
+    answer_waiting();
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/error.hpp>
+
+#include "base/host.hpp"
+
+namespace dtrain::native {
+
+/// What `prepare` returns; when it throws a UsageError on any rank, all ranks throw the lowest one's.
+/// Collective.
+template <class Prepare>
+auto agreed(const Communicator& world, const Prepare& prepare) {
+    std::optional<decltype(prepare())> result;
+    std::optional<std::string> error;
+    try {
+        result.emplace(prepare());
+    } catch (const UsageError& refused) {
+        error = refused.what();
+    }
+    const auto failed = world.sum(std::int64_t{error.has_value()});
+    if (error && failed < world.size()) *error += fmt::format(" (rank {} on {})", world.rank(), host_name());
+    throw_together(world, error);
+    return std::move(*result);
+}
+
+}  // namespace dtrain::native

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/job_input.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/environment.hpp>
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "worker/native/best_auc.hpp"
+
+namespace dtrain::native {
+
+std::filesystem::path built_in_job() {
+    return (this_executable().parent_path() / "../../share/dtrain/examples/digits.toml").lexically_normal();
+}
+
+Job read_job_of(const Options& options) {
+    auto job = read_job(options.job.value_or(built_in_job()));
+    if (options.epochs) job.train.epochs = *options.epochs;
+    if (options.checkpoint_dir) job.checkpoint.dir = options.checkpoint_dir;
+    if (options.time_limit && !job.checkpoint.dir)
+        throw UsageError(
+            "--time-limit: this job keeps no checkpoints; --checkpoint-dir names a folder for them");
+    return job;
+}
+
+JobInput read_input(const Options& options, Job job, int rank, bool with_servers) {
+    const auto threads = compute_threads(Environment::of_this_process());
+    auto task = open_task(job, with_servers);
+    const bool ranks_clicks = job.model.kind == ModelKind::click_through && job.test_data;
+    const auto best_auc = ranks_clicks ? best_auc_of(job.test_data->file) : std::nullopt;
+    std::vector<std::filesystem::path> resume_from;
+    if (options.resume_from) resume_from = {*options.resume_from};
+    if (options.resume && !options.resume_from) {
+        if (!job.checkpoint.dir)
+            throw UsageError("--resume: this job keeps no checkpoints; name a file, or --checkpoint-dir");
+        // Only rank 0 reads it, so that the folder need not be seen from every node.
+        if (rank == 0) {
+            resume_from = CheckpointFolder(*job.checkpoint.dir).candidates();
+            if (resume_from.empty() && !options.from_the_beginning_else)
+                throw UsageError(
+                    fmt::format("--resume: there is no checkpoint in {}", job.checkpoint.dir->string()));
+            if (!options.from_the_beginning_else) resume_from.resize(1);
+        }
+    }
+    return {std::move(job), std::move(task), best_auc, threads, std::move(resume_from)};
+}
+
+}  // namespace dtrain::native

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/server_training.hpp"
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/environment.hpp>
+#include <dtrain/error.hpp>
+#include <dtrain/parameter_servers.hpp>
+
+#include "base/run_main.hpp"
+#include "base/text.hpp"
+#include "comm/leaving.hpp"
+#include "worker/native/agreed.hpp"
+#include "worker/native/job_input.hpp"
+#include "worker/native/report.hpp"
+#include "worker/native/server_checkpointer.hpp"
+#include "worker/native/server_job.hpp"
+#include "worker/native/stop_request.hpp"
+#include "worker/native/trainer.hpp"
+#include "worker/native/training_run.hpp"
+
+namespace dtrain::native {
+namespace {
+
+std::string counted(int number, const char* what) {
+    return fmt::format("{} {}", number, plural(static_cast<std::size_t>(number), what));
+}
+
+void check_servers_can_save(const CheckpointSettings& settings) {
+    if (settings.format != CheckpointFormat::directory || settings.shards)
+        throw UsageError(
+            "[checkpoint] format = \"file\" and 'shards' are for jobs without parameter servers: "
+            "each server writes files of its own into one directory");
+}
+
+/// What `train` returns. An error that all trainers throw together is told here, since the servers, which
+/// know nothing of it, are to end with them.
+template <class Train>
+int status_of_trainers(const Train& train, int trainers, const Console& console) {
+    try {
+        return train();
+    } catch (const std::exception& failed) {
+        if (!comm::failure_is_agreed_by(trainers)) throw;
+        console.complain(failed.what());
+        return dynamic_cast<const UsageError*>(&failed) != nullptr ? status_usage : status_failed;
+    }
+}
+
+}  // namespace
+
+int train_with_servers(const Options& options, Job job, int servers, const Communicator& world,
+                       const Console& console) {
+    const auto ranks = agreed(world, [&] { return ServerRanks(world, servers); });
+    const auto settings = job.servers.value_or(ServerSettings{});
+    const auto own = console.on(!ranks.serves() && ranks.number() == 0);
+    auto input = agreed(world, [&] {
+        check_servers_can_save(job.checkpoint);
+        if (ranks.serves())
+            return JobInput{
+                .job = job, .task = nullptr, .threads = compute_threads(Environment::of_this_process())};
+        return read_input(options, job, ranks.number(), true);
+    });
+    auto plan = agreed(world, [&] {
+        return ranks.serves() ? TrainingPlan{}
+                              : plan_training(job.train, std::move(input.task), ranks.peers(), true);
+    });
+    const auto* program = ranks.serves() ? nullptr : &plan.model.train;
+    const auto transpiler =
+        agreed(world, [&] { return transpile_together(ranks, world, settings, program); });
+    const auto server_settings = server_options(job, input.threads);
+    auto server = agreed(world, [&] {
+        std::optional<ParameterServer> own_server;
+        if (ranks.serves()) own_server.emplace(ranks, transpiler, server_settings);
+        return own_server;
+    });
+    const auto resumed = resume_servers(ranks, world, input.resume_from, server ? &*server : nullptr,
+                                        server ? std::map<std::string, std::string>() : job_fields(plan),
+                                        [&](const std::string& damaged) { own.complain(damaged); });
+    if (server) {
+        const StopRequest trainers_stop_for_it({});
+        server->run();
+        return static_cast<int>(world.max(std::int64_t{0}));
+    }
+    Trainer trainer(transpiled(std::move(plan), transpiler), ranks.peers(),
+                    {input.threads, options.profile, settings.reject_not_finite},
+                    std::make_unique<ServerConnection>(ranks, transpiler, server_settings));
+    const auto train_all = [&] {
+        // In geo mode trainers have the optimizer's state of dense parameters.
+        if (resumed && settings.mode == ServerMode::geo)
+            trainer.resume({resumed->file / trainer_file},
+                           [&](const std::string& why) { own.complain(why); });
+        else if (resumed)
+            trainer.go_on_from(resumed->header);
+        return train_with(input, trainer, resumed ? std::optional(resumed->file) : std::nullopt, options,
+                          ranks.peers(),
+                          fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),
+                                      counted(ranks.servers(), "parameter server"), to_string(settings.mode)),
+                          own);
+    };
+    const auto status = status_of_trainers(train_all, ranks.trainers(), own);
+    if (status == 0 && ranks.number() == 0) own.print(server_line(trainer.server_counts()));
+    trainer.leave_servers();
+    if (options.profile) print_profile(trainer, ranks.peers(), own);
+    return static_cast<int>(world.max(std::int64_t{status}));
+}
+
+}  // namespace dtrain::native

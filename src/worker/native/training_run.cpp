@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/training_run.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/status_later.hpp"
+#include "base/text.hpp"
+#include "worker/native/agreed.hpp"
+#include "worker/native/progress.hpp"
+#include "worker/native/report.hpp"
+#include "worker/native/step_agreement.hpp"
+#include "worker/native/stop_request.hpp"
+
+namespace dtrain::native {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Finds out before hours of training that nobody may write there. Rank 0 only.
+bool check_writable(const std::filesystem::path& folder) {
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (!failed && ::access(folder.c_str(), W_OK | X_OK) != 0) failed.assign(errno, std::generic_category());
+    if (failed)
+        throw UsageError(
+            fmt::format("cannot write checkpoints into {}: {}", folder.string(), failed.message()));
+    return true;
+}
+
+/// A job's epochs, with its checkpoints between and within them.
+class Training {
+  public:
+    Training(const Job& job, const Options& options, Trainer& trainer, const Communicator& world,
+             const Console& console)
+        : job_(job),
+          trainer_(trainer),
+          console_(console),
+          agreement_(world),
+          progress_(console, !options.no_progress, start_),
+          steps_at_start_(trainer.steps_done()) {
+        if (!job.checkpoint.dir) return;
+        stop_.emplace(options.time_limit ? std::optional(std::chrono::duration<double>(*options.time_limit))
+                                         : std::nullopt);
+        checkpoints_ = trainer.checkpoints(job.checkpoint);
+    }
+
+    /// True when all epochs are complete.
+    bool run() {
+        if (trainer_.epochs_done() >= job_.train.epochs) test_ = trainer_.test();
+        while (trainer_.epochs_done() < job_.train.epochs)
+            if (!run_epoch()) return false;
+        if (checkpoints_) checkpoints_->finish();
+        return true;
+    }
+
+    const std::optional<Metrics>& last_test() const { return test_; }
+    std::optional<std::filesystem::path> last_checkpoint() const {
+        return checkpoints_ ? checkpoints_->last() : std::nullopt;
+    }
+
+  private:
+    bool run_epoch() {
+        const auto epoch_start = Clock::now();
+        const auto steps_before = trainer_.epoch_steps_done();
+        const auto metrics = trainer_.train_epoch([&] {
+            show_progress(epoch_start, steps_before);
+            return !checkpoints_ || after_step();
+        });
+        if (!metrics) return false;
+        EpochReport report;
+        report.train = *metrics;
+        report.timed_samples = metrics->samples - steps_before * trainer_.global_batch();
+        report.train_seconds = seconds_since(epoch_start);
+        report.epoch = trainer_.epochs_done();
+        pass_day();
+        report.test = test_ = trainer_.test();
+        report.total_seconds = seconds_since(start_);
+        console_.print(table_row(job_.model.kind, report) + left_out_line(report.train));
+        if (checkpoints_ &&
+            (report.epoch >= job_.train.epochs || is_due(job_.checkpoint.every, report.epoch) ||
+             is_due(job_.checkpoint.every_steps, trainer_.steps_done())))
+            checkpoints_->start(trainer_.header());
+        return true;
+    }
+
+    void show_progress(Clock::time_point epoch_start, std::int64_t steps_before) {
+        const auto now = Clock::now();
+        if (!progress_.is_due(now)) return;
+        const auto done = trainer_.epoch_steps_done();
+        const auto all = job_.train.epochs * trainer_.steps_per_epoch();
+        const auto in_epoch = std::chrono::duration<double>(now - epoch_start).count();
+        progress_.show({.epoch = trainer_.epochs_done() + 1,
+                        .epochs = job_.train.epochs,
+                        .step = done,
+                        .steps = trainer_.steps_per_epoch(),
+                        .samples_per_second =
+                            static_cast<double>((done - steps_before) * trainer_.global_batch()) / in_epoch,
+                        .loss = trainer_.loss_so_far(),
+                        .left = time_left(now - start_, trainer_.steps_done() - steps_at_start_,
+                                          all - trainer_.epochs_done() * trainer_.steps_per_epoch() - done)},
+                       now);
+    }
+
+    void pass_day() {
+        if (!trainer_.has_servers() || !job_.servers) return;
+        const bool shrinks = is_due(job_.servers->shrink_every, trainer_.epochs_done());
+        if (shrinks || job_.servers->rows.statistics) trainer_.begin_day(shrinks);
+    }
+
+    static bool is_due(const std::optional<std::int64_t>& every, std::int64_t done) {
+        return every && done % *every == 0;
+    }
+
+    bool after_step() {
+        const auto why = stop_->reason();
+        const auto waited_for = checkpoint_asked_for_;
+        const auto agreed = agreement_.after_step(why.has_value(), checkpoints_->part_is_written());
+        checkpoint_asked_for_ = checkpoints_->last();
+        // What was said was about the checkpoint of a step ago.
+        if (agreed.written && checkpoints_->waits_for_commit() && waited_for == checkpoints_->last())
+            checkpoints_->commit();
+        if (agreed.stop) {
+            checkpoints_->start(trainer_.header());
+            checkpoints_->finish();
+            return false;
+        }
+        if (is_due(job_.checkpoint.every_steps, trainer_.steps_done()))
+            checkpoints_->start(trainer_.header());
+        return true;
+    }
+
+    const Job& job_;
+    Trainer& trainer_;
+    const Console& console_;
+    StepAgreement agreement_;
+    Clock::time_point start_ = Clock::now();
+    std::optional<StopRequest> stop_;
+    std::unique_ptr<CheckpointWriter> checkpoints_;
+    std::optional<std::filesystem::path> checkpoint_asked_for_;
+    std::optional<Metrics> test_;
+    ProgressLine progress_;
+    std::int64_t steps_at_start_;
+};
+
+/// What the console says after the last epoch, or when training was stopped in time.
+int conclude(bool is_complete, const Training& training, const Trainer& trainer,
+             const std::optional<double>& best_auc, int ranks, const Console& console) {
+    if (!is_complete) {
+        console.print(fmt::format(
+            "\nnot finished  stopped in time after {} epochs and {} steps; go on with --resume\n"
+            "checkpoint    {}\n",
+            trainer.epochs_done(), trainer.epoch_steps_done(), training.last_checkpoint()->string()));
+        return status_later;
+    }
+    console.print("\n");
+    if (const auto& test = training.last_test()) console.print(result_line(*test, best_auc));
+    console.print(fmt::format("parameters    checksum {:016x}, the same on {} {}\n", trainer.checksum(),
+                              ranks, plural(static_cast<std::size_t>(ranks), "rank")));
+    if (const auto saved = training.last_checkpoint())
+        console.print(fmt::format("checkpoint    {}\n", saved->string()));
+    return 0;
+}
+
+}  // namespace
+
+int train_with(const JobInput& input, Trainer& trainer, const std::optional<std::filesystem::path>& resumed,
+               const Options& options, const Communicator& trainers, const std::string& ranks_text,
+               const Console& console) {
+    const auto& job = input.job;
+    if (job.checkpoint.dir)
+        agreed(trainers, [&] { return trainers.rank() != 0 || check_writable(*job.checkpoint.dir); });
+
+    console.print(header(job, options.job ? options.job->string() : "built-in job", trainer, ranks_text));
+    if (resumed)
+        console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed->string(),
+                                  trainer.epochs_done(), trainer.steps_done()));
+    console.print(fmt::format("\n{}", table_head(job.model.kind)));
+
+    Training training(job, options, trainer, trainers, console);
+    const bool is_complete = training.run();
+    return conclude(is_complete, training, trainer, input.best_auc, trainers.size(), console);
+}
+
+void print_profile(const Trainer& trainer, const Communicator& trainers, const Console& console) {
+    console.print(fmt::format("\n{}", profile_text(trainer.executor().profile(),
+                                                   trainer.executor().memory_bytes(), trainers.describe())));
+}
+
+}  // namespace dtrain::native
