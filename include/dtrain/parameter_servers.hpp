@@ -74,6 +74,8 @@ struct ServerJobOptions {
     std::int64_t staleness = 0;
     /// async: steps whose gradients are added up on a trainer while the servers are busy with earlier ones.
     int most_merged = 20;
+    /// Not float32: half the bytes, and in sync mode no longer the bits of one process.
+    WireNumbers wire = WireNumbers::float32;
     std::uint64_t seed = 0;  ///< of the first parameters and rows
     int threads = 0;         ///< as ExecutorOptions::threads, of servers
 

@@ -26,6 +26,16 @@ enum class ServerMode {
     geo,
 };
 
+/// How the numbers of gradients, parameters and rows travel between trainers and servers, which compute with
+/// float32. The shorter ones are rounded to the nearest; what is finite stays finite.
+enum class WireNumbers { float32, float16, bfloat16 };
+
+/// "float32", "float16", "bfloat16"
+std::string to_string(WireNumbers numbers);
+
+/// None when it is no such name.
+std::optional<WireNumbers> wire_numbers_of(std::string_view name);
+
 /// "sync", "async", "half_async", "geo"
 std::string to_string(ServerMode mode);
 

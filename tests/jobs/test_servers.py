@@ -101,7 +101,7 @@ def test_sync_servers_train_as_ranks_do_without_them(native, tmp_path, clicks):
     assert checksum(one) == checksum(two) == checksum(by_name)
 
 
-@pytest.mark.parametrize("mode", ["async", "half_async", "half_async\"\nstaleness = \"4", "geo"])
+@pytest.mark.parametrize("mode", ["async", "half_async", "half_async\"\nstaleness = \"4", "geo", "sync\"\nwire = \"bfloat16"])
 def test_the_other_modes_reach_nearly_the_same(native, tmp_path, clicks, mode):
     """Within 0.01 of sync on 20,000 samples, with two trainers and two servers."""
     settings = f'count = 2\nmode = "{mode}"'.replace('staleness = "4"', "staleness = 4")
@@ -461,6 +461,8 @@ def test_a_hung_server_is_named(native, tmp_path, clicks):
     ("mode = \"geos\"", "", 2, "\"geos\""),
     ("mode = \"geo\"\npush_every = 0", "", 2, "0"),
     ("mode = \"geo\"\n[servers.rows]\nstatistics = true", "", 2, "'rows' is for the other modes than \"geo\""),
+    ("wire = \"float8\"", "", 2, "\"float8\""),
+    ("wire = \"float16\"\n[servers.rows]\nstatistics = true", "", 2, "'statistics' and wire = \"float16\" exclude each other"),
     ("push_every = 10", "", 2, "'push_every' is a setting of mode = \"geo\", but it is \"sync\""),
     ("staleness = 3", "", 2, "'staleness' is a setting of mode = \"half_async\", but it is \"sync\""),
     ("min_block_size = 100", "", 2, "100"),

@@ -55,9 +55,9 @@ std::string layout_text(const DistributeTranspiler& transpiler, const ServerJobO
                         std::size_t server) {
     auto text = fmt::format(
         "dtrain {}\nmode {}\nstaleness {}\ntrainers {}\nseed {}\nserver {} of {}\n"
-        "reject_not_finite {}\n",
+        "wire {}\nreject_not_finite {}\n",
         version, to_string(options.mode), options.staleness, transpiler.trainers(), options.seed, server,
-        transpiler.endpoints().size(), options.reject_not_finite);
+        transpiler.endpoints().size(), to_string(options.wire), options.reject_not_finite);
     for (const auto& block : blocks_on(transpiler, server))
         text += fmt::format("{} {}\n", block.name(), to_string(block.shape));
     for (const auto& table : transpiler.tables())
@@ -98,6 +98,14 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
     for (const auto& [name, rules] : options.rows_of)
         if (std::ranges::find(tables, name, &DistributeTranspiler::Table::parameter) == tables.end())
             throw UsageError(fmt::format("rows_of names '{}', which is no table of this program", name));
+    const auto counts_shows = [&](const DistributeTranspiler::Table& table) {
+        return table_options(table, options, transpiler.endpoints().size()).statistics.has_value();
+    };
+    if (options.wire != WireNumbers::float32 && std::ranges::any_of(tables, counts_shows))
+        throw UsageError(
+            fmt::format("tables with statistics and wire {} exclude each other: shows and clicks "
+                        "would be rounded",
+                        to_string(options.wire)));
     for (const auto& table : tables) check(table_options(table, options, transpiler.endpoints().size()));
 }
 

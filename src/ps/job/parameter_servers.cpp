@@ -23,6 +23,7 @@
 #include "ps/job/server_saver.hpp"
 #include "ps/metrics/metrics_files.hpp"
 #include "ps/server/serve.hpp"
+#include "ps/wire/short_post.hpp"
 
 namespace dtrain {
 namespace {
@@ -92,7 +93,7 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
     if (options.spill.empty()) with_folder.spill = Environment::of_this_process().get_or("TMPDIR", "/tmp");
     auto plan = ps::plan_server(transpiler, with_folder, share, ranks.trainers());
     auto parts = ps::first_parts(plan);
-    content_.reset(new Content{ranks.post_,
+    content_.reset(new Content{ps::with_numbers(ranks.post_, options.wire),
                                std::move(plan),
                                {.mode = options.mode,
                                 .staleness = options.staleness,
@@ -164,8 +165,8 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
         client.with_statistics.push_back(
             ps::table_options(table, options, client.servers.size()).statistics.has_value());
     }
-    content_.reset(
-        new Content{options.mode, ranks.post_, ps::Client(std::move(client), *ranks.post_), nullptr});
+    const auto post = ps::with_numbers(ranks.post_, options.wire);
+    content_.reset(new Content{options.mode, post, ps::Client(std::move(client), *post), nullptr});
     content_->link = link_of(transpiler, options.mode, content_->client);
     content_->client.join();
 }

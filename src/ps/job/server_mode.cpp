@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include <dtrain/server_mode.hpp>
@@ -9,23 +10,44 @@
 namespace dtrain {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ServerMode>, 4> modes{
-    {{"sync", ServerMode::sync},
-     {"async", ServerMode::async},
-     {"half_async", ServerMode::half_async},
-     {"geo", ServerMode::geo}}};
+template <class Value, std::size_t n>
+using Names = std::array<std::pair<std::string_view, Value>, n>;
+
+constexpr Names<ServerMode, 4> modes{{{"sync", ServerMode::sync},
+                                      {"async", ServerMode::async},
+                                      {"half_async", ServerMode::half_async},
+                                      {"geo", ServerMode::geo}}};
+constexpr Names<WireNumbers, 3> wire_numbers{{{"float32", WireNumbers::float32},
+                                              {"float16", WireNumbers::float16},
+                                              {"bfloat16", WireNumbers::bfloat16}}};
+
+template <class Value, std::size_t n>
+std::string name_in(const Names<Value, n>& names, Value value) {
+    return std::string(std::ranges::find(names, value, &std::pair<std::string_view, Value>::second)->first);
+}
+
+template <class Value, std::size_t n>
+std::optional<Value> value_in(const Names<Value, n>& names, std::string_view name) {
+    const auto* const found = std::ranges::find(names, name, &std::pair<std::string_view, Value>::first);
+    return found == names.end() ? std::nullopt : std::optional(found->second);
+}
 
 }  // namespace
 
 std::string to_string(ServerMode mode) {
-    const auto* const found =
-        std::ranges::find(modes, mode, &std::pair<std::string_view, ServerMode>::second);
-    return std::string(found->first);
+    return name_in(modes, mode);
 }
 
 std::optional<ServerMode> server_mode_of(std::string_view name) {
-    const auto* const found = std::ranges::find(modes, name, &std::pair<std::string_view, ServerMode>::first);
-    return found == modes.end() ? std::nullopt : std::optional(found->second);
+    return value_in(modes, name);
+}
+
+std::string to_string(WireNumbers numbers) {
+    return name_in(wire_numbers, numbers);
+}
+
+std::optional<WireNumbers> wire_numbers_of(std::string_view name) {
+    return value_in(wire_numbers, name);
 }
 
 }  // namespace dtrain

@@ -8,34 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "ps/wire/letter_bytes.hpp"
+
 namespace dtrain::ps {
 namespace {
-
-constexpr std::uint32_t mark = 0x64745053;
-
-struct HeadBytes {
-    std::uint32_t mark;
-    std::uint16_t version;
-    std::uint16_t kind;
-    std::uint32_t steps;
-    std::uint32_t unused;
-    std::int64_t step;
-    std::uint64_t request;
-};
-static_assert(sizeof(HeadBytes) == 32);
-
-struct SectionBytes {
-    std::uint32_t table;
-    std::uint32_t peeks;
-    std::uint64_t first;
-    std::uint64_t count;
-    std::uint64_t payload;
-};
-static_assert(sizeof(SectionBytes) == 32);
-
-constexpr std::size_t padded(std::size_t bytes) {
-    return (bytes + 7) / 8 * 8;
-}
 
 template <class T>
 std::span<const T> as(std::span<const std::byte> bytes) {
@@ -123,6 +99,8 @@ LetterReader::LetterReader(std::span<const std::byte> bytes) {
     if (head.kind < static_cast<std::uint16_t>(LetterKind::hello) ||
         head.kind > static_cast<std::uint16_t>(LetterKind::failed))
         throw LetterError(fmt::format("a letter of kind {}", head.kind));
+    if (head.numbers != 0)
+        throw LetterError(fmt::format("a letter with numbers of kind {}, expected 0", head.numbers));
     head_ = {static_cast<LetterKind>(head.kind), head.steps, head.step, head.request};
     rest_ = bytes.subspan(sizeof(head));
 }

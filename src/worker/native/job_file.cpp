@@ -116,9 +116,10 @@ void refuse_with_servers(const Section& top, const Job& job) {
 }
 
 std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
-    const auto servers = top.section("servers", {"count", "mode", "staleness", "most_merged", "push_every",
-                                                 "slice", "split_method", "min_block_size", "memory", "spill",
-                                                 "rows", "reject_not_finite", "metrics", "metrics_every"});
+    const auto servers =
+        top.section("servers", {"count", "mode", "staleness", "most_merged", "push_every", "wire", "slice",
+                                "split_method", "min_block_size", "memory", "spill", "rows",
+                                "reject_not_finite", "metrics", "metrics_every"});
     if (!top.has("servers")) return std::nullopt;
     ServerSettings settings;
     if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, most_servers));
@@ -138,6 +139,7 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     settings.staleness = servers.whole("staleness", settings.staleness, 0, most_whole);
     settings.most_merged = static_cast<int>(servers.whole("most_merged", settings.most_merged, 1, 1'000'000));
     settings.push_every = servers.whole("push_every", settings.push_every, 1, most_whole);
+    settings.wire = *wire_numbers_of(servers.one_of("wire", "float32", {"bfloat16", "float16", "float32"}));
     settings.slice = servers.truth("slice", settings.slice);
     settings.splits_by_name =
         servers.one_of("split_method", "round_robin", {"hash_name", "round_robin"}) == "hash_name";

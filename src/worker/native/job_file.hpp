@@ -57,8 +57,9 @@ struct ServerSettings {
     std::int64_t staleness = 0;
     int most_merged = 20;
     std::int64_t push_every = 100;  ///< steps; geo
-    bool slice = true;              ///< large parameters into blocks
-    bool splits_by_name = false;    ///< hash_name instead of round_robin
+    WireNumbers wire = WireNumbers::float32;
+    bool slice = true;            ///< large parameters into blocks
+    bool splits_by_name = false;  ///< hash_name instead of round_robin
     std::int64_t min_block_size = 8192;
     std::optional<std::int64_t> memory;  ///< bytes, of each server's tables; none: all rows are in memory
     std::optional<std::filesystem::path> spill;     ///< where the other rows go; none: $TMPDIR or /tmp

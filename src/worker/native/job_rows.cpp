@@ -59,6 +59,11 @@ void read_rows(const Section& servers, ModelKind kind, ServerSettings& settings)
                      "[servers.rows] is about the table of ids of [model] kind = \"click_through\", but "
                      "it is \"classifier\"");
     settings.rows = {read_admission(rows), read_statistics(rows)};
+    if (settings.rows.statistics && settings.wire != WireNumbers::float32)
+        rows.fail("statistics",
+                  fmt::format("'statistics' and wire = \"{}\" exclude each other: shows and clicks "
+                              "would be rounded",
+                              to_string(settings.wire)));
     if (!rows.has("shrink_every")) return;
     if (!settings.rows.statistics && !std::holds_alternative<AdmitByCount>(settings.rows.admission))
         rows.fail("shrink_every", "'shrink_every' needs statistics = true, or 'admit_count'");

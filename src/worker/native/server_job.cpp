@@ -96,6 +96,7 @@ ServerJobOptions server_options(const Job& job, int threads) {
     return {.mode = settings.mode,
             .staleness = settings.staleness,
             .most_merged = settings.most_merged,
+            .wire = settings.wire,
             .seed = job.train.seed,
             .threads = threads,
             .memory = settings.memory,

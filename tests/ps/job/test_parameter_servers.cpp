@@ -310,10 +310,11 @@ TEST(ParameterServers, OneTrainerOfGeoModeIsAlmostOneProcess) {
           .options = {.schedule = LearningRateSchedule{ExponentialDecay{0.1, 2, 0.5}},
                      .regularisation = L2Decay{1e-3}}}}) {
         for (const bool prefetches : {false, true}) {
-            const auto said = trained_with(servers, {.setup = setup,
-                                                     .options = {ServerMode::geo, 0, 20, seed, 1},
-                                                     .steps = 7,
-                                                     .prefetches = prefetches});
+            const auto said =
+                trained_with(servers, {.setup = setup,
+                                       .options = {.mode = ServerMode::geo, .seed = seed, .threads = 1},
+                                       .steps = 7,
+                                       .prefetches = prefetches});
             if (said.empty()) continue;
             const auto expected = trained_by_one(setup, 7, 1);
             ASSERT_EQ(said.size(), expected.size());
@@ -323,6 +324,23 @@ TEST(ParameterServers, OneTrainerOfGeoModeIsAlmostOneProcess) {
 }
 
 constexpr int every_step = -1;
+
+/// The parameters that a trainer computes with, and its gradients, are rounded to 8 or 11 bits.
+TEST(ParameterServers, ShorterNumbersOnTheWayTrainAlmostAsWell) {
+    for (const auto& [wire, bound] :
+         {std::pair(WireNumbers::bfloat16, 0.1), std::pair(WireNumbers::float16, 0.02)})
+        for (const auto mode : {ServerMode::sync, ServerMode::geo}) {
+            const int servers = test_world().size() - 1;
+            if (servers < 1) return;
+            const auto said =
+                trained_with(servers, {.setup = {.optimizer = Sgd{0.1}},
+                                       .options = {.mode = mode, .wire = wire, .seed = seed, .threads = 1}});
+            if (said.empty()) continue;
+            const auto expected = trained_by_one({.optimizer = Sgd{0.1}}, 6, 1);
+            for (std::size_t i = 0; i < said.size(); ++i) EXPECT_NEAR(said[i], expected[i], bound) << i;
+            EXPECT_NE(said, expected);
+        }
+}
 
 /// One trainer and so many servers, of the first ranks of the world, from one step to another.
 /// @param load the servers begin with what was saved there; empty: with the first parameters

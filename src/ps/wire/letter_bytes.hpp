@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// The heads of letters and of their sections, byte by byte. Behind a section's head come `payload` bytes:
+/// ids if it has some, then floats.
+namespace dtrain::ps {
+
+inline constexpr std::uint32_t mark = 0x64745053;
+
+struct HeadBytes {
+    std::uint32_t mark;
+    std::uint16_t version;
+    std::uint16_t kind;
+    std::uint32_t steps;
+    std::uint32_t numbers;  ///< 0: floats; else they are shortened, WireNumbers
+    std::int64_t step;
+    std::uint64_t request;
+};
+static_assert(sizeof(HeadBytes) == 32);
+
+struct SectionBytes {
+    std::uint32_t table;
+    std::uint32_t peeks;
+    std::uint64_t first;
+    std::uint64_t count;
+    std::uint64_t payload;
+};
+static_assert(sizeof(SectionBytes) == 32);
+
+constexpr std::size_t padded(std::size_t bytes) {
+    return (bytes + 7) / 8 * 8;
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/wire/short_post.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <dtrain/half.hpp>
+
+#include "ps/wire/letter.hpp"
+#include "ps/wire/letter_bytes.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+constexpr std::size_t short_bytes = 2;
+
+bfloat16 shortened(float value, bfloat16 /*to*/) {
+    // Rounding up would make the last few numbers infinite.
+    constexpr float most = 0x1.FEp127F;
+    return bfloat16(std::isinf(value) ? value : std::clamp(value, -most, most));
+}
+
+float16 shortened(float value, float16 /*to*/) {
+    constexpr float most = 65504;
+    return float16(std::isinf(value) ? value : std::clamp(value, -most, most));
+}
+
+// Where `to` is, or begins before, `from`, nothing is overwritten that is still to be read.
+template <class Short>
+void shorten(const std::byte* from, std::byte* to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        float value = 0;
+        std::memcpy(&value, from + i * sizeof(value), sizeof(value));
+        const auto bits = shortened(value, Short()).bits;
+        std::memcpy(to + i * short_bytes, &bits, short_bytes);
+    }
+}
+
+template <class Short>
+void lengthen(const std::byte* from, std::byte* to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, from + i * short_bytes, short_bytes);
+        const auto value = static_cast<float>(Short::of_bits(bits));
+        std::memcpy(to + i * sizeof(value), &value, sizeof(value));
+    }
+}
+
+bool has_numbers(const HeadBytes& head) {
+    return head.kind == static_cast<std::uint16_t>(LetterKind::push) ||
+           head.kind == static_cast<std::uint16_t>(LetterKind::values);
+}
+
+// Bytes of ids before a section's floats.
+std::uint64_t id_bytes(const HeadBytes& head, const SectionBytes& section) {
+    const bool has_ids =
+        head.kind == static_cast<std::uint16_t>(LetterKind::push) && section.table != dense_parameters;
+    return has_ids ? section.count * sizeof(std::int64_t) : 0;
+}
+
+template <class Bytes>
+Bytes read(const std::byte* at) {
+    Bytes bytes;
+    std::memcpy(&bytes, at, sizeof(bytes));
+    return bytes;
+}
+
+// A letter of our own, in its place.
+void shorten(comm::LetterBytes& letter, WireNumbers numbers) {
+    auto head = read<HeadBytes>(letter.data());
+    if (!has_numbers(head)) return;
+    head.numbers = static_cast<std::uint32_t>(numbers);
+    std::memcpy(letter.data(), &head, sizeof(head));
+    auto* to = letter.data() + sizeof(head);
+    const auto* const end = letter.data() + letter.size();
+    for (const auto* from = to; from < end;) {
+        auto section = read<SectionBytes>(from);
+        const auto* const payload = from + sizeof(section);
+        const auto ids = id_bytes(head, section);
+        const auto floats = (section.payload - ids) / sizeof(float);
+        from = payload + section.payload;
+        section.payload = ids + floats * short_bytes;
+        std::memcpy(to, &section, sizeof(section));
+        std::memmove(to + sizeof(section), payload, ids);
+        auto* const shorts = to + sizeof(section) + ids;
+        if (numbers == WireNumbers::float16)
+            shorten<float16>(payload + ids, shorts, floats);
+        else
+            shorten<bfloat16>(payload + ids, shorts, floats);
+        to = shorts + floats * short_bytes;
+    }
+    letter.resize(static_cast<std::size_t>(to - letter.data()));
+}
+
+// The size of a letter once it is lengthened; none when it is not whole.
+std::optional<std::size_t> lengthened_size(std::span<const std::byte> letter, const HeadBytes& head) {
+    auto size = sizeof(head);
+    for (auto rest = letter.subspan(sizeof(head)); !rest.empty();) {
+        if (rest.size() < sizeof(SectionBytes)) return std::nullopt;
+        const auto section = read<SectionBytes>(rest.data());
+        rest = rest.subspan(sizeof(section));
+        if (section.payload > rest.size() || section.count > letter.size()) return std::nullopt;
+        const auto ids = id_bytes(head, section);
+        // Two floats fill the eight bytes that everything is a multiple of.
+        if (ids > section.payload || (section.payload - ids) % (2 * short_bytes) != 0) return std::nullopt;
+        size += sizeof(section) + ids + (section.payload - ids) / short_bytes * sizeof(float);
+        rest = rest.subspan(section.payload);
+    }
+    return size;
+}
+
+void lengthen(std::span<const std::byte> letter, HeadBytes head, std::byte* to) {
+    const auto numbers = static_cast<WireNumbers>(std::exchange(head.numbers, 0));
+    std::memcpy(to, &head, sizeof(head));
+    to += sizeof(head);
+    for (auto rest = letter.subspan(sizeof(head)); !rest.empty();) {
+        auto section = read<SectionBytes>(rest.data());
+        const auto payload = rest.subspan(sizeof(section), section.payload);
+        rest = rest.subspan(sizeof(section) + section.payload);
+        const auto ids = id_bytes(head, section);
+        const auto floats = (payload.size() - ids) / short_bytes;
+        section.payload = ids + floats * sizeof(float);
+        std::memcpy(to, &section, sizeof(section));
+        to += sizeof(section);
+        std::memcpy(to, payload.data(), ids);
+        to += ids;
+        if (numbers == WireNumbers::float16)
+            lengthen<float16>(payload.data() + ids, to, floats);
+        else
+            lengthen<bfloat16>(payload.data() + ids, to, floats);
+        to += floats * sizeof(float);
+    }
+}
+
+class ShortPost final : public comm::Post {
+  public:
+    ShortPost(std::shared_ptr<comm::Post> post, WireNumbers numbers)
+        : post_(std::move(post)), numbers_(numbers) {}
+
+    int rank() const override { return post_->rank(); }
+    int size() const override { return post_->size(); }
+    bool is_crowded() const override { return post_->is_crowded(); }
+
+    void send(int to, comm::LetterBytes&& content) override {
+        shorten(content, numbers_);
+        post_->send(to, std::move(content));
+    }
+
+    std::optional<comm::Letter> receive() override {
+        auto letter = post_->receive();
+        if (!letter || letter->content.size() < sizeof(HeadBytes)) return letter;
+        const auto head = read<HeadBytes>(letter->content.data());
+        if (head.mark != mark || head.numbers != static_cast<std::uint32_t>(numbers_) || !has_numbers(head))
+            return letter;
+        const auto bytes = std::as_const(letter->content).bytes();
+        const auto size = lengthened_size(bytes, head);
+        if (!size) return letter;
+        auto content = memory(*size);
+        content.resize(*size);
+        lengthen(bytes, head, content.data());
+        post_->recycle(std::exchange(letter->content, std::move(content)));
+        return letter;
+    }
+
+    bool deliver() override { return post_->deliver(); }
+
+  private:
+    std::shared_ptr<comm::Post> post_;
+    WireNumbers numbers_;
+};
+
+}  // namespace
+
+std::shared_ptr<comm::Post> with_numbers(std::shared_ptr<comm::Post> post, WireNumbers numbers) {
+    if (numbers == WireNumbers::float32) return post;
+    return std::make_shared<ShortPost>(std::move(post), numbers);
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <dtrain/server_mode.hpp>
+
+#include "comm/post.hpp"
+
+namespace dtrain::ps {
+
+/// A Post whose letters travel with shorter numbers: those of pushes and of values. Who writes and who reads
+/// them sees floats. All other letters, and with float32 all, travel as they are.
+///
+/// What arrives and is no whole letter is handed on as it came, for LetterReader to refuse.
+std::shared_ptr<comm::Post> with_numbers(std::shared_ptr<comm::Post> post, WireNumbers numbers);
+
+}  // namespace dtrain::ps

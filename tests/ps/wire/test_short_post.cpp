@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: what was written is what is read, rounded as bfloat16 and float16 do it; letters that were cut or
+// changed on the way are refused by LetterReader.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/half.hpp>
+
+#include "ps/wire/letter.hpp"
+#include "ps/wire/short_post.hpp"
+#include "support/message_of.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::message_of;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+class ShortLetters : public testing::TestWithParam<WireNumbers> {
+  protected:
+    ShortLetters() {
+        for (auto& post : comm::local_posts(2)) plain_.push_back(std::move(post));
+        for (const auto& post : plain_) posts_.push_back(with_numbers(post, GetParam()));
+    }
+
+    float rounded(float value) const {
+        return GetParam() == WireNumbers::float16 ? static_cast<float>(float16(value))
+                                                  : static_cast<float>(bfloat16(value));
+    }
+
+    LetterWriter push(const std::vector<float>& dense, const std::vector<float>& rows) {
+        LetterWriter writer(*posts_[0], {.kind = LetterKind::push, .steps = 4, .step = -3, .request = 9});
+        std::ranges::copy(dense, writer.add_dense(5, dense.size()).begin());
+        const auto to = writer.add_rows(2, 3, rows.size() / 3);
+        std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN, 7}, to.ids.begin());
+        std::ranges::copy(rows, to.values.begin());
+        return writer;
+    }
+
+    std::vector<std::shared_ptr<comm::Post>> plain_;
+    std::vector<std::shared_ptr<comm::Post>> posts_;
+};
+
+TEST_P(ShortLetters, AreReadAsTheyWereWrittenButRounded) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> some(0, 10);
+    for (std::size_t count = 0; count < 20; ++count) {
+        std::vector<float> dense(count);
+        std::vector<float> rows(3 * count);
+        for (auto* values : {&dense, &rows})
+            for (auto& value : *values) value = some(random);
+        push(dense, rows).send(1);
+        const auto letter = posts_[1]->receive();
+        LetterReader reader(letter->content.bytes());
+        EXPECT_EQ(reader.head().kind, LetterKind::push);
+        EXPECT_EQ(reader.head().step, -3);
+        EXPECT_EQ(reader.head().steps, 4U);
+        EXPECT_EQ(reader.head().request, 9U);
+        for (auto* values : {&dense, &rows})
+            for (auto& value : *values) value = rounded(value);
+        const auto first = reader.next();
+        EXPECT_EQ(first->table, dense_parameters);
+        EXPECT_EQ(first->first, 5U);
+        EXPECT_TRUE(std::ranges::equal(first->floats(count), dense));
+        const auto second = reader.next();
+        EXPECT_EQ(second->table, 2U);
+        EXPECT_THAT(second->ids(), ElementsAre(-1, INT64_MIN, 7));
+        EXPECT_TRUE(std::ranges::equal(second->floats_behind_ids(3 * count), rows));
+        EXPECT_FALSE(reader.next());
+    }
+}
+
+TEST_P(ShortLetters, TakeHalfTheBytes) {
+    push(std::vector<float>(1000, 1), std::vector<float>(3000, 1)).send(1);
+    const auto letter = plain_[1]->receive();
+    EXPECT_EQ(letter->content.size(), 32U + 32 + 2000 + 32 + 24 + 6000);
+    EXPECT_THAT(message_of<LetterError>([&] { LetterReader{letter->content.bytes()}; }),
+                HasSubstr("a letter with numbers of kind"));
+}
+
+TEST_P(ShortLetters, WhatIsFiniteStaysFiniteAndWhatIsNotIsKept) {
+    LetterWriter writer(*posts_[0], {.kind = LetterKind::values});
+    const std::vector<float> values{std::numeric_limits<float>::max(), -1e38F, infinity, -infinity, NAN, 0};
+    std::ranges::copy(values, writer.add_values(0, 6, 1).begin());
+    writer.send(1);
+    const auto letter = posts_[1]->receive();
+    LetterReader reader(letter->content.bytes());
+    const auto found = reader.next()->floats(6);
+    EXPECT_TRUE(std::isfinite(found[0]) && found[0] >= 65504);
+    EXPECT_TRUE(std::isfinite(found[1]) && found[1] <= -65504);
+    EXPECT_EQ(found[2], infinity);
+    EXPECT_EQ(found[3], -infinity);
+    EXPECT_TRUE(std::isnan(found[4]));
+    EXPECT_EQ(found[5], 0);
+}
+
+TEST_P(ShortLetters, OtherLettersTravelAsTheyAre) {
+    LetterWriter text(*posts_[0], {.kind = LetterKind::hello});
+    text.add_text("some text");
+    text.send(1);
+    LetterWriter pull(*posts_[0], {.kind = LetterKind::pull});
+    std::ranges::copy(std::vector<std::int64_t>{1, 2}, pull.ask_rows(1, 2, false).begin());
+    pull.send(1);
+    auto letter = plain_[1]->receive();
+    EXPECT_EQ(LetterReader(letter->content.bytes()).text(), "some text");
+    letter = posts_[1]->receive();
+    EXPECT_THAT(LetterReader(letter->content.bytes()).next()->ids(), ElementsAre(1, 2));
+}
+
+TEST_P(ShortLetters, ThatWereCutOrChangedAreRefused) {
+    std::mt19937 random(7);
+    push(std::vector<float>(5, 1), std::vector<float>(9, 2)).send(1);
+    const auto whole = plain_[1]->receive();
+    const auto bytes = whole->content.bytes();
+    for (int round = 0; round < 20'000; ++round) {
+        auto content = plain_[0]->memory(bytes.size());
+        content.resize(round % 2 == 0 ? random() % (bytes.size() + 1) : bytes.size());
+        std::ranges::copy(bytes.first(content.size()), content.data());
+        for (unsigned changes = random() % 4; changes > 0 && content.size() > 0; --changes)
+            content.data()[random() % content.size()] = static_cast<std::byte>(random());
+        plain_[0]->send(1, std::move(content));
+        const auto letter = posts_[1]->receive();
+        try {
+            LetterReader reader(letter->content.bytes());
+            while (const auto section = reader.next())
+                if (section->table != dense_parameters) section->ids();
+        } catch (const LetterError&) {
+        }
+        posts_[1]->recycle(std::move(const_cast<comm::Letter&>(*letter).content));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Wire, ShortLetters, testing::Values(WireNumbers::float16, WireNumbers::bfloat16),
+                         [](const auto& each) { return to_string(each.param); });
+
+}  // namespace
+}  // namespace dtrain::ps
