@@ -5,12 +5,13 @@ come out. Oracle: the plan that the user's command line means, Paddle's variable
 import ast
 import json
 import os
+import re
 import signal
 import time
 
 import pytest
 
-from whole_jobs import LAUNCH
+from whole_jobs import LAUNCH, NATIVE_JOB, ROOT
 
 TELL = """
 import os, socket
@@ -103,6 +104,25 @@ def test_parameter_servers_whose_lists_interleave_the_nodes(job):
     assert sorted(r["host"] for r in ranks if r["TRAINING_ROLE"] == "PSERVER") == ["node1", "node2"]
     workers = sorted((r["PADDLE_TRAINER_ID"], r["host"]) for r in ranks if r["TRAINING_ROLE"] == "TRAINER")
     assert workers == [("0", "node1"), ("1", "node2"), ("2", "node1"), ("3", "node3")]
+    assert job.cluster.left_behind() == {}
+
+
+@pytest.mark.parametrize("mode", ["sync", "geo"])
+def test_a_native_job_with_parameter_servers_on_several_nodes(job, mode):
+    """Oracle: the same job on one node; in sync mode the parameters are the same bit for bit."""
+    settings = f'[servers]\nmode = "{mode}"\n'
+    job.script("job.toml", NATIVE_JOB.format(digits=ROOT / "examples/digits.h5", epochs=3, name="saved", optimizer="adam",
+                                             hidden=64, every=1) + settings)
+
+    def trained(*options):
+        done = job.launch_on(1, *options, "--tee", "all", "job.toml")
+        assert done.returncode == 0, done.stderr
+        assert "trainers with 2 parameter servers" in done.stdout, done.stdout
+        return re.search(r"checksum (\w{16})", done.stdout)[1]
+
+    spread = trained("--servers", "10.77.0.1:7000,10.77.0.2:7000", "--workers", "10.77.0.2:8000,10.77.0.3:8000")
+    if mode == "sync":
+        assert spread == trained("--server_num", 2, "--worker_num", 2)
     assert job.cluster.left_behind() == {}
 
 
