@@ -283,6 +283,8 @@ constexpr std::array system_rows{
     Row{"PATH", read, "required", "Where programs are looked up."},
     Row{"XDG_CONFIG_HOME", read, "~/.config", "Folder of dtrain.toml, the user's defaults."},
     Row{"XDG_STATE_HOME", read, "~/.local/state", "Folder below which the records of running jobs are."},
+    Row{"TERM", read, "none", "With `dumb`, dtrain-worker draws no progress line on the terminal."},
+    Row{"TMPDIR", read, "/tmp", "Where parameter servers put rows that have no room in memory, unless [servers] spill says another folder."},
     Row{"HOME", read, "the user's home folder", "Where mpirun's daemons find their settings, and dtrain-launch .config/dtrain.toml."},
     Row{"ETCDCTL_USER", read, "nobody", "User of the etcd of an elastic job, or NAME:PASSWORD, as etcdctl has it."},
     Row{"ETCDCTL_PASSWORD", read, "in ETCDCTL_USER", "Password of that user."},

@@ -157,11 +157,13 @@ void Hdf5File::write_attribute(const std::string& group, const std::string& attr
 }
 
 void Hdf5File::write_text(const std::string& group, const std::string& attribute, const std::string& value) {
+    const QuietHdf5 quiet;
     const auto type = text_type(value.size());
     write_attribute(group, attribute, type.get(), type.get(), value.c_str());
 }
 
 void Hdf5File::write_integer(const std::string& group, const std::string& attribute, std::int64_t value) {
+    const QuietHdf5 quiet;
     write_attribute(group, attribute, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 

@@ -233,7 +233,7 @@ TEST(Transpiler, InGeoModeTrainersUpdateAndServersAdd) {
         transpiled(training_program(Momentum{}), {.pservers = first_of(2), .trainers = 2, .sync_mode = false},
                    {.geo_sgd_mode = true, .geo_sgd_need_push_nums = 25});
     const auto trainer = transpiler.get_trainer_program().to_string();
-    EXPECT_THAT(trainer, HasSubstr("loss_gradient() -> out=cross_entropy_0.loss@grad\n"));
+    EXPECT_THAT(trainer, HasSubstr("loss_gradient() -> out=cross_entropy_0.loss@grad {value=1}\n"));
     EXPECT_THAT(trainer, HasSubstr("  momentum(parameter=fc_1.bias, gradient=fc_1.bias@grad"));
     EXPECT_THAT(trainer, HasSubstr("  exchange_changes(parameter=["));
     EXPECT_THAT(trainer, HasSubstr("{every=25}\n}\n"));

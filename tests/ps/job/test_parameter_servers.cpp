@@ -271,8 +271,14 @@ void expect_each_gradient_once(const ServerJobOptions& options) {
         // Gradients are sums over four rows of 0.5 each: 2 in each element; of the table 0.5 for each use.
         const bool are_averages = options.mode == ServerMode::sync || options.mode == ServerMode::geo;
         const auto updates = static_cast<float>(steps * (are_averages ? 1 : ranks.trainers()));
-        for (std::size_t i = 0; i < before.size(); ++i)
-            EXPECT_FLOAT_EQ(weight[i], before[i] - updates * 0.25F * 2.0F);
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            const auto expected = before[i] - updates * 0.25F * 2.0F;
+            // In geo mode a share of what has changed is rounded, as a third of it.
+            if (options.mode == ServerMode::geo)
+                EXPECT_NEAR(weight[i], expected, 1e-4);
+            else
+                EXPECT_FLOAT_EQ(weight[i], expected);
+        }
         const auto name = trainer.operators().front().output("out");
         Executor reader(for_test(trainer, {name}), state, {}, {.servers = connection.link()});
         std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN, INT64_MAX, 5},
