@@ -16,7 +16,7 @@ std::string duration_text(std::chrono::seconds time) {
 
 }  // namespace
 
-std::string status_text(const JobStatus& status, std::size_t width) {
+std::string status_text(const JobProgress& status, std::size_t width) {
     return cut_to(fmt::format("{} of {} ranks up, {}{}, logs in {}", status.up, status.size,
                               status.done > 0 ? fmt::format("{} done, ", status.done) : "",
                               duration_text(status.elapsed), status.log_dir),

@@ -11,7 +11,7 @@
 namespace dtrain::launch {
 
 /// What a person who waits for a job wants to see.
-struct JobStatus {
+struct JobProgress {
     int size = 0;
     int up = 0;
     int done = 0;
@@ -20,6 +20,6 @@ struct JobStatus {
 };
 
 /// "3 of 4 ranks up, 1 done, 12 s, logs in log", at most `width` columns. Pure.
-std::string status_text(const JobStatus& status, std::size_t width);
+std::string status_text(const JobProgress& status, std::size_t width);
 
 }  // namespace dtrain::launch

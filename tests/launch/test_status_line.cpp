@@ -25,7 +25,7 @@ TEST(StatusText, Sentences) {
 }
 
 TEST(StatusText, IsCutToTheTerminal) {
-    const JobStatus status{.size = 4, .up = 4, .elapsed = 12s, .log_dir = "Größe"};
+    const JobProgress status{.size = 4, .up = 4, .elapsed = 12s, .log_dir = "Größe"};
     EXPECT_EQ(status_text(status, 10), "4 of 4 ran");
     EXPECT_EQ(status_text(status, 0), "");
     EXPECT_EQ(status_text(status, 34), "4 of 4 ranks up, 12 s, logs in Gr") << "not half an ö";
