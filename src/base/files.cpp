@@ -91,6 +91,13 @@ std::uintmax_t size_or_zero(const std::filesystem::path& path) {
     return error ? 0 : size;
 }
 
+std::error_code make_writable_folder(const std::filesystem::path& path) {
+    std::error_code failed;
+    std::filesystem::create_directories(path, failed);
+    if (!failed && ::access(path.c_str(), W_OK | X_OK) != 0) failed.assign(errno, std::generic_category());
+    return failed;
+}
+
 void replace_file(const std::filesystem::path& path, std::string_view content, std::optional<mode_t> mode) {
     publish_file(written_beside(path, content, mode), path);
 }

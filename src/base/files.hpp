@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <system_error>
 #include <utility>
 
 namespace dtrain {
@@ -52,6 +53,9 @@ std::optional<std::string> read_file(const std::filesystem::path& path);
 
 /// Bytes of a file, 0 when there is none.
 std::uintmax_t size_or_zero(const std::filesystem::path& path);
+
+/// Makes the folder where there is none. @returns why nothing can be written into it, or no error
+std::error_code make_writable_folder(const std::filesystem::path& path);
 
 /// Puts `content` at `path` so that a reader, or a machine that loses power, sees the old file or the new
 /// one, never a part: temporary file beside it, fsync, rename, fsync of the folder.

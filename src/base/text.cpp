@@ -106,6 +106,10 @@ std::string plural(std::size_t count, std::string_view noun) {
     return fmt::format("{}{}", noun, count == 1 ? "" : "s");
 }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+    return fmt::format("{} {}", count, plural(static_cast<std::size_t>(count), noun));
+}
+
 std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows) {
     std::vector<std::size_t> widths;
     for (const auto& row : rows) {

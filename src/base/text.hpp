@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,9 @@ void append(std::vector<std::string>& all, const std::vector<std::string>& more)
 
 /// "rank" for one, "ranks" for any other count.
 std::string plural(std::size_t count, std::string_view noun);
+
+/// "1 rank", "2 ranks".
+std::string counted(std::int64_t count, std::string_view noun);
 
 /// Rows of cells as lines: columns as wide as their widest cell, two blanks between them.
 std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows);

@@ -17,6 +17,8 @@
 namespace dtrain::io {
 namespace {
 
+constexpr std::string_view unfinished = ".tmp-";  // before the name of a checkpoint
+
 [[noreturn]] void fail(int code, const std::filesystem::path& path) {
     throw std::system_error(code, std::generic_category(), path.string());
 }
@@ -45,7 +47,13 @@ void check_shards(const std::filesystem::path& folder, const CheckpointIndex& in
 }  // namespace
 
 std::filesystem::path temporary_path(const std::filesystem::path& path) {
-    return path.parent_path() / (".tmp-" + path.filename().string());
+    return path.parent_path() / (std::string(unfinished) + path.filename().string());
+}
+
+std::string checkpoint_name(const std::filesystem::path& path) {
+    auto name = path.filename().string();
+    if (name.starts_with(unfinished)) name.erase(0, unfinished.size());
+    return name;
 }
 
 void begin_directory(const std::filesystem::path& path) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include <dtrain/checkpoint.hpp>
@@ -16,6 +17,9 @@ namespace dtrain::io {
 
 /// Where the checkpoint `path` is made: ".tmp-NAME" beside it.
 std::filesystem::path temporary_path(const std::filesystem::path& path);
+
+/// The name of the checkpoint that is, or is made, at `path`.
+std::string checkpoint_name(const std::filesystem::path& path);
 
 /// Makes temporary_path() of `path`, empty. @throws Error naming the path.
 void begin_directory(const std::filesystem::path& path);

@@ -72,10 +72,6 @@ std::string names_of(const CpuSet& numbers, const std::vector<CheckedNode>& node
     return fmt::format("node {} ({})", number, nodes[static_cast<std::size_t>(number)].host);
 }
 
-std::string counted(std::size_t count, const std::string& thing) {
-    return fmt::format("{} {}", count, plural(count, thing));
-}
-
 }  // namespace
 
 std::string check_text(const std::vector<CheckedNode>& nodes, const std::vector<Finding>& findings) {
@@ -84,15 +80,15 @@ std::string check_text(const std::vector<CheckedNode>& nodes, const std::vector<
     for (std::size_t node = 0; node < nodes.size(); ++node)
         rows.push_back(row_of(static_cast<int>(node), nodes[node], clocks[node]));
     auto out = join(aligned(rows), "\n") + "\n\n";
-    std::size_t faults = 0;
+    std::ptrdiff_t faults = 0;
     for (const auto& finding : findings) {
         const bool is_fault = finding.severity == Severity::fault;
         faults += is_fault ? 1 : 0;
         out += fmt::format("{}: {}: {}\n    mend: {}\n", is_fault ? "fault" : "warning",
                            names_of(finding.nodes, nodes), finding.text, finding.mend);
     }
-    const auto warnings = findings.size() - faults;
-    out += fmt::format("{} checked: {}{}\n", counted(nodes.size(), "node"),
+    const auto warnings = std::ssize(findings) - faults;
+    out += fmt::format("{} checked: {}{}\n", counted(std::ssize(nodes), "node"),
                        faults == 0 ? "no fault" : counted(faults, "fault"),
                        warnings == 0 ? "" : ", " + counted(warnings, "warning"));
     return out;

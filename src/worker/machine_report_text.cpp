@@ -13,11 +13,6 @@ using topology::Machine;
 
 constexpr std::size_t label_width = 12;
 
-/// "1 core", "2 cores".
-std::string counted(int count, std::string_view thing) {
-    return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 std::string numbers(const std::vector<int>& values) {
     std::vector<std::string> texts;
     for (const int value : values) texts.push_back(fmt::format("{}", value));
@@ -134,7 +129,7 @@ std::string as_text(const MachineReport& report) {
             machine.is_this_system ? "" : ", described by HWLOC_XMLFILE: not the one this runs on")});
     add(out, "Processors",
         {fmt::format("{}, {}, {}", counted(packages_of(machine), "package"),
-                     counted(static_cast<int>(machine.cores.size()), "core"),
+                     counted(std::ssize(machine.cores), "core"),
                      counted(machine.allowed.count(), "hardware thread")),
          fmt::format("allowed on this machine: {}", or_else(machine.allowed.to_string(), "none"))});
     if (machine.is_this_system)

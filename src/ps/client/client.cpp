@@ -64,6 +64,10 @@ bool Client::has_come(std::uint64_t request) const {
     return found == answers_.end() || found->second.letter.has_value();
 }
 
+bool Client::have_come(std::span<const std::uint64_t> requests) const {
+    return std::ranges::all_of(requests, [this](auto request) { return has_come(request); });
+}
+
 void Client::forget(std::uint64_t request) {
     const auto found = answers_.find(request);
     if (found == answers_.end()) return;
@@ -136,34 +140,24 @@ void Client::wait_until_begun(std::uint64_t save) {
 }
 
 std::int64_t Client::join() {
-    std::vector<std::uint64_t> requests;
-    for (int server = 0; server < servers(); ++server) {
-        LetterWriter writer(*post_,
-                            {.kind = LetterKind::hello, .request = requests.emplace_back(expect(server))});
+    const auto write = [&](int server, LetterWriter& writer) {
         writer.add_text(options_.layouts[static_cast<std::size_t>(server)]);
-        writer.send(options_.servers[static_cast<std::size_t>(server)]);
-    }
-    for (const auto request : requests) {
-        const auto step = LetterReader(wait_for(request, "hello").bytes()).head().step;
-        if (request != requests.front() && options_.mode == ServerMode::sync && step != steps_)
-            throw ServerError(static_cast<int>(request - requests.front()),
+    };
+    const auto read = [&](int server, const LetterReader& reader) {
+        const auto step = reader.head().step;
+        if (server != 0 && options_.mode == ServerMode::sync && step != steps_)
+            throw ServerError(server,
                               fmt::format("stands at step {}, and server 0 at step {}", step, steps_));
-        if (request == requests.front()) steps_ = step;
-        forget(request);
-    }
+        if (server == 0) steps_ = step;
+    };
+    ask_all({.kind = LetterKind::hello}, write, read);
     if (options_.mode != ServerMode::sync) return std::exchange(steps_, 0);
     return steps_;
 }
 
 void Client::leave() {
     flush();
-    std::vector<std::uint64_t> requests;
-    for (int server = 0; server < servers(); ++server) {
-        LetterWriter writer(*post_,
-                            {.kind = LetterKind::leave, .request = requests.emplace_back(expect(server))});
-        writer.send(options_.servers[static_cast<std::size_t>(server)]);
-    }
-    for (const auto request : requests) wait_for(request, "leave");
+    ask_all({.kind = LetterKind::leave}, {}, {});
     while (!post_->deliver()) std::this_thread::yield();
     answers_.clear();
 }
@@ -272,8 +266,7 @@ std::span<const float> Client::dense_values(int server) {
 }
 
 bool Client::has_dense_come() const {
-    return std::ranges::all_of(dense_requests_,
-                               [&](auto request) { return request == 0 || has_come(request); });
+    return have_come(dense_requests_);
 }
 
 void Client::drop_dense_values() {

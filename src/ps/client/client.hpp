@@ -156,13 +156,16 @@ class Client {
         bool is_begun = false;  ///< of a save
     };
 
-    /// Sends a letter to each server, and takes their answers. Waits.
-    void ask_all(LetterHead head, const std::function<void(LetterWriter&)>& write,
-                 const std::function<void(const LetterReader&)>& read);
+    /// Sends a letter to each server, and waits for their answers.
+    /// @param write puts in what the letter to a server has; empty: only the head
+    /// @param read gets the answer of each, in their order; may be empty
+    void ask_all(LetterHead head, const std::function<void(int, LetterWriter&)>& write,
+                 const std::function<void(int, const LetterReader&)>& read);
     std::uint64_t expect(int server);
     const comm::LetterBytes& wait_for(std::uint64_t request, const char* what);
     void wait_until_begun(std::uint64_t save);
     bool has_come(std::uint64_t request) const;
+    bool have_come(std::span<const std::uint64_t> requests) const;
     void forget(std::uint64_t request);
     template <class Condition>
     void wait_until(const Condition& condition, const char* what, int server);

@@ -9,8 +9,8 @@ namespace dtrain::ps {
 
 std::uint64_t Client::begin_day(std::uint32_t day, bool shrinks) {
     std::uint64_t gone = 0;
-    const auto write = [&](LetterWriter& writer) { writer.add_day(day, shrinks); };
-    const auto read = [&](const LetterReader& reader) {
+    const auto write = [&](int /*server*/, LetterWriter& writer) { writer.add_day(day, shrinks); };
+    const auto read = [&](int /*server*/, const LetterReader& reader) {
         gone += static_cast<std::uint64_t>(reader.head().step);
     };
     ask_all({.kind = LetterKind::day, .step = steps_}, write, read);
@@ -19,24 +19,25 @@ std::uint64_t Client::begin_day(std::uint32_t day, bool shrinks) {
 
 std::vector<std::string> Client::counts() {
     std::vector<std::string> texts;
-    const auto read = [&](const LetterReader& reader) { texts.emplace_back(reader.text()); };
-    ask_all(
-        {.kind = LetterKind::count}, [](LetterWriter&) {}, read);
+    ask_all({.kind = LetterKind::count}, {},
+            [&](int /*server*/, const LetterReader& reader) { texts.emplace_back(reader.text()); });
     return texts;
 }
 
-void Client::ask_all(LetterHead head, const std::function<void(LetterWriter&)>& write,
-                     const std::function<void(const LetterReader&)>& read) {
+void Client::ask_all(LetterHead head, const std::function<void(int, LetterWriter&)>& write,
+                     const std::function<void(int, const LetterReader&)>& read) {
     std::vector<std::uint64_t> requests;
     for (int server = 0; server < servers(); ++server) {
         head.request = requests.emplace_back(expect(server));
         LetterWriter writer(*post_, head);
-        write(writer);
+        if (write) write(server, writer);
         writer.send(options_.servers[static_cast<std::size_t>(server)]);
     }
     const std::string what(to_string(head.kind));
-    for (const auto request : requests) {
-        read(LetterReader(wait_for(request, what.c_str()).bytes()));
+    for (int server = 0; server < servers(); ++server) {
+        const auto request = requests[static_cast<std::size_t>(server)];
+        const auto& answer = wait_for(request, what.c_str());
+        if (read) read(server, LetterReader(answer.bytes()));
         forget(request);
     }
 }

@@ -27,7 +27,7 @@ void Client::begin_save(const std::string& request) {
 
 bool Client::is_saved() {
     poke();
-    return std::ranges::all_of(saves_, [this](auto save) { return has_come(save); });
+    return have_come(saves_);
 }
 
 std::vector<std::string> Client::finish_save() {

@@ -47,9 +47,9 @@ std::optional<GeoLink::Asked> GeoLink::ask(std::uint32_t table, std::vector<std:
 }
 
 void GeoLink::take(std::uint32_t table, const Asked& asked) {
-    std::vector<float> values(asked.rows.size() * client_->width(table));
-    client_->take_rows(asked.request, values);
-    tables_[table].rows.renew(asked.rows, values);
+    taken_.resize(asked.rows.size() * client_->width(table));
+    client_->take_rows(asked.request, taken_);
+    tables_[table].rows.renew(asked.rows, taken_);
 }
 
 void GeoLink::prefetch(const std::string& table, std::span<const std::int64_t> ids) {
@@ -66,7 +66,7 @@ std::unique_ptr<kernels::Kernel> GeoLink::make_pull(const Operator& op,
                       batch = BatchIds(kernels::Integers(arguments.input("ids")), arguments.whole("padding"),
                                        arguments.whole("rows"), op.input("ids"))]() mutable {
         batch.read();
-        found.resize(batch.ids().size() * width);
+        if (!batch.is_whole()) found.resize(batch.ids().size() * width);
         const auto to = batch.is_whole() ? out : std::span(found);
         if (is_test)
             client_->pull_rows(table, batch.ids(), to, true);

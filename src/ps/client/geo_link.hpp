@@ -83,6 +83,7 @@ class GeoLink final : public TrainerLink {
     std::int64_t unsent_steps_ = 0;
     bool waits_for_answers_ = false;
     std::vector<float> changes_;
+    std::vector<float> taken_;  // rows of an answer
 };
 
 }  // namespace dtrain::ps

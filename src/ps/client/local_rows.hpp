@@ -60,7 +60,6 @@ class LocalRows {
     void keep_all() { keeps_all_ = true; }
 
     std::size_t size() const { return index_.size(); }
-    std::size_t bytes() const { return index_.bytes(); }
 
   private:
     struct Head {

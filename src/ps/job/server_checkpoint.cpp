@@ -17,10 +17,16 @@ namespace {
 
 using nlohmann::json;
 
+struct Save {
+    std::filesystem::path folder;
+    json manifest;
+};
+
 /// The files of one table, by all servers.
-SavedTable saved_table(const std::filesystem::path& folder, const json& servers, const std::string& name) {
+SavedTable saved_table(const Save& save, const std::string& name) {
+    const auto& folder = save.folder;
     SavedTable saved{folder, {}};
-    for (const auto& server : servers)
+    for (const auto& server : save.manifest.at("servers"))
         for (const auto& table : server.at("tables"))
             if (auto file = table_file_from_json(table.dump()); file.table == name)
                 saved.files.push_back(std::move(file));
@@ -36,11 +42,11 @@ ServerParts load(const ServerPlan& plan, const std::filesystem::path& folder) {
                       {},
                       servers.at(0).at("steps").get<std::int64_t>()};
     SavedDense(folder, servers).fill(plan.program, parts.dense.state());
-    const auto saves = chain_of(folder, manifest);
+    std::vector<Save> saves;
+    for (auto& save : chain_of(folder, manifest)) saves.push_back({save, read_manifest(save)});
     for (const auto& [options, rate, spill] : plan.tables) {
         std::vector<SavedTable> chain;
-        for (const auto& save : saves)
-            chain.push_back(saved_table(save, read_manifest(save).at("servers"), options.name));
+        for (const auto& save : saves) chain.push_back(saved_table(save, options.name));
         parts.tables.push_back({load_table(options, chain, plan.share, spill).table, rate});
     }
     return parts;

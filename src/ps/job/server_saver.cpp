@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
+#include "io/checkpoint_directory.hpp"
 #include "io/hdf5_file.hpp"
 #include "ps/job/saved_dense.hpp"
 
@@ -17,8 +18,6 @@ namespace dtrain::ps {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::string_view unfinished = ".tmp-";  // before the name of a checkpoint
 
 SaveOrder order_from(const std::string& text) {
     const auto order = read_json(text, [](const json& value) {
@@ -29,13 +28,6 @@ SaveOrder order_from(const std::string& text) {
     });
     if (!order) throw UsageError("this is no order to save: '" + text + "'");
     return *order;
-}
-
-/// What people call it when it is complete.
-std::string name_of(const std::filesystem::path& folder) {
-    auto name = folder.filename().string();
-    if (name.starts_with(unfinished)) name.erase(0, unfinished.size());
-    return name;
 }
 
 }  // namespace
@@ -86,7 +78,7 @@ void ServerSaver::begin(const SaveOrder& order) {
     const auto which = order.since ? WhichRows::changed : WhichRows::all;
     for (auto& table : tables_)
         table.begin({.folder = order.folder,
-                     .checkpoint = name_of(order.folder),
+                     .checkpoint = io::checkpoint_name(order.folder),
                      .which = which,
                      .step = save.steps});
     save.dense = std::async(std::launch::async, [copy = DenseCopy(plan_, server_), folder = order.folder] {
@@ -120,7 +112,7 @@ std::string ServerSaver::finish() {
         auto dense = json::parse(save_.value().dense.get());
         const json facts{{"steps", save_->steps}, {"dense", std::move(dense)}, {"tables", std::move(tables)}};
         if (save_->order.changes_follow) {
-            written_ = name_of(save_->order.folder);
+            written_ = io::checkpoint_name(save_->order.folder);
         } else {
             for (auto& table : tables_) table.commit();
             base_.reset();

@@ -29,11 +29,7 @@ void append(const std::filesystem::path& path, const std::string& text) {
 
 MetricsFiles::MetricsFiles(const ServerMetricsOptions& options, int server)
     : options_(options), server_(server) {
-    std::error_code failed;
-    std::filesystem::create_directories(options_.folder, failed);
-    if (!failed && ::access(options_.folder.c_str(), W_OK | X_OK) != 0)
-        failed.assign(errno, std::generic_category());
-    if (failed)
+    if (const auto failed = make_writable_folder(options_.folder))
         throw UsageError(fmt::format("cannot write metrics of servers into {}: {}", options_.folder.string(),
                                      failed.message()));
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "ps/metrics/prometheus_text.hpp"
@@ -34,7 +35,7 @@ void add_times(PrometheusText& text, const Labels& labels, const LogHistogram& l
                const Server::Work& since_start) {
     for (const auto share : quantiles) {
         auto labels_of_share = labels;
-        labels_of_share.push_back({"quantile", share == 0.5 ? "0.5" : "0.99"});
+        labels_of_share.push_back({"quantile", fmt::format("{}", share)});
         text.add(labels_of_share, seconds_of(lately.quantile(share)));
     }
     text.add(labels, seconds_of(since_start.time), "_sum");

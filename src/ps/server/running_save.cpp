@@ -7,16 +7,6 @@
 #include "ps/wire/letter.hpp"
 
 namespace dtrain::ps {
-namespace {
-
-void answer(comm::Post& post, int to, const LetterHead& head, std::string_view text = {}) {
-    LetterWriter writer(post, head);
-    if (!text.empty()) writer.add_text(text);
-    writer.send(to);
-}
-
-}  // namespace
-
 bool RunningSave::begin(const comm::Letter& asked) {
     const auto request = LetterReader(asked.content.bytes()).head().request;
     try {
@@ -24,13 +14,13 @@ bool RunningSave::begin(const comm::Letter& asked) {
         if (is_in_progress_) throw LetterError("a 'save' before the one in progress is complete");
         saver_->begin(std::string(LetterReader(asked.content.bytes()).text()));
     } catch (const std::exception& failed) {
-        answer(*post_, asked.from, {.kind = LetterKind::failed, .request = request}, failed.what());
+        send_letter(*post_, asked.from, {.kind = LetterKind::failed, .request = request}, failed.what());
         return false;
     }
     is_in_progress_ = true;
     asked_by_ = asked.from;
     request_ = request;
-    answer(*post_, asked.from, {.kind = LetterKind::saving, .request = request_});
+    send_letter(*post_, asked.from, {.kind = LetterKind::saving, .request = request_});
     return true;
 }
 
@@ -51,7 +41,7 @@ bool RunningSave::go_on() {
         said = failed.what();
     }
     is_in_progress_ = false;
-    if (asked_by_) answer(*post_, *asked_by_, head, said);
+    if (asked_by_) send_letter(*post_, *asked_by_, head, said);
     return true;
 }
 

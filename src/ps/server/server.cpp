@@ -58,7 +58,8 @@ void Server::take(comm::Letter&& letter) {
                 return reply(trainer, {.kind = LetterKind::counted, .request = head.request},
                              on_count_ ? on_count_() : "");
             case LetterKind::save:
-                return save(trainer, std::move(letter));
+                present(trainer, head);
+                return answer_when_due(trainer, std::move(letter));
             case LetterKind::leave:
                 return leave(trainer, head);
             default:
@@ -66,9 +67,7 @@ void Server::take(comm::Letter&& letter) {
         }
     } catch (const Error& refused) {
         ++counts_.refused;
-        LetterWriter writer(*post_, {.kind = LetterKind::failed, .request = head.request});
-        writer.add_text(refused.what());
-        writer.send(from);
+        send_letter(*post_, from, {.kind = LetterKind::failed, .request = head.request}, refused.what());
         if (!broken_.empty()) answer_waiting();
     }
 }
@@ -176,16 +175,6 @@ void Server::answer_when_due(std::size_t trainer, comm::Letter&& letter) {
     post_->recycle(std::move(letter.content));
 }
 
-void Server::save(std::size_t trainer, comm::Letter&& letter) {
-    const auto head = LetterReader(letter.content.bytes()).head();
-    present(trainer, head);
-    if (!is_due(head)) {
-        waiting_.push_back({trainer, std::move(letter), std::chrono::steady_clock::now()});
-        return;
-    }
-    answer(trainer, letter);
-}
-
 bool Server::is_due(const LetterHead& asked) const {
     switch (options_.mode) {
         case ServerMode::sync:
@@ -268,9 +257,7 @@ void Server::leave(std::size_t trainer, const LetterHead& head) {
 }
 
 void Server::reply(std::size_t trainer, const LetterHead& head, std::string_view text) {
-    LetterWriter writer(*post_, head);
-    if (!text.empty()) writer.add_text(text);
-    writer.send(trainers_[trainer].rank);
+    send_letter(*post_, trainers_[trainer].rank, head, text);
 }
 
 bool Server::is_done() const {

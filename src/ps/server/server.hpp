@@ -129,7 +129,6 @@ class Server {
     void check_push(LetterReader reader) const;
     void check_pull(LetterReader reader) const;
     void pull(std::size_t trainer, comm::Letter&& letter);
-    void save(std::size_t trainer, comm::Letter&& letter);
     void leave(std::size_t trainer, const LetterHead& head);
 
     static void check_day(LetterReader reader);

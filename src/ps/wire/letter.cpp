@@ -190,4 +190,10 @@ void LetterWriter::send(int to) {
     post_->send(to, std::move(content_));
 }
 
+void send_letter(comm::Post& post, int to, const LetterHead& head, std::string_view text) {
+    LetterWriter writer(post, head);
+    if (!text.empty()) writer.add_text(text);
+    writer.send(to);
+}
+
 }  // namespace dtrain::ps

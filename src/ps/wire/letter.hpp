@@ -139,4 +139,7 @@ class LetterWriter {
     comm::LetterBytes content_;
 };
 
+/// Sends a letter that has nothing but its head and perhaps text.
+void send_letter(comm::Post& post, int to, const LetterHead& head, std::string_view text = {});
+
 }  // namespace dtrain::ps

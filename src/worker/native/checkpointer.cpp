@@ -15,6 +15,7 @@
 
 #include "base/files.hpp"
 #include "io/checkpoint_directory.hpp"
+#include "program/stored_state.hpp"
 #include "worker/native/collective_file.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
@@ -125,7 +126,7 @@ void Checkpointer::begin_shard() {
 void Checkpointer::begin_file(const CheckpointHeader& header) {
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = header;
-    store(state_, checkpoint);
+    program::store(state_, checkpoint);
     completion_ = std::async(policy(settings_), [this, checkpoint = std::move(checkpoint)] {
         CheckpointFolder(*settings_.dir).save(checkpoint, settings_.keep, settings_.format);
     });

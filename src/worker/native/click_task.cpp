@@ -89,9 +89,6 @@ ClickTask::ClickTask(ModelSettings settings, ClickLog train, std::optional<Click
 }
 
 std::string ClickTask::sample_description() const {
-    const auto counted = [](std::int64_t count, const char* noun) {
-        return fmt::format("{} {}", count, plural(static_cast<std::size_t>(count), noun));
-    };
     return fmt::format("{} and {} each", counted(train_->slots, "id"), counted(train_->integers, "number"));
 }
 

@@ -10,6 +10,7 @@
 
 #include "io/checkpoint_directory.hpp"
 #include "io/hdf5_file.hpp"
+#include "program/stored_state.hpp"
 #include "ps/job/server_manifest.hpp"
 #include "worker/native/state_checkpoint.hpp"
 
@@ -52,7 +53,7 @@ void ServerCheckpointer::begin(const CheckpointHeader& header) {
     const auto folder = io::temporary_path(*path_);
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = header;
-    store(state_, checkpoint);
+    program::store(state_, checkpoint);
     const bool saves_changes = settings_.full_every > 1;
     since_ = saves_changes && static_cast<std::int64_t>(chain_.size()) < settings_.full_every
                  ? chain_

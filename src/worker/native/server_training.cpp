@@ -29,10 +29,6 @@
 namespace dtrain::native {
 namespace {
 
-std::string counted(int number, const char* what) {
-    return fmt::format("{} {}", number, plural(static_cast<std::size_t>(number), what));
-}
-
 void check_servers_can_save(const CheckpointSettings& settings) {
     if (settings.format != CheckpointFormat::directory || settings.shards)
         throw UsageError(

@@ -14,14 +14,11 @@
 #include <dtrain/executor.hpp>
 
 #include "io/stored_checkpoint.hpp"
-#include "program/stored_state.hpp"
 
 namespace dtrain::native {
 
 /// The tensor in checkpoints: "/parameters/fc_0.weight"; what is no parameter is "/optimizer/...".
 io::TensorInfo stored_info(const StateTensor& tensor);
-
-using program::store;
 
 /// @param job what this job would write as CheckpointHeader::job
 /// @param file named in messages

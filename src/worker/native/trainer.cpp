@@ -139,19 +139,20 @@ std::unique_ptr<CheckpointWriter> Trainer::checkpoints(const CheckpointSettings&
                                                 [this] { meet_at_servers(); });
 }
 
-void Trainer::add_metrics(const Executor& executor, Sums& sums) const {
-    sums.loss += executor.fetch_scalar(model_.loss_sum);
+void Trainer::add_metrics(const Executor& executor, double loss, Sums& sums) const {
+    sums.loss += loss;
     if (!model_.correct.empty()) sums.correct += executor.fetch_scalar(model_.correct);
 }
 
 void Trainer::add_training_metrics() {
-    if (leaves_out_not_finite_ && !std::isfinite(trainer_.fetch_scalar(model_.loss_sum))) {
+    const double loss = trainer_.fetch_scalar(model_.loss_sum);
+    if (leaves_out_not_finite_ && !std::isfinite(loss)) {
         const auto weights = trainer_.feed<float>(fed_weight);
         sums_.left_out += std::accumulate(weights.begin(), weights.end(), 0.0);
         return;
     }
-    add_metrics(trainer_, sums_);
-    loss_so_far_ += trainer_.fetch_scalar(model_.loss_sum);
+    add_metrics(trainer_, loss, sums_);
+    loss_so_far_ += loss;
     ++batches_so_far_;
 }
 
@@ -231,7 +232,7 @@ std::optional<Metrics> Trainer::test() {
     for (std::int64_t batch = 0; batch < test_feeder_->steps() * test_feeder_->parts(); ++batch) {
         test_feeder_->feed();
         tester_.run();
-        add_metrics(tester_, sums);
+        add_metrics(tester_, tester_.fetch_scalar(model_.loss_sum), sums);
         add_scores(scored);
     }
     auto metrics = metrics_of(sums, test_feeder_->real_samples());

@@ -144,7 +144,7 @@ class Trainer {
     /// Of asynchronous jobs: all trainers have the parameters that all of them made.
     void meet_at_servers();
     void train_step();
-    void add_metrics(const Executor& executor, Sums& sums) const;
+    void add_metrics(const Executor& executor, double loss, Sums& sums) const;
     void add_training_metrics();
     void add_scores(std::vector<ScoredSample>& scored);
     Metrics metrics_of(const Sums& sums, std::int64_t samples) const;

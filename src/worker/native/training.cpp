@@ -62,9 +62,8 @@ int train(const Options& options, const Communicator& world, const std::string& 
     if (resumes)
         resumed =
             trainer.resume(input.resume_from, [&](const std::string& damaged) { console.complain(damaged); });
-    const auto ranks =
-        fmt::format("{} {}", world.size(), plural(static_cast<std::size_t>(world.size()), "rank"));
-    const auto status = train_with(input, trainer, resumed, options, world, ranks, console);
+    const auto status =
+        train_with(input, trainer, resumed, options, world, counted(world.size(), "rank"), console);
     if (status != 0) return status;
     if (options.profile) print_profile(trainer, world, console);
     if (!options.job)

@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/training_run.hpp"
 
-#include <cerrno>
 #include <chrono>
 #include <memory>
-#include <system_error>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
+#include "base/files.hpp"
 #include "base/status_later.hpp"
 #include "base/text.hpp"
 #include "worker/native/agreed.hpp"
@@ -31,10 +29,7 @@ double seconds_since(Clock::time_point start) {
 
 /// Finds out before hours of training that nobody may write there. Rank 0 only.
 bool check_writable(const std::filesystem::path& folder) {
-    std::error_code failed;
-    std::filesystem::create_directories(folder, failed);
-    if (!failed && ::access(folder.c_str(), W_OK | X_OK) != 0) failed.assign(errno, std::generic_category());
-    if (failed)
+    if (const auto failed = make_writable_folder(folder))
         throw UsageError(
             fmt::format("cannot write checkpoints into {}: {}", folder.string(), failed.message()));
     return true;
@@ -167,8 +162,8 @@ int conclude(bool is_complete, const Training& training, const Trainer& trainer,
     }
     console.print("\n");
     if (const auto& test = training.last_test()) console.print(result_line(*test, best_auc));
-    console.print(fmt::format("parameters    checksum {:016x}, the same on {} {}\n", trainer.checksum(),
-                              ranks, plural(static_cast<std::size_t>(ranks), "rank")));
+    console.print(fmt::format("parameters    checksum {:016x}, the same on {}\n", trainer.checksum(),
+                              counted(ranks, "rank")));
     if (const auto saved = training.last_checkpoint())
         console.print(fmt::format("checkpoint    {}\n", saved->string()));
     return 0;

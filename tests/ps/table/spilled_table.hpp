@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -12,16 +11,13 @@
 
 #include <gtest/gtest.h>
 
+#include "collected_rows.hpp"
 #include "ps/table/sparse_table.hpp"
 #include "support/temporary_folder.hpp"
 
 /// A table with most of its rows on disk, and one without that is told the same: what the one does, the other
 /// must do.
 namespace dtrain::tests {
-
-using Ids = std::vector<std::int64_t>;
-using Floats = std::vector<float>;
-using Rows = std::map<std::int64_t, std::string>;  // bytes by id
 
 inline ps::TableOptions spilled_options(const Optimizer& optimizer, std::size_t arenas = 1) {
     return {.name = "clicks",
@@ -43,27 +39,6 @@ inline std::int64_t id_of(std::uint64_t n) {
     if (n == 1) return std::numeric_limits<std::int64_t>::max();
     return n == 2 ? -1 : static_cast<std::int64_t>(n * 0x9e3779b97f4a7c15U);
 }
-
-class Collected : public ps::RowSink {
-  public:
-    explicit Collected(std::size_t row_bytes) : row_bytes_(row_bytes) {}
-
-    void take(std::span<const std::byte> rows) noexcept override {
-        EXPECT_EQ(rows.size() % row_bytes_, 0U);
-        for (std::size_t at = 0; at < rows.size(); at += row_bytes_) {
-            const auto is_new =
-                rows_.emplace(ps::RowArena::id_of(&rows[at]),
-                              std::string(reinterpret_cast<const char*>(&rows[at]), row_bytes_));
-            EXPECT_TRUE(is_new.second) << "a row came twice";
-        }
-    }
-
-    const Rows& rows() const { return rows_; }
-
-  private:
-    std::size_t row_bytes_;
-    Rows rows_;
-};
 
 inline Rows content(const ps::SparseTable& table) {
     Rows rows;

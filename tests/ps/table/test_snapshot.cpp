@@ -3,7 +3,6 @@
 // Oracle: copies of the whole table, made when a snapshot begins; the changes between two saves put on top of
 // the first give the second.
 #include <cstring>
-#include <map>
 #include <random>
 #include <string>
 #include <thread>
@@ -12,36 +11,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "collected_rows.hpp"
 #include "ps/table/sparse_table.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain::ps {
 namespace {
 
-using Rows = std::map<std::int64_t, std::string>;  // bytes by id
-using Ids = std::vector<std::int64_t>;
-using Floats = std::vector<float>;
-
-class Collected : public RowSink {
-  public:
-    explicit Collected(std::size_t row_bytes) : row_bytes_(row_bytes) {}
-
-    void take(std::span<const std::byte> rows) noexcept override {
-        EXPECT_EQ(rows.size() % row_bytes_, 0U);
-        for (std::size_t at = 0; at < rows.size(); at += row_bytes_) {
-            const auto is_new =
-                rows_.emplace(RowArena::id_of(&rows[at]),
-                              std::string(reinterpret_cast<const char*>(&rows[at]), row_bytes_));
-            EXPECT_TRUE(is_new.second) << "a row came twice";
-        }
-    }
-
-    const Rows& rows() const { return rows_; }
-
-  private:
-    std::size_t row_bytes_;
-    Rows rows_;
-};
+using tests::Collected;
+using tests::Floats;
+using tests::Ids;
+using tests::Rows;
 
 Rows content(SparseTable& table) {
     Collected all(table.row_bytes());

@@ -15,6 +15,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "program/stored_state.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 #include "worker/native/classifier.hpp"
@@ -34,7 +35,7 @@ State state_of(std::uint64_t seed, std::int64_t hidden = 5, const Optimizer& opt
 Checkpoint checkpoint_of(const State& state) {
     Checkpoint checkpoint;
     checkpoint.job = job;
-    store(state, checkpoint);
+    program::store(state, checkpoint);
     return checkpoint;
 }
 

@@ -12,6 +12,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "program/stored_state.hpp"
 #include "support/temporary_folder.hpp"
 #include "worker/native/classifier.hpp"
 #include "worker/native/state_checkpoint.hpp"
@@ -120,7 +121,7 @@ TEST(Trainer, ACheckpointThatIsDamagedInItsValuesLeavesTheBeginning) {
     trainer.train_epoch();
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = trainer.header();
-    store(trainer.state(), checkpoint);
+    program::store(trainer.state(), checkpoint);
     save_checkpoint_directory(folder / "one", checkpoint);
     const auto shard = folder / "one/shard-0000.h5";
     auto bytes = tests::bytes_of(shard);
