@@ -10,16 +10,6 @@
 
 namespace dtrain::launch {
 
-/// "0,1" for people and for CUDA_VISIBLE_DEVICES.
-std::string ids_of(const std::vector<topology::VisibleGpu>& devices);
-
-/// The devices that --gpus selects: physical ids, GPU-uuid with unique prefixes, or "all", checked against
-/// what CUDA_VISIBLE_DEVICES leaves visible.
-/// @throws UsageError naming the id that is not there and those that are.
-std::vector<topology::VisibleGpu> select_gpus(const std::string& gpus,
-                                              const std::vector<topology::VisibleGpu>& visible,
-                                              const topology::Machine& machine);
-
 /// The first `count` visible devices: --gpus N of the handbook's first spelling.
 /// @throws UsageError when `count` is no number, or there are fewer.
 std::vector<topology::VisibleGpu> first_gpus(const std::string& count,

@@ -14,6 +14,7 @@
 #include "launch/devices.hpp"
 #include "launch/members.hpp"
 #include "launch/nodes.hpp"
+#include "topology/select_gpus.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -32,7 +33,7 @@ std::vector<std::string> warnings_about(const Devices& devices) {
     if (unknown.empty()) return {};
     return {
         fmt::format("this machine shows no GPU {}, which CUDA_VISIBLE_DEVICES names; used without pinning",
-                    ids_of(unknown))};
+                    topology::ids_of(unknown))};
 }
 
 std::vector<std::string> hosts_of(const cluster::Allocation& allocation) {
@@ -187,7 +188,7 @@ class Planner {
         // Paddle's CPU-only mode, unless GPUs are asked for: torch trains on them over gloo, too.
         if (!options_.gpus) return options_.backend == "gloo" ? Devices{} : visible_;
         if (input_.environment.has("PADDLE_NUM_TRAINERS")) return first_gpus(*options_.gpus, visible_);
-        return select_gpus(*options_.gpus, visible_, input_.machine);
+        return topology::select_gpus(*options_.gpus, visible_, input_.machine);
     }
 
     void check_handbook_count(std::size_t nodes) const {

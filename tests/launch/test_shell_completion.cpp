@@ -24,7 +24,7 @@ std::vector<std::string> offered(const std::string& before, const std::string& w
     const auto script = completion_script("bash") + "COMP_WORDS=(dtrain-launch " + before + " '" + word +
                         "')\n" + "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_dtrain_launch\n" +
                         "printf '%s\\n' \"${COMPREPLY[@]}\"\n";
-    SpawnOptions options;
+    ProcessOptions options;
     options.argv = {"bash", "-c", script};
     const auto run = run_and_capture(options, std::chrono::seconds(20));
     EXPECT_EQ(run.err, "");

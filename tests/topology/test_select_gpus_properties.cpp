@@ -9,14 +9,13 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "launch/devices.hpp"
 #include "support/fuzz.hpp"
+#include "topology/select_gpus.hpp"
 
-namespace dtrain::launch {
+namespace dtrain::topology {
 namespace {
 
 using tests::Mutator;
-using topology::VisibleGpu;
 
 TEST(SelectGpusProperties, AnyListIsRefusedInWordsOrSelectsVisibleDevicesOnce) {
     const tests::Corpus corpus{
@@ -27,7 +26,7 @@ TEST(SelectGpusProperties, AnyListIsRefusedInWordsOrSelectsVisibleDevicesOnce) {
                                                      {{"GPU-5f3c", 5}, {"GPU-2f3c", 2}, {"1", 1}},
                                                      {{"MIG-a1", 0}, {"MIG-b2", 0}, {"3", 3}},
                                                      {{"0", std::nullopt}, {"GPU-77", std::nullopt}}};
-    topology::Machine machine;
+    Machine machine;
     for (const char* uuid : {"GPU-00aa", "GPU-11bb", "GPU-2f3c", "GPU-00cc", "GPU-44dd", "GPU-5f3c"})
         machine.gpus.push_back({.index = static_cast<int>(machine.gpus.size()), .uuid = uuid});
     tests::for_all(corpus, &Mutator::text, [&](const std::string& gpus) {
@@ -52,4 +51,4 @@ TEST(SelectGpusProperties, AnyListIsRefusedInWordsOrSelectsVisibleDevicesOnce) {
 }
 
 }  // namespace
-}  // namespace dtrain::launch
+}  // namespace dtrain::topology
