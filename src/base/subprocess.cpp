@@ -24,8 +24,10 @@
 namespace dtrain {
 namespace {
 
+constexpr mode_t owner_only = 0600;
+
 /// Between fork and exec: only async-signal-safe calls.
-void become_child(const SpawnOptions& options, pid_t parent, const Pipe& in, const Pipe& out,
+void become_child(const ProcessOptions& options, pid_t parent, const Pipe& in, const Pipe& out,
                   const Pipe& err) {
     if (options.parent_death_signal != 0) {
         ::prctl(PR_SET_PDEATHSIG, options.parent_death_signal);
@@ -45,6 +47,8 @@ void become_child(const SpawnOptions& options, pid_t parent, const Pipe& in, con
     if (options.pipe_output) {
         ::dup2(out.write_end.get(), STDOUT_FILENO);
         ::dup2(err.write_end.get(), STDERR_FILENO);
+    } else if (!options.errors_to.empty()) {
+        ::dup2(::open(options.errors_to.c_str(), O_WRONLY | O_CREAT | O_TRUNC, owner_only), STDERR_FILENO);
     }
 }
 
@@ -78,7 +82,7 @@ std::optional<std::string> find_in_path(const std::string& name, const Environme
     return std::nullopt;
 }
 
-Subprocess::Subprocess(const SpawnOptions& options) {
+Subprocess::Subprocess(const ProcessOptions& options) {
     const auto program = find_in_path(options.argv.at(0), options.environment);
     if (!program)
         throw UsageError(fmt::format("cannot execute \"{}\": no such program{}", options.argv[0],
@@ -140,7 +144,7 @@ ExitStatus Subprocess::wait() {
     return *status_;
 }
 
-Captured run_and_capture(const SpawnOptions& options, std::chrono::milliseconds limit) {
+Captured run_and_capture(const ProcessOptions& options, std::chrono::milliseconds limit) {
     auto with_pipe = options;
     with_pipe.pipe_input = options.pipe_input || !options.input.empty();
     Subprocess child(with_pipe);

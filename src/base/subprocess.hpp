@@ -31,10 +31,11 @@ struct ExitStatus {
 /// "SIGTERM" for 15; "signal 77" for one without a name.
 std::string signal_name(int signal);
 
-struct SpawnOptions {
+struct ProcessOptions {
     std::vector<std::string> argv;  ///< argv[0] is looked up in the PATH of `environment`
     Environment environment = Environment::of_this_process();
     bool pipe_output = true;  ///< stdout and stderr through pipes; else inherited
+    std::string errors_to = {};  ///< with outputs inherited: a file for stderr, made or emptied
     bool stdin_from_null = true;
     std::string input;               ///< run_and_capture gives the program this to read
     bool pipe_input = false;         ///< stdin through a pipe, which ends with this object
@@ -47,7 +48,7 @@ struct SpawnOptions {
 class Subprocess {
   public:
     /// @throws UsageError naming the program when it does not exist or cannot be executed.
-    explicit Subprocess(const SpawnOptions& options);
+    explicit Subprocess(const ProcessOptions& options);
     Subprocess(const Subprocess&) = delete;
     Subprocess& operator=(const Subprocess&) = delete;
     ~Subprocess();
@@ -79,7 +80,7 @@ struct Captured {
 
 /// Runs a short command to its end and returns what it printed; killed after `limit`.
 /// @throws UsageError when the program cannot be executed.
-Captured run_and_capture(const SpawnOptions& options, std::chrono::milliseconds limit);
+Captured run_and_capture(const ProcessOptions& options, std::chrono::milliseconds limit);
 
 /// Where a program called `name` would be executed from with this PATH, or nothing.
 std::optional<std::string> find_in_path(const std::string& name, const Environment& environment);

@@ -134,7 +134,7 @@ class CheckRun {
         auto& mine = channel(number);
         try {
             mine.process = std::make_unique<Subprocess>(
-                SpawnOptions{.argv = check_command(site_, number, head_for(number), call_back),
+                ProcessOptions{.argv = check_command(site_, number, head_for(number), call_back),
                              .environment = environment_of_commands(),
                              .pipe_input = true,
                              .parent_death_signal = SIGTERM});

@@ -15,7 +15,7 @@ namespace dtrain::launch {
 MpirunProbe::MpirunProbe(const Environment& environment) {
     if (!find_in_path("mpirun", environment))
         throw UsageError("mpirun is not in PATH; install Open MPI (Debian: openmpi-bin) or load its module");
-    process_.emplace(SpawnOptions{.argv = {"mpirun", "--version"}, .environment = environment});
+    process_.emplace(ProcessOptions{.argv = {"mpirun", "--version"}, .environment = environment});
 }
 
 void MpirunProbe::require_open_mpi() {

@@ -54,7 +54,7 @@ std::vector<int> SshProbe::reached(const std::vector<int>& wanted, const std::ve
         if (question.ssh || now < question.again_at || running >= most_at_once) continue;
         question.again_at = now + ask_again;
         question.ssh = std::make_unique<Subprocess>(
-            SpawnOptions{.argv = ssh_command(hosts[static_cast<std::size_t>(node)], "true"),
+            ProcessOptions{.argv = ssh_command(hosts[static_cast<std::size_t>(node)], "true"),
                          .environment = environment_,
                          .parent_death_signal = SIGTERM});
         ++running;

@@ -77,7 +77,7 @@ class Daemon {
         variables.set(session_variable, session.path());
         std::vector<std::string> argv{local_daemon(command, programs_of(environment))};
         argv.insert(argv.end(), command.arguments.begin(), command.arguments.end());
-        process = std::make_unique<Subprocess>(SpawnOptions{.argv = std::move(argv),
+        process = std::make_unique<Subprocess>(ProcessOptions{.argv = std::move(argv),
                                                             .environment = std::move(variables),
                                                             .parent_death_signal = SIGTERM,
                                                             .new_process_group = true});

@@ -67,7 +67,7 @@ void find_mpirun(MpiReport& mpi, const Environment& environment) {
     if (!path) return;
     mpi.mpirun = *path;
     try {
-        SpawnOptions options;
+        ProcessOptions options;
         options.argv = {*path, "--version"};
         options.environment = environment;
         const auto captured = run_and_capture(options, std::chrono::seconds(5));

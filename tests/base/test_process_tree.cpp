@@ -115,7 +115,7 @@ TEST_F(ProcessTree, FindsProcessesByAVariable) {
     const auto token = fmt::format("token of {}", ::getpid());
     const auto start = [](Environment environment) {
         environment.set("PATH", "/usr/bin:/bin");
-        return SpawnOptions{.argv = {"sleep", "1000"}, .environment = std::move(environment)};
+        return ProcessOptions{.argv = {"sleep", "1000"}, .environment = std::move(environment)};
     };
     Subprocess first(start({{"A_TOKEN", token}}));  // before PATH: the first of its variables
     Subprocess last(start({{"A_TOKEN", "other"}, {"Z_TOKEN", token}}));

@@ -23,7 +23,7 @@ inline Captured under_mpirun(int ranks, const std::string& scenario,
     auto environment = Environment::of_this_process();
     environment.set("ASAN_OPTIONS", "detect_leaks=0");  // MPI's own would be found
     for (const auto& [name, value] : variables) environment.set(name, value);
-    SpawnOptions options{.environment = environment};
+    ProcessOptions options{.environment = environment};
     options.argv = split(std::getenv("DTRAIN_TEST_MPIRUN"), ' ');
     options.argv.insert(options.argv.end(),
                         {"-np", std::to_string(ranks), std::getenv("DTRAIN_TEST_SCENARIOS"), scenario});
@@ -36,7 +36,7 @@ inline Captured alone(const std::string& scenario) {
     for (const auto& [name, value] : Environment::of_this_process())
         if (name.starts_with("OMPI_COMM_WORLD") || name.starts_with("PM") || name.starts_with("SLURM"))
             environment.unset(name);
-    SpawnOptions options{.environment = environment};
+    ProcessOptions options{.environment = environment};
     options.argv = {std::getenv("DTRAIN_TEST_SCENARIOS"), scenario};
     return run_and_capture(options, std::chrono::seconds(40));
 }

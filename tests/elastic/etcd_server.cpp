@@ -66,7 +66,7 @@ void EtcdServer::kill() {
 }
 
 void EtcdServer::start() {
-    process_ = std::make_unique<Subprocess>(SpawnOptions{.argv = command_, .parent_death_signal = SIGKILL});
+    process_ = std::make_unique<Subprocess>(ProcessOptions{.argv = command_, .parent_death_signal = SIGKILL});
     wait_until_it_answers(access_);
 }
 
