@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -95,6 +96,10 @@ struct ExecutorOptions {
     std::vector<std::string> keep = {};
     /// Measures every operator, see profile(). Costs two looks at the clock per operator.
     bool profile = false;
+    /// How many trainers the job has, and which one this is, where the program knows that from elsewhere (the
+    /// documents' ParallelExecutor): they are compared with the communicator. None: not compared.
+    std::optional<int> num_trainers = {};
+    std::optional<int> trainer_id = {};
     /// Of a trainer with parameter servers: see ServerConnection.
     std::shared_ptr<program::ServerLink> servers = {};
 };
@@ -124,7 +129,8 @@ class Executor {
     /// Compiles. Collective when the program is data parallel. The program's persistable variables must be in
     /// `state` with the same shape and type. When the program is data parallel, `communicator` must have as
     /// many ranks as it was made for.
-    /// @throws ProgramError when state or communicator do not fit.
+    /// @throws ProgramError when state or communicator do not fit; UsageError when the communicator is not
+    /// that of num_trainers and trainer_id.
     Executor(const Program& program, State state, Communicator communicator = {},
              const ExecutorOptions& options = {});
     Executor(Executor&&) noexcept;

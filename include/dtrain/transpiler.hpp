@@ -15,6 +15,9 @@
 namespace dtrain {
 
 struct DistributeTranspilerConfig {
+    /// "pserver": parameter servers update. "nccl2" or "collective": there are none, trainers average their
+    /// gradients (data_parallel()) over a Communicator, with or without NCCL.
+    std::string mode = "pserver";
     /// Large parameters are cut into blocks, so that several servers share the work of each.
     bool slice_var_up = true;
     SplitMethod split_method = round_robin;
@@ -31,6 +34,10 @@ struct TranspileOptions {
     int trainer_id = 0;    ///< of this process if it is a trainer
     std::string pservers;  ///< endpoints of all servers: "127.0.0.1:6170,127.0.0.1:6171"
     int trainers = 1;
+    /// Modes "nccl2" and "collective", in place of pservers and trainers: endpoints of all trainers, by
+    /// trainer_id. The ranks find each other by MPI; these only say how many and who they are.
+    std::string trainer_endpoints = {};
+    std::string current_endpoint = {};  ///< this trainer's, with trainer_endpoints
     /// True: a server waits for the gradients of all trainers and updates once with their average. False: it
     /// updates with each gradient that comes.
     bool sync_mode = true;
@@ -47,10 +54,11 @@ class DistributeTranspiler {
   public:
     explicit DistributeTranspiler(DistributeTranspilerConfig config = {});
 
-    /// @throws UsageError when an option is out of range, the list of servers is empty or names one twice, or
-    /// the split method gives a block to no server; ProgramError when the program updates nothing or what it
-    /// does to a gradient before the update cannot be done by servers that each have a part of it (clipping
-    /// by norm; any clipping of a sparse gradient).
+    /// @throws UsageError when an option is out of range or of another mode, the list of servers (or
+    /// trainers) is empty or names one twice, current_endpoint is not that of trainer_id, or the split method
+    /// gives a block to no server; ProgramError when the program updates nothing or what it does to a
+    /// gradient before the update cannot be done by servers that each have a part of it (clipping by norm;
+    /// any clipping of a sparse gradient).
     void transpile(const Program& program, const TranspileOptions& options);
 
     /// The program up to the gradients, then `send` for each gradient, right behind the operator that makes
@@ -60,13 +68,15 @@ class DistributeTranspiler {
     ///
     /// With geo_sgd_mode the program updates as it did, tables by `update_rows`, and ends with
     /// `exchange_changes`.
+    ///
+    /// In modes "nccl2" and "collective" it is data_parallel() over the trainers.
     Program get_trainer_program() const;
 
     /// The updates of the blocks on this server. The gradients of the blocks are fed: BLOCK@grad, with
     /// sync_mode and several trainers BLOCK@grad.trainer_0, ..., which are added in this order. With
     /// geo_sgd_mode what is fed is a trainer's share of its changes, with the sign of a gradient, and the
     /// update is SGD with rate 1.
-    /// @throws UsageError naming the known servers when this is none
+    /// @throws UsageError naming the known servers when this is none, or the mode that has none
     Program get_pserver_program(const std::string& endpoint) const;
 
     /// What a server's State begins with: its blocks of parameters and optimizer state, at the values that

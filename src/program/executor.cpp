@@ -17,8 +17,24 @@ struct Executor::Content {
     std::set<std::string, std::less<>> fused;  // variables that the executor's passes removed
 };
 
+namespace {
+
+void check_trainers(const ExecutorOptions& options, const Communicator& communicator) {
+    if (options.num_trainers && *options.num_trainers != communicator.size())
+        throw UsageError(
+            fmt::format("num_trainers is {}, but the communicator has {} ranks: was the job "
+                        "started with as many?",
+                        *options.num_trainers, communicator.size()));
+    if (options.trainer_id && *options.trainer_id != communicator.rank())
+        throw UsageError(fmt::format("trainer_id is {}, but this is rank {} of the communicator",
+                                     *options.trainer_id, communicator.rank()));
+}
+
+}  // namespace
+
 Executor::Executor(const Program& program, State state, Communicator communicator,
                    const ExecutorOptions& options) {
+    check_trainers(options, communicator);
     if (options.threads > 0) kernels::set_compute_threads(options.threads);
     for (const auto& name : options.keep) program.variable(name);
     content_ = std::make_unique<Content>(

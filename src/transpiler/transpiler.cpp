@@ -9,8 +9,9 @@
 #include <dtrain/optimizer.hpp>
 #include <dtrain/transpiler.hpp>
 
-#include "cluster/address.hpp"
 #include "cluster/endpoint_list.hpp"
+#include "transpiler/collective.hpp"
+#include "transpiler/endpoints.hpp"
 #include "transpiler/server_program.hpp"
 #include "transpiler/tables.hpp"
 #include "transpiler/update_part.hpp"
@@ -24,6 +25,11 @@ constexpr std::int64_t least_block_size = 8192;
 
 void check(const DistributeTranspilerConfig& config, const TranspileOptions& options,
            const std::vector<std::string>& endpoints) {
+    if (!options.trainer_endpoints.empty())
+        throw UsageError(fmt::format(
+            "transpile: trainer_endpoints is '{}' in mode \"pserver\", which wants a number of trainers; set "
+            "mode to \"nccl2\" for trainers without servers",
+            options.trainer_endpoints));
     if (config.min_block_size < least_block_size)
         throw UsageError(fmt::format("transpile: min_block_size is {}, expected at least {}",
                                      config.min_block_size, least_block_size));
@@ -38,14 +44,7 @@ void check(const DistributeTranspilerConfig& config, const TranspileOptions& opt
     if (options.trainer_id < 0 || options.trainer_id >= options.trainers)
         throw UsageError(fmt::format("transpile: trainer_id is {}, expected 0 to {}", options.trainer_id,
                                      options.trainers - 1));
-    if (options.pservers.empty())
-        throw UsageError("transpile: pservers is empty, expected ip:port,ip:port,...");
-    for (const auto& endpoint : endpoints)
-        if (!cluster::parse_address_of("pservers", options.pservers, endpoint).port)
-            throw UsageError(fmt::format("transpile: pservers names '{}', expected ip:port", endpoint));
-    for (auto endpoint = endpoints.begin(); endpoint != endpoints.end(); ++endpoint)
-        if (std::find(endpoints.begin(), endpoint, *endpoint) != endpoint)
-            throw UsageError(fmt::format("transpile: pservers names {} twice", *endpoint));
+    transpiler::check_endpoints("pservers", options.pservers, endpoints);
 }
 
 std::vector<VariableBlock> blocks_of(const Program& program, const UpdatePart& part, int servers,
@@ -184,8 +183,8 @@ std::vector<DistributeTranspiler::Table> adding_changes(std::vector<DistributeTr
     return tables;
 }
 
-void check_transpiled(const std::vector<std::string>& endpoints) {
-    if (endpoints.empty()) throw UsageError("call transpile() before you ask for its programs");
+void check_transpiled(int trainers) {
+    if (trainers == 0) throw UsageError("call transpile() before you ask for its programs");
 }
 
 }  // namespace
@@ -194,6 +193,13 @@ DistributeTranspiler::DistributeTranspiler(DistributeTranspilerConfig config) : 
 
 void DistributeTranspiler::transpile(const Program& program, const TranspileOptions& options) {
     DistributeTranspiler made(config_);
+    if (transpiler::is_collective(config_.mode)) {
+        transpiler::Collective collective(program, config_, options);
+        made.trainers_ = collective.trainers;
+        made.trainer_ = std::move(collective.program);
+        *this = std::move(made);
+        return;
+    }
     made.endpoints_ = cluster::parse_endpoint_list(options.pservers);
     check(config_, options, made.endpoints_);
     made.trainers_ = options.trainers;
@@ -227,12 +233,15 @@ void DistributeTranspiler::transpile(const Program& program, const TranspileOpti
 }
 
 Program DistributeTranspiler::get_trainer_program() const {
-    check_transpiled(endpoints_);
+    check_transpiled(trainers_);
     return trainer_;
 }
 
 Program DistributeTranspiler::get_pserver_program(const std::string& endpoint) const {
-    check_transpiled(endpoints_);
+    check_transpiled(trainers_);
+    if (endpoints_.empty())
+        throw UsageError(fmt::format("there is no server '{}': mode \"{}\" has no parameter servers",
+                                     endpoint, config_.mode));
     const auto server = std::ranges::find(endpoints_, endpoint);
     if (server == endpoints_.end())
         throw UsageError(fmt::format("'{}' is no parameter server of this job: {}", endpoint,

@@ -448,6 +448,61 @@ TEST(Transpiler, GlobalNormsOnOneServerHaveTheBitsOfOneProcess) {
     expect_same_parameters(job.state(0), expected);
 }
 
+const TranspileOptions two_trainers{.trainer_id = 1,
+                                    .trainer_endpoints = "192.168.1.1:6170,192.168.1.2:6170",
+                                    .current_endpoint = "192.168.1.2:6170"};
+
+TEST(Transpiler, TrainersWithoutServersAverageTheirGradients) {
+    const auto program = training_program(Momentum{});
+    for (const char* mode : {"nccl2", "collective"}) {
+        const auto transpiler = transpiled(program, two_trainers, {.mode = mode});
+        EXPECT_EQ(transpiler.get_trainer_program().to_string(),
+                  data_parallel(program, {.ranks = 2}).to_string());
+        EXPECT_EQ(transpiler.trainers(), 2);
+        EXPECT_THAT(transpiler.placements(), testing::IsEmpty());
+        for (const auto& action :
+             {&DistributeTranspiler::get_pserver_program, &DistributeTranspiler::get_startup_program})
+            EXPECT_THAT(message_of([&] { (transpiler.*action)("a:1"); }),
+                        HasSubstr(std::string(mode) + "\" has no parameter servers"));
+    }
+}
+
+TEST(Transpiler, SaysWhatIsWrongWithOptionsOfTrainersWithoutServers) {
+    const auto program = training_program(Sgd{});
+    const auto wrong = [&](const auto& change, DistributeTranspilerConfig config = {.mode = "nccl2"}) {
+        auto options = two_trainers;
+        change(options, config);
+        return message_of([&] { transpiled(program, options, config); });
+    };
+    using Options = TranspileOptions;
+    using Config = DistributeTranspilerConfig;
+    EXPECT_EQ(wrong([](Options& options, Config&) { options.sync_mode = false; }),
+              "transpile: mode \"nccl2\" is synchronous: sync_mode = false goes with parameter servers, mode "
+              "\"pserver\"");
+    EXPECT_THAT(wrong([](Options& options, Config&) { options.pservers = "a:1"; }),
+                HasSubstr("pservers is 'a:1'; leave it out"));
+    EXPECT_THAT(wrong([](Options&, Config& config) { config.geo_sgd_mode = true; }),
+                HasSubstr("geo_sgd_mode"));
+    EXPECT_EQ(wrong([](Options& options, Config&) { options.trainer_endpoints = ""; }),
+              "transpile: trainer_endpoints is empty, expected ip:port,ip:port,...");
+    EXPECT_EQ(wrong([](Options& options, Config&) { options.trainer_endpoints = "a:1,a:1"; }),
+              "transpile: trainer_endpoints names a:1 twice");
+    EXPECT_EQ(wrong([](Options& options, Config&) { options.trainer_id = 2; }),
+              "transpile: trainer_id is 2, expected 0 to 1, as trainer_endpoints are 2");
+    EXPECT_EQ(wrong([](Options& options, Config&) { options.trainer_id = 0; }),
+              "transpile: current_endpoint is '192.168.1.2:6170', but trainer_endpoints give trainer 0 the "
+              "endpoint 192.168.1.1:6170");
+    EXPECT_THAT(wrong([](Options& options, Config&) { options.current_endpoint = ""; }),
+                HasSubstr("current_endpoint is ''"));
+    EXPECT_EQ(wrong([](Options&, Config& config) { config.mode = "nccl"; }),
+              "transpile: mode is \"nccl\", expected \"pserver\", \"nccl2\" or \"collective\"");
+    EXPECT_THAT(wrong([](Options& options, Config& config) {
+                    config.mode = "pserver";
+                    options.pservers = "a:1";
+                }),
+                HasSubstr("in mode \"pserver\", which wants a number of trainers"));
+}
+
 TEST(Transpiler, KnowsItsServersAfterTranspilingOnly) {
     EXPECT_EQ(message_of([] { DistributeTranspiler().get_trainer_program(); }),
               "call transpile() before you ask for its programs");
