@@ -21,6 +21,7 @@ struct Row {
 constexpr auto read = EnvUse::read;
 constexpr auto written = EnvUse::written;
 constexpr auto both = EnvUse::both;
+constexpr auto by_programs = EnvUse::by_programs;
 
 // clang-format off
 constexpr std::array dtrain_rows{
@@ -48,6 +49,8 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_ENDPOINTS", both, "hosts and ports from the job id", "host:port of every rank, comma-separated in rank order; host:first-last for several ports. What is too long for one variable goes on in DTRAIN_ENDPOINTS_2 and so on, as with all lists of nodes and ranks."},
     Row{"DTRAIN_MASTER", both, "after the ports of node 0", "host:port for PADDLE_MASTER."},
     Row{"DTRAIN_TORCH_MASTER", both, "after DTRAIN_MASTER", "host:port for MASTER_ADDR and MASTER_PORT."},
+    Row{"DTRAIN_SPAWN", by_programs, "only in ranks of spawn()", "Which call of dtrain::spawn() a process is to run the function of, and the folder by which it answers."},
+    Row{"DTRAIN_LAUNCH", read, "beside libdtrain, else in PATH", "dtrain-launch, for dtrain::spawn()."},
     Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},
     Row{"DTRAIN_SHARED", both, "placed by dtrain-worker", "1 for each local rank that shares its CPUs with others, else 0, separated by semicolons."},
     Row{"DTRAIN_GLOO_FS_PATH", both, "/tmp/dtrain-gloo.<user>.<job>", "Folder of the job for PADDLE_GLOO_FS_PATH."},
@@ -69,9 +72,9 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_JOBS_DIR", both, "XDG_STATE_HOME/dtrain/jobs", "Folder of the records by which dtrain-launch status and the like find running jobs."},
     Row{"DTRAIN_AGENT_SOCKET", both, "made by dtrain-launch", "Where mpirun's remote-shell agent reaches dtrain-launch."},
     Row{"DTRAIN_NODE_LOG_DIR", both, "--log_dir", "Folder of a node's logs where it is another one than on node 0; set by the dtrain-launch there."},
-    Row{"DTRAIN_COMM_TIMEOUT", read, "1800", "Seconds that a rank of a native program waits for others in one operation of a Communicator; 0 is for ever."},
-    Row{"DTRAIN_PROGRESS_THREAD", read, "1", "0: no thread lets operations of a Communicator across nodes go on while a native program computes."},
-    Row{"DTRAIN_RANKS_PER_NODE", read, "ranks that share memory", "For tests: so many consecutive ranks of a native program count as a node of their own, so that several nodes are on one machine."},
+    Row{"DTRAIN_COMM_TIMEOUT", by_programs, "1800", "Seconds that a rank of a native program waits for others in one operation of a Communicator; 0 is for ever."},
+    Row{"DTRAIN_PROGRESS_THREAD", by_programs, "1", "0: no thread lets operations of a Communicator across nodes go on while a native program computes."},
+    Row{"DTRAIN_RANKS_PER_NODE", by_programs, "ranks that share memory", "For tests: so many consecutive ranks of a native program count as a node of their own, so that several nodes are on one machine."},
     Row{"DTRAIN_GRACE", read, "10", "Seconds between SIGTERM and SIGKILL when programs are stopped."},
 };
 
@@ -343,6 +346,8 @@ std::string_view to_string(EnvUse use) {
             return "written";
         case EnvUse::both:
             return "read, written";
+        case EnvUse::by_programs:
+            return "read by programs";
     }
     return "";
 }
@@ -385,7 +390,8 @@ std::string env_table_markdown() {
         "variable that\n"
         "is read is not set, or where a written value comes from. Variables of the MPI launcher and the "
         "scheduler are\n"
-        "handed on to programs unchanged; dtrain's own are not, except DTRAIN_JOB_TOKEN.\n";
+        "handed on to programs unchanged; dtrain's own are not, except DTRAIN_JOB_TOKEN and what is\n"
+        "*read by programs*.\n";
     const EnvVariable* before = nullptr;
     for (const auto& entry : table) {
         if (before == nullptr || before->group != entry.group)

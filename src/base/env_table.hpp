@@ -8,7 +8,12 @@
 
 namespace dtrain {
 
-enum class EnvUse { read, written, both };
+enum class EnvUse {
+    read,
+    written,
+    both,
+    by_programs  ///< read by programs with libdtrain, so it is handed on to them
+};
 
 /// Whose contract a variable belongs to; also the order of the page in docs/.
 enum class EnvGroup {

@@ -38,8 +38,8 @@ void remove_what_stays_with_dtrain(Environment& out) {
     // too.
     for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"}) out.unset(name);
     for (const auto& variable : env_table())
-        // The job's token stays, so that processes which leave their session can still be found.
-        if (variable.group == EnvGroup::dtrain && variable.name != "DTRAIN_JOB_TOKEN") {
+        if (variable.group == EnvGroup::dtrain && variable.use != EnvUse::by_programs &&
+            variable.name != "DTRAIN_JOB_TOKEN") {
             out.unset(variable.name);
             unset_continuations(out, std::string(variable.name));
         }

@@ -129,10 +129,13 @@ TEST(ProgramEnvironment, RemovesProxiesAndDtrainsOwn) {
                                           {"DTRAIN_GPUS", "0;1"},
                                           {"DTRAIN_ENDPOINTS", "a:1,b:1"},
                                           {"DTRAIN_JOB_TOKEN", "kept"},
+                                          {"DTRAIN_COMM_TIMEOUT", "kept"},
+                                          {"DTRAIN_SPAWN", "kept"},
                                           {"DTRAIN_OF_THE_USER", "kept"}},
                                          context_of(0, 2));
     auto expected = program_environment({}, context_of(0, 2));
-    for (const char* name : {"no_proxy", "DTRAIN_JOB_TOKEN", "DTRAIN_OF_THE_USER"})
+    for (const char* name :
+         {"no_proxy", "DTRAIN_JOB_TOKEN", "DTRAIN_COMM_TIMEOUT", "DTRAIN_SPAWN", "DTRAIN_OF_THE_USER"})
         expected.set(name, "kept");
     EXPECT_EQ(variables_of(out), variables_of(expected));
 }
