@@ -7,22 +7,13 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/slurm_task.hpp"
 #include "base/text.hpp"
 #include "cluster/contracts.hpp"
 #include "cluster/slurm_counts.hpp"
 
 namespace dtrain::cluster {
 namespace {
-
-/// Whether srun started this process. The shell of a batch script has SLURM_PROCID=0 and SLURM_NTASKS=<all>
-/// too, but no SLURM_STEP_ID; a command typed there is a job of its own, not rank 0 of many that never come.
-/// Numbers from 0xfffffff0 on are Slurm's names for steps that are no srun: batch script, interactive shell
-/// of salloc.
-bool is_task_of_step(const Environment& environment) {
-    constexpr std::uint32_t first_special_step = 0xfffffff0;
-    const auto step = parse_int<std::uint32_t>(environment.get_or("SLURM_STEP_ID", ""));
-    return environment.has("SLURM_PROCID") && step && *step < first_special_step;
-}
 
 /// The step's own variable, else the one that older Slurm versions set for the step.
 const char* step_or_job(const Environment& environment, const char* step, const char* job) {
@@ -45,7 +36,7 @@ std::vector<int> block_counts(const Environment& environment, const Identity& id
 }  // namespace
 
 std::optional<Identity> read_slurm(const Environment& environment) {
-    if (!is_task_of_step(environment)) return std::nullopt;
+    if (!is_slurm_task(environment)) return std::nullopt;
     const char* size_name = step_or_job(environment, "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS");
     const char* nodes_name = step_or_job(environment, "SLURM_STEP_NUM_NODES", "SLURM_NNODES");
     const char* tasks_name = step_or_job(environment, "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE");

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/deadline.hpp"
+#include "comm/launched.hpp"
 #include "comm/node_map.hpp"
 #include "comm/reduce_loops.hpp"
 #include "comm/staged.hpp"
@@ -82,6 +83,20 @@ TEST(ReduceLoops, IntegersWrapAndAveragesDoNot) {
     EXPECT_EQ(out[49], 301 - 256);
     ReduceLoop{ElementType::uint8, Reduction::average, 2}(from, to, out.size());
     EXPECT_EQ(out[49], 150);
+}
+
+TEST(IsLaunched, ARankOfALauncherIs) {
+    EXPECT_FALSE(is_launched({}));
+    EXPECT_TRUE(is_launched({{"OMPI_COMM_WORLD_RANK", "0"}}));
+    EXPECT_TRUE(is_launched({{"PMI_RANK", "1"}}));
+    EXPECT_TRUE(is_launched({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_STEP_ID", "0"}}));
+    EXPECT_FALSE(is_launched({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"SLURM_STEP_ID", "0"}}));
+}
+
+TEST(IsLaunched, AProgramInABatchScriptIsNot) {
+    EXPECT_FALSE(is_launched({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}));
+    EXPECT_FALSE(
+        is_launched({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_ID", "4294967291"}}));
 }
 
 TEST(Deadline, ComesFromTheEnvironment) {
