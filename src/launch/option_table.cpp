@@ -134,6 +134,7 @@ const std::vector<OptionRow>& rows() {
      .preset_by = "DTRAIN_HANG_TIMEOUT", .in_settings = true},
     {.name = "tee", .group = own, .value = "RANKS", .help = "Show the output of these ranks: 0,2-3 or all (default: rank 0; in ps jobs worker 0)", .field = &O::tee},
     {.name = "quiet", .group = own, .help = "Show no rank's output, no banner, no status line", .field = &O::quiet},
+    {.name = "no-banner", .group = own, .help = "On stdout nothing but what ranks print; no status line", .field = &O::no_banner},
     {.name = "env", .group = own, .value = "NAME[=V]", .help = "Set a variable for the programs on all nodes; without =V as it is here; may be repeated", .field = &O::env},
     {.name = "env-file", .group = own, .value = "FILE", .help = "Such variables from a file, one NAME or NAME=VALUE a line", .field = &O::env_file},
     {.name = "setup", .group = own, .value = "CMDS", .help = "Shell commands before the program on every rank, such as 'module load cuda'", .field = &O::setup, .in_settings = true},

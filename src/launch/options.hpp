@@ -65,6 +65,7 @@ struct Options {
     std::chrono::milliseconds hang_timeout{0};  ///< 0: never
     std::optional<std::string> tee;
     bool quiet = false;
+    bool no_banner = false;
     std::vector<std::string> env;  ///< NAME or NAME=VALUE
     std::optional<std::string> env_file;
     std::optional<std::string> setup;  ///< shell commands before the program

@@ -217,7 +217,7 @@ class Launch {
 
     void announce(const Plan& plan) const {
         for (const auto& warning : plan.warnings) spdlog::warn("{}", warning);
-        if (options_.quiet) return;
+        if (options_.quiet || options_.no_banner) return;
         write_all(STDOUT_FILENO, configuration_banner(options_, plan.nodes.front().cuda_visible_devices));
         for (const auto& greeting : greetings(plan)) {
             spdlog::info("{}", greeting.line);
@@ -280,7 +280,7 @@ class Launch {
                              .job_token = token,
                              .stop_fd = stop != nullptr ? stop->fd() : -1,
                              .log_dir = options_.log_dir,
-                             .status_line = !options_.quiet,
+                             .status_line = !options_.quiet && !options_.no_banner,
                              .control_socket = shown_->control()};
         options.environment.set_all(command.added);
         if (by_mpirun() && plan.nodes.size() > 1)

@@ -8,8 +8,9 @@ import json
 
 import pytest
 
-from whole_jobs import LAUNCH, PYTHON
+from whole_jobs import BUILD, LAUNCH, PYTHON
 
+SPAWNS = BUILD / "tests" / "spawn" / "spawn_scenarios"
 SHOW = """
 import json, os, socket
 names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_RANK", "PADDLE_CURRENT_ENDPOINT", "CUDA_VISIBLE_DEVICES",
@@ -48,6 +49,20 @@ def test_chosen_gpus_are_narrowed_by_position(job):
     for rank, values in enumerate(seen(job, 2)):
         assert values["host"] == f"node{1 + rank}"
         assert values["CUDA_VISIBLE_DEVICES"] == "1" and values["FLAGS_selected_gpus"] == "0"
+
+
+@pytest.mark.parametrize("wrap", [["salloc", "--quiet", "-N2", "-n4"], ["sbatch", "--wait", "--quiet", "-N2", "-n4", "--output=out"]])
+def test_a_program_spawns_its_ranks_on_the_first_node(job, wrap):
+    """Although the allocation has more nodes and tasks: spawn() is for one machine."""
+    if wrap[0] == "sbatch":
+        script = job.script("job.sh", f"#!/bin/sh\nexec {SPAWNS} two\n")
+        done = job.cluster.control.run(*wrap, script, cwd=job.folder)
+        text = (job.folder / "out").read_text()
+    else:
+        done = job.cluster.control.run(*wrap, SPAWNS, "two", cwd=job.folder)
+        text = done.stdout
+    assert done.returncode == 0, done.stderr + text
+    assert sorted(text.splitlines()) == ["[0] rank 0 of 2", "[1] rank 1 of 2"]
 
 
 def test_unequal_numbers_of_tasks_are_the_ranks(job):

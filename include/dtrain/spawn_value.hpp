@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <dtrain/error.hpp>
+
+/// How the arguments of a function that spawn() runs travel to the ranks, and its results back: as bytes, by
+/// a file, between processes of the same program on the same machine.
+namespace dtrain {
+
+/// Bytes, read from the front. @throws Error when they are fewer than what is read
+class SpawnBytes {
+  public:
+    explicit SpawnBytes(std::string_view bytes) : rest_(bytes) {}
+
+    std::string_view take(std::size_t count) {
+        if (count > rest_.size()) throw Error("what spawn() wrote for a rank, or a rank for it, is cut off");
+        const auto taken = rest_.substr(0, count);
+        rest_.remove_prefix(count);
+        return taken;
+    }
+
+    bool is_empty() const { return rest_.empty(); }
+
+  private:
+    std::string_view rest_;
+};
+
+/// To be specialised for types of your own: write() appends a value to bytes, read() takes it from them.
+///
+///     template <>
+///     struct dtrain::SpawnValue<Settings> {
+///         static void write(const Settings& value, std::string& bytes) {
+///             SpawnValue<double>::write(value.rate, bytes);
+///         }
+///         static Settings read(SpawnBytes& bytes) { return {SpawnValue<double>::read(bytes)}; }
+///     };
+///
+/// Numbers, enumerations, std::string, and std::vector, array, map, optional, pair and tuple of what travels
+/// are known.
+template <class T>
+struct SpawnValue {
+    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>,
+                  "dtrain::spawn: values of this type cannot travel; specialise dtrain::SpawnValue for it");
+
+    static void write(const T& value, std::string& bytes) {
+        bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+
+    static T read(SpawnBytes& bytes) {
+        T value;
+        std::memcpy(&value, bytes.take(sizeof value).data(), sizeof value);
+        return value;
+    }
+};
+
+template <>
+struct SpawnValue<std::string> {
+    static void write(const std::string& value, std::string& bytes) {
+        SpawnValue<std::size_t>::write(value.size(), bytes);
+        bytes += value;
+    }
+
+    static std::string read(SpawnBytes& bytes) {
+        return std::string(bytes.take(SpawnValue<std::size_t>::read(bytes)));
+    }
+};
+
+template <class T>
+struct SpawnValue<std::vector<T>> {
+    static void write(const std::vector<T>& values, std::string& bytes) {
+        SpawnValue<std::size_t>::write(values.size(), bytes);
+        for (const T& value : values) SpawnValue<T>::write(value, bytes);
+    }
+
+    static std::vector<T> read(SpawnBytes& bytes) {
+        std::vector<T> values;
+        for (auto left = SpawnValue<std::size_t>::read(bytes); left > 0; --left)
+            values.push_back(SpawnValue<T>::read(bytes));
+        return values;
+    }
+};
+
+template <class T, std::size_t n>
+struct SpawnValue<std::array<T, n>> {
+    static void write(const std::array<T, n>& values, std::string& bytes) {
+        for (const T& value : values) SpawnValue<T>::write(value, bytes);
+    }
+
+    static std::array<T, n> read(SpawnBytes& bytes) {
+        std::array<T, n> values;
+        for (T& value : values) value = SpawnValue<T>::read(bytes);
+        return values;
+    }
+};
+
+template <class T>
+struct SpawnValue<std::optional<T>> {
+    static void write(const std::optional<T>& value, std::string& bytes) {
+        SpawnValue<bool>::write(value.has_value(), bytes);
+        if (value) SpawnValue<T>::write(*value, bytes);
+    }
+
+    static std::optional<T> read(SpawnBytes& bytes) {
+        if (!SpawnValue<bool>::read(bytes)) return std::nullopt;
+        return SpawnValue<T>::read(bytes);
+    }
+};
+
+template <class A, class B>
+struct SpawnValue<std::pair<A, B>> {
+    static void write(const std::pair<A, B>& value, std::string& bytes) {
+        SpawnValue<A>::write(value.first, bytes);
+        SpawnValue<B>::write(value.second, bytes);
+    }
+
+    static std::pair<A, B> read(SpawnBytes& bytes) {
+        auto first = SpawnValue<A>::read(bytes);
+        return {std::move(first), SpawnValue<B>::read(bytes)};
+    }
+};
+
+template <class Key, class T>
+struct SpawnValue<std::map<Key, T>> {
+    static void write(const std::map<Key, T>& values, std::string& bytes) {
+        SpawnValue<std::size_t>::write(values.size(), bytes);
+        for (const auto& [key, value] : values) {
+            SpawnValue<Key>::write(key, bytes);
+            SpawnValue<T>::write(value, bytes);
+        }
+    }
+
+    static std::map<Key, T> read(SpawnBytes& bytes) {
+        std::map<Key, T> values;
+        for (auto left = SpawnValue<std::size_t>::read(bytes); left > 0; --left)
+            values.insert(SpawnValue<std::pair<Key, T>>::read(bytes));
+        return values;
+    }
+};
+
+template <class... T>
+struct SpawnValue<std::tuple<T...>> {
+    static void write(const std::tuple<T...>& values, std::string& bytes) {
+        std::apply([&](const T&... value) { (SpawnValue<T>::write(value, bytes), ...); }, values);
+    }
+
+    static std::tuple<T...> read([[maybe_unused]] SpawnBytes& bytes) {
+        // Braces, because they are evaluated from left to right.
+        return std::tuple<T...>{SpawnValue<T>::read(bytes)...};
+    }
+};
+
+}  // namespace dtrain

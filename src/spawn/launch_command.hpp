@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+#include <dtrain/spawn.hpp>
+
+#include "spawn/ranks_to_spawn.hpp"
+#include "spawn/spawn_folder.hpp"
+
+namespace dtrain::spawning {
+
+/// dtrain-launch: what DTRAIN_LAUNCH names, or the one that belongs to this library, or one of PATH.
+/// @throws UsageError when there is none
+std::string find_launcher(const Environment& environment);
+
+/// The program as it was started.
+/// @returns its file, then the arguments
+std::vector<std::string> this_command();
+
+/// How dtrain-launch starts the ranks. Pure.
+/// @param program as this_command()
+std::vector<std::string> launch_command(const std::string& launcher, const RanksToSpawn& ranks,
+                                        const SpawnOptions& options, const SpawnFolder& folder,
+                                        const std::vector<std::string>& program);
+
+/// The variables of dtrain-launch, and so of the ranks. Pure.
+Environment launch_environment(Environment environment, const RanksToSpawn& ranks, std::size_t call,
+                               const SpawnFolder& folder);
+
+}  // namespace dtrain::spawning
