@@ -126,6 +126,10 @@ class ParameterServer {
     /// the first ones then, or those of an earlier load()
     void load(const std::filesystem::path& folder);
 
+    /// Whether what all servers have loaded together fits: a table that takes any id has no more rows than
+    /// the program says. All servers call it. @throws Error on all of them, with both numbers
+    void check_rows() const;
+
     /// Serves until all trainers have left. Waits without using much of a processor while nothing comes.
     /// @throws MpiError
     void run();

@@ -542,9 +542,54 @@ def test_what_all_trainers_run_into_ends_servers_that_save(native, tmp_path, cli
     assert len(complaints) == 1 and "in epoch 1; a smaller learning_rate may help" in complaints[0], failed.stderr
 
 
-def test_more_ids_than_dict_size_are_refused(native, tmp_path, clicks):
-    job = write_job(tmp_path, clicks, servers="count = 1")
-    job.write_text(job.read_text().replace("embedding = 8", "embedding = 8\ndict_size = 1000"))
-    refused = mpirun(2, [native, job], tmp_path)
-    assert refused.returncode != 0
-    assert "table 'embedding.weight'" in refused.stderr and "1000" in refused.stderr
+def with_dict_size(job, size):
+    job.write_text(job.read_text().replace("embedding = 8", f"embedding = 8\ndict_size = {size}"))
+    return job
+
+
+def complaints(result):
+    return [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
+
+
+def rows_of_servers(result):
+    return int(re.search(r"^servers +([\d,]+) rows", result.stdout, re.MULTILINE)[1].replace(",", ""))
+
+
+@pytest.mark.parametrize("trainers", [1, 2])
+def test_more_ids_than_dict_size_are_refused_by_one_server(native, tmp_path, clicks, trainers):
+    job = with_dict_size(write_job(tmp_path, clicks, servers="count = 1"), 1000)
+    refused = mpirun(1 + trainers, [native, job], tmp_path)
+    assert refused.returncode == 1
+    assert len(complaints(refused)) == 1, refused.stderr
+    assert "parameter server 0: table 'embedding.weight' has rows for " in complaints(refused)[0]
+    assert "which is its dict_size, and none for id " in complaints(refused)[0]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "geo"])
+def test_dict_size_is_exact_over_several_servers(native, tmp_path, clicks, mode):
+    """The job has N distinct ids: N is enough, N - 1 is not, and one line says so."""
+    settings = f'count = 2\nmode = "{mode}"'
+    whole = mpirun(4, [native, write_job(tmp_path, clicks, epochs=1, servers=settings, checkpoint="every = 1")], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    ids = rows_of_servers(whole)
+    enough = write_job(tmp_path, clicks, epochs=1, servers=settings, checkpoint="every = 1")
+    enough = mpirun(4, [native, with_dict_size(enough, ids)], tmp_path)
+    assert enough.returncode == 0, enough.stderr
+    assert rows_of_servers(enough) == ids
+    for trainers in (1, 2):
+        few = write_job(tmp_path, clicks, "few", epochs=1, servers=settings, checkpoint="every = 1")
+        refused = mpirun(2 + trainers, [native, with_dict_size(few, ids - 1)], tmp_path)
+        assert refused.returncode == 1
+        assert len(complaints(refused)) == 1, refused.stderr
+        assert (f"table 'embedding.weight' has rows for {ids} distinct ids on all servers together, and its dict_size is "
+                f"{ids - 1}: use a larger one (dict_size of [model] in a job file") in complaints(refused)[0]
+        assert not (tmp_path / "few" / "epoch-000001").exists()
+    again = with_dict_size(write_job(tmp_path, clicks, servers=settings, checkpoint="every = 1"), ids - 1)
+    refused = mpirun(4, [native, again, "--resume", "job/epoch-000001"], tmp_path)
+    assert refused.returncode == 2
+    assert len(complaints(refused)) == 1, refused.stderr
+    assert f"job/epoch-000001: table 'embedding.weight' has rows for {ids} distinct ids" in complaints(refused)[0]
+    assert f"its dict_size is {ids - 1}: " in complaints(refused)[0]
+    more = with_dict_size(write_job(tmp_path, clicks, servers=settings, checkpoint="every = 1"), ids + 1)
+    resumed = mpirun(4, [native, more, "--resume", "job/epoch-000001"], tmp_path)
+    assert resumed.returncode == 0 and rows_of_servers(resumed) == ids, resumed.stderr

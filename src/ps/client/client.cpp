@@ -41,7 +41,8 @@ Client::Client(ClientOptions options, comm::Post& post)
       merged_(options_.servers.size()),
       gradients_(options_.widths.size()),
       dense_requests_(options_.servers.size()),
-      are_new_(options_.servers.size()) {
+      are_new_(options_.servers.size()),
+      room_(options_.limits, options_.servers.size()) {
     if (options_.mode != ServerMode::async) return;
     for (std::size_t server = 0; server < merged_.size(); ++server)
         merged_[server].assign(options_.dense[server], 0.0F);
@@ -82,12 +83,17 @@ bool Client::take_letter() {
     const auto server = server_of_rank(letter->from);
     const auto request = reader.head().request;
     // Of a save it is kept for who asks how that went.
-    if (reader.head().kind == LetterKind::failed && std::ranges::find(saves_, request) == saves_.end())
-        throw ServerError(server, std::string(reader.text()));
+    if (reader.head().kind == LetterKind::failed && std::ranges::find(saves_, request) == saves_.end()) {
+        ServerError refused(server, std::string(reader.text()));
+        if (reader.head().steps == 0) throw refused;
+        refused_for_room_ = std::move(refused);
+        return true;
+    }
     const auto found = answers_.find(request);
     if (found == answers_.end() || found->second.server != server)
         throw LetterError(
             fmt::format("server {} answers request {}, which it was not asked", server, request));
+    note_sizes(server, reader);
     if (reader.head().kind == LetterKind::applied) {
         unapplied_[static_cast<std::size_t>(server)] = 0;
         answers_.erase(found);
@@ -110,6 +116,7 @@ template <class Condition>
 void Client::wait_until(const Condition& condition, const char* what, int server) {
     comm::Patience patience(post_->is_crowded());
     while (!condition()) {
+        if (refused_for_room_) check_room();
         if (take_letter()) {
             patience.renew();
             continue;
@@ -126,6 +133,7 @@ void Client::wait_until(const Condition& condition, const char* what, int server
                         what, waited.count()),
             what, static_cast<std::uint64_t>(steps_), waited, {{rank, "parameter server; did not answer"}});
     }
+    check_room();
 }
 
 const comm::LetterBytes& Client::wait_for(std::uint64_t request, const char* what) {
@@ -157,6 +165,7 @@ std::int64_t Client::join() {
 
 void Client::leave() {
     flush();
+    renew_sizes();
     ask_all({.kind = LetterKind::leave}, {}, {});
     while (!post_->deliver()) std::this_thread::yield();
     answers_.clear();

@@ -15,6 +15,7 @@
 #include <dtrain/server_mode.hpp>
 
 #include "comm/post.hpp"
+#include "ps/client/table_room.hpp"
 #include "ps/table/distinct_ids.hpp"
 #include "ps/wire/letter.hpp"
 
@@ -39,6 +40,8 @@ struct ClientOptions {
     std::vector<std::size_t> widths;   ///< of the tables' rows, by number
     /// Tables that keep statistics of rows, by number; those that are not named keep none.
     std::vector<bool> with_statistics = {};
+    /// Of tables, by number; those that are not named have none.
+    std::vector<std::optional<TableLimit>> limits = {};
     /// async: steps whose gradients may wait for each other on this trainer, added up, while the servers have
     /// not applied an earlier push.
     int most_merged = 20;
@@ -48,6 +51,10 @@ struct ClientOptions {
 /// A trainer's side of all servers. Answers are taken in whenever one of its functions is called. What a
 /// server refuses is thrown as ServerError by the next function that waits; a server that does not answer in
 /// time as CommunicatorTimeout.
+///
+/// With their answers servers tell how many rows their tables have. As soon as the sum of a table passes its
+/// limit, the function that waits then throws DictSizeError, once, on one trainer: the next one to find out
+/// waits until the first has left.
 class Client {
   public:
     /// @param post outlives this
@@ -114,7 +121,7 @@ class Client {
 
     /// Asks each server to save what it has now, of sync mode with this trainer's last step in it, and waits
     /// until what they save is fixed. One save at a time. @param request for their Saver
-    /// @throws ServerError when one refuses; nothing is in progress then
+    /// @throws ServerError when one refuses, DictSizeError; nothing is in progress then
     void begin_save(const std::string& request);
 
     /// Whether finish_save() would not wait.
@@ -170,6 +177,12 @@ class Client {
     template <class Condition>
     void wait_until(const Condition& condition, const char* what, int server);
     bool take_letter();
+    void note_sizes(int server, LetterReader reader);
+    void check_room();
+    void throw_when_passed();
+    void take_turn(SizesTurn turn);
+    std::uint64_t ask_sizes();  ///< @returns rows that were ever evicted
+    void renew_sizes();
     int server_of_rank(int rank) const;
 
     LetterWriter& open_push(int server);
@@ -206,6 +219,10 @@ class Client {
     std::vector<bool> are_new_;  ///< dense values that may be taken, by server
     std::vector<RowRequest> prefetched_;
     std::vector<std::uint64_t> saves_;  ///< by server; empty: no save is in progress
+    TableRoom room_;
+    std::optional<ServerError> refused_for_room_;  ///< by a server whose part alone is too large
+    bool is_checking_room_ = false;
+    bool room_is_told_ = false;
     DistinctIds distinct_;
     std::vector<float> rows_to_push_;  ///< of a call, with shows and clicks
 };

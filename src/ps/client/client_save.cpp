@@ -10,6 +10,7 @@ namespace dtrain::ps {
 
 void Client::begin_save(const std::string& request) {
     if (!saves_.empty()) throw Error("the servers are saving already");
+    renew_sizes();
     for (int server = 0; server < servers(); ++server) {
         LetterWriter writer(
             *post_,

@@ -3,7 +3,6 @@
 #include "ps/job/layout.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <xxhash.h>
 
 #include <fmt/format.h>
@@ -30,8 +29,7 @@ std::vector<VariableBlock> blocks_on(const DistributeTranspiler& transpiler, std
     return blocks;
 }
 
-TableOptions table_options(const DistributeTranspiler::Table& table, const ServerJobOptions& job,
-                           std::size_t servers) {
+TableOptions table_options(const DistributeTranspiler::Table& table, const ServerJobOptions& job) {
     const auto own_rules = job.rows_of.find(table.parameter);
     const auto& rules = own_rules == job.rows_of.end() ? job.rows : own_rules->second;
     TableOptions options{.name = table.parameter,
@@ -43,11 +41,7 @@ TableOptions table_options(const DistributeTranspiler::Table& table, const Serve
                          .admission = rules.admission,
                          .statistics = rules.statistics,
                          .reject_not_finite = job.reject_not_finite};
-    if (!table.any_id) return options;
-    const auto rows = static_cast<double>(table.rows);
-    const auto share = 1.0 / static_cast<double>(servers);
-    const auto spread = std::sqrt(rows * share * (1 - share));
-    options.dict_size = static_cast<std::uint64_t>(std::min(rows, std::ceil(rows * share + 8 * spread)));
+    if (table.any_id) options.dict_size = static_cast<std::uint64_t>(table.rows);
     return options;
 }
 
@@ -61,8 +55,7 @@ std::string layout_text(const DistributeTranspiler& transpiler, const ServerJobO
     for (const auto& block : blocks_on(transpiler, server))
         text += fmt::format("{} {}\n", block.name(), to_string(block.shape));
     for (const auto& table : transpiler.tables())
-        text += fmt::format("table {}\n",
-                            as_json(table_options(table, options, transpiler.endpoints().size())).dump());
+        text += fmt::format("table {}\n", as_json(table_options(table, options)).dump());
     const auto program = transpiler.get_pserver_program(transpiler.endpoints()[server]).to_string();
     text += fmt::format("updates {:016x}\n", XXH3_64bits(program.data(), program.size()));
     return text;
@@ -99,14 +92,14 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
         if (std::ranges::find(tables, name, &DistributeTranspiler::Table::parameter) == tables.end())
             throw UsageError(fmt::format("rows_of names '{}', which is no table of this program", name));
     const auto counts_shows = [&](const DistributeTranspiler::Table& table) {
-        return table_options(table, options, transpiler.endpoints().size()).statistics.has_value();
+        return table_options(table, options).statistics.has_value();
     };
     if (options.wire != WireNumbers::float32 && std::ranges::any_of(tables, counts_shows))
         throw UsageError(
             fmt::format("tables with statistics and wire {} exclude each other: shows and clicks "
                         "would be rounded",
                         to_string(options.wire)));
-    for (const auto& table : tables) check(table_options(table, options, transpiler.endpoints().size()));
+    for (const auto& table : tables) check(table_options(table, options));
 }
 
 }  // namespace dtrain::ps

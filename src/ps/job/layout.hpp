@@ -16,10 +16,9 @@ namespace dtrain::ps {
 /// The blocks of one server, in the order of the placements.
 std::vector<VariableBlock> blocks_on(const DistributeTranspiler& transpiler, std::size_t server);
 
-/// A table as one of so many servers has it. Rows are spread by a hash, so that a server may have some more
-/// than its share of `dict_size`: eight standard deviations more, which no data set reaches by chance.
-TableOptions table_options(const DistributeTranspiler::Table& table, const ServerJobOptions& options,
-                           std::size_t servers);
+/// A table as each server has it. `dict_size` is of all servers together: no server may have more, and the
+/// trainers look at the sum.
+TableOptions table_options(const DistributeTranspiler::Table& table, const ServerJobOptions& options);
 
 /// What a trainer and this server must agree on, a line for each thing.
 std::string layout_text(const DistributeTranspiler& transpiler, const ServerJobOptions& options,

@@ -81,6 +81,7 @@ struct ParameterServer::Content {
     std::chrono::seconds deadline;
     std::optional<ps::MetricsFiles> metrics;
     ps::ServerParts parts;
+    Communicator servers;
 };
 
 ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
@@ -102,7 +103,8 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
                                 .reject_not_finite = options.reject_not_finite},
                                comm::deadline_of(Environment::of_this_process()),
                                std::nullopt,
-                               std::move(parts)});
+                               std::move(parts),
+                               ranks.peers()});
     if (options.metrics) content_->metrics.emplace(*options.metrics, ranks.number());
 }
 
@@ -114,8 +116,18 @@ void ParameterServer::load(const std::filesystem::path& folder) {
     content_->parts = ps::load_parts(content_->plan, folder);
 }
 
+void ParameterServer::check_rows() const {
+    for (const auto& [table, learning_rate] : content_->parts.tables) {
+        const auto rows =
+            static_cast<std::uint64_t>(content_->servers.sum(static_cast<std::int64_t>(table.size())));
+        const auto& options = table.options();
+        if (options.dict_size && rows > *options.dict_size)
+            throw ps::DictSizeError(options.name, *options.dict_size, ps::RowCount{rows});
+    }
+}
+
 void ParameterServer::run() {
-    auto& [post, plan, options, deadline, metrics, parts] = *content_;
+    auto& [post, plan, options, deadline, metrics, parts, servers] = *content_;
     options.first_step = parts.steps;
     ps::Server server(options, std::move(parts.dense), std::move(parts.tables), *post);
     server.save_by(std::make_unique<ps::ServerSaver>(plan, server));
@@ -154,6 +166,7 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
                              .dense = {},
                              .widths = {},
                              .with_statistics = {},
+                             .limits = {},
                              .most_merged = options.most_merged,
                              .deadline = comm::deadline_of(Environment::of_this_process())};
     for (std::size_t server = 0; server < client.servers.size(); ++server) {
@@ -162,8 +175,10 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
     }
     for (const auto& table : transpiler.tables()) {
         client.widths.push_back(static_cast<std::size_t>(table.width));
-        client.with_statistics.push_back(
-            ps::table_options(table, options, client.servers.size()).statistics.has_value());
+        const auto table_options = ps::table_options(table, options);
+        client.with_statistics.push_back(table_options.statistics.has_value());
+        auto& limit = client.limits.emplace_back();
+        if (const auto dict_size = table_options.dict_size) limit = {table_options.name, *dict_size};
     }
     const auto post = ps::with_numbers(ranks.post_, options.wire);
     content_.reset(new Content{options.mode, post, ps::Client(std::move(client), *post), nullptr});

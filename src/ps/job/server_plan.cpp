@@ -30,7 +30,7 @@ ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOp
                     .seed = options.seed,
                     .threads = options.threads};
     for (const auto& table : transpiler.tables())
-        plan.tables.push_back({table_options(table, options, share.servers), table.learning_rate});
+        plan.tables.push_back({table_options(table, options), table.learning_rate});
     if (options.memory) limit_memory(plan.tables, *options.memory, options.spill);
     return plan;
 }

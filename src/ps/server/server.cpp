@@ -57,6 +57,9 @@ void Server::take(comm::Letter&& letter) {
                 present(trainer, head);
                 return reply(trainer, {.kind = LetterKind::counted, .request = head.request},
                              on_count_ ? on_count_() : "");
+            case LetterKind::sizes:
+                present(trainer, head);
+                return tell_sizes(trainer, head);
             case LetterKind::save:
                 present(trainer, head);
                 return answer_when_due(trainer, std::move(letter));
@@ -87,7 +90,8 @@ void Server::greet(std::size_t trainer, const LetterReader& reader) {
     if (const auto difference = layout_difference(options_.layout, reader.text()))
         throw LetterError(*difference);
     known.presence = Presence::here;
-    reply(trainer, {.kind = LetterKind::welcome, .step = steps_, .request = reader.head().request});
+    reply_with_sizes(trainer,
+                     {.kind = LetterKind::welcome, .step = steps_, .request = reader.head().request});
 }
 
 void Server::push(std::size_t trainer, comm::Letter&& letter) {
@@ -117,7 +121,7 @@ void Server::apply_step_of(std::size_t trainer, const LetterHead& last) {
     take_gradients(0, letters);
     update();
     recycle(letters);
-    reply(trainer, {.kind = LetterKind::applied, .step = steps_, .request = last.request});
+    reply_with_sizes(trainer, {.kind = LetterKind::applied, .step = steps_, .request = last.request});
 }
 
 void Server::apply_common_steps() {
@@ -198,6 +202,8 @@ void Server::answer_waiting() {
                 trainer,
                 {.kind = LetterKind::failed, .request = LetterReader(letter.content.bytes()).head().request},
                 broken_);
+        for (const auto& [trainer, asked] : std::exchange(waiting_for_turn_, {}))
+            reply(trainer, {.kind = LetterKind::failed, .request = asked.request}, broken_);
         return;
     }
     for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
@@ -222,10 +228,12 @@ void Server::answer(std::size_t trainer, const comm::Letter& asked) {
     const Timed timed(load_.answers);
     LetterWriter writer(*post_,
                         {.kind = LetterKind::values, .step = steps_, .request = reader.head().request});
+    bool asks_dense = false;
     try {
         while (const auto section = reader.next()) {
             if (section->table == dense_parameters) {
                 dense_.read(section->first, writer.add_dense(section->first, section->count));
+                asks_dense = true;
                 continue;
             }
             auto& table = tables_[section->table];
@@ -235,12 +243,18 @@ void Server::answer(std::size_t trainer, const comm::Letter& asked) {
                 table.peek(ids, rows);
             else
                 table.pull(ids, rows);
+            writer.set_size(table.size());
             counts_.keys_pulled += ids.size();
         }
     } catch (const Error& refused) {
         ++counts_.refused;
-        return reply(trainer, {.kind = LetterKind::failed, .request = reader.head().request}, refused.what());
+        const bool is_full = dynamic_cast<const DictSizeError*>(&refused) != nullptr;
+        return reply(
+            trainer,
+            {.kind = LetterKind::failed, .steps = is_full ? 1U : 0U, .request = reader.head().request},
+            refused.what());
     }
+    if (asks_dense) add_sizes(writer);
     writer.send(trainers_[trainer].rank);
 }
 
@@ -249,6 +263,8 @@ void Server::leave(std::size_t trainer, const LetterHead& head) {
     known.presence = Presence::gone;
     save_.forget(known.rank);
     std::erase_if(waiting_, [&](const WaitingPull& waiting) { return waiting.trainer == trainer; });
+    std::erase_if(waiting_for_turn_, [&](const auto& waiting) { return waiting.trainer == trainer; });
+    give_turn_back(trainer);
     recycle(known.step);
     known.step.clear();
     if (options_.mode == ServerMode::sync) apply_common_steps();

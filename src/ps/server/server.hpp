@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,11 @@ class Server {
     void pull(std::size_t trainer, comm::Letter&& letter);
     void leave(std::size_t trainer, const LetterHead& head);
 
+    void tell_sizes(std::size_t trainer, const LetterHead& asked);
+    void give_turn_back(std::size_t trainer);
+    void add_sizes(LetterWriter& writer) const;
+    void reply_with_sizes(std::size_t trainer, const LetterHead& head);
+
     static void check_day(LetterReader reader);
     void begin_day(std::size_t trainer, LetterReader reader);
 
@@ -154,6 +160,12 @@ class Server {
     comm::Post* post_;
     std::deque<Trainer> trainers_;
     std::deque<WaitingPull> waiting_;
+    std::optional<std::size_t> turn_;  ///< the trainer that may say that a table has too many rows
+    struct WaitingForTurn {
+        std::size_t trainer;
+        LetterHead asked;
+    };
+    std::deque<WaitingForTurn> waiting_for_turn_;
     std::int64_t steps_ = 0;
     Counts counts_;
     ServerLoad load_;

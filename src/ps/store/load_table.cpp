@@ -219,6 +219,7 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
                        const std::optional<SpillOptions>& spill) {
     SparseTable table(options, spill);
     const auto saves = opened(chain, table.options());
+    table.set_dict_size(std::nullopt);  // what was erased goes after what was born has come
     if (saves.empty()) throw UsageError("table '" + options.name + "': there is no checkpoint to load");
     for (const auto& files : saves) {
         const bool is_last = &files == &saves.back();
@@ -231,6 +232,7 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
     const auto& header = last.front().stored.header;
     table.set_counts(counts_for(share, last));
     table.set_day(header.day);
+    table.set_dict_size(options.dict_size);
     table.track_changes();
     table.forget_changes();
     auto warnings = differences(header.options, table.options());

@@ -29,11 +29,12 @@ struct LoadedTable {
 /// A table as it was saved, or the part of it that this server has among any number of servers: all later
 /// pulls and pushes have the bits that they would have had. With another number of servers each reads what
 /// its share needs, and ids that wait for admission by count may have been touched less often than it thinks,
-/// never more often. It tracks its changes, and has changed nothing.
+/// never more often. It tracks its changes, and has changed nothing. It may have more rows than its
+/// dict_size, which is of all servers together: who knows them all is to look.
 /// @param chain a save of all rows and then any number of saves of changes, each of the one before
 /// @param spill as SparseTable; the saved table may have had another limit, or none
 /// @throws UsageError naming the file that is missing, damaged, of another table (with both layouts), or no
-/// part of the chain; DictSizeError. There is no table then, and the checkpoint before can be tried.
+/// part of the chain. There is no table then, and the checkpoint before can be tried.
 LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain, const Share& share,
                        const std::optional<SpillOptions>& spill = {});
 

@@ -62,6 +62,9 @@ class SparseTable {
 
     const TableCounts& counts() const { return counts_; }
 
+    /// From now on; rows that are there stay.
+    void set_dict_size(std::optional<std::uint64_t> dict_size) { options_.dict_size = dict_size; }
+
     /// For training: makes a row for each id that has none and is admitted, and counts a touch for the
     /// others, which read as zeros.
     /// @param rows ids.size() * width() floats

@@ -10,6 +10,10 @@
 namespace dtrain::ps {
 namespace {
 
+constexpr std::string_view what_to_do =
+    "use a larger one (dict_size of [model] in a job file, the rows of embedding() in C++), or admission and "
+    "shrink() against ids that come once";
+
 class Check {
   public:
     explicit Check(const std::string& table) : table_(table) {}
@@ -107,12 +111,19 @@ void check(const TableOptions& options) {
 }
 
 DictSizeError::DictSizeError(const std::string& table, std::uint64_t dict_size, std::int64_t id)
-    : Error(fmt::format(
-          "table '{}' has rows for {} distinct ids, which is its dict_size, and none for id {}: use a "
-          "larger dict_size, or admission and shrink() against ids that come once",
-          table, dict_size, id)),
+    : Error(fmt::format("table '{}' has rows for {} distinct ids, which is its dict_size, and none for id "
+                        "{}: {}",
+                        table, dict_size, id, what_to_do)),
       table_(table),
       dict_size_(dict_size),
       id_(id) {}
+
+DictSizeError::DictSizeError(const std::string& table, std::uint64_t dict_size, RowCount there)
+    : Error(
+          fmt::format("table '{}' has rows for {} distinct ids on all servers together, and its dict_size is "
+                      "{}: {}",
+                      table, there.rows, dict_size, what_to_do)),
+      table_(table),
+      dict_size_(dict_size) {}
 
 }  // namespace dtrain::ps

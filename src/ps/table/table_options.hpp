@@ -28,7 +28,8 @@ struct TableOptions {
     RowInitializer initializer = ConstantRow{0};
     Optimizer optimizer = Sgd{};
     Regularisation regularisation = NoDecay{};
-    std::optional<std::uint64_t> dict_size = {};  ///< the most distinct ids that may have rows
+    /// The most distinct ids that may have rows here; of a table on several servers, on all of them together.
+    std::optional<std::uint64_t> dict_size = {};
     Admission admission = AdmitAll{};
     std::optional<RowStatistics> statistics = {};  ///< 12 bytes more in each row
     bool reject_not_finite = false;  ///< gradients with NaN or infinity are dropped and counted, else applied
@@ -40,21 +41,29 @@ struct TableOptions {
 /// @throws UsageError that names the table and the option when one is out of its range
 void check(const TableOptions& options);
 
-/// More distinct ids than `dict_size`. The table is as it was before the batch.
+/// Rows of a table.
+struct RowCount {
+    std::uint64_t rows = 0;
+};
+
+/// More distinct ids than `dict_size`.
 class DictSizeError : public Error {
   public:
+    /// The table is as it was before the batch.
     DictSizeError(const std::string& table, std::uint64_t dict_size, std::int64_t id);
+    /// All servers together have so many rows already.
+    DictSizeError(const std::string& table, std::uint64_t dict_size, RowCount there);
 
     const std::string& table() const { return table_; }
     std::uint64_t dict_size() const { return dict_size_; }
 
-    /// The first id for which there was no room.
-    std::int64_t id() const { return id_; }
+    /// The first id for which there was no room, where it is known.
+    std::optional<std::int64_t> id() const { return id_; }
 
   private:
     std::string table_;
     std::uint64_t dict_size_;
-    std::int64_t id_;
+    std::optional<std::int64_t> id_;
 };
 
 }  // namespace dtrain::ps

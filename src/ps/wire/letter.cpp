@@ -57,6 +57,10 @@ std::string_view to_string(LetterKind kind) {
             return "count";
         case LetterKind::counted:
             return "counted";
+        case LetterKind::sizes:
+            return "sizes";
+        case LetterKind::sized:
+            return "sized";
         case LetterKind::leave:
             return "leave";
         case LetterKind::farewell:
@@ -146,7 +150,7 @@ void LetterWriter::set_request(std::uint64_t request) {
 std::span<std::byte> LetterWriter::add_section(const Section& section, std::size_t payload) {
     const SectionBytes bytes{section.table, section.peeks ? 1U : 0U, section.first, section.count,
                              padded(payload)};
-    const auto at = content_.size();
+    const auto at = last_section_ = content_.size();
     content_.resize(at + sizeof(bytes) + padded(payload));
     std::memcpy(content_.data() + at, &bytes, sizeof(bytes));
     const auto behind = content_.bytes().subspan(at + sizeof(bytes));
@@ -184,6 +188,14 @@ LetterWriter::Rows LetterWriter::add_rows(std::uint32_t table, std::uint64_t cou
 
 std::span<float> LetterWriter::add_values(std::uint32_t table, std::uint64_t count, std::uint64_t width) {
     return as<float>(add_section({.table = table, .count = count}, count * width * sizeof(float)));
+}
+
+void LetterWriter::set_size(std::uint64_t rows) {
+    std::memcpy(content_.data() + last_section_ + offsetof(SectionBytes, first), &rows, sizeof(rows));
+}
+
+void LetterWriter::add_size(std::uint32_t table, std::uint64_t rows, std::uint64_t evicted) {
+    add_section({.table = table, .first = rows, .count = evicted}, 0);
 }
 
 void LetterWriter::send(int to) {

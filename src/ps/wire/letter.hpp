@@ -19,7 +19,7 @@
 /// multiple of 8 bytes.
 namespace dtrain::ps {
 
-inline constexpr std::uint16_t protocol_version = 2;
+inline constexpr std::uint16_t protocol_version = 3;
 
 enum class LetterKind : std::uint16_t {
     hello = 1,  ///< trainer: its number, and the layout that it expects, as text
@@ -35,6 +35,8 @@ enum class LetterKind : std::uint16_t {
     begun,      ///< server: it is; step: rows that went
     count,      ///< trainer: wants to know what the tables have
     counted,    ///< server: that, as text
+    sizes,      ///< trainer: wants to know how many rows tables have that have a limit; see SizesTurn
+    sized,      ///< server: that, as sizes
     leave,      ///< trainer: nothing will come any more
     farewell,   ///< server: has seen that
     failed      ///< server: why it could not do what was asked, as text
@@ -43,9 +45,14 @@ enum class LetterKind : std::uint16_t {
 /// "pull", "push", ...
 std::string_view to_string(LetterKind kind);
 
+/// Of a 'sizes': whoever is about to say that a table has too many rows takes the turn at the first server,
+/// so that no other trainer says so too. Who asks for it meanwhile is answered when it is given back.
+enum class SizesTurn : std::uint32_t { none, takes, gives_back };
+
 struct LetterHead {
     LetterKind kind = LetterKind::hello;
-    /// push: how many steps of the trainer end with it. 0: more of the same step follows.
+    /// push: how many steps of the trainer end with it. 0: more of the same step follows. sizes: a SizesTurn.
+    /// failed: 1 when it is for a table's dict_size.
     std::uint32_t steps = 0;
     /// pull, save: how many steps of every trainer must be in what it gets. welcome: steps so far.
     std::int64_t step = 0;
@@ -71,8 +78,9 @@ constexpr std::size_t pushed_width(std::size_t width, bool has_statistics) {
 struct Section {
     std::uint32_t table = dense_parameters;
     bool peeks = false;       ///< pull: changes nothing in the table
-    std::uint64_t first = 0;  ///< dense: element of the server's parameters, one after the other
-    std::uint64_t count = 0;  ///< elements, or ids
+    std::uint64_t first = 0;  ///< dense: element of the server's parameters, one after the other; values of
+                              ///< rows, and sizes: rows that the table has here
+    std::uint64_t count = 0;  ///< elements, or ids; sizes: rows that it has evicted, ever
     std::span<const std::byte> payload;
 
     /// The first `count` of the payload. @throws LetterError when it is shorter
@@ -128,6 +136,10 @@ class LetterWriter {
     Rows add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width);
     /// The rows that were asked for.
     std::span<float> add_values(std::uint32_t table, std::uint64_t count, std::uint64_t width);
+    /// Of the values that were added last.
+    void set_size(std::uint64_t rows);
+    /// A size alone.
+    void add_size(std::uint32_t table, std::uint64_t rows, std::uint64_t evicted);
 
     std::size_t size() const { return content_.size(); }
     void send(int to);
@@ -137,6 +149,7 @@ class LetterWriter {
 
     comm::Post* post_;
     comm::LetterBytes content_;
+    std::size_t last_section_ = 0;  ///< begins there
 };
 
 /// Sends a letter that has nothing but its head and perhaps text.

@@ -42,9 +42,10 @@ Model build_click_model(const ModelSettings& settings, const ClickSizes& sizes, 
     const auto row_loss = layers::bce_with_logits(program, model.scores, model.labels);
     const auto loss = layers::mean(program, row_loss);
     model.loss_sum = layers::weighted_sum(program, row_loss, weight);
-    model.description =
-        fmt::format("{}{} ids x {}, {}", sizes.is_distributed ? "up to " : "", sizes.rows, settings.embedding,
-                    layers_text(sizes.slots * settings.embedding + sizes.integers, settings, 1));
+    // Of any ids there may be more when a job goes on.
+    model.description = fmt::format(
+        "{} ids x {}, {}", sizes.is_distributed ? "any" : std::to_string(sizes.rows), settings.embedding,
+        layers_text(sizes.slots * settings.embedding + sizes.integers, settings, 1));
     return completed(std::move(model), loss, optimizer, ranks, adjust);
 }
 

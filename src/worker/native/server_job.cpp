@@ -124,7 +124,14 @@ std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communica
         throw_together(world, speaks && !unreadable
                                   ? refusal_of([&] { check_job(header.job, job, folder.string()); })
                                   : std::nullopt);
-        if (world.all(!unreadable)) return Restored{speaks ? candidates[i] : folder, header};
+        if (world.all(!unreadable)) {
+            const auto too_many = refusal_of([&] {
+                if (server != nullptr) server->check_rows();
+            });
+            throw_together(world, too_many ? std::optional(fmt::format("{}: {}", folder.string(), *too_many))
+                                           : std::nullopt);
+            return Restored{speaks ? candidates[i] : folder, header};
+        }
         if (i + 1 == count) throw_together(world, unreadable);
         const auto reasons = world.allgather(unreadable.value_or(""));
         const auto why = std::ranges::find_if(reasons, [](const auto& reason) { return !reason.empty(); });

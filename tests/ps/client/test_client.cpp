@@ -60,6 +60,7 @@ class ClientTest : public testing::Test {
         }
         options.widths = {1};
         options.with_statistics = {table.statistics.has_value()};
+        if (table.dict_size) options.limits = {TableLimit{"t", *table.dict_size}};
         pumped_ = std::make_unique<Pumped>(*posts_.back(), [this] { pump(); });
         client_ = std::make_unique<Client>(options, *pumped_);
         client_->join();
@@ -72,6 +73,7 @@ class ClientTest : public testing::Test {
                 auto letter = posts_[server]->receive();
                 if (!letter) break;
                 servers_[server]->take(std::move(*letter));
+                if (behind_letter_) behind_letter_(server);
             }
         if (!do_save_) return;
         for (auto& server : servers_) server->go_on_with_save();
@@ -105,7 +107,19 @@ class ClientTest : public testing::Test {
     std::unique_ptr<Client> client_;
     bool are_held_up_ = false;
     bool do_save_ = false;  // between letters
+    std::function<void(std::size_t server)> behind_letter_;
 };
+
+/// So many ids of a server, the first ones from `first` on.
+std::vector<std::int64_t> ids_on(std::uint32_t server, std::uint32_t servers, std::size_t count,
+                                 std::int64_t first = 0) {
+    std::vector<std::int64_t> ids;
+    for (auto id = first; ids.size() < count; ++id)
+        if (server_of(id, servers) == server) ids.push_back(id);
+    return ids;
+}
+
+constexpr auto each_mode = {ServerMode::sync, ServerMode::async, ServerMode::half_async, ServerMode::geo};
 
 TEST_F(ClientTest, AddsUpGradientsOfAnIdAndLooksUpRepeatedOnes) {
     for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async}) {
@@ -218,6 +232,100 @@ TEST_F(ClientTest, TellsWhatAServerRefuses) {
     EXPECT_THAT(message_of<ServerError>([&] { rows({1, 3}); }), HasSubstr("parameter server 0: table 't'"));
     EXPECT_THAT(message_of<ServerError>([&] { client_->begin_save("/tmp/x"); }),
                 HasSubstr("parameter server 0: this server keeps no checkpoints"));
+}
+
+TEST_F(ClientTest, DictSizeIsOfAllServersTogetherHoweverTheyShareTheIds) {
+    for (const auto mode : each_mode)
+        for (const std::size_t on_first : {0, 1, 37, 99}) {
+            servers_.clear();
+            auto& client = start(mode, 2, 100);
+            for (const auto& ids : {ids_on(0, 2, on_first), ids_on(1, 2, 100 - on_first)}) {
+                rows(ids);
+                rows(ids);
+            }
+            rows(ids_on(1, 2, 3, 100000), true);  // peeks make none
+            EXPECT_EQ(message_of<DictSizeError>([&] { client.flush(); }), "");
+            // A server that has all of them refuses by itself.
+            const std::uint32_t one_with_room = on_first == 0 ? 0 : 1;
+            EXPECT_THAT(message_of<DictSizeError>([&] { rows(ids_on(one_with_room, 2, 1, 100000)); }),
+                        HasSubstr("table 't' has rows for 101 distinct ids on all servers together, and its "
+                                  "dict_size is 100: use a larger one"))
+                << to_string(mode) << " " << on_first;
+            client.leave();  // it was told
+        }
+}
+
+TEST_F(ClientTest, RowsThatArePushedCountToo) {
+    for (const auto mode : each_mode) {
+        servers_.clear();
+        auto& client = start(mode, 2, 100);
+        const auto push = [&](const std::vector<std::int64_t>& ids) {
+            client.push_rows(0, ids, std::vector<float>(ids.size()), true);
+            client.end_step();
+            client.drop_dense_values();
+            client.flush();
+        };
+        push(ids_on(0, 2, 60));
+        push(ids_on(1, 2, 40));
+        EXPECT_THAT(message_of<DictSizeError>([&] { push(ids_on(1, 2, 1, 100000)); }),
+                    HasSubstr("101 distinct ids"))
+            << to_string(mode);
+        client.leave();
+    }
+}
+
+TEST_F(ClientTest, RowsOfOtherTrainersCountAtASaveAndAtTheEnd) {
+    for (const bool saves : {false, true}) {
+        servers_.clear();
+        auto& client = start(ServerMode::async, 2, 100);
+        rows(ids_on(0, 2, 100));
+        std::vector<float> row(1);
+        servers_[1]->tables()[0].pull(std::vector<std::int64_t>{5}, row);
+        EXPECT_THAT(message_of<DictSizeError>([&] {
+                        if (saves)
+                            client.begin_save("somewhere");
+                        else
+                            client.leave();
+                    }),
+                    HasSubstr("101 distinct ids"));
+        client.leave();
+        EXPECT_TRUE(servers_[0]->is_done() && servers_[1]->is_done());
+    }
+}
+
+TEST_F(ClientTest, RowsThatWentMakeRoom) {
+    for (const bool moves : {false, true}) {
+        servers_.clear();
+        behind_letter_ = {};
+        start(ServerMode::async, 2,
+              TableOptions{.dict_size = 100, .statistics = RowStatistics{.decay = 1, .least_score = 1}});
+        auto& first = servers_[0]->tables()[0];
+        auto& second = servers_[1]->tables()[0];
+        rows(ids_on(0, 2, 60));
+        rows(ids_on(1, 2, 40));
+        second.shrink();  // of which this trainer hears nothing
+        ASSERT_EQ(second.size(), 0U);
+        const auto move = [](SparseTable& from, SparseTable& to, const std::vector<std::int64_t>& ids) {
+            from.shrink();
+            std::vector<float> values(ids.size());
+            to.pull(ids, values);
+        };
+        // While it asks, rows come there that have just gone here, twice: there are never more than 61.
+        std::vector<int> letters{0, 0};
+        if (moves)
+            behind_letter_ = [&](std::size_t server) {
+                const auto number = ++letters[server];
+                // The first ones are the pull and the turn.
+                if (server == 0 && (number == 3 || number == 4)) move(first, second, ids_on(1, 2, 60));
+                if (server == 1 && number == 1) move(second, first, ids_on(0, 2, 60));
+            };
+        EXPECT_EQ(message_of<DictSizeError>([&] { rows(ids_on(0, 2, 1, 100000)); }), "");
+        EXPECT_EQ(first.size() + second.size(), moves ? 60U : 61U);
+        EXPECT_THAT(message_of<DictSizeError>(
+                        [&] { rows(moves ? ids_on(0, 2, 41, 200000) : ids_on(1, 2, 40, 200000)); }),
+                    HasSubstr("101 distinct ids"));
+        client_->leave();
+    }
 }
 
 /// Saves nothing, in five pieces.

@@ -502,6 +502,56 @@ TEST(ParameterServers, HaveRulesForTheRowsOfATable) {
     connection.leave();
 }
 
+/// The ids 0 to `ids` - 1, each looked up by one trainer, with room for `dict_size`. @returns what this
+/// trainer is told of it
+std::string refused_for_room(int servers, ServerMode mode, std::int64_t ids, std::int64_t dict_size) {
+    constexpr std::int64_t in_step = 4;
+    Program program;
+    const auto fed = layers::data(program, "ids", {in_step}, DataType::int64);
+    const auto row = layers::embedding(program, fed, dict_size, 2,
+                                       {.is_sparse = true, .is_distributed = true, .name = "table"});
+    minimize(program, layers::reduce_sum(program, layers::fc(program, row, 1)), Sgd{0.25});
+    const ServerRanks ranks(test_world(), servers);
+    const auto transpiler = transpiled(ranks, program, mode, 7);
+    const ServerJobOptions options{.mode = mode, .threads = 1};
+    if (ranks.serves()) {
+        serve(ranks, transpiler, options);
+        return "";
+    }
+    ServerConnection connection(ranks, transpiler, options);
+    const auto trainer = transpiler.get_trainer_program();
+    const State state(trainer, 1);
+    Executor executor(trainer, state, {}, {.threads = 1, .servers = connection.link()});
+    const auto train = [&] {
+        for (std::int64_t first = ranks.number(); first < ids; first += in_step * ranks.trainers()) {
+            const auto in_batch = executor.feed<std::int64_t>("ids");
+            for (std::int64_t i = 0; i < in_step; ++i)
+                in_batch[static_cast<std::size_t>(i)] = std::min(first + i * ranks.trainers(), ids - 1);
+            executor.run();
+        }
+        connection.leave();
+    };
+    const auto refused = message_of<Error>(train);
+    if (!refused.empty()) connection.leave();
+    return refused;
+}
+
+TEST(ParameterServers, TogetherTheyHaveNoMoreIdsThanDictSize) {
+    const int servers = 2;
+    if (test_world().size() <= servers) return;
+    for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async, ServerMode::geo}) {
+        EXPECT_EQ(refused_for_room(servers, mode, 101, 101), "") << to_string(mode);
+        // With several trainers each one finds out, at its end at the latest, when the others have left.
+        const auto refused = refused_for_room(servers, mode, 101, 100);
+        EXPECT_THAT(refused,
+                    HasSubstr(test_world().rank() < servers
+                                  ? ""
+                                  : "table 'table.weight' has rows for 101 distinct ids on all servers "
+                                    "together, and its dict_size is 100"))
+            << to_string(mode);
+    }
+}
+
 TEST(ParameterServers, TrainersSaveMemoryButForGradients) {
     if (test_world().size() < 2) return;
     const ServerRanks ranks(test_world(), 1);

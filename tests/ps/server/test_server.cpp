@@ -100,6 +100,24 @@ class ServerTest : public testing::Test {
         send(std::move(writer));
     }
 
+    void ask_sizes(int rank, SizesTurn turn) {
+        send(letter(rank, {.kind = LetterKind::sizes, .steps = static_cast<std::uint32_t>(turn)}));
+    }
+
+    /// "KIND" and what the letter says of the table: "ROWS" or "ROWS-EVICTED".
+    std::string said_of_sizes(int rank) {
+        const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
+        if (!answer) return "";
+        LetterReader reader(answer->content.bytes());
+        std::string text(to_string(reader.head().kind));
+        while (const auto section = reader.next()) {
+            if (section->table != 0) continue;
+            text += fmt::format(" {}", section->first);
+            if (section->payload.empty()) text += fmt::format("-{}", section->count);
+        }
+        return text;
+    }
+
     void leave(int rank) { send(letter(rank, {.kind = LetterKind::leave})); }
 
     /// "values DENSE ROW", "welcome STEP", "failed TEXT" ...; "" when nothing has come.
@@ -113,7 +131,8 @@ class ServerTest : public testing::Test {
         if (reader.head().kind == LetterKind::welcome || reader.head().kind == LetterKind::begun)
             return text + " " + std::to_string(reader.head().step);
         while (const auto section = reader.next())
-            text += " " + std::to_string(static_cast<int>(section->floats(section->count)[0]));
+            if (!section->payload.empty())
+                text += " " + std::to_string(static_cast<int>(section->floats(section->count)[0]));
         return text;
     }
 
@@ -133,6 +152,48 @@ TEST_F(ServerTest, SyncWaitsForTheStepsOfAll) {
     EXPECT_EQ(said(1), "values -11 -11");
     EXPECT_EQ(server_->steps(), 1);
     EXPECT_THAT(server_->missing_trainers(), ElementsAre());
+}
+
+TEST_F(ServerTest, TellsTheSizesOfTablesThatHaveALimit) {
+    start(ServerMode::async, 0, 2,
+          {.dict_size = 9, .statistics = RowStatistics{.decay = 1, .least_score = 0.15}});
+    pull(1, 0);  // asks for dense parameters, too
+    EXPECT_EQ(said_of_sizes(1), "values 1 1-0");
+    push_shown(1, 1, 0, 6);
+    EXPECT_EQ(said_of_sizes(1), "applied 2-0");
+    push_shown(2, 9, 0, 7);
+    EXPECT_EQ(said_of_sizes(2), "applied 3-0");
+    begin_day(1, 0, 1, true);
+    EXPECT_EQ(said(1), "begun 2");
+    ask_sizes(2, SizesTurn::none);
+    EXPECT_EQ(said_of_sizes(2), "sized 1-2");
+    start(ServerMode::async, 0, 2, {});
+    pull(1, 0);
+    EXPECT_EQ(said_of_sizes(1), "values 1");
+    ask_sizes(2, SizesTurn::none);
+    EXPECT_EQ(said_of_sizes(2), "sized");
+}
+
+TEST_F(ServerTest, OneTrainerAfterTheOtherHasTheTurnToSayThatATableIsFull) {
+    start(ServerMode::async, 0, 4);
+    for (const int rank : {2, 1, 2, 3, 4}) ask_sizes(rank, SizesTurn::takes);
+    EXPECT_EQ(said(2), "sized");
+    EXPECT_EQ(said(2), "sized");  // has it
+    ask_sizes(1, SizesTurn::none);
+    EXPECT_EQ(said(1), "sized");  // that one alone
+    EXPECT_EQ(said(1), "");
+    ask_sizes(4, SizesTurn::gives_back);  // has none
+    EXPECT_EQ(said(4), "sized");
+    EXPECT_EQ(said(4), "");
+    ask_sizes(2, SizesTurn::gives_back);
+    EXPECT_EQ(said(2), "sized");
+    EXPECT_EQ(said(1), "sized");
+    EXPECT_EQ(said(3), "");
+    leave(3);
+    EXPECT_EQ(said(3), "farewell");
+    leave(1);
+    EXPECT_EQ(said(1), "farewell");
+    EXPECT_EQ(said(4), "sized");
 }
 
 TEST_F(ServerTest, AStepOfSeveralLettersIsAppliedAtItsEnd) {

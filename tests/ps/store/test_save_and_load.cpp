@@ -313,15 +313,40 @@ TEST(SaveAndLoad, TellsWhichOptionsAreNotThoseOfThen) {
             "seed: 5 then, 6 now"));
 }
 
-TEST(SaveAndLoad, MoreRowsThanDictSizeAreRefused) {
+/// It is of all servers together, which one of them cannot know.
+TEST(SaveAndLoad, MoreRowsThanDictSizeAreLoadedAndNoneAreBorn) {
     const TemporaryFolder folder;
     auto table = filled(1);
     const auto saved = save(table, folder / "one");
     auto options = sample_options();
+    options.admission = AdmitAll{};
     options.dict_size = table.size() - 1;
-    EXPECT_THROW(load_table(options, {&saved, 1}, {}), DictSizeError);
-    options.dict_size = table.size();
-    EXPECT_EQ(content(load_table(options, {&saved, 1}, {}).table), content(table));
+    auto loaded = load_table(options, {&saved, 1}, {});
+    EXPECT_EQ(content(loaded.table), content(table));
+    EXPECT_EQ(loaded.table.options().dict_size, options.dict_size);
+    std::vector<float> row(loaded.table.width());
+    EXPECT_THROW(loaded.table.pull(std::vector<std::int64_t>{123456789}, row), DictSizeError);
+}
+
+/// What was born comes before what was erased, and it fits.
+TEST(SaveAndLoad, ATableThatWasFullAllTheTimeCanBeLoaded) {
+    const TemporaryFolder folder;
+    auto options = sample_options();
+    options.admission = AdmitAll{};
+    options.dict_size = 50;
+    SparseTable table(options);
+    table.track_changes();
+    TableSaver saver(table, {}, std::nullopt, small_blocks);
+    std::vector<float> row(table.width());
+    const auto pull = [&](std::uint64_t n) { table.pull(std::vector<std::int64_t>{sample_id(n)}, row); };
+    for (std::uint64_t n = 0; n < 50; ++n) pull(n);
+    std::vector<SavedTable> chain{save(saver, folder / "all")};
+    for (std::uint64_t n = 0; n < 20; ++n) {
+        table.erase(sample_id(n));
+        pull(100 + n);
+    }
+    chain.push_back(save(saver, folder / "changes", WhichRows::changed));
+    EXPECT_EQ(whole(load_table(options, chain, {}).table), whole(table));
 }
 
 TEST(SaveAndLoad, AnIdInTheWrongFileIsRefused) {

@@ -57,13 +57,19 @@ TEST(TableOptions, RefuseEachOptimizersImpossibleSettings) {
 
 TEST(DictSizeError, SaysWhichTableBoundAndId) {
     const DictSizeError error("clicks", 10, INT64_MIN);
-    EXPECT_STREQ(
-        error.what(),
-        "table 'clicks' has rows for 10 distinct ids, which is its dict_size, and none for id "
-        "-9223372036854775808: use a larger dict_size, or admission and shrink() against ids that come once");
+    EXPECT_STREQ(error.what(),
+                 "table 'clicks' has rows for 10 distinct ids, which is its dict_size, and none for id "
+                 "-9223372036854775808: use a larger one (dict_size of [model] in a job file, the rows of "
+                 "embedding() in "
+                 "C++), or admission and shrink() against ids that come once");
     EXPECT_EQ(error.table(), "clicks");
     EXPECT_EQ(error.dict_size(), 10U);
     EXPECT_EQ(error.id(), INT64_MIN);
+    const DictSizeError of_all("clicks", 10, RowCount{12});
+    EXPECT_THAT(of_all.what(),
+                testing::StartsWith("table 'clicks' has rows for 12 distinct ids on all servers "
+                                    "together, and its dict_size is 10: use a larger one"));
+    EXPECT_EQ(of_all.id(), std::nullopt);
 }
 
 }  // namespace

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// How a Client finds out that a table has more rows than it may have on all servers together.
+#include <utility>
+
+#include "ps/client/client.hpp"
+
+namespace dtrain::ps {
+
+void Client::note_sizes(int server, LetterReader reader) {
+    if (!room_.is_limited()) return;
+    switch (reader.head().kind) {
+        case LetterKind::welcome:
+        case LetterKind::values:
+        case LetterKind::applied:
+        case LetterKind::sized:
+            break;
+        default:
+            return;
+    }
+    while (const auto section = reader.next())
+        if (section->table != dense_parameters)
+            room_.note(static_cast<std::size_t>(server), section->table, section->first);
+}
+
+std::uint64_t Client::ask_sizes() {
+    std::uint64_t evicted = 0;
+    const auto add = [&](LetterReader reader) {
+        while (const auto section = reader.next()) evicted += section->count;
+    };
+    ask_all(
+        {.kind = LetterKind::sizes}, [](LetterWriter&) {}, add);
+    return evicted;
+}
+
+void Client::take_turn(SizesTurn turn) {
+    const auto request = expect(0);
+    LetterWriter writer(
+        *post_, {.kind = LetterKind::sizes, .steps = static_cast<std::uint32_t>(turn), .request = request});
+    writer.send(options_.servers[0]);
+    wait_for(request, "sizes");
+    forget(request);
+}
+
+void Client::check_room() {
+    if (!room_.is_passed()) room_is_told_ = false;
+    const bool is_news = room_.is_passed() && !room_is_told_;
+    if (is_checking_room_ || (!refused_for_room_ && !is_news)) return;
+    is_checking_room_ = true;
+    try {
+        take_turn(SizesTurn::takes);
+        throw_when_passed();
+        take_turn(SizesTurn::gives_back);
+    } catch (...) {
+        is_checking_room_ = false;
+        throw;
+    }
+    is_checking_room_ = false;
+}
+
+void Client::throw_when_passed() {
+    if (refused_for_room_) throw ServerError(*std::exchange(refused_for_room_, std::nullopt));
+    if (room_is_told_) return;
+    // What is known of one server may be older than what is known of another, and rows may have gone since.
+    // When none have gone between two rounds, all that the first one has found was there at its end.
+    auto evicted = ask_sizes();
+    while (room_.is_passed()) {
+        const auto before = std::exchange(evicted, ask_sizes());
+        if (evicted != before) continue;
+        room_is_told_ = true;
+        room_.check();
+    }
+}
+
+void Client::renew_sizes() {
+    // One server refuses by itself.
+    if (room_.is_limited() && servers() > 1 && !room_is_told_) ask_sizes();
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// What a Server tells of the sizes of its tables. Trainers add them up: a table's dict_size is of all servers
+// together.
+#include "ps/server/server.hpp"
+
+namespace dtrain::ps {
+
+void Server::tell_sizes(std::size_t trainer, const LetterHead& asked) {
+    const auto turn = static_cast<SizesTurn>(asked.steps);
+    if (turn == SizesTurn::takes) {
+        if (turn_.value_or(trainer) != trainer) {
+            waiting_for_turn_.push_back({trainer, asked});
+            return;
+        }
+        turn_ = trainer;
+    }
+    reply_with_sizes(trainer, {.kind = LetterKind::sized, .step = steps_, .request = asked.request});
+    if (turn == SizesTurn::gives_back) give_turn_back(trainer);
+}
+
+void Server::give_turn_back(std::size_t trainer) {
+    if (turn_ != trainer) return;
+    turn_.reset();
+    if (waiting_for_turn_.empty()) return;
+    const auto next = waiting_for_turn_.front();
+    waiting_for_turn_.pop_front();
+    tell_sizes(next.trainer, next.asked);
+}
+
+void Server::add_sizes(LetterWriter& writer) const {
+    for (std::uint32_t number = 0; number < tables_.size(); ++number)
+        if (const auto& table = tables_[number]; table.options().dict_size)
+            writer.add_size(number, table.size(), table.counts().evicted);
+}
+
+void Server::reply_with_sizes(std::size_t trainer, const LetterHead& head) {
+    LetterWriter writer(*post_, head);
+    add_sizes(writer);
+    writer.send(trainers_[trainer].rank);
+}
+
+}  // namespace dtrain::ps
