@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
 #include <dtrain/row_rules.hpp>
@@ -211,6 +212,15 @@ class ServerConnection {
 
     /// Of all servers together.
     ServerCounts counts() const;
+
+    /// Geo mode: what the optimizer keeps of the rows that this trainer has looked up, and how many steps it
+    /// has seen, as Checkpoint::optimizer; each trainer has its own. Nothing in the other modes, whose
+    /// servers keep it, and when no optimizer of rows keeps anything. To be called when this trainer has
+    /// finish()ed.
+    Checkpoint trainer_rows() const;
+
+    /// Goes on with it, before the first step. @throws UsageError when it is of other tables
+    void restore_trainer_rows(const Checkpoint& rows) const;
 
     /// Tells the servers that this trainer is done. The others go on without it: in sync mode its gradients
     /// are zeros from now on. Without it, the servers wait for this trainer.

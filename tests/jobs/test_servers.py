@@ -140,6 +140,43 @@ def test_a_resumed_geo_job_goes_on_with_the_state_of_the_optimizer(native, tmp_p
     assert [float(loss) for loss in again] == pytest.approx([float(loss) for loss in losses[3:]], abs=0.0003)
 
 
+@pytest.mark.parametrize("servers", [1, 2])
+def test_a_resumed_geo_job_of_one_trainer_has_the_bits_of_the_undisturbed_one(native, tmp_path, clicks, servers):
+    """With Adam's moments of the rows. Changes are sent at each step: else it depends on time when their sums are
+    rounded."""
+    settings = {"servers": f'mode = "geo"\npush_every = 1\ncount = {servers}', "checkpoint": "every_steps = 100\nkeep = 100"}
+    whole = mpirun(servers + 1, [native, write_job(tmp_path, clicks, "whole", **settings)], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    expected = saved(tmp_path / "whole" / "epoch-000002")
+    assert "trainer-0000-of-0001.h5" in expected
+    for middle in ("epoch-000000-step-000100", "epoch-000001-step-000043"):
+        job = write_job(tmp_path, clicks, f"from-{middle}", **settings)
+        resumed = mpirun(servers + 1, [native, job, "--resume", tmp_path / "whole" / middle], tmp_path)
+        assert resumed.returncode == 0, resumed.stderr
+        assert checksum(resumed) == checksum(whole)
+        assert saved(tmp_path / f"from-{middle}" / "epoch-000002") == expected
+
+
+def test_another_number_of_geo_trainers_begins_the_rows_state_anew(native, tmp_path, clicks):
+    settings = 'mode = "geo"\npush_every = 10\ncount = 1'
+    job = write_job(tmp_path, clicks, epochs=1, servers=settings, checkpoint="every_steps = 40\nkeep = 100")
+    assert mpirun(3, [native, job], tmp_path).returncode == 0
+    folder = tmp_path / "job" / "epoch-000000-step-000080"
+    assert {"trainer-0000-of-0002.h5", "trainer-0001-of-0002.h5"} < set(contents(folder))
+    for trainers in (1, 2):
+        again = write_job(tmp_path, clicks, f"on{trainers}", epochs=1, servers=settings, checkpoint="every = 1")
+        resumed = mpirun(1 + trainers, [native, again, "--resume", folder], tmp_path)
+        assert resumed.returncode == 0, resumed.stderr
+        anew = f"{folder}: it has no optimizer state of rows by 1 trainer: that begins anew"
+        assert (anew in resumed.stderr) == (trainers == 1), resumed.stderr
+    damaged = folder / "trainer-0001-of-0002.h5"
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 4
+    damaged.write_bytes(content)
+    refused = mpirun(3, [native, write_job(tmp_path, clicks, "on2", epochs=1, servers=settings), "--resume", folder], tmp_path)
+    assert refused.returncode == 2 and f"{damaged}: it is damaged" in refused.stderr, refused.stderr
+
+
 def test_servers_by_the_launcher_and_by_two_programs_of_mpirun(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks)
     programs = run(["mpirun", "--oversubscribe", "-np", "2", native, job, ":", "-np", "2", native, job], tmp_path)

@@ -25,11 +25,10 @@ void Client::note_sizes(int server, LetterReader reader) {
 
 std::uint64_t Client::ask_sizes() {
     std::uint64_t evicted = 0;
-    const auto add = [&](LetterReader reader) {
+    const auto add = [&](int /*server*/, LetterReader reader) {
         while (const auto section = reader.next()) evicted += section->count;
     };
-    ask_all(
-        {.kind = LetterKind::sizes}, [](LetterWriter&) {}, add);
+    ask_all({.kind = LetterKind::sizes}, {}, add);
     return evicted;
 }
 

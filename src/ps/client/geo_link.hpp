@@ -40,6 +40,12 @@ class GeoLink final : public TrainerLink {
     /// Sends what was changed, and takes what the servers have then.
     void finish() override;
 
+    /// What the optimizer keeps of the rows that were looked up, and how many steps it has seen: of each
+    /// table TABLE.ids and TABLE.state. Nothing when it keeps nothing.
+    void store_rows(Checkpoint& into) const override;
+    /// Before the first step.
+    void restore_rows(const Checkpoint& from) override;
+
   private:
     /// Rows that were asked for.
     struct Asked {

@@ -6,6 +6,10 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
 #include "kernels/loops.hpp"
 #include "ps/table/regularised_gradient.hpp"
 #include "ps/table/row_update.hpp"
@@ -79,7 +83,7 @@ void LocalRows::renew(Rows rows, std::span<const float> values) {
         const auto [head, weights, base, state] = parts_of(rows[i]);
         for (std::size_t j = 0; j < width_; ++j) {
             const auto value = values[i * width_ + j];
-            weights[j] += value - base[j];
+            weights[j] = head->changed == 0 ? value : weights[j] + (value - base[j]);
             base[j] = value;
         }
     }
@@ -116,6 +120,34 @@ void LocalRows::update(double learning_rate, std::int64_t step) {
     std::visit(apply, regularisation_, row_update(optimizer_, learning_rate, step));
     step_rows_.clear();
     step_gradients_.clear();
+}
+
+std::size_t LocalRows::state_width() const {
+    return width_ * states_of(optimizer_);
+}
+
+LocalRows::States LocalRows::states() const {
+    States all;
+    all.ids.reserve(size());
+    all.values.reserve(size() * state_width());
+    index_.for_each([&](const FoundRow& row) {
+        const auto* const state = parts_of(row.bytes).state;
+        all.ids.push_back(RowArena::id_of(row.bytes));
+        all.values.insert(all.values.end(), state, state + state_width());
+    });
+    return all;
+}
+
+void LocalRows::restore(const States& states) {
+    if (states.values.size() != states.ids.size() * state_width())
+        throw UsageError(fmt::format("{} numbers of the optimizer for {} rows, expected {} for each",
+                                     states.values.size(), states.ids.size(), state_width()));
+    for (std::size_t i = 0; i < states.ids.size(); ++i) {
+        const HashedId id(states.ids[i]);
+        if (index_.find(id).bytes != nullptr)
+            throw UsageError(fmt::format("the row of id {} is there twice", id.id));
+        std::copy_n(&states.values[i * state_width()], state_width(), parts_of(make(id)).state);
+    }
 }
 
 double LocalRows::learning_rate() const {

@@ -32,7 +32,8 @@ class LocalRows {
 
     static std::vector<std::int64_t> ids_of(Rows rows);
 
-    /// What the servers have now: the changes that were not sent are added to it.
+    /// What the servers have now: the changes that were not sent are added to it. Rows without such have the
+    /// servers' bits.
     /// @param values rows.size() * width
     void renew(Rows rows, std::span<const float> values);
 
@@ -58,6 +59,20 @@ class LocalRows {
 
     /// Rows that are asked for once are never asked for again: nobody else changes them.
     void keep_all() { keeps_all_ = true; }
+
+    /// Floats that the optimizer keeps of a row.
+    std::size_t state_width() const;
+
+    /// What the optimizer keeps.
+    struct States {
+        std::vector<std::int64_t> ids;
+        std::vector<float> values;  ///< state_width() of each
+    };
+    States states() const;
+
+    /// Makes rows with these states, to be asked for as new ones are.
+    /// @throws UsageError when the sizes do not fit, or there is such a row; some rows may be there then
+    void restore(const States& states);
 
     std::size_t size() const { return index_.size(); }
 

@@ -38,6 +38,9 @@ class ParameterParts {
     /// @throws ProgramError when there is none
     std::uint32_t table_number(const std::string& name) const;
 
+    /// By number.
+    const std::vector<std::string>& tables() const { return tables_; }
+
   private:
     std::map<std::string, Parts, std::less<>> parts_;
     std::vector<std::string> tables_;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include <dtrain/checkpoint.hpp>
 #include <dtrain/executor.hpp>
 
 #include "program/server_link.hpp"
@@ -24,6 +25,12 @@ class TrainerLink : public program::ServerLink {
 
     /// Waits until all that this trainer has learned is in the servers' parameters.
     virtual void finish() = 0;
+
+    /// What this trainer alone has of rows: in geo mode, as GeoLink has it. Nothing is to be on the way.
+    virtual void store_rows(Checkpoint& /*into*/) const {}
+
+    /// @throws UsageError when it is of other tables
+    virtual void restore_rows(const Checkpoint& /*from*/) {}
 };
 
 }  // namespace dtrain::ps

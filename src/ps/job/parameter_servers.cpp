@@ -234,6 +234,16 @@ std::uint64_t ServerConnection::begin_day(std::uint32_t day, bool shrinks) const
     return content_->client.begin_day(day, shrinks);
 }
 
+Checkpoint ServerConnection::trainer_rows() const {
+    Checkpoint rows;
+    content_->link->store_rows(rows);
+    return rows;
+}
+
+void ServerConnection::restore_trainer_rows(const Checkpoint& rows) const {
+    content_->link->restore_rows(rows);
+}
+
 ServerCounts ServerConnection::counts() const {
     return ps::sum_of(content_->client.counts());
 }

@@ -179,22 +179,6 @@ void Server::answer_when_due(std::size_t trainer, comm::Letter&& letter) {
     post_->recycle(std::move(letter.content));
 }
 
-bool Server::is_due(const LetterHead& asked) const {
-    switch (options_.mode) {
-        case ServerMode::sync:
-            return steps_ >= asked.step;
-        case ServerMode::async:
-        case ServerMode::geo:
-            return true;
-        case ServerMode::half_async:
-            if (asked.kind == LetterKind::save) return true;
-            break;
-    }
-    return std::ranges::all_of(trainers_, [&](const Trainer& other) {
-        return other.presence == Presence::gone || other.ended >= asked.step - options_.staleness;
-    });
-}
-
 void Server::answer_waiting() {
     if (!broken_.empty()) {
         for (const auto& [trainer, letter, since] : std::exchange(waiting_, {}))

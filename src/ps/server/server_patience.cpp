@@ -10,6 +10,22 @@
 
 namespace dtrain::ps {
 
+bool Server::is_due(const LetterHead& asked) const {
+    switch (options_.mode) {
+        case ServerMode::sync:
+            return steps_ >= asked.step;
+        case ServerMode::async:
+        case ServerMode::geo:
+            return true;
+        case ServerMode::half_async:
+            if (asked.kind == LetterKind::save) return true;
+            break;
+    }
+    return std::ranges::all_of(trainers_, [&](const Trainer& other) {
+        return other.presence == Presence::gone || other.ended >= asked.step - options_.staleness;
+    });
+}
+
 std::vector<int> Server::missing_trainers() const {
     std::vector<int> missing;
     if (waiting_.empty()) return missing;

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <dtrain/error.hpp>
 
 #include "io/checkpoint_directory.hpp"
@@ -15,6 +17,17 @@
 #include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
+namespace {
+
+bool is_ready(const std::future<void>& part) {
+    return part.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+}  // namespace
+
+std::string rows_file(int trainer, int trainers) {
+    return fmt::format("trainer-{:04}-of-{:04}.h5", trainer, trainers);
+}
 
 ServerCheckpointer::ServerCheckpointer(const CheckpointSettings& settings, const ServerConnection& servers,
                                        State state, Communicator trainers, std::function<void()> meet)
@@ -44,6 +57,7 @@ void ServerCheckpointer::start(const CheckpointHeader& header) {
     meet_();
     path_ = CheckpointFolder(*settings_.dir).path(header, CheckpointFormat::directory);
     by_the_first([&] { begin(header); });
+    begin_rows(header);
     in_progress_ = true;
     if (!settings_.async) finish();
 }
@@ -65,14 +79,31 @@ void ServerCheckpointer::begin(const CheckpointHeader& header) {
         });
 }
 
+void ServerCheckpointer::begin_rows(const CheckpointHeader& header) {
+    auto rows = servers_.trainer_rows();
+    if (rows.optimizer.empty()) return;
+    static_cast<CheckpointHeader&>(rows) = header;
+    const auto file = io::temporary_path(*path_) / rows_file(trainers_.rank(), trainers_.size());
+    rows_part_ =
+        std::async(std::launch::async, [file, rows = std::move(rows)] { save_checkpoint(file, rows); });
+}
+
 bool ServerCheckpointer::part_is_written() const {
-    if (!in_progress_ || trainers_.rank() != 0) return true;
-    return servers_.is_saved() &&
-           trainer_part_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    if (!in_progress_) return true;
+    if (rows_part_.valid() && !is_ready(rows_part_)) return false;
+    return trainers_.rank() != 0 || (servers_.is_saved() && is_ready(trainer_part_));
 }
 
 void ServerCheckpointer::commit() {
-    if (std::exchange(in_progress_, false)) by_the_first([&] { complete(); });
+    if (!std::exchange(in_progress_, false)) return;
+    std::optional<std::string> error;
+    try {
+        if (rows_part_.valid()) rows_part_.get();
+    } catch (const std::exception& failed) {
+        error = failed.what();
+    }
+    throw_together<Error>(trainers_, error);
+    by_the_first([&] { complete(); });
 }
 
 void ServerCheckpointer::complete() {

@@ -20,6 +20,9 @@ namespace dtrain::native {
 /// parameters as the trainers see them.
 inline constexpr const char* trainer_file = "trainer.h5";
 
+/// The file there that has what one of so many trainers of geo mode alone has of rows.
+std::string rows_file(int trainer, int trainers);
+
 /// Lets the servers write a job's checkpoints, in the background when the settings say so: training goes on
 /// as soon as it is fixed what they write.
 class ServerCheckpointer final : public CheckpointWriter {
@@ -37,6 +40,7 @@ class ServerCheckpointer final : public CheckpointWriter {
 
   private:
     void begin(const CheckpointHeader& header);
+    void begin_rows(const CheckpointHeader& header);
     void complete();
     /// What the first trainer does; what it throws, all do.
     template <class Action>
@@ -52,6 +56,7 @@ class ServerCheckpointer final : public CheckpointWriter {
     std::vector<std::string> chain_;
     std::vector<std::string> since_;  ///< what the save in progress needs
     bool in_progress_ = false;
+    std::future<void> rows_part_;     ///< of this trainer; geo mode only
     std::future<void> trainer_part_;  ///< of the first trainer
     std::future<void> completion_;    ///< likewise
 };

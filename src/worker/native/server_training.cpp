@@ -88,12 +88,14 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
                     {input.threads, options.profile, settings.reject_not_finite},
                     std::make_unique<ServerConnection>(ranks, transpiler, server_settings));
     const auto train_all = [&] {
-        // In geo mode trainers have the optimizer's state of dense parameters.
-        if (resumed && settings.mode == ServerMode::geo)
-            trainer.resume({resumed->file / trainer_file},
-                           [&](const std::string& why) { own.complain(why); });
-        else if (resumed)
+        // In geo mode trainers have the optimizer's state.
+        const auto complain = [&](const std::string& why) { own.complain(why); };
+        if (resumed && settings.mode == ServerMode::geo) {
+            trainer.resume({resumed->file / trainer_file}, complain);
+            trainer.resume_rows(resumed->file, complain);
+        } else if (resumed) {
             trainer.go_on_from(resumed->header);
+        }
         return train_with(input, trainer, resumed ? std::optional(resumed->file) : std::nullopt, options,
                           ranks.peers(),
                           fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),

@@ -92,6 +92,11 @@ class Trainer {
     /// Goes on where a checkpoint stood that the servers have loaded. @param header rank 0's counts
     void go_on_from(const CheckpointHeader& header);
 
+    /// Goes on with what each trainer of geo mode alone has of rows, when as many have saved it; `warn` is
+    /// told when it begins anew. @throws UsageError on all ranks when it cannot be read
+    void resume_rows(const std::filesystem::path& folder,
+                     const std::function<void(const std::string&)>& warn);
+
     /// Writes the job's checkpoints.
     std::unique_ptr<CheckpointWriter> checkpoints(const CheckpointSettings& settings);
 

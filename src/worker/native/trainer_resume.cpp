@@ -7,9 +7,13 @@
 #include <cstring>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/error.hpp>
 
+#include "base/text.hpp"
+#include "worker/native/server_checkpointer.hpp"
 #include "worker/native/state_checkpoint.hpp"
 #include "worker/native/trainer.hpp"
 
@@ -58,6 +62,22 @@ void Trainer::go_on_from(const CheckpointHeader& header) {
     step_ = position[1];
     epoch_step_ = position[2];
     take_sums(header);
+}
+
+void Trainer::resume_rows(const std::filesystem::path& folder,
+                          const std::function<void(const std::string&)>& warn) {
+    if (servers_->trainer_rows().optimizer.empty()) return;  // no optimizer of rows keeps anything
+    const auto file = folder / rows_file(communicator_.rank(), communicator_.size());
+    if (!communicator_.all(std::filesystem::exists(file))) {
+        if (communicator_.rank() == 0)
+            warn(fmt::format("{}: it has no optimizer state of rows by {} {}: that begins anew",
+                             folder.string(), communicator_.size(),
+                             plural(static_cast<std::size_t>(communicator_.size()), "trainer")));
+        return;
+    }
+    const auto refused = refusal_of([&] { servers_->restore_trainer_rows(load_checkpoint(file)); });
+    throw_together(communicator_,
+                   refused ? std::optional(fmt::format("{}: {}", file.string(), *refused)) : std::nullopt);
 }
 
 void Trainer::take_sums(const CheckpointHeader& header) {

@@ -11,6 +11,7 @@
 
 #include "ps/client/local_rows.hpp"
 #include "ps/table/sparse_table.hpp"
+#include "support/message_of.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -75,6 +76,45 @@ INSTANTIATE_TEST_SUITE_P(LocalRows, WithEachOptimizer,
                                          Optimizer(Adagrad{.learning_rate = 0.1, .initial = 0.5}),
                                          Optimizer(Adam{0.01}), Optimizer(AdamW{.learning_rate = 0.01}),
                                          Optimizer(Ftrl{.l1 = 0.01})));
+
+/// The same rows, which go on from what the optimizer kept and from the servers' weights.
+TEST_P(WithEachOptimizer, GoOnFromStatesThatWereSaved) {
+    constexpr std::size_t width = 2;
+    LocalRows rows(width, GetParam(), NoDecay{});
+    Floats changes;
+    for (std::int64_t number = 1; number <= 3; ++number) {
+        rows.add_gradients(rows.find(Ids{5, -1, 9}), Floats{1, 2, -3, 4, 0.5, -6});
+        rows.update(rate, number);
+    }
+    rows.take_changes(1, changes);
+    LocalRows again(width, GetParam(), NoDecay{});
+    again.restore(rows.states());
+    EXPECT_EQ(again.states().ids, rows.states().ids);
+    EXPECT_EQ(again.states().values, rows.states().values);
+    const auto asked = again.ask(again.find(Ids{5, -1, 9, 7}));
+    EXPECT_EQ(LocalRows::ids_of(asked), (Ids{5, -1, 9, 7}));
+    again.renew(asked, read(rows, {5, -1, 9, 7}, width));
+    for (auto* const both : {&rows, &again}) {
+        both->add_gradients(both->find(Ids{9, 5, 7}), Floats{0.25, 1, 2, -3, 4, 5});
+        both->update(rate, 4);
+    }
+    EXPECT_EQ(read(again, {5, -1, 9, 7}, width), read(rows, {5, -1, 9, 7}, width));
+    EXPECT_THAT(tests::message_of([&] { again.restore(rows.states()); }),
+                testing::HasSubstr("is there twice"));
+    EXPECT_THAT(tests::message_of([&] {
+                    LocalRows(width, GetParam(), NoDecay{}).restore({{1}, Floats(99)});
+                }),
+                testing::HasSubstr("99 numbers of the optimizer for 1 rows"));
+}
+
+/// The servers' bits, which the difference from what was sent would only be near.
+TEST(LocalRows, ThatHaveNothingToSendAreThoseOfTheServers) {
+    LocalRows rows(1, Sgd{1}, NoDecay{});
+    const auto asked = rows.ask(rows.find(Ids{5}));
+    rows.renew(asked, Floats{1e8F});
+    rows.renew(asked, Floats{0.1F});
+    EXPECT_THAT(read(rows, {5}), ElementsAre(0.1F));
+}
 
 TEST(LocalRows, SendTheirShareOfWhatWasChangedOnce) {
     LocalRows rows(1, Sgd{1}, NoDecay{});

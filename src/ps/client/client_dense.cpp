@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// How a Client gets dense parameters.
+#include <algorithm>
+#include <utility>
+
+#include "ps/client/client.hpp"
+
+namespace dtrain::ps {
+
+void Client::ask_dense() {
+    for (int server = 0; server < servers(); ++server) {
+        const auto number = static_cast<std::size_t>(server);
+        if (options_.dense[number] == 0 || dense_requests_[number] != 0) continue;
+        LetterWriter writer(
+            *post_,
+            {.kind = LetterKind::pull, .step = steps_, .request = dense_requests_[number] = expect(server)});
+        writer.ask_dense(0, options_.dense[number]);
+        writer.send(options_.servers[number]);
+    }
+    dense_asked_at_ = steps_;
+}
+
+std::span<const float> Client::dense_values(int server) {
+    const auto number = static_cast<std::size_t>(server);
+    const auto request = dense_requests_[number];
+    if (request == 0 || !are_new_[number]) return {};
+    LetterReader reader(wait_for(request, "pull").bytes());
+    const auto section = reader.next();
+    if (!section) throw ServerError(server, "answered without values");
+    return section->floats(options_.dense[number]);
+}
+
+bool Client::has_dense_come() const {
+    return have_come(dense_requests_);
+}
+
+void Client::drop_dense_values() {
+    for (std::size_t server = 0; server < dense_requests_.size(); ++server)
+        if (are_new_[server]) {
+            if (dense_requests_[server] != 0) wait_for(dense_requests_[server], "pull");
+            forget(std::exchange(dense_requests_[server], 0));
+            are_new_[server] = false;
+        }
+    if (options_.mode == ServerMode::async) ask_dense();
+}
+
+void Client::pull_dense() {
+    for (auto& request : dense_requests_) {
+        if (request == 0) continue;
+        wait_for(request, "pull");  // what was asked before is older
+        forget(std::exchange(request, 0));
+    }
+    ask_dense();
+    are_new_.assign(are_new_.size(), true);
+}
+
+}  // namespace dtrain::ps
