@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <climits>
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
@@ -20,6 +19,10 @@ namespace {
 constexpr std::size_t most_spare = 8;
 constexpr int letter_tag = 0;
 
+void check_length(const LetterBytes& content, std::size_t most) {
+    if (content.size() > most) throw LetterTooLong(content.size(), most);
+}
+
 class MpiPost final : public Post {
   public:
     MpiPost(MPI_Comm parent, bool is_crowded) : communicator_(copy_of(parent)), is_crowded_(is_crowded) {
@@ -32,8 +35,7 @@ class MpiPost final : public Post {
     bool is_crowded() const override { return is_crowded_; }
 
     void send(int to, LetterBytes&& content) override {
-        if (content.size() > INT_MAX)
-            throw Error(fmt::format("a letter of {} bytes; it may have {} at most", content.size(), INT_MAX));
+        check_length(content, most_letter_bytes);
         auto& sent = sent_.emplace_back(std::move(content));
         requests_.push_back(MPI_REQUEST_NULL);
         check(MPI_Isend(sent.data(), static_cast<int>(sent.size()), MPI_BYTE, to, letter_tag, communicator_,
@@ -86,12 +88,14 @@ using Boxes = std::vector<std::deque<Letter>>;
 
 class LocalPost final : public Post {
   public:
-    LocalPost(int rank, std::shared_ptr<Boxes> boxes) : rank_(rank), boxes_(std::move(boxes)) {}
+    LocalPost(int rank, std::shared_ptr<Boxes> boxes, std::size_t most)
+        : rank_(rank), boxes_(std::move(boxes)), most_(most) {}
 
     int rank() const override { return rank_; }
     int size() const override { return static_cast<int>(boxes_->size()); }
     bool is_crowded() const override { return true; }
     void send(int to, LetterBytes&& content) override {
+        check_length(content, most_);
         boxes_->at(static_cast<std::size_t>(to)).push_back({rank_, std::move(content)});
     }
     std::optional<Letter> receive() override {
@@ -106,9 +110,15 @@ class LocalPost final : public Post {
   private:
     int rank_;
     std::shared_ptr<Boxes> boxes_;
+    std::size_t most_;
 };
 
 }  // namespace
+
+LetterTooLong::LetterTooLong(std::size_t bytes, std::size_t most)
+    : Error(fmt::format("a letter of {} bytes; it may have {} at most", bytes, most)),
+      bytes_(bytes),
+      most_(most) {}
 
 void LetterBytes::resize(std::size_t size) {
     if (size > capacity_) {
@@ -146,10 +156,10 @@ std::unique_ptr<Post> mpi_post(MPI_Comm parent, bool is_crowded) {
     return std::make_unique<MpiPost>(parent, is_crowded);
 }
 
-std::vector<std::unique_ptr<Post>> local_posts(int ranks) {
+std::vector<std::unique_ptr<Post>> local_posts(int ranks, std::size_t most) {
     const auto boxes = std::make_shared<Boxes>(static_cast<std::size_t>(ranks));
     std::vector<std::unique_ptr<Post>> posts;
-    for (int rank = 0; rank < ranks; ++rank) posts.push_back(std::make_unique<LocalPost>(rank, boxes));
+    for (int rank = 0; rank < ranks; ++rank) posts.push_back(std::make_unique<LocalPost>(rank, boxes, most));
     return posts;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include <mpi.h>
 
 #include <dtrain/communicator.hpp>
+#include <dtrain/error.hpp>
 
 namespace dtrain::comm {
 
@@ -38,6 +40,21 @@ struct Letter {
     LetterBytes content;
 };
 
+/// What one message of MPI may have.
+inline constexpr std::size_t most_letter_bytes = std::numeric_limits<int>::max();
+
+/// A letter that has more bytes than may be sent.
+class LetterTooLong : public Error {
+  public:
+    LetterTooLong(std::size_t bytes, std::size_t most);
+    std::size_t bytes() const { return bytes_; }
+    std::size_t most() const { return most_; }
+
+  private:
+    std::size_t bytes_;
+    std::size_t most_;
+};
+
 /// Letters between ranks, of any length, that nobody has to expect: what a server and its clients exchange.
 /// From one rank to another they arrive in the order in which they were sent. Nothing waits; what was sent
 /// goes on whenever this Post is called. For one thread.
@@ -51,7 +68,7 @@ class Post {
     /// True when there are more ranks than processors: who waits for a letter lets others go on.
     virtual bool is_crowded() const = 0;
 
-    /// Takes the content. @throws MpiError
+    /// Takes the content. @throws MpiError; LetterTooLong, and the content stays
     virtual void send(int to, LetterBytes&& content) = 0;
 
     /// A letter that has arrived, from whomever. No rank is left out for ever. @throws MpiError
@@ -70,13 +87,13 @@ class Post {
     std::vector<LetterBytes> spare_;
 };
 
-/// Between the ranks of a communicator, apart from its own messages. Collective. A letter has 2 GiB - 1 bytes
-/// at most.
+/// Between the ranks of a communicator, apart from its own messages. Collective. A letter has
+/// most_letter_bytes at most.
 std::unique_ptr<Post> open_post(const Communicator& world);
 
 std::unique_ptr<Post> mpi_post(MPI_Comm parent, bool is_crowded);
 
-/// Ranks that are all in this process, for one thread.
-std::vector<std::unique_ptr<Post>> local_posts(int ranks);
+/// Ranks that are all in this process, for one thread. @param most bytes of a letter
+std::vector<std::unique_ptr<Post>> local_posts(int ranks, std::size_t most = most_letter_bytes);
 
 }  // namespace dtrain::comm

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/post.hpp"
+#include "support/message_of.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain::comm {
@@ -69,6 +70,15 @@ TEST(Post, DoesNotMixWithAnother) {
 TEST(Post, OfAWorldOfOneWritesToItself) {
     const auto post = open_post(Communicator());
     expect_all_letters(*post, 10);
+}
+
+TEST(Post, RefusesALetterThatIsTooLongForAMessageOfMpi) {
+    const auto post = open_post(test_world());
+    LetterBytes content;
+    content.resize(std::size_t{1} << 31U);  // nobody touches it
+    EXPECT_EQ(tests::message_of<LetterTooLong>([&] { post->send(0, std::move(content)); }),
+              "a letter of 2147483648 bytes; it may have 2147483647 at most");
+    expect_all_letters(*post, 3);
 }
 
 TEST(LetterBytes, KeepTheirBytesWhenTheyGrow) {

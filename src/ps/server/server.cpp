@@ -230,16 +230,15 @@ void Server::answer(std::size_t trainer, const comm::Letter& asked) {
             writer.set_size(table.size());
             counts_.keys_pulled += ids.size();
         }
+        if (asks_dense) add_sizes(writer);
+        writer.send(trainers_[trainer].rank);
     } catch (const Error& refused) {
         ++counts_.refused;
         const bool is_full = dynamic_cast<const DictSizeError*>(&refused) != nullptr;
-        return reply(
-            trainer,
-            {.kind = LetterKind::failed, .steps = is_full ? 1U : 0U, .request = reader.head().request},
-            refused.what());
+        reply(trainer,
+              {.kind = LetterKind::failed, .steps = is_full ? 1U : 0U, .request = reader.head().request},
+              refused.what());
     }
-    if (asks_dense) add_sizes(writer);
-    writer.send(trainers_[trainer].rank);
 }
 
 void Server::leave(std::size_t trainer, const LetterHead& head) {

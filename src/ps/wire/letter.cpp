@@ -199,7 +199,16 @@ void LetterWriter::add_size(std::uint32_t table, std::uint64_t rows, std::uint64
 }
 
 void LetterWriter::send(int to) {
-    post_->send(to, std::move(content_));
+    HeadBytes head{};
+    std::memcpy(&head, content_.data(), sizeof(head));
+    try {
+        post_->send(to, std::move(content_));
+    } catch (const comm::LetterTooLong& refused) {
+        throw LetterError(fmt::format(
+            "a '{}' for rank {} has {} bytes, and one message has {} at most: use more servers, a "
+            "smaller batch, or a shorter wire ([servers] wire = \"bfloat16\")",
+            to_string(static_cast<LetterKind>(head.kind)), to, refused.bytes(), refused.most()));
+    }
 }
 
 void send_letter(comm::Post& post, int to, const LetterHead& head, std::string_view text) {

@@ -142,6 +142,7 @@ class LetterWriter {
     void add_size(std::uint32_t table, std::uint64_t rows, std::uint64_t evicted);
 
     std::size_t size() const { return content_.size(); }
+    /// @throws LetterError naming the size and what to do when it is too long to be sent
     void send(int to);
 
   private:

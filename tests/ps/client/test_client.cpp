@@ -48,7 +48,7 @@ class ClientTest : public testing::Test {
     }
 
     Client& start(ServerMode mode, int servers, const TableOptions& table) {
-        posts_ = comm::local_posts(servers + 1);
+        posts_ = comm::local_posts(servers + 1, most_letter_bytes_);
         ClientOptions options{.mode = mode};
         for (int server = 0; server < servers; ++server) {
             servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
@@ -105,6 +105,7 @@ class ClientTest : public testing::Test {
     std::vector<std::unique_ptr<Server>> servers_;
     std::unique_ptr<Pumped> pumped_;
     std::unique_ptr<Client> client_;
+    std::size_t most_letter_bytes_ = comm::most_letter_bytes;
     bool are_held_up_ = false;
     bool do_save_ = false;  // between letters
     std::function<void(std::size_t server)> behind_letter_;
@@ -232,6 +233,23 @@ TEST_F(ClientTest, TellsWhatAServerRefuses) {
     EXPECT_THAT(message_of<ServerError>([&] { rows({1, 3}); }), HasSubstr("parameter server 0: table 't'"));
     EXPECT_THAT(message_of<ServerError>([&] { client_->begin_save("/tmp/x"); }),
                 HasSubstr("parameter server 0: this server keeps no checkpoints"));
+}
+
+TEST_F(ClientTest, SaysWhatToDoAboutALetterThatIsTooLong) {
+    most_letter_bytes_ = 4096;
+    for (const auto mode : each_mode) {
+        servers_.clear();
+        start(mode);
+        std::vector<std::int64_t> ids(300);
+        std::iota(ids.begin(), ids.end(), 0);
+        EXPECT_EQ(rows(ids).size(), 300U);
+        ids.resize(1000);
+        std::iota(ids.begin(), ids.end(), 0);
+        EXPECT_EQ(message_of<LetterError>([&] { rows(ids); }),
+                  "a 'pull' for rank 0 has 8064 bytes, and one message has 4096 at most: use more servers, a "
+                  "smaller batch, or a shorter wire ([servers] wire = \"bfloat16\")");
+        EXPECT_THAT(rows({5}), ElementsAre(0));
+    }
 }
 
 TEST_F(ClientTest, DictSizeIsOfAllServersTogetherHoweverTheyShareTheIds) {

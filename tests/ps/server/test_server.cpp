@@ -154,6 +154,23 @@ TEST_F(ServerTest, SyncWaitsForTheStepsOfAll) {
     EXPECT_THAT(server_->missing_trainers(), ElementsAre());
 }
 
+TEST_F(ServerTest, AnAnswerThatIsTooLongIsRefusedAndHoldsUpNobodyElse) {
+    posts_ = comm::local_posts(5, 1400);
+    start(ServerMode::sync, 0, 2, {});
+    auto asked = letter(1, {.kind = LetterKind::pull, .step = 1});
+    for (int i = 0; i < 40; ++i) asked.ask_dense(0, 2);  // 32 bytes each, and 40 with the values
+    send(std::move(asked));
+    EXPECT_EQ(said(1), "");
+    push(1, 1);
+    push(2, 1);  // its letter makes the answer due
+    EXPECT_EQ(said(1),
+              "failed a 'values' for rank 1 has 1632 bytes, and one message has 1400 at most: use more "
+              "servers, a smaller batch, or a shorter wire ([servers] wire = \"bfloat16\")");
+    EXPECT_EQ(said(2), "");
+    pull(2, 1);
+    EXPECT_EQ(said(2), "values -2 -2");
+}
+
 TEST_F(ServerTest, TellsTheSizesOfTablesThatHaveALimit) {
     start(ServerMode::async, 0, 2,
           {.dict_size = 9, .statistics = RowStatistics{.decay = 1, .least_score = 0.15}});
