@@ -56,11 +56,13 @@ bool has_numbers(const HeadBytes& head) {
            head.kind == static_cast<std::uint16_t>(LetterKind::values);
 }
 
+bool has_ids(const HeadBytes& head, const SectionBytes& section) {
+    return head.kind == static_cast<std::uint16_t>(LetterKind::push) && section.table != dense_parameters;
+}
+
 // Bytes of ids before a section's floats.
 std::uint64_t id_bytes(const HeadBytes& head, const SectionBytes& section) {
-    const bool has_ids =
-        head.kind == static_cast<std::uint16_t>(LetterKind::push) && section.table != dense_parameters;
-    return has_ids ? section.count * sizeof(std::int64_t) : 0;
+    return has_ids(head, section) ? section.count * sizeof(std::int64_t) : 0;
 }
 
 template <class Bytes>
@@ -104,7 +106,8 @@ std::optional<std::size_t> lengthened_size(std::span<const std::byte> letter, co
         if (rest.size() < sizeof(SectionBytes)) return std::nullopt;
         const auto section = read<SectionBytes>(rest.data());
         rest = rest.subspan(sizeof(section));
-        if (section.payload > rest.size() || section.count > letter.size()) return std::nullopt;
+        if (section.payload > rest.size()) return std::nullopt;
+        if (has_ids(head, section) && section.count > letter.size()) return std::nullopt;
         const auto ids = id_bytes(head, section);
         // Two floats fill the eight bytes that everything is a multiple of.
         if (ids > section.payload || (section.payload - ids) % (2 * short_bytes) != 0) return std::nullopt;

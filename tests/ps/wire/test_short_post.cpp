@@ -50,6 +50,24 @@ class ShortLetters : public testing::TestWithParam<WireNumbers> {
     std::vector<std::shared_ptr<comm::Post>> posts_;
 };
 
+TEST_P(ShortLetters, HaveSizesOfTablesBehindTheirValues) {
+    LetterWriter writer(*posts_[0], {.kind = LetterKind::values});
+    std::ranges::fill(writer.add_values(2, 1, 2), 0.5F);
+    writer.set_size(77);
+    writer.add_size(3, 1'000'000, 2'000'000);  // more than the letter has bytes
+    writer.send(1);
+    const auto letter = posts_[1]->receive();
+    LetterReader reader(letter->content.bytes());
+    const auto rows = reader.next();
+    EXPECT_EQ(rows->first, 77U);
+    EXPECT_THAT(rows->floats(2), ElementsAre(0.5F, 0.5F));
+    const auto size = reader.next();
+    EXPECT_EQ(size->table, 3U);
+    EXPECT_EQ(size->first, 1'000'000U);
+    EXPECT_EQ(size->count, 2'000'000U);
+    EXPECT_FALSE(reader.next());
+}
+
 TEST_P(ShortLetters, AreReadAsTheyWereWrittenButRounded) {
     std::mt19937 random(1);
     std::normal_distribution<float> some(0, 10);
