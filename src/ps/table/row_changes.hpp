@@ -56,6 +56,12 @@ class RowChanges {
     /// False when the functions below have nothing to do.
     bool is_needed() const { return tracks_ || snapshot_; }
 
+    /// False when before_change() has nothing to do for this row.
+    bool is_new_to(const RowPlace& place) const {
+        return (tracks_ && !changed_[place.arena].contains(place.number)) ||
+               (snapshot_ && snapshot_->pending[place.arena].contains(place.number));
+    }
+
     void before_change(const RowPlace& place, std::span<const std::byte> row) {
         if (tracks_) changed_[place.arena].insert(place.number);
         if (snapshot_) take(place, row);

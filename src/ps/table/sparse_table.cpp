@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "base/initial_value.hpp"
-#include "ps/table/regularised_gradient.hpp"
 #include "ps/table/row_update.hpp"
 
 namespace dtrain::ps {
@@ -66,10 +65,14 @@ std::size_t SparseTable::bytes() const {
            (spill_ ? spill_->bytes() : 0);
 }
 
+bool SparseTable::is_to_be_marked(const FoundRow& row) const {
+    return options_.statistics && layout_.statistics_of(row.bytes).last_day != day_;
+}
+
 void SparseTable::mark_day(const FoundRow& row) {
-    auto statistics = layout_.statistics_of(row.bytes);
-    if (statistics.last_day == day_) return;
+    if (!is_to_be_marked(row)) return;
     before_change(row);
+    auto statistics = layout_.statistics_of(row.bytes);
     statistics.last_day = day_;
     layout_.set_statistics(row.bytes, statistics);
 }
@@ -82,13 +85,17 @@ void SparseTable::check_sizes(std::size_t ids, std::size_t floats) const {
 
 FoundRow SparseTable::make_row(const HashedId& id) {
     const auto row = index_.add(id);
-    auto* weights = RowLayout::weights_of(row.bytes);
-    initial_row_.write(id.id, {weights, options_.width});
-    std::fill_n(weights + options_.width, state_width(), initial_state_);
-    if (options_.statistics) layout_.set_statistics(row.bytes, {0, 0, day_});
+    begin_row(id.id, row);
     changes_.after_birth(row.place);
     ++counts_.born;
     return row;
+}
+
+void SparseTable::begin_row(std::int64_t id, const FoundRow& row) const {
+    auto* weights = RowLayout::weights_of(row.bytes);
+    initial_row_.write(id, {weights, options_.width});
+    std::fill_n(weights + options_.width, state_width(), initial_state_);
+    if (options_.statistics) layout_.set_statistics(row.bytes, {0, 0, day_});
 }
 
 bool SparseTable::is_admitted_by_pull(const HashedId& id) {
@@ -126,6 +133,7 @@ void SparseTable::pull(std::span<const std::int64_t> ids, std::span<float> rows)
     } else {
         check_room(ids, [&](const HashedId& id) { return is_admitted_by_push(id); });
     }
+    if (is_shared(ids.size())) return pull_together(ids, rows);
     const auto width = options_.width;
     index_.look_up(ids, [&](std::size_t i, const HashedId& id, FoundRow row) {
         auto* out = &rows[i * width];
@@ -142,56 +150,30 @@ void SparseTable::pull(std::span<const std::int64_t> ids, std::span<float> rows)
     });
 }
 
+bool SparseTable::read_row(const HashedId& id, const FoundRow& row, std::span<float> out) const {
+    if (row.bytes != nullptr)
+        std::copy_n(RowLayout::weights_of(row.bytes), out.size(), out.begin());
+    else if (std::holds_alternative<AdmitAll>(options_.admission))
+        initial_row_.write(id.id, out);
+    else
+        std::ranges::fill(out, 0.0F);
+    return row.bytes != nullptr;
+}
+
 void SparseTable::peek(std::span<const std::int64_t> ids, std::span<float> rows) const {
     check_sizes(ids.size(), rows.size());
     const auto width = options_.width;
-    const bool shows_beginning = std::holds_alternative<AdmitAll>(options_.admission);
     std::vector<std::size_t> missing;
-    index_.look_up(ids, [&](std::size_t i, const HashedId& id, const FoundRow& row) {
-        const auto out = rows.subspan(i * width, width);
-        if (row.bytes != nullptr) {
-            std::copy_n(RowLayout::weights_of(row.bytes), width, out.begin());
-            return;
-        }
-        if (spill_) missing.push_back(i);
-        if (shows_beginning)
-            initial_row_.write(id.id, out);
-        else
-            std::ranges::fill(out, 0.0F);
-    });
-    if (missing.empty()) return;
+    if (is_shared(ids.size()))
+        missing = peek_together(ids, rows);
+    else
+        index_.look_up(ids, [&](std::size_t i, const HashedId& id, const FoundRow& row) {
+            if (!read_row(id, row, rows.subspan(i * width, width)) && spill_) missing.push_back(i);
+        });
+    if (!spill_ || missing.empty()) return;
     spill_->read(ids, missing, [&](std::size_t i, const std::byte* row) {
         std::ranges::copy(layout_.read(row).weights, &rows[i * width]);
     });
-}
-
-template <class Update>
-void SparseTable::apply(const GradientBatch& batch, const Update& update) {
-    const auto width = options_.width;
-    std::visit(
-        [&](const auto& decay) {
-            index_.look_up(batch.ids, [&](std::size_t i, const HashedId& id, FoundRow row) {
-                if (row.bytes == nullptr) {
-                    if (!is_admitted_by_push(id)) {
-                        ++counts_.dropped;
-                        return;
-                    }
-                    row = make_row(id);
-                } else {
-                    before_change(row);
-                }
-                if (options_.statistics) {
-                    const auto before = layout_.statistics_of(row.bytes);
-                    layout_.set_statistics(
-                        row.bytes, {before.shows + (batch.shows.empty() ? 0 : batch.shows[i]),
-                                    before.clicks + (batch.clicks.empty() ? 0 : batch.clicks[i]), day_});
-                }
-                auto* weights = RowLayout::weights_of(row.bytes);
-                update(weights, weights + width,
-                       regularised(decay, &batch.gradients[i * width], weights, gradient_), width);
-            });
-        },
-        options_.regularisation);
 }
 
 void SparseTable::push(const GradientBatch& batch, const UpdateTime& time) {
@@ -217,8 +199,7 @@ void SparseTable::push(const GradientBatch& batch, const UpdateTime& time) {
         throw;
     }
     const auto rate = time.learning_rate.value_or(learning_rate_of(options_.optimizer));
-    std::visit([&](const auto& update) { apply(whole, update); },
-               row_update(options_.optimizer, rate, time.step));
+    apply(whole, row_update(options_.optimizer, rate, time.step));
 }
 
 std::span<std::uint8_t> SparseTable::touch_counters() {

@@ -17,8 +17,10 @@
 #include "ps/table/row_changes.hpp"
 #include "ps/table/row_index.hpp"
 #include "ps/table/row_layout.hpp"
+#include "ps/table/row_update.hpp"
 #include "ps/table/spill.hpp"
 #include "ps/table/table_options.hpp"
+#include "ps/table/table_team.hpp"
 
 namespace dtrain::ps {
 
@@ -64,6 +66,11 @@ class SparseTable {
 
     /// From now on; rows that are there stay.
     void set_dict_size(std::optional<std::uint64_t> dict_size) { options_.dict_size = dict_size; }
+
+    /// From now on large batches are shared by these threads. Nothing else changes by it, not a bit. One call
+    /// at a time then, peek() too.
+    /// @param team outlives the table's use; null: the caller's thread does all
+    void work_with(TableTeam* team) { team_ = team; }
 
     /// For training: makes a row for each id that has none and is admitted, and counts a touch for the
     /// others, which read as zeros.
@@ -160,6 +167,8 @@ class SparseTable {
 
   private:
     FoundRow make_row(const HashedId& id);
+    void begin_row(std::int64_t id, const FoundRow& row) const;
+    bool read_row(const HashedId& id, const FoundRow& row, std::span<float> out) const;
     void before_change(const FoundRow& row) {
         if (changes_.is_needed()) changes_.before_change(row.place, {row.bytes, row_bytes()});
     }
@@ -176,9 +185,18 @@ class SparseTable {
                     const std::function<bool(const HashedId&)>& is_admitted) const;
     void check_sizes(std::size_t ids, std::size_t floats) const;
 
-    template <class Update>
-    void apply(const GradientBatch& batch, const Update& update);
+    void apply(const GradientBatch& batch, const RowUpdate& update);
+    template <class Step>
+    void push_alone(std::span<const std::int64_t> ids, const Step& step);
+    bool is_to_be_marked(const FoundRow& row) const;
     void mark_day(const FoundRow& row);
+
+    bool is_shared(std::size_t ids) const { return team_ != nullptr && team_->is_for(ids); }
+    void give_birth(TableTeam::Left& left, const HashedId& id);
+    void pull_together(std::span<const std::int64_t> ids, std::span<float> rows);
+    std::vector<std::size_t> peek_together(std::span<const std::int64_t> ids, std::span<float> rows) const;
+    template <class Step>
+    void push_together(std::span<const std::int64_t> ids, const Step& step);
 
     TableOptions options_;
     RowLayout layout_;
@@ -193,6 +211,7 @@ class SparseTable {
     std::unique_ptr<Spill> spill_;
     GradientMerge merge_;
     std::vector<float> gradient_;  // of one row, with its decay
+    TableTeam* team_ = nullptr;
 };
 
 }  // namespace dtrain::ps
