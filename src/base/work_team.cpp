@@ -15,17 +15,16 @@
 namespace dtrain {
 namespace {
 
-// Work comes in bursts, and to wake a thread takes about as long. Others may have the processor meanwhile.
+// Work comes in bursts, and to wake a thread takes about as long. Where others have work too, a thread that
+// yields waits for milliseconds, and one that is woken comes soon.
 constexpr auto awake_for = std::chrono::microseconds(50);
 
 /// Whether it is so before one has been awake for too long.
 template <class Condition>
 bool is_so_soon(const Condition& condition) {
     const auto until = std::chrono::steady_clock::now() + awake_for;
-    while (!condition()) {
+    while (!condition())
         if (std::chrono::steady_clock::now() >= until) return false;
-        std::this_thread::yield();
-    }
     return true;
 }
 
