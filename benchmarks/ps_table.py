@@ -6,16 +6,19 @@ Inserts and pauses are told in processor time, so that others' use of the machin
 
 Peer: bare_table, one flat map from id to row and one vector of rows with plain loops and no other duty. 1 M rows;
 DTRAIN_TABLE_ROWS names another number (100 M rows of 16 floats take 8.2 GB, and as much again and more in the peer).
+Two threads beside one, both of ours, where this process may use two processors; DTRAIN_TABLE_THREADS names another
+number than two.
 """
 
 import os
 import subprocess
 
-from harness import Case
+from harness import Case, Missing
 
 AIM_OF_RATE = 1.0
 AIM_OF_PAUSE = 1.0
 AIM_OF_BYTES = 20
+AIM_OF_TWO = 1.5
 REPEATS = 3
 
 
@@ -30,6 +33,10 @@ def cases(build):
                 yield case(own, bare, what, "sgd", width, batch, rows)
             for optimizer in ("sgd", "adam"):
                 yield case(own, bare, "push", optimizer, width, batch, rows)
+    threads = int(os.environ.get("DTRAIN_TABLE_THREADS", 2))
+    for batch in (4096, 16384):
+        for what in ("pull", "push"):
+            yield several(own, threads, what, batch, rows)
     yield Case(f"99% of the pulls of 1024 new ids, from 0 to {rows} rows, width 16, take at most", "us", "lower",
                lambda: number(own, "growth", "sgd", 16, 1024, rows), "bare table",
                lambda: number(bare, "growth", "sgd", 16, 1024, rows), AIM_OF_PAUSE, repeats=REPEATS)
@@ -44,6 +51,15 @@ def case(own, bare, what, optimizer, width, batch, rows):
     of_optimizer = f", {optimizer}" if what == "push" else ""
     return Case(f"{what} of {batch} ids, width {width}{of_optimizer}, {rows} rows", "M keys/s", "higher",
                 lambda: number(own, *load), "bare table", lambda: number(bare, *load), AIM_OF_RATE, repeats=REPEATS)
+
+
+def several(own, threads, what, batch, rows):
+    words = f"{what} of {batch} ids by {threads} threads, width 16{', sgd' if what == 'push' else ''}, {rows} rows"
+    if len(os.sched_getaffinity(0)) < threads:
+        return Missing(words, f"needs {threads} processors")
+    load = (what, "sgd", 16, batch, rows)
+    return Case(words, "M keys/s", "higher", lambda: number(own, *load, threads), "one thread",
+                lambda: number(own, *load), AIM_OF_TWO * threads / 2, repeats=REPEATS)
 
 
 def number(program, *load):

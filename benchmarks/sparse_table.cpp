@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// sparse_table WHAT OPTIMIZER WIDTH BATCH ROWS: the table of src/ps under the load of table_load.hpp.
+// sparse_table WHAT OPTIMIZER WIDTH BATCH ROWS [THREADS]: the table of src/ps under the load of
+// table_load.hpp.
 #include "ps/table/sparse_table.hpp"
+
+#include <string>
 
 #include "table_load.hpp"
 
@@ -10,7 +13,9 @@ namespace {
 
 class Table {
   public:
-    explicit Table(const dtrain::benchmarks::TableLoad& load) : table_(options_of(load)) {}
+    Table(const dtrain::benchmarks::TableLoad& load, int threads) : table_(options_of(load)), team_(threads) {
+        table_.work_with(&team_);
+    }
 
     void pull(std::span<const std::int64_t> ids, std::span<float> rows) { table_.pull(ids, rows); }
 
@@ -33,6 +38,7 @@ class Table {
     }
 
     dtrain::ps::SparseTable table_;
+    dtrain::ps::TableTeam team_;
     std::int64_t step_ = 0;
 };
 
@@ -40,8 +46,9 @@ class Table {
 
 int main(int argc, char** argv) {
     try {
-        const auto load = dtrain::benchmarks::load_of(argc, argv);
-        Table table(load);
+        const int threads = argc == 7 ? std::stoi(argv[6]) : 1;
+        const auto load = dtrain::benchmarks::load_of(argc == 7 ? 6 : argc, argv);
+        Table table(load, threads);
         dtrain::benchmarks::run(table, load, table.table().state_width(),
                                 [&] { return table.table().bytes(); });
     } catch (const std::exception& error) {

@@ -43,6 +43,10 @@ class ServerRanks {
     /// The ranks of the same kind, in the order of their numbers.
     const Communicator& peers() const { return peers_; }
 
+    /// How many processors are this rank's own: those that it may run on, divided by the ranks of its host
+    /// that may run on one of them, too. At least 1.
+    int processors() const { return processors_; }
+
     /// Names of the servers, as TranspileOptions::pservers and get_pserver_program() take them; they say the
     /// host and, where others have a port, the rank + 1.
     const std::string& pservers() const { return pservers_; }
@@ -54,6 +58,7 @@ class ServerRanks {
     int world_rank_;
     int world_size_;
     int servers_;
+    int processors_;
     Communicator peers_;
     std::string pservers_;
     std::shared_ptr<comm::Post> post_;
@@ -79,6 +84,9 @@ struct ServerJobOptions {
     WireNumbers wire = WireNumbers::float32;
     std::uint64_t seed = 0;  ///< of the first parameters and rows
     int threads = 0;         ///< as ExecutorOptions::threads, of servers
+    /// Threads of a server that share large batches of its tables' rows, with the bits of one. 0: as many as
+    /// ServerRanks::processors() of its rank, 8 at most.
+    int table_threads = 0;
 
     /// Bytes of memory for the tables of a server, dealt out to them in proportion to the size of their rows;
     /// rows that were not used lately are on a local disk then. None: all rows are in memory. Needs a dtrain

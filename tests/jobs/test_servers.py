@@ -515,6 +515,34 @@ def test_bad_settings_end_in_one_line(native, tmp_path, clicks, servers, more, r
     assert expected in line, line
 
 
+def test_several_threads_of_a_server_have_the_bits_of_one(native, tmp_path, clicks):
+    """Batches of 8192 samples have some thousand different ids, which is enough for several threads."""
+    found = {}
+    for threads in (1, 3):
+        servers = f'count = 1\nthreads = {threads}\nmetrics = "told"'
+        job = write_job(tmp_path, clicks, f"by-{threads}", servers=servers, checkpoint="every = 1")
+        job.write_text(job.read_text().replace("global_batch = 128", "global_batch = 8192"))
+        result = mpirun(3, [native, job], tmp_path)
+        assert result.returncode == 0, result.stderr
+        lines = (tmp_path / "told" / "server-0.jsonl").read_text().splitlines()
+        assert json.loads(lines[-1])["table_threads"] == threads
+        keys_of_a_push = json.loads(lines[-1])["keys_pushed"] / json.loads(lines[-1])["pushes"]
+        assert keys_of_a_push > 2048
+        found[threads] = checksum(result), saved(tmp_path / f"by-{threads}" / "epoch-000002")
+    assert found[1] == found[3]
+
+
+@pytest.mark.parametrize("servers, expected", [
+    ("threads = 0", "[servers] threads = 0"),
+    ("threads = 1000", "[servers] threads = 1000"),
+    ('threads = "many"', '[servers] threads = "many"'),
+])
+def test_bad_threads_end_in_one_line(native, tmp_path, clicks, servers, expected):
+    refused = mpirun(3, [native, write_job(tmp_path, clicks, servers=f"count = 1\n{servers}")], tmp_path)
+    assert refused.returncode == 2
+    assert expected in refused.stderr.splitlines()[0], refused.stderr
+
+
 @pytest.fixture(scope="session")
 def rocksdb(native):
     linked = subprocess.run(["ldd", native], check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -18,6 +18,7 @@
 #include "ps/client/geo_link.hpp"
 #include "ps/job/counts.hpp"
 #include "ps/job/layout.hpp"
+#include "ps/job/processor_share.hpp"
 #include "ps/job/server_checkpoint.hpp"
 #include "ps/job/server_manifest.hpp"
 #include "ps/job/server_saver.hpp"
@@ -67,6 +68,7 @@ ServerRanks::ServerRanks(const Communicator& world, int servers)
     : world_rank_(checked(world, servers).rank()),
       world_size_(world.size()),
       servers_(servers),
+      processors_(ps::processor_share(world)),
       peers_(world.split(world.rank() < servers ? 0 : 1, world.rank())),
       post_(comm::open_post(world)) {
     auto names = world.allgather(fmt::format("{}:{}", host_name(), world.rank() + 1));
@@ -100,6 +102,7 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
                                 .staleness = options.staleness,
                                 .trainers = ranks_from(ranks.servers(), ranks.trainers()),
                                 .layout = ps::layout_text(transpiler, options, share.server),
+                                .table_threads = ps::table_threads(options.table_threads, ranks.processors()),
                                 .reject_not_finite = options.reject_not_finite},
                                comm::deadline_of(Environment::of_this_process()),
                                std::nullopt,

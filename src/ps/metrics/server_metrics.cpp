@@ -58,6 +58,7 @@ ServerMetrics metrics_of(Server& server, int number, const Server::Counts& befor
     const auto load = server.take_load();  // counts have it from now on
     ServerMetrics metrics{.server = number,
                           .steps = server.steps(),
+                          .table_threads = server.table_threads(),
                           .waiting_pulls = server.waiting_pulls(),
                           .tables = {},
                           .counts = server.counts(),
@@ -78,6 +79,7 @@ std::string json_line(const ServerMetrics& metrics, double time) {
                       {"seconds", metrics.seconds},
                       {"steps", metrics.steps},
                       {"dense_bytes", metrics.dense_bytes},
+                      {"table_threads", metrics.table_threads},
                       {"pulls", counts.pulls},
                       {"pushes", counts.pushes},
                       {"refused", counts.refused},
@@ -117,6 +119,8 @@ std::string prometheus_text(const ServerMetrics& metrics) {
     const auto& counts = metrics.counts;
     one("dtrain_server_steps_total", "counter", "Updates that are in the parameters.", metrics.steps);
     one("dtrain_server_dense_bytes", "gauge", "Dense parameters and optimizer state.", metrics.dense_bytes);
+    one("dtrain_server_table_threads", "gauge", "Threads that share large batches of rows.",
+        metrics.table_threads);
     if (!metrics.tables.empty()) {
         of_tables("dtrain_server_table_rows", "gauge", "Rows of a table.",
                   [](const Table& table) { return table.rows; });

@@ -24,6 +24,7 @@ struct ServerMetrics {
     int server = 0;
     std::int64_t steps = 0;
     std::size_t dense_bytes = 0;  ///< of parameters and what the optimizer keeps of them
+    int table_threads = 1;
     std::size_t waiting_pulls = 0;
     std::vector<Table> tables;
     Server::Counts counts;  ///< since the server began

@@ -14,12 +14,14 @@ namespace dtrain::ps {
 Server::Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables, comm::Post& post)
     : options_(std::move(options)),
       dense_(std::move(dense)),
+      team_(options_.table_threads),
       post_(&post),
       steps_(options_.first_step),
       save_(post) {
     for (auto& table : tables) {
         batches_.emplace_back(table.table.options());
         tables_.push_back(std::move(table.table));
+        tables_.back().work_with(&team_);
         learning_rates_.push_back(std::move(table.learning_rate));
     }
     for (const int rank : options_.trainers) {

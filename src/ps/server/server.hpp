@@ -35,6 +35,7 @@ struct ServerOptions {
     std::int64_t staleness = 0;
     std::vector<int> trainers;    ///< their ranks, by number
     std::string layout;           ///< what trainers must expect, as text with a line for each thing
+    int table_threads = 1;        ///< that share large batches of rows
     std::int64_t first_step = 0;  ///< steps that are in the parameters already
     /// A trainer's dense gradients of a step count as zeros, and are counted, when one of them is NaN or
     /// infinite. Tables have an option of their own.
@@ -66,6 +67,7 @@ class Server {
     std::int64_t steps() const { return steps_; }
 
     const DensePart& dense() const { return dense_; }
+    int table_threads() const { return team_.threads(); }
     std::vector<SparseTable>& tables() { return tables_; }
     const std::vector<SparseTable>& tables() const { return tables_; }
 
@@ -155,6 +157,7 @@ class Server {
 
     ServerOptions options_;
     DensePart dense_;
+    TableTeam team_;
     std::vector<SparseTable> tables_;
     std::vector<std::string> learning_rates_;
     comm::Post* post_;

@@ -77,10 +77,14 @@ void SparseTable::pull_together(std::span<const std::int64_t> ids, std::span<flo
         }
         team_->finish([&](const TableTeam::LeftOnes& ones) {
             for (const auto& left : ones) {
-                if (left.fate == Fate::born) begin_row(ids[left.i], left.row);
-                if (left.fate == Fate::born || left.fate == Fate::repeated)
+                if (left.fate == Fate::born) {
+                    begin_row(ids[left.i], left.row);
+                    std::copy_n(RowLayout::weights_of(left.row.bytes), width, to(left.i).begin());
+                } else if (left.fate == Fate::repeated) {
                     initial_row_.write(ids[left.i], to(left.i));
-                if (left.fate == Fate::absent) std::ranges::fill(to(left.i), 0.0F);
+                } else if (left.fate == Fate::absent) {
+                    std::ranges::fill(to(left.i), 0.0F);
+                }
             }
         });
         if (failure) std::rethrow_exception(failure);

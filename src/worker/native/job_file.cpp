@@ -22,6 +22,7 @@ namespace dtrain::native {
 namespace {
 
 constexpr std::int64_t most_servers = 1'000'000;
+constexpr std::int64_t most_table_threads = 256;
 // A program's variables have 2^48 elements at most.
 constexpr std::int64_t most_dict_size = 1'000'000'000'000;
 
@@ -103,10 +104,13 @@ void read_logs(const Section& data, const std::filesystem::path& folder, Job& jo
 }
 
 void refuse_with_servers(const Section& top, const Job& job) {
-    if (job.servers->memory && job.model.kind != ModelKind::click_through)
-        top.fail("servers",
-                 "[servers] 'memory' is for the tables of [model] kind = \"click_through\"; a \"classifier\" "
-                 "has none");
+    for (const auto& [is_set, key] : {std::pair(job.servers->memory.has_value(), "memory"),
+                                      std::pair(job.servers->threads.has_value(), "threads")})
+        if (is_set && job.model.kind != ModelKind::click_through)
+            top.fail("servers",
+                     fmt::format("[servers] '{}' is for the tables of [model] kind = \"click_through\"; a "
+                                 "\"classifier\" has none",
+                                 key));
     for (const auto& [is_set, key] :
          {std::pair(job.train.virtual_ranks > 0, "virtual_ranks"), std::pair(job.train.one_copy, "one_copy")})
         if (is_set)
@@ -118,7 +122,7 @@ void refuse_with_servers(const Section& top, const Job& job) {
 std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     const auto servers =
         top.section("servers", {"count", "mode", "staleness", "most_merged", "push_every", "wire", "slice",
-                                "split_method", "min_block_size", "memory", "spill", "rows",
+                                "split_method", "min_block_size", "threads", "memory", "spill", "rows",
                                 "reject_not_finite", "metrics", "metrics_every"});
     if (!top.has("servers")) return std::nullopt;
     ServerSettings settings;
@@ -145,6 +149,8 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
         servers.one_of("split_method", "round_robin", {"hash_name", "round_robin"}) == "hash_name";
     settings.min_block_size =
         servers.whole("min_block_size", settings.min_block_size, settings.min_block_size, most_whole);
+    if (servers.has("threads"))
+        settings.threads = static_cast<int>(servers.whole("threads", 1, 1, most_table_threads));
     if (servers.has("memory")) settings.memory = servers.bytes("memory", 0);
     if (servers.has("spill")) {
         if (!settings.memory)

@@ -61,6 +61,7 @@ struct ServerSettings {
     bool slice = true;            ///< large parameters into blocks
     bool splits_by_name = false;  ///< hash_name instead of round_robin
     std::int64_t min_block_size = 8192;
+    std::optional<int> threads = {};     ///< of each server, for its tables; none: what its processors allow
     std::optional<std::int64_t> memory;  ///< bytes, of each server's tables; none: all rows are in memory
     std::optional<std::filesystem::path> spill;     ///< where the other rows go; none: $TMPDIR or /tmp
     RowRules rows = {};                             ///< of the table of ids

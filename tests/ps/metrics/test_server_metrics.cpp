@@ -41,7 +41,8 @@ TEST(PrometheusText, HasFamiliesWithTheirSamples) {
 class Busy {
   public:
     explicit Busy(ServerMode mode = ServerMode::sync)
-        : server_({.mode = mode, .trainers = {1}}, two_zeros(1), one_table(), *posts_[0]) {
+        : server_({.mode = mode, .trainers = {1}, .table_threads = 3}, two_zeros(1), one_table(),
+                  *posts_[0]) {
         LetterWriter hello(*posts_[1], {.kind = LetterKind::hello});
         hello.add_text("");
         give(std::move(hello));
@@ -81,6 +82,7 @@ TEST(ServerMetrics, TellWhatCameSinceTheLastTime) {
     EXPECT_EQ(said["server"], 4);
     EXPECT_EQ(said["time"], 1e9);
     EXPECT_EQ(said["steps"], 3);
+    EXPECT_EQ(said["table_threads"], 3);
     EXPECT_EQ(said["dense_bytes"], 16);  // the bias and the weight of its program
     EXPECT_EQ(said["pulls"], 1);
     EXPECT_EQ(said["pushes"], 3);
@@ -126,6 +128,7 @@ TEST(MetricsFiles, AddALineAndReplaceTheRest) {
     EXPECT_THAT(
         text,
         HasSubstr("# TYPE dtrain_server_steps_total counter\ndtrain_server_steps_total{server=\"3\"} 2\n"));
+    EXPECT_THAT(text, HasSubstr("dtrain_server_table_threads{server=\"3\"} 3\n"));
     EXPECT_THAT(text, HasSubstr("dtrain_server_table_rows{server=\"3\",table=\"t\"} 1\n"));
     EXPECT_THAT(text, HasSubstr("dtrain_server_push_seconds_count{server=\"3\"} 2\n"));
 }

@@ -307,6 +307,26 @@ TEST(JobFile, ServersWithALimitOfMemory) {
               "\"classifier\" has none");
 }
 
+TEST(JobFile, ServersWithThreads) {
+    const std::string clicks =
+        "[model]\nkind = \"click_through\"\n[data]\ntrain = { file = \"c.tsv\" }\n[servers]\n";
+    const auto threads = [&](const std::string& servers) {
+        return parse_job(clicks + servers, "jobs/my.toml").servers.value().threads;
+    };
+    EXPECT_EQ(threads(""), std::nullopt);
+    EXPECT_EQ(threads("threads = 1"), 1);
+    EXPECT_EQ(threads("threads = 256"), 256);
+    EXPECT_EQ(refusal(clicks + "threads = 0\n"),
+              "jobs/my.toml:6: [servers] threads = 0: it must be a whole number in 1..256");
+    EXPECT_EQ(refusal(clicks + "threads = 257\n"),
+              "jobs/my.toml:6: [servers] threads = 257: it must be a whole number in 1..256");
+    EXPECT_EQ(refusal(clicks + "threads = \"all\"\n"),
+              "jobs/my.toml:6: [servers] threads = \"all\": it must be a whole number in 1..256");
+    EXPECT_EQ(refusal("[data]\ntrain = { file = \"d.h5\" }\n[servers]\nthreads = 2\n"),
+              "jobs/my.toml:3: [servers] 'threads' is for the tables of [model] kind = \"click_through\"; a "
+              "\"classifier\" has none");
+}
+
 struct Refused {
     const char* text;
     const char* message;

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/job/processor_share.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/host.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+// What one thread does for the others' rows becomes the longer part then.
+constexpr int most_threads = 8;
+
+}  // namespace
+
+int processor_share(std::span<const RankProcessors> ranks, std::size_t rank) {
+    const auto& own = ranks[rank];
+    const auto sharing = std::ranges::count_if(ranks, [&](const RankProcessors& other) {
+        return other.host == own.host && other.processors.intersects(own.processors);
+    });
+    return std::max(1, own.processors.count() / std::max(1, static_cast<int>(sharing)));
+}
+
+int processor_share(const Communicator& world) {
+    const auto told =
+        world.allgather(fmt::format("{} {}", CpuSet::of_this_thread().to_string(), host_name()));
+    std::vector<RankProcessors> ranks;
+    for (const auto& text : told) {
+        const auto end = text.find(' ');
+        ranks.push_back({text.substr(end + 1), CpuSet::parse(text.substr(0, end))});
+    }
+    return processor_share(ranks, static_cast<std::size_t>(world.rank()));
+}
+
+int table_threads(int wanted, int processors) {
+    return wanted > 0 ? wanted : std::min(processors, most_threads);
+}
+
+}  // namespace dtrain::ps
