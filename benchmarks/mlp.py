@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""How fast the documents' MLP trains, one thread per rank, float32, Adam.
+"""How fast the documents' MLP trains, one thread per rank, float32 (or with products of bfloat16), Adam.
 
 Peers: the step's bare matrix products by oneDNN; this very program on one rank; PyTorch and Paddle where the
 interpreter that DTRAIN_COMPAT_PYTHON names has them.
@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 REPEATS = 5
 ONE_RANK = {"torch-fused": 2.5, "torch": 2.5, "torch-compile": 2.5, "paddle": 2.5, "paddle-static": 2.5}
 TWO_RANKS = {"torch-ddp": 9.0}
+BFLOAT16 = 1.4  # times the rate with float32, of the model whose step is matrix products
 VIRTUAL_REPEATS = 3
 VIRTUAL_RANKS = {1: 0.6, 2: 0.6, 4: 0.5}  # of each rank, and what of the rate should be left
 
@@ -31,6 +32,9 @@ def cases(build):
                        "bare oneDNN products", rate(None, [products, model]), aims[0], REPEATS)
         yield Case(f"{model} model on two ranks, per rank", "steps/s", "higher", rate(2, [own, model]), "on one rank",
                    rate(1, [own, model]), aims[1], REPEATS)
+        if model == "big":
+            for ranks in (1, 2):
+                yield with_bfloat16(model, ranks, own)
         for ranks in (1, 2):
             for each, aim in VIRTUAL_RANKS.items():
                 yield Case(f"{model} model on {of(ranks)} with {each * ranks} virtual ranks", "steps/s", "higher",
@@ -44,6 +48,14 @@ def cases(build):
 
 def of(ranks):
     return "one rank" if ranks == 1 else f"{ranks} ranks"
+
+
+def with_bfloat16(model, ranks, own):
+    what = f"{model} model on {of(ranks)} with products of bfloat16"
+    if not {"avx512_bf16", "amx_bf16"} & set(Path("/proc/cpuinfo").read_text().split()):
+        return Missing(what, "this CPU has neither AVX512-BF16 nor AMX")
+    return Case(what, "steps/s", "higher", rate(ranks, [own, model, "bfloat16"]), "float32",
+                rate(ranks, [own, model]), BFLOAT16, REPEATS)
 
 
 def rate(ranks, command):

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <dtrain/communicator.hpp>
+#include <dtrain/product_numbers.hpp>
 #include <dtrain/program.hpp>
 
 namespace dtrain {
@@ -100,6 +101,8 @@ struct ExecutorOptions {
     /// documents' ParallelExecutor): they are compared with the communicator. None: not compared.
     std::optional<int> num_trainers = {};
     std::optional<int> trainer_id = {};
+    /// Of fc, matmul and conv2d, and of their gradients.
+    ProductNumbers products = ProductNumbers::float32;
     /// Of a trainer with parameter servers: see ServerConnection.
     std::shared_ptr<program::ServerLink> servers = {};
 };
@@ -130,7 +133,8 @@ class Executor {
     /// `state` with the same shape and type. When the program is data parallel, `communicator` must have as
     /// many ranks as it was made for.
     /// @throws ProgramError when state or communicator do not fit; UsageError when the communicator is not
-    /// that of num_trainers and trainer_id.
+    /// that of num_trainers and trainer_id, or options.products wants what this CPU has not, see
+    /// has_bfloat16_products().
     Executor(const Program& program, State state, Communicator communicator = {},
              const ExecutorOptions& options = {});
     Executor(Executor&&) noexcept;

@@ -13,8 +13,9 @@ using dnnl::memory;
 
 // Layouts, and what all three primitives of a convolution are told.
 struct Layouts {
-    explicit Layouts(const SlidingWindow& window)
-        : input{window.batch, window.in_channels, window.y.in, window.x.in},
+    Layouts(const SlidingWindow& window, ProductNumbers numbers)
+        : factor(factor_type(numbers)),
+          input{window.batch, window.in_channels, window.y.in, window.x.in},
           filter{window.out_channels, window.in_channels, window.y.window, window.x.window},
           output{window.batch, window.out_channels, window.y.out, window.x.out},
           stride{window.y.stride, window.x.stride},
@@ -27,7 +28,10 @@ struct Layouts {
         return std::max<std::int64_t>(seen - axis.in, 0);
     }
 
-    static memory::desc any(const memory::dims& dims) {
+    memory::desc any_factor(const memory::dims& dims) const {
+        return {dims, factor, memory::format_tag::any};
+    }
+    static memory::desc any_result(const memory::dims& dims) {
         return {dims, memory::data_type::f32, memory::format_tag::any};
     }
     static memory::desc plain(const memory::dims& dims) {
@@ -37,11 +41,12 @@ struct Layouts {
 
     dnnl::convolution_forward::primitive_desc forward() const {
         const dnnl::convolution_forward::desc description(
-            dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, any(input), any(filter),
-            plain({output[1]}), any(output), stride, begin, end);
+            dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, any_factor(input),
+            any_factor(filter), plain({output[1]}), any_result(output), stride, begin, end);
         return {description, onednn_attributes(), onednn_engine()};
     }
 
+    memory::data_type factor;
     memory::dims input;
     memory::dims filter;
     memory::dims output;
@@ -63,7 +68,7 @@ std::unique_ptr<Kernel> make_conv2d(const KernelArguments& arguments) {
     const auto& x = arguments.input("x");
     const auto& filter = arguments.input("filter");
     const auto& out = arguments.output("out");
-    const Layouts layouts(window_of(arguments, x, filter, out));
+    const Layouts layouts(window_of(arguments, x, filter, out), arguments.products);
     const auto prepared = layouts.forward();
     OnednnSequence sequence("conv2d");
     const auto source =
@@ -84,10 +89,11 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelArguments& arguments)
     const auto& dout = arguments.input("out@grad");
     const auto& filter = arguments.input("filter");
     const auto& dx = arguments.output("x@grad");
-    const Layouts layouts(window_of(arguments, dx, filter, dout));
+    const Layouts layouts(window_of(arguments, dx, filter, dout), arguments.products);
     const dnnl::convolution_backward_data::desc description(
-        dnnl::algorithm::convolution_direct, Layouts::any(layouts.input), Layouts::any(layouts.filter),
-        Layouts::any(layouts.output), layouts.stride, layouts.begin, layouts.end);
+        dnnl::algorithm::convolution_direct, Layouts::any_result(layouts.input),
+        layouts.any_factor(layouts.filter), layouts.any_factor(layouts.output), layouts.stride, layouts.begin,
+        layouts.end);
     const dnnl::convolution_backward_data::primitive_desc prepared(description, onednn_attributes(),
                                                                    onednn_engine(), layouts.forward());
     OnednnSequence sequence("the gradient of conv2d by its input");
@@ -107,11 +113,11 @@ std::unique_ptr<Kernel> make_conv2d_grad_filter(const KernelArguments& arguments
     const auto& x = arguments.input("x");
     const auto& dout = arguments.input("out@grad");
     const auto& dfilter = arguments.output("filter@grad");
-    const Layouts layouts(window_of(arguments, x, dfilter, dout));
+    const Layouts layouts(window_of(arguments, x, dfilter, dout), arguments.products);
     const dnnl::convolution_backward_weights::desc description(
-        dnnl::algorithm::convolution_direct, Layouts::any(layouts.input), Layouts::any(layouts.filter),
-        Layouts::plain({layouts.output[1]}), Layouts::any(layouts.output), layouts.stride, layouts.begin,
-        layouts.end);
+        dnnl::algorithm::convolution_direct, layouts.any_factor(layouts.input),
+        Layouts::any_result(layouts.filter), Layouts::plain({layouts.output[1]}),
+        layouts.any_factor(layouts.output), layouts.stride, layouts.begin, layouts.end);
     const dnnl::convolution_backward_weights::primitive_desc prepared(description, onednn_attributes(),
                                                                       onednn_engine(), layouts.forward());
     OnednnSequence sequence("the gradient of conv2d by its filter");

@@ -33,7 +33,7 @@ template <class Real>
 std::unique_ptr<Kernel> make_fc(const KernelArguments& arguments) {
     return kernel_of(
         [product = Product<Real>(matrix<Real>(arguments.input("x")), matrix<Real>(arguments.input("weight")),
-                                 matrix<Real>(arguments.output("out"))),
+                                 matrix<Real>(arguments.output("out")), arguments.products),
          bias = arguments.in<Real>("bias"), out = arguments.out<Real>("out"),
          add_bias = loop_of<Real>(arguments.text("activation"))]() mutable {
             product.run();
@@ -43,22 +43,22 @@ std::unique_ptr<Kernel> make_fc(const KernelArguments& arguments) {
 
 template <class Real>
 std::unique_ptr<Kernel> make_fc_grad_weight(const KernelArguments& arguments) {
-    return kernel_of([product = Product<Real>(transposed<Real>(arguments.input("x")),
-                                              matrix<Real>(arguments.input("out@grad")),
-                                              matrix<Real>(arguments.output("weight@grad"))),
-                      dy = arguments.in<Real>("out@grad"),
-                      dbias = arguments.out<Real>("bias@grad")]() mutable {
-        product.run();
-        loops::column_sum(dy.data(), dbias.data(), dy.size() / dbias.size(), dbias.size());
-    });
+    return kernel_of(
+        [product =
+             Product<Real>(transposed<Real>(arguments.input("x")), matrix<Real>(arguments.input("out@grad")),
+                           matrix<Real>(arguments.output("weight@grad")), arguments.products),
+         dy = arguments.in<Real>("out@grad"), dbias = arguments.out<Real>("bias@grad")]() mutable {
+            product.run();
+            loops::column_sum(dy.data(), dbias.data(), dy.size() / dbias.size(), dbias.size());
+        });
 }
 
 template <class Real>
 std::unique_ptr<Kernel> make_fc_grad_input(const KernelArguments& arguments) {
-    return kernel_of(
-        [product = Product<Real>(matrix<Real>(arguments.input("out@grad")),
-                                 transposed<Real>(arguments.input("weight")),
-                                 matrix<Real>(arguments.output("x@grad")))]() mutable { product.run(); });
+    return kernel_of([product = Product<Real>(matrix<Real>(arguments.input("out@grad")),
+                                              transposed<Real>(arguments.input("weight")),
+                                              matrix<Real>(arguments.output("x@grad")),
+                                              arguments.products)]() mutable { product.run(); });
 }
 
 // The matrix that an input is, or its transpose when the attribute says so.
@@ -70,10 +70,10 @@ MatrixOf<Real> factor(const KernelArguments& arguments, std::string_view slot, s
 
 template <class Real>
 std::unique_ptr<Kernel> make_matmul(const KernelArguments& arguments) {
-    return kernel_of(
-        [product = Product<Real>(factor<Real>(arguments, "x", "transpose_x"),
-                                 factor<Real>(arguments, "y", "transpose_y"),
-                                 matrix<Real>(arguments.output("out")))]() mutable { product.run(); });
+    return kernel_of([product = Product<Real>(factor<Real>(arguments, "x", "transpose_x"),
+                                              factor<Real>(arguments, "y", "transpose_y"),
+                                              matrix<Real>(arguments.output("out")),
+                                              arguments.products)]() mutable { product.run(); });
 }
 
 }  // namespace

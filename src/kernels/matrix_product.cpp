@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/matrix_product.hpp"
 
-#include <array>
 #include <omp.h>
 
 #include <fmt/format.h>
@@ -13,36 +12,31 @@
 namespace dtrain::kernels {
 namespace {
 
-dnnl::memory::desc describe(const Matrix& matrix) {
+dnnl::memory::desc describe(const Matrix& matrix, dnnl::memory::data_type type) {
     const auto strides =
         matrix.transposed ? dnnl::memory::dims{1, matrix.rows} : dnnl::memory::dims{matrix.columns, 1};
-    return {{matrix.rows, matrix.columns}, dnnl::memory::data_type::f32, strides};
+    return {{matrix.rows, matrix.columns}, type, strides};
+}
+
+dnnl::memory memory_of(const Matrix& matrix) {
+    return OnednnSequence::at(describe(matrix, dnnl::memory::data_type::f32), matrix.data);
 }
 
 }  // namespace
 
-MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out) try {
-    const dnnl::matmul::desc description(describe(a), describe(b), describe(out));
+// oneDNN 2.6 takes its own switch for such products (fpmath_mode) and ignores it on CPUs.
+MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out, ProductNumbers numbers) try {
+    const auto type = factor_type(numbers);
+    const auto result = memory_of(out);
+    const dnnl::matmul::desc description(describe(a, type), describe(b, type), result.get_desc());
     const dnnl::matmul::primitive_desc prepared(description, onednn_attributes(), onednn_engine());
-    primitive_ = dnnl::matmul(prepared);
-    memories_.emplace_back(describe(a), onednn_engine(), a.data);
-    memories_.emplace_back(describe(b), onednn_engine(), b.data);
-    memories_.emplace_back(describe(out), onednn_engine(), out.data);
-    memories_.emplace_back(prepared.scratchpad_desc(), onednn_engine());
-    const std::array places{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD};
-    for (std::size_t i = 0; i < places.size(); ++i) arguments_.push_back({places[i], memories_[i].get()});
+    const auto left = sequence_.in_layout(memory_of(a), prepared.src_desc());
+    const auto right = sequence_.in_layout(memory_of(b), prepared.weights_desc());
+    sequence_.add(dnnl::matmul(prepared), prepared.scratchpad_desc(),
+                  {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
 } catch (const dnnl::error& error) {
     throw Error(fmt::format("oneDNN cannot prepare a product of matrices {}x{} and {}x{}: {}", a.rows,
                             a.columns, b.rows, b.columns, error.what()));
-}
-
-void MatrixProduct::run() {
-    // The C++ call would copy its map of arguments every time.
-    const auto status = dnnl_primitive_execute(primitive_.get(), onednn_stream().get(),
-                                               static_cast<int>(arguments_.size()), arguments_.data());
-    if (status != dnnl_success)
-        throw Error(
-            fmt::format("oneDNN failed with status {} in a matrix product", static_cast<int>(status)));
 }
 
 void PlainProduct::run() {

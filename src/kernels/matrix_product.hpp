@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
-#include <dnnl.hpp>
+#include <dtrain/product_numbers.hpp>
+
+#include "kernels/onednn.hpp"
 
 namespace dtrain::kernels {
 
@@ -30,20 +31,21 @@ using Matrix = MatrixOf<float>;
 /// elsewhere.
 class MatrixProduct {
   public:
-    MatrixProduct(Matrix a, Matrix b, Matrix out);
+    /// @param numbers with bfloat16 each run makes rounded copies of the factors
+    MatrixProduct(Matrix a, Matrix b, Matrix out, ProductNumbers numbers = ProductNumbers::float32);
 
-    void run();
+    void run() { sequence_.run(); }
 
   private:
-    dnnl::matmul primitive_;
-    std::vector<dnnl::memory> memories_;
-    std::vector<dnnl_exec_arg_t> arguments_;
+    OnednnSequence sequence_{"a matrix product"};
 };
 
 /// The same in double precision, as three loops: for checks.
 class PlainProduct {
   public:
-    PlainProduct(MatrixOf<double> a, MatrixOf<double> b, MatrixOf<double> out) : a_(a), b_(b), out_(out) {}
+    PlainProduct(MatrixOf<double> a, MatrixOf<double> b, MatrixOf<double> out,
+                 ProductNumbers /*of float32 alone*/ = ProductNumbers::float32)
+        : a_(a), b_(b), out_(out) {}
 
     void run();
 

@@ -24,6 +24,10 @@ dnnl::primitive_attr onednn_attributes() {
     return attributes;
 }
 
+dnnl::memory::data_type factor_type(ProductNumbers numbers) {
+    return numbers == ProductNumbers::bfloat16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
 dnnl::memory OnednnSequence::at(const dnnl::memory::desc& layout, const void* data) {
     return {layout, onednn_engine(), const_cast<void*>(data)};
 }

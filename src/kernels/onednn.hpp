@@ -8,6 +8,8 @@
 
 #include <dnnl.hpp>
 
+#include <dtrain/product_numbers.hpp>
+
 namespace dtrain::kernels {
 
 /// The CPU, and the queue that runs what it gets in order.
@@ -16,6 +18,9 @@ const dnnl::stream& onednn_stream();
 
 /// Attributes of primitives whose scratch memory is prepared, too; else every run would allocate it.
 dnnl::primitive_attr onednn_attributes();
+
+/// Of what a product multiplies.
+dnnl::memory::data_type factor_type(ProductNumbers numbers);
 
 /// Primitives that run one after the other over memory that stays where it is.
 class OnednnSequence {
@@ -28,8 +33,8 @@ class OnednnSequence {
     /// Memory of somebody else.
     static dnnl::memory at(const dnnl::memory::desc& layout, const void* data);
 
-    /// The content of `memory` in the layout that a primitive wants: itself, or a copy that is made anew in
-    /// every run.
+    /// The content of `memory` in the layout and the numbers that a primitive wants: itself, or a copy that
+    /// is made anew in every run.
     dnnl::memory in_layout(const dnnl::memory& memory, const dnnl::memory::desc& wanted);
 
     /// Where a primitive may write what is to end in `memory`: there, or memory of its own that

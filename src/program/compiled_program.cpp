@@ -61,6 +61,7 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
                memory_options(options, chains_)),
       shares_(tensors_.exchanged().data()),
       profiles_(options.profile),
+      products_(options.products),
       servers_(options.servers) {
     requests_.resize(tensors_.buckets());
     const auto batches = step_batches(program_, communicator_);
@@ -127,7 +128,9 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
 
 std::unique_ptr<kernels::Kernel> CompiledProgram::make_kernel(const Operator& op) const {
     if (needs_servers(op.type)) return servers_->make_kernel(op, arguments_of(op));
-    return kernels::make_cpu_kernel(op.type, arguments_of(op));
+    auto arguments = arguments_of(op);
+    arguments.products = products_;
+    return kernels::make_cpu_kernel(op.type, arguments);
 }
 
 void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {

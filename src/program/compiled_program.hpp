@@ -97,6 +97,7 @@ class CompiledProgram {
     bool updates_follow_ = true;
     std::string unaddable_;  // why some gradient cannot be added to that of another batch; "": all can
     bool profiles_;
+    ProductNumbers products_;
     std::shared_ptr<ServerLink> servers_;
     std::vector<Request> requests_;  // by bucket; goes first, for it uses communicator and memory
 };

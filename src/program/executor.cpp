@@ -35,6 +35,10 @@ void check_trainers(const ExecutorOptions& options, const Communicator& communic
 Executor::Executor(const Program& program, State state, Communicator communicator,
                    const ExecutorOptions& options) {
     check_trainers(options, communicator);
+    if (options.products == ProductNumbers::bfloat16 && !has_bfloat16_products())
+        throw UsageError(
+            "ExecutorOptions::products is bfloat16, and this CPU multiplies no bfloat16: it has neither "
+            "AVX512-BF16 nor AMX; leave it float32");
     if (options.threads > 0) kernels::set_compute_threads(options.threads);
     for (const auto& name : options.keep) program.variable(name);
     content_ = std::make_unique<Content>(

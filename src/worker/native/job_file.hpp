@@ -15,6 +15,7 @@
 #include <dtrain/click_log.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/optimizer.hpp>
+#include <dtrain/product_numbers.hpp>
 #include <dtrain/row_rules.hpp>
 #include <dtrain/sampler.hpp>
 #include <dtrain/server_mode.hpp>
@@ -48,6 +49,7 @@ struct TrainSettings {
     /// yet.
     OptimizerOptions adjust = {};
     bool one_copy = false;  ///< of parameters and optimizer state for all ranks of a node
+    ProductNumbers products = ProductNumbers::float32;  ///< "matmul"
 };
 
 /// Of a job in which some ranks are parameter servers.

@@ -242,8 +242,8 @@ void read_ranks(const Section& train, TrainSettings& settings) {
 
 TrainSettings read_training(const Section& top) {
     const auto train = top.section(
-        "train", joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy", "last_batch", "seed",
-                         "optimizer", "learning_rate", "schedule", "clip", "decay"},
+        "train", joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy", "matmul",
+                         "last_batch", "seed", "optimizer", "learning_rate", "schedule", "clip", "decay"},
                         keys_of(optimizers)));
     TrainSettings settings;
     settings.epochs = train.whole("epochs", settings.epochs, 1, most_whole);
@@ -254,6 +254,8 @@ TrainSettings read_training(const Section& top) {
         settings.global_batch = train.whole("global_batch", 0, 1, most_size);
     }
     read_ranks(train, settings);
+    if (train.one_of("matmul", "float32", {"bfloat16", "float32"}) == "bfloat16")
+        settings.products = ProductNumbers::bfloat16;
     static const std::map<std::string, LastBatch> last_batches = {
         {"repeat", LastBatch::repeat}, {"random", LastBatch::random}, {"drop", LastBatch::drop}};
     settings.last_batch = last_batches.at(train.one_of("last_batch", "repeat", {"repeat", "random", "drop"}));

@@ -19,6 +19,7 @@
 #include "comm/leaving.hpp"
 #include "worker/native/agreed.hpp"
 #include "worker/native/job_input.hpp"
+#include "worker/native/products.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/server_checkpointer.hpp"
 #include "worker/native/server_job.hpp"
@@ -63,9 +64,12 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
                 .job = job, .task = nullptr, .threads = compute_threads(Environment::of_this_process())};
         return read_input(options, job, ranks.number(), true);
     });
+    auto& train_settings = input.job.train;
+    if (!ranks.serves())
+        train_settings.products = agreed_products(train_settings.products, ranks.peers(), own);
     auto plan = agreed(world, [&] {
         return ranks.serves() ? TrainingPlan{}
-                              : plan_training(job.train, std::move(input.task), ranks.peers(), true);
+                              : plan_training(train_settings, std::move(input.task), ranks.peers(), true);
     });
     const auto* program = ranks.serves() ? nullptr : &plan.model.train;
     const auto transpiler =

@@ -107,9 +107,15 @@ Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& op
       model_(std::move(plan.model)),
       state_(plan.settings.one_copy ? State(model_.train, seed_, communicator_) : State(model_.train, seed_)),
       trainer_(model_.train, state_, servers_ ? Communicator() : communicator_,
-               {.threads = options.threads, .profile = options.profile, .servers = link_of(servers_)}),
+               {.threads = options.threads,
+                .profile = options.profile,
+                .products = plan.settings.products,
+                .servers = link_of(servers_)}),
       tester_(model_.test, state_, {},
-              {.threads = options.threads, .keep = kept_by(model_), .servers = link_of(servers_)}) {
+              {.threads = options.threads,
+               .keep = kept_by(model_),
+               .products = plan.settings.products,
+               .servers = link_of(servers_)}) {
     train_feeder_->bind(trainer_);
     if (test_feeder_) test_feeder_->bind(tester_);
     if (servers_) servers_->pull_parameters(state_);

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "worker/native/agreed.hpp"
 #include "worker/native/job_input.hpp"
+#include "worker/native/products.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/server_job.hpp"
 #include "worker/native/server_training.hpp"
@@ -54,6 +55,8 @@ int train(const Options& options, const Communicator& world, const std::string& 
         check_ranks_can_save(job.checkpoint);
         return read_input(options, std::move(job), world.rank(), false);
     });
+    auto& products = input.job.train.products;
+    products = agreed_products(products, world, console);
     auto trainer = agreed(world, [&] {
         return Trainer(input.job.train, std::move(input.task), world, input.threads, options.profile);
     });

@@ -249,12 +249,15 @@ TEST(JobFile, Schedules) {
     EXPECT_EQ(piecewise.warmup->end, 0.5);
 }
 
-TEST(JobFile, ClippingDecayAndOneCopy) {
+TEST(JobFile, ClippingDecayOneCopyAndProducts) {
     const auto none = training("");
     EXPECT_TRUE(std::holds_alternative<NoClipping>(none.adjust.clipping));
     EXPECT_TRUE(std::holds_alternative<NoDecay>(none.adjust.regularisation));
     EXPECT_FALSE(none.one_copy);
     EXPECT_TRUE(training("[train]\none_copy = true").one_copy);
+    EXPECT_EQ(none.products, ProductNumbers::float32);
+    EXPECT_EQ(training("[train]\nmatmul = \"float32\"").products, ProductNumbers::float32);
+    EXPECT_EQ(training("[train]\nmatmul = \"bfloat16\"").products, ProductNumbers::bfloat16);
     const auto clipping = [](const std::string& text) {
         return training("[train.clip]\n" + text).adjust.clipping;
     };
@@ -345,7 +348,8 @@ const Refused refused[] = {
      "jobs/my.toml:4: unknown key 'learning-rate' in [train]; did you mean 'learning_rate'?"},
     {"SMALLEST[train]\nseed = 1\nzzz = 3\nyyy = 4",
      "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, virtual_ranks, "
-     "one_copy, last_batch, seed, optimizer, learning_rate, schedule, clip, decay, epsilon, initial, beta1, "
+     "one_copy, matmul, last_batch, seed, optimizer, learning_rate, schedule, clip, decay, epsilon, initial, "
+     "beta1, "
      "beta2, weight_decay, beta, l1, l2, momentum, nesterov"},
     {"[modell]\nSMALLEST", "jobs/my.toml:1: unknown key 'modell' at the top; did you mean 'model'?"},
     {"[data]\ntrain = { file = \"d.h5\", z = \"x\" }",
@@ -412,6 +416,8 @@ const Refused refused[] = {
     {"SMALLEST[train]\none_copy = true\nvirtual_ranks = 2",
      "jobs/my.toml:4: 'one_copy' and 'virtual_ranks' exclude each other: each rank updates its share of the "
      "parameters right after adding the gradients"},
+    {"SMALLEST[train]\nmatmul = \"bf16\"",
+     "jobs/my.toml:4: [train] matmul = \"bf16\": it must be one of \"bfloat16\", \"float32\""},
     {"SMALLEST[model]\nhidden = 64",
      "jobs/my.toml:4: [model] hidden = 64: it must be a list of whole numbers such as [128, 64], or [] for "
      "none"},

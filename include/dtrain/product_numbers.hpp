@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace dtrain {
+
+/// What the factors of matrix products and convolutions over float32 tensors, and of their gradients, are
+/// rounded to. With bfloat16 each run rounds them to the nearest (numbers below 2^-126 may become 0) and sums
+/// the products in float32; the results, all parameters and every other operator stay float32. A bias is
+/// added in float32; the gradient of a convolution's is the sum of rounded numbers.
+enum class ProductNumbers { float32, bfloat16 };
+
+/// "float32", "bfloat16"
+std::string to_string(ProductNumbers numbers);
+
+/// Whether this process' CPU has instructions that multiply bfloat16 (AVX512-BF16 or AMX), and oneDNN is
+/// allowed to use them (ONEDNN_MAX_CPU_ISA).
+bool has_bfloat16_products();
+
+}  // namespace dtrain

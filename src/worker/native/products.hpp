@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/product_numbers.hpp>
+
+#include "worker/native/console.hpp"
+
+namespace dtrain::native {
+
+/// What all these ranks multiply: what the job wants, or float32 where the CPU of any of them cannot, which
+/// is said in one line. Collective.
+ProductNumbers agreed_products(ProductNumbers wanted, const Communicator& ranks, const Console& console);
+
+}  // namespace dtrain::native
