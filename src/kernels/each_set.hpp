@@ -3,7 +3,9 @@
 #pragma once
 
 // One function, several bodies: the dynamic loader picks the widest instruction set that the processor has.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// With the thread sanitizer GCC makes the code that picks call the sanitizer, before the loader has put that
+// in place.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define EACH_SET __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define EACH_SET
