@@ -21,6 +21,8 @@ bool Server::is_due(const LetterHead& asked) const {
             if (asked.kind == LetterKind::save) return true;
             break;
     }
+    // A letter may say any number.
+    if (asked.step <= 0) return true;
     return std::ranges::all_of(trainers_, [&](const Trainer& other) {
         return other.presence == Presence::gone || other.ended >= asked.step - options_.staleness;
     });

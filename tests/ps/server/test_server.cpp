@@ -3,7 +3,6 @@
 // Oracle: a server without its loop, to which the test writes letters by hand: what each mode applies and
 // when it answers; SGD with rate 1, so that parameters are minus the sum of the gradients.
 #include <limits>
-#include <random>
 #include <thread>
 
 #include <fmt/format.h>
@@ -253,6 +252,14 @@ TEST_F(ServerTest, HalfAsyncAnswersWhenNobodyIsTooFarBehind) {
     EXPECT_EQ(said(1), "values -4 -4");
 }
 
+TEST_F(ServerTest, AStepBeforeAllStepsIsDue) {
+    for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async, ServerMode::geo}) {
+        start(mode, 2);
+        pull(1, std::numeric_limits<std::int64_t>::min());
+        EXPECT_EQ(said(1), "values 0 0") << to_string(mode);
+    }
+}
+
 TEST_F(ServerTest, WhoLeavesIsWaitedForNoLonger) {
     start(ServerMode::sync);
     push(1, 1);
@@ -480,30 +487,6 @@ TEST_F(ServerTest, GivesUpOnTrainersThatDoNotComeAndSaysWhich) {
     EXPECT_EQ(said(1), "failed waited 1 s in vain for the gradients of trainer 1 (rank 2)");
     push(2, 1);
     EXPECT_THAT(said(2), HasSubstr("failed waited 1 s in vain"));
-}
-
-TEST_F(ServerTest, SurvivesLettersOfAnyBytes) {
-    start(ServerMode::sync, 0, 2);
-    std::mt19937_64 random(9);
-    const auto letter_of = [&] {
-        auto writer = letter(1, {.kind = static_cast<LetterKind>(random() % 9 + 1), .step = 0});
-        writer.add_dense(0, 2);
-        writer.add_rows(0, 2, 1);
-        writer.ask_rows(0, 1, true);
-        return writer;
-    };
-    for (int round = 0; round < 20'000; ++round) {
-        letter_of().send(2);  // to where the test takes it
-        auto taken = posts_[2]->receive();
-        auto bytes = taken->content.bytes();
-        for (auto changes = random() % 5; changes > 0; --changes)
-            bytes[4 + random() % (bytes.size() - 4)] = static_cast<std::byte>(random());
-        if (random() % 4 == 0) taken->content.resize(random() % bytes.size());
-        server_->take({static_cast<int>(1 + random() % 4), std::move(taken->content)});
-        for (int rank = 1; rank < 5; ++rank)
-            while (posts_[static_cast<std::size_t>(rank)]->receive()) continue;
-    }
-    EXPECT_GT(server_->counts().refused, 1000U);
 }
 
 TEST(IdleSleep, GrowsWithTheTimeThatNothingCame) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "ps/wire/letter.hpp"
+#include "support/fuzz.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain::ps {
@@ -119,7 +120,8 @@ TEST_F(Letters, OfAnyBytesAreReadOrRefused) {
         read_all(cut);
     }
     std::mt19937_64 random(5);
-    for (int round = 0; round < 20'000; ++round) {
+    const auto rounds = std::max<std::uint64_t>(20'000, tests::rounds());
+    for (std::uint64_t round = 0; round < rounds; ++round) {
         auto changed = whole;
         for (auto changes = random() % 4 + 1; changes > 0; --changes)
             changed[random() % changed.size()] = static_cast<std::byte>(random());
