@@ -15,12 +15,14 @@
 
 #include "base/files.hpp"
 #include "io/checkpoint_directory.hpp"
+#include "model/state_checkpoint.hpp"
 #include "program/stored_state.hpp"
 #include "worker/native/collective_file.hpp"
-#include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
 namespace {
+
+using model::stored_info;
 
 std::launch policy(const CheckpointSettings& settings) {
     return settings.async ? std::launch::async : std::launch::deferred;

@@ -3,7 +3,6 @@
 #include "worker/native/classifier.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,54 +10,12 @@
 #include <dtrain/error.hpp>
 #include <dtrain/layers.hpp>
 
-#include "io/prefetcher.hpp"
+#include "model/sample_feeder.hpp"
 
 namespace dtrain::native {
 namespace {
 
-/// Straight from memory, or from disk by a thread that reads ahead.
-class SampleFeeder final : public Feeder {
-  public:
-    SampleFeeder(std::shared_ptr<const DataSource> data, const DistributedSampler::Options& sampling)
-        : Feeder(sampling), data_(std::move(data)) {
-        // In memory a batch is gathered as fast as it would be copied from another thread's.
-        if (data_->lookahead() > 0)
-            prefetcher_ = std::make_unique<io::Prefetcher>(data_, DistributedSampler(sampling));
-    }
-
-    void bind(Executor& executor) override {
-        x_ = executor.feed<float>(fed_x);
-        label_ = executor.feed<std::int64_t>(fed_label);
-        weight_ = executor.feed<float>(fed_weight);
-    }
-
-    void start(std::int64_t epoch, std::int64_t first_step) override {
-        if (prefetcher_)
-            prefetcher_->start(epoch, first_step * parts());
-        else
-            Feeder::start(epoch, first_step);
-    }
-
-    void feed() override {
-        if (prefetcher_) {
-            const auto& batch = prefetcher_->next();
-            std::ranges::copy(batch.x, x_.begin());
-            std::ranges::copy(batch.labels, label_.begin());
-            std::ranges::copy(batch.weights, weight_.begin());
-            return;
-        }
-        const auto batch = next_batch();
-        data_->gather(batch.samples, x_, label_);
-        std::ranges::copy(batch.weights, weight_.begin());
-    }
-
-  private:
-    std::shared_ptr<const DataSource> data_;
-    std::unique_ptr<io::Prefetcher> prefetcher_;
-    std::span<float> x_;
-    std::span<std::int64_t> label_;
-    std::span<float> weight_;
-};
+constexpr model::FedNames fed_names{fed_x, fed_label, fed_weight};
 
 }  // namespace
 
@@ -97,11 +54,11 @@ Model ClassifierTask::build(std::int64_t local_batch, const Optimizer& optimizer
 }
 
 std::unique_ptr<Feeder> ClassifierTask::train_feeder(const DistributedSampler::Options& sampling) const {
-    return std::make_unique<SampleFeeder>(train_, sampling);
+    return std::make_unique<model::SampleFeeder>(train_, sampling, fed_names);
 }
 
 std::unique_ptr<Feeder> ClassifierTask::test_feeder(const DistributedSampler::Options& sampling) const {
-    return std::make_unique<SampleFeeder>(test_, sampling);
+    return std::make_unique<model::SampleFeeder>(test_, sampling, fed_names);
 }
 
 }  // namespace dtrain::native

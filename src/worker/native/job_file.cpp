@@ -256,12 +256,6 @@ std::string name_of(LastBatch last_batch) {
     return last_batch == LastBatch::random ? "random" : "drop";
 }
 
-std::string name_of(const Optimizer& optimizer) {
-    static constexpr std::array names{"sgd", "momentum", "adam", "adagrad", "adamw", "ftrl"};
-    static_assert(names.size() == std::variant_size_v<Optimizer>);
-    return names[optimizer.index()];
-}
-
 std::string name_of(const Decay& decay) {
     static constexpr std::array names{"constant",   "exponential", "natural_exp", "inverse_time",
                                       "polynomial", "piecewise",   "cosine",      "noam"};

@@ -20,6 +20,8 @@
 #include <dtrain/sampler.hpp>
 #include <dtrain/server_mode.hpp>
 
+#include "model/optimizer_name.hpp"
+
 namespace dtrain::native {
 
 enum class ModelKind {
@@ -119,8 +121,7 @@ std::string name_of(ModelKind kind);
 /// "repeat", "random" or "drop".
 std::string name_of(LastBatch last_batch);
 
-/// "adam", "momentum", ...
-std::string name_of(const Optimizer& optimizer);
+using model::name_of;  // of an Optimizer
 double learning_rate_of(const Optimizer& optimizer);
 
 /// "constant", "cosine", ...

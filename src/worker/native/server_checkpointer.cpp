@@ -14,7 +14,6 @@
 #include "io/hdf5_file.hpp"
 #include "program/stored_state.hpp"
 #include "ps/job/server_manifest.hpp"
-#include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
 namespace {

@@ -18,6 +18,9 @@
 namespace dtrain::native {
 namespace {
 
+using model::check_job;
+using model::refusal_of;
+
 /// Ranks of the first program; 0 when there is only one.
 int ranks_of_first_program(const Communicator& world, int program) {
     if (world.max(std::int64_t{program}) == 0) return 0;

@@ -13,11 +13,13 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/parameter_servers.hpp>
 
+#include "model/state_checkpoint.hpp"
 #include "worker/native/job_file.hpp"
-#include "worker/native/state_checkpoint.hpp"
 #include "worker/native/trainer.hpp"
 
 namespace dtrain::native {
+
+using model::Restored;
 
 /// How many of the job's ranks, the first ones, are parameter servers: what the launcher says
 /// (dtrain-launch --server_num), else the ranks of the first of two programs of mpirun, else the job file.

@@ -6,11 +6,13 @@
 #include <memory>
 #include <string>
 
-#include "worker/native/feeder.hpp"
+#include "model/feeder.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/model.hpp"
 
 namespace dtrain::native {
+
+using model::Feeder;
 
 /// What a job learns, and from what: everything in which kinds of jobs differ, before they are trained alike.
 class Task {

@@ -13,24 +13,19 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/error.hpp>
 
-#include "program/virtual_tree.hpp"
 #include "worker/native/checkpointer.hpp"
 #include "worker/native/server_checkpointer.hpp"
-#include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
 namespace {
 
 Shares shares_of(const TrainSettings& settings, const Communicator& communicator) {
-    if (settings.virtual_ranks == 0) return {communicator.rank(), 1, communicator.size(), false};
-    if (settings.virtual_ranks < communicator.size())
+    if (settings.virtual_ranks != 0 && settings.virtual_ranks < communicator.size())
         throw UsageError(
             fmt::format("[train] virtual_ranks {} are fewer than the job's {} ranks; every rank "
                         "needs one at least",
                         settings.virtual_ranks, communicator.size()));
-    const auto own =
-        program::virtual_ranks_of(communicator.rank(), communicator.size(), settings.virtual_ranks);
-    return {own.begin, own.end - own.begin, settings.virtual_ranks, true};
+    return model::shares_of(communicator.rank(), communicator.size(), settings.virtual_ranks);
 }
 
 OptimizerOptions with_steps(OptimizerOptions adjust, std::int64_t steps_per_epoch) {

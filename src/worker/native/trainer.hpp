@@ -16,12 +16,16 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/parameter_servers.hpp>
 
+#include "model/exact_auc.hpp"
+#include "model/shares.hpp"
 #include "worker/native/checkpoint_writer.hpp"
-#include "worker/native/exact_auc.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/task.hpp"
 
 namespace dtrain::native {
+
+using model::ScoredSample;
+using model::Shares;
 
 /// Means over the real samples of all ranks.
 struct Metrics {
@@ -30,14 +34,6 @@ struct Metrics {
     std::optional<double> auc = {};       ///< of click-through models, on test data
     std::int64_t samples = 0;
     std::int64_t left_out = 0;  ///< of these samples: in batches whose loss is no finite number
-};
-
-/// What of each global batch is a rank's: `own` of `ranks` equal parts, from the `first` on.
-struct Shares {
-    int first = 0;
-    int own = 1;
-    int ranks = 1;
-    bool are_virtual = false;
 };
 
 /// What a rank trains, before anything is compiled or exchanged.

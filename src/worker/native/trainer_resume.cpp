@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -13,8 +12,8 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "model/state_checkpoint.hpp"
 #include "worker/native/server_checkpointer.hpp"
-#include "worker/native/state_checkpoint.hpp"
 #include "worker/native/trainer.hpp"
 
 namespace dtrain::native {
@@ -23,14 +22,6 @@ namespace {
 constexpr const char* loss_name = "loss";
 constexpr const char* correct_name = "correct";
 constexpr const char* left_out_name = "left_out";
-
-/// Copies all tensors of a state of the same program.
-void set(const State& state, const State& from) {
-    for (std::size_t i = 0; i < state.tensors().size(); ++i) {
-        const auto& source = from.tensors()[i].view;
-        std::memcpy(state.tensors()[i].view.data, source.data, source.bytes());
-    }
-}
 
 }  // namespace
 
@@ -41,12 +32,12 @@ std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& 
     std::string taken;
     if (communicator_.rank() == 0) {
         try {
-            const auto found = restore_first(files, job_, state_, warn);
+            const auto found = model::restore_first(files, job_, state_, warn);
             header = found.header;
             taken = found.file.string();
         } catch (const UsageError& refused) {
             error = refused.what();
-            set(state_, State(model_.train, seed_));
+            model::copy_into(state_, State(model_.train, seed_));
         }
     }
     throw_together(communicator_, error);
@@ -75,7 +66,7 @@ void Trainer::resume_rows(const std::filesystem::path& folder,
                              plural(static_cast<std::size_t>(communicator_.size()), "trainer")));
         return;
     }
-    const auto refused = refusal_of([&] { servers_->restore_trainer_rows(load_checkpoint(file)); });
+    const auto refused = model::refusal_of([&] { servers_->restore_trainer_rows(load_checkpoint(file)); });
     throw_together(communicator_,
                    refused ? std::optional(fmt::format("{}: {}", file.string(), *refused)) : std::nullopt);
 }

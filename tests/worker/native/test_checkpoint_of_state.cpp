@@ -15,14 +15,18 @@
 
 #include <dtrain/error.hpp>
 
+#include "model/state_checkpoint.hpp"
 #include "program/stored_state.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 #include "worker/native/classifier.hpp"
-#include "worker/native/state_checkpoint.hpp"
 
 namespace dtrain::native {
 namespace {
+
+using model::check_fits;
+using model::read_into;
+using model::restore_first;
 
 using testing::HasSubstr;
 

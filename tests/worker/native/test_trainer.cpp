@@ -15,7 +15,6 @@
 #include "program/stored_state.hpp"
 #include "support/temporary_folder.hpp"
 #include "worker/native/classifier.hpp"
-#include "worker/native/state_checkpoint.hpp"
 #include "worker/native/trainer.hpp"
 
 namespace dtrain::native {

@@ -10,7 +10,7 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/sampler.hpp>
 
-namespace dtrain::native {
+namespace dtrain::model {
 
 /// Brings a rank's share of the mini-batches into an executor, step by step.
 class Feeder {
@@ -65,4 +65,4 @@ class Feeder {
     std::int64_t batch_ = 0;
 };
 
-}  // namespace dtrain::native
+}  // namespace dtrain::model

@@ -15,22 +15,27 @@
 
 #include "io/stored_checkpoint.hpp"
 
-namespace dtrain::native {
+namespace dtrain::model {
 
 /// The tensor in checkpoints: "/parameters/fc_0.weight"; what is no parameter is "/optimizer/...".
 io::TensorInfo stored_info(const StateTensor& tensor);
 
 /// @param job what this job would write as CheckpointHeader::job
 /// @param file named in messages
+/// @param reader what messages call who reads it: "job", "program"
 /// @throws UsageError with the first difference and both values, when a checkpoint is of another job.
 void check_job(const std::map<std::string, std::string>& theirs,
-               const std::map<std::string, std::string>& job, const std::string& file);
+               const std::map<std::string, std::string>& job, const std::string& file,
+               const std::string& reader = "job");
 
 /// @param job what this job would write as CheckpointHeader::job
 /// @throws UsageError naming the checkpoint and the first difference with both values, when it is of another
 /// job, or some tensor of the state is missing or another one in it.
 void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
-                const State& state);
+                const State& state, const std::string& reader = "job");
+
+/// Copies all tensors of a state of the same program.
+void copy_into(const State& state, const State& from);
 
 /// Reads all tensors of a checkpoint that fits, straight into the state.
 /// @throws UsageError naming the file that is damaged; the tensors then hold anything.
@@ -59,6 +64,7 @@ struct Restored {
 /// fit.
 Restored restore_first(const std::vector<std::filesystem::path>& files,
                        const std::map<std::string, std::string>& job, const State& state,
-                       const std::function<void(const std::string&)>& warn);
+                       const std::function<void(const std::string&)>& warn,
+                       const std::string& reader = "job");
 
-}  // namespace dtrain::native
+}  // namespace dtrain::model

@@ -6,7 +6,7 @@
 
 #include <dtrain/communicator.hpp>
 
-namespace dtrain::native {
+namespace dtrain::model {
 
 /// What a model says of a sample, and what it is.
 struct ScoredSample {
@@ -23,4 +23,4 @@ double exact_auc(std::vector<ScoredSample> samples);
 /// The same of the samples of all ranks, on all of them; the first one counts. Collective.
 double exact_auc(const std::vector<ScoredSample>& samples, const Communicator& communicator);
 
-}  // namespace dtrain::native
+}  // namespace dtrain::model

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/native/exact_auc.hpp"
+#include "model/exact_auc.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-namespace dtrain::native {
+namespace dtrain::model {
 
 double exact_auc(std::vector<ScoredSample> samples) {
     if (std::ranges::any_of(samples, [](const auto& sample) { return std::isnan(sample.score); }))
@@ -49,4 +49,4 @@ double exact_auc(const std::vector<ScoredSample>& samples, const Communicator& c
     return area;
 }
 
-}  // namespace dtrain::native
+}  // namespace dtrain::model

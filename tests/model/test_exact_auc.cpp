@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/native/exact_auc.hpp"
+#include "model/exact_auc.hpp"
 
-namespace dtrain::native {
+namespace dtrain::model {
 namespace {
 
 double by_pairs(const std::vector<ScoredSample>& samples) {
@@ -55,4 +55,4 @@ TEST(ExactAuc, IsTheShareOfPairsInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace dtrain::native
+}  // namespace dtrain::model

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/native/state_checkpoint.hpp"
+#include "model/state_checkpoint.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
-namespace dtrain::native {
+namespace dtrain::model {
 namespace {
 
 /// As "float32 [3, 5]".
@@ -30,33 +31,42 @@ io::TensorInfo stored_info(const StateTensor& tensor) {
 }
 
 void check_job(const std::map<std::string, std::string>& theirs,
-               const std::map<std::string, std::string>& job, const std::string& file) {
+               const std::map<std::string, std::string>& job, const std::string& file,
+               const std::string& reader) {
     for (const auto& [field, value] : job) {
         const auto found = theirs.find(field);
         const auto was = found == theirs.end() ? std::string("unknown") : found->second;
         if (was == value) continue;
         throw UsageError(
-            fmt::format("{}: made with {} {}, but this job has {}{}", file, field, was, value,
+            fmt::format("{}: made with {} {}, but this {} has {}{}", file, field, was, reader, value,
                         field == "global_batch" ? fmt::format("; set global_batch = {}", was) : ""));
     }
     for (const auto& [field, value] : theirs)
         if (!job.contains(field))
-            throw UsageError(fmt::format("{}: made with {} {}, but this job has none", file, field, value));
+            throw UsageError(
+                fmt::format("{}: made with {} {}, but this {} has none", file, field, value, reader));
 }
 
 void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
-                const State& state) {
+                const State& state, const std::string& reader) {
     const auto file = checkpoint.path().string();
-    check_job(checkpoint.header().job, job, file);
+    check_job(checkpoint.header().job, job, file, reader);
     for (const auto& tensor : state.tensors()) {
         const auto needed = stored_info(tensor);
         const auto* const found = find(checkpoint, needed.name);
         if (found == nullptr)
             throw UsageError(
-                fmt::format("{}: it has no {}, which this job's model needs", file, tensor.name));
+                fmt::format("{}: it has no {}, which this {}'s model needs", file, tensor.name, reader));
         if (*found != needed)
-            throw UsageError(fmt::format("{}: {} is {}, but this job's model needs {}", file, tensor.name,
-                                         description(*found), description(needed)));
+            throw UsageError(fmt::format("{}: {} is {}, but this {}'s model needs {}", file, tensor.name,
+                                         description(*found), reader, description(needed)));
+    }
+}
+
+void copy_into(const State& state, const State& from) {
+    for (std::size_t i = 0; i < state.tensors().size(); ++i) {
+        const auto& source = from.tensors()[i].view;
+        std::memcpy(state.tensors()[i].view.data, source.data, source.bytes());
     }
 }
 
@@ -73,12 +83,12 @@ void read_into(const State& state, const io::StoredCheckpoint& checkpoint) {
 
 Restored restore_first(const std::vector<std::filesystem::path>& files,
                        const std::map<std::string, std::string>& job, const State& state,
-                       const std::function<void(const std::string&)>& warn) {
+                       const std::function<void(const std::string&)>& warn, const std::string& reader) {
     for (std::size_t i = 0;; ++i) {
         std::optional<io::StoredCheckpoint> checkpoint;
         auto refused = refusal_of([&] { checkpoint.emplace(files.at(i)); });
         if (checkpoint) {
-            check_fits(*checkpoint, job, state);
+            check_fits(*checkpoint, job, state, reader);
             refused = refusal_of([&] { read_into(state, *checkpoint); });
         }
         if (!refused) return {files[i], checkpoint->header()};
@@ -87,4 +97,4 @@ Restored restore_first(const std::vector<std::filesystem::path>& files,
     }
 }
 
-}  // namespace dtrain::native
+}  // namespace dtrain::model

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <dtrain/dataset.hpp>
+
+#include "io/prefetcher.hpp"
+#include "model/feeder.hpp"
+
+namespace dtrain::model {
+
+/// Data variables of a program; "": it has no such one.
+struct FedNames {
+    std::string_view x = {};
+    std::string_view label = {};
+    std::string_view weight = {};
+};
+
+/// Samples of a data source: straight from memory, or from disk by a thread that reads ahead.
+class SampleFeeder final : public Feeder {
+  public:
+    SampleFeeder(std::shared_ptr<const DataSource> data, const DistributedSampler::Options& sampling,
+                 const FedNames& names);
+
+    void bind(Executor& executor) override;
+    void start(std::int64_t epoch, std::int64_t first_step) override;
+    void feed() override;
+
+  private:
+    std::shared_ptr<const DataSource> data_;
+    FedNames names_;
+    std::unique_ptr<io::Prefetcher> prefetcher_;
+    std::span<float> x_;
+    std::span<std::int64_t> label_;
+    std::span<float> weight_;
+    std::vector<std::int64_t> no_labels_;  ///< where they go when the program has none
+};
+
+}  // namespace dtrain::model

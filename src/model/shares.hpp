@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace dtrain::model {
+
+/// What of each global batch is a rank's: `own` of `ranks` equal parts, from the `first` on.
+struct Shares {
+    int first = 0;
+    int own = 1;
+    int ranks = 1;
+    bool are_virtual = false;
+};
+
+/// @param virtual_ranks 0: the real ranks share
+/// @throws UsageError when virtual ranks are fewer than ranks
+Shares shares_of(int rank, int ranks, int virtual_ranks);
+
+}  // namespace dtrain::model
