@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "model/batch_sums.hpp"
+
+#include <numeric>
+#include <variant>
+
+namespace dtrain::model {
+namespace {
+
+double total(std::vector<double> sums, const Communicator& communicator) {
+    communicator.allreduce_sum(std::span<double>(sums));  // each is one rank's: nothing is rounded
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+}  // namespace
+
+BatchSums::BatchSums(std::int64_t steps, const Shares& shares)
+    : shares_(shares),
+      loss_(static_cast<std::size_t>(steps * shares.ranks), 0),
+      correct_(static_cast<std::size_t>(steps * shares.ranks), 0) {}
+
+void BatchSums::add(Executor& executor, const LossProgram& program) {
+    const auto own = static_cast<std::size_t>(shares_.own);
+    const auto place = batches_ / own * static_cast<std::size_t>(shares_.ranks) +
+                       static_cast<std::size_t>(shares_.first) + batches_ % own;
+    ++batches_;
+    loss_[place] = executor.fetch_scalar(program.loss_sum);
+    if (!program.correct.empty()) correct_[place] = executor.fetch_scalar(program.correct);
+    if (program.scores.empty()) return;
+    const auto scores = executor.fetch(program.scores);
+    const auto labels = executor.feed<float>(program.scored_label);
+    const auto weights = executor.feed<float>(fed_weight);
+    for (std::size_t i = 0; i < scores.size(); ++i)
+        if (weights[i] > 0) scored_.push_back({scores[i], labels[i]});
+}
+
+Measures BatchSums::measures(const std::vector<Metric>& metrics, std::int64_t samples,
+                             const Communicator& communicator) const {
+    const auto count = static_cast<double>(samples);
+    Measures measures{.loss = total(loss_, communicator) / count, .samples = samples};
+    for (const auto& metric : metrics)
+        measures.metrics[name_of(metric)] = std::holds_alternative<Accuracy>(metric)
+                                                ? total(correct_, communicator) / count
+                                                : exact_auc(scored_, communicator);
+    return measures;
+}
+
+}  // namespace dtrain::model

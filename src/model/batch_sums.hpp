@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/executor.hpp>
+
+#include "model/blueprint.hpp"
+#include "model/exact_auc.hpp"
+#include "model/shares.hpp"
+
+namespace dtrain::model {
+
+/// What the batches of an epoch sum up to. Each rank knows its own; they are added in the order of steps and
+/// parts, so that ranks that share virtual ones, as many as there are, have the same bits.
+class BatchSums {
+  public:
+    BatchSums(std::int64_t steps, const Shares& shares);
+
+    /// After a batch of this rank: of its parts one after the other, step by step.
+    void add(Executor& executor, const LossProgram& program);
+
+    /// Collective. @param samples of all ranks, without padding
+    Measures measures(const std::vector<Metric>& metrics, std::int64_t samples,
+                      const Communicator& communicator) const;
+
+  private:
+    Shares shares_;
+    std::size_t batches_ = 0;
+    std::vector<double> loss_;
+    std::vector<double> correct_;
+    std::vector<ScoredSample> scored_;
+};
+
+}  // namespace dtrain::model

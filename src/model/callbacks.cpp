@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/callbacks.hpp>
+#include <dtrain/model.hpp>
+
+#include "base/text.hpp"
+#include "model/together.hpp"
+
+namespace dtrain {
+namespace {
+
+constexpr std::string_view eval_mark = "eval_";
+
+}  // namespace
+
+std::optional<double> EpochRecord::measure(const std::string& name) const {
+    const bool is_eval = name.starts_with(eval_mark);
+    if (is_eval && !eval) return std::nullopt;
+    const auto& measures = is_eval ? *eval : train;
+    const auto own = is_eval ? name.substr(eval_mark.size()) : name;
+    if (own == "loss") return measures.loss;
+    const auto found = measures.metrics.find(own);
+    return found == measures.metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Callback::on_begin(Model& /*model*/, const std::vector<std::string>& /*measures*/) {}
+
+Checkpoints::Checkpoints(std::filesystem::path folder, const Options& options)
+    : folder_(std::move(folder)), options_(options) {
+    if (options.keep < 1 || options.every < 1)
+        throw UsageError(fmt::format("Checkpoints: keep is {} and every is {}; both must be 1 or more",
+                                     options.keep, options.every));
+}
+
+bool Checkpoints::on_epoch_end(Model& model, const EpochRecord& record) {
+    if (record.epoch % options_.every != 0) return true;
+    model::together(model.communicator(), [&] {
+        if (model.communicator().rank() == 0)
+            folder_.save(model.checkpoint(), options_.keep, options_.format);
+    });
+    return true;
+}
+
+void EpochLines::on_begin(Model& /*model*/, const std::vector<std::string>& measures) {
+    measures_ = measures;
+}
+
+bool EpochLines::on_epoch_end(Model& model, const EpochRecord& record) {
+    if (model.communicator().rank() != 0) return true;
+    auto line = fmt::format("epoch {:3}", record.epoch);
+    for (const auto& name : measures_)
+        line += fmt::format("  {} {:.4f}", name, record.measure(name).value_or(0));
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+    return true;
+}
+
+EarlyStop::EarlyStop(Options options) : options_(std::move(options)) {
+    if (options_.patience < 1 || !(options_.min_delta >= 0))
+        throw UsageError(
+            fmt::format("EarlyStop: patience is {} and min_delta {}; they must be 1 or more and 0 or more",
+                        options_.patience, options_.min_delta));
+}
+
+void EarlyStop::on_begin(Model& /*model*/, const std::vector<std::string>& measures) {
+    best_.reset();
+    if (std::ranges::find(measures, options_.monitor) == measures.end())
+        throw UsageError(fmt::format("EarlyStop: monitor is '{}', but this fit() measures {}",
+                                     options_.monitor, join(measures, ", ")));
+}
+
+bool EarlyStop::on_epoch_end(Model& /*model*/, const EpochRecord& record) {
+    const auto value = record.measure(options_.monitor).value();
+    const bool less_is_better = options_.monitor.ends_with("loss");
+    const auto better_by = [&] { return less_is_better ? best_->value - value : value - best_->value; };
+    if (!best_ || better_by() > options_.min_delta) best_ = Best{record.epoch, value};
+    return record.epoch - best_->epoch < options_.patience;
+}
+
+}  // namespace dtrain

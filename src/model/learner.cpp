@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "model/learner.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/passes.hpp>
+
+#include "model/batch_sums.hpp"
+#include "model/together.hpp"
+
+namespace dtrain::model {
+
+Learner::Learner(Blueprint blueprint, ModelOptions options)
+    : blueprint_(std::move(blueprint)), options_(std::move(options)) {
+    const auto& communicator = options_.communicator;
+    together(communicator, [&] {
+        if (!blueprint_.network) throw UsageError("a model needs a network; the function given is empty");
+        if (blueprint_.inputs.empty()) throw UsageError("a model needs one input at least");
+        if (options_.products == ProductNumbers::bfloat16 && !has_bfloat16_products())
+            throw UsageError(
+                "products of bfloat16: this CPU has neither AVX512-BF16 nor AMX; choose float32");
+        shares_ = shares_of(communicator.rank(), communicator.size(), options_.virtual_ranks);
+        network_ = checked_network(blueprint_);
+    });
+}
+
+LossProgram Learner::training_program(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
+                                      const std::vector<Metric>& metrics,
+                                      const OptimizerOptions& adjust) const {
+    auto made = loss_program(blueprint_, loss, metrics, local_batch);
+    minimize(made.program, made.loss, optimizer, adjust);
+    made.program = shares_.are_virtual ? with_virtual_ranks(made.program, shares_.ranks)
+                                       : data_parallel(made.program, {.ranks = options_.communicator.size()});
+    return made;
+}
+
+void Learner::prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
+                      const OptimizerOptions& adjust) {
+    Program program;
+    together(options_.communicator,
+             [&] { program = training_program(1, optimizer, loss, metrics, adjust).program; });
+    trainer_.reset();
+    tester_.reset();
+    predictor_.reset();
+    prepared_.emplace(Prepared{optimizer, loss, metrics, adjust,
+                               job_fields(blueprint_, network_, loss, optimizer),
+                               State(program, options_.seed)});
+    epochs_ = 0;
+    steps_ = 0;
+}
+
+void Learner::check_prepared(const char* caller) const {
+    if (!prepared_)
+        throw NotPreparedError(
+            fmt::format("{}(): the model has no loss and no optimizer yet; call prepare() first", caller));
+}
+
+void Learner::check_prepared_together(const char* caller) const {
+    together(options_.communicator, [&] { check_prepared(caller); });
+}
+
+void Learner::check(const Samples& samples, Fed fed, std::int64_t batch_size) const {
+    std::int64_t count = 0;
+    together(options_.communicator, [&] {
+        if (batch_size < shares_.ranks)
+            throw UsageError(fmt::format(
+                "batch_size is {}; a step needs {} sample{} at least, one for each{} rank", batch_size,
+                shares_.ranks, shares_.ranks == 1 ? "" : "s", shares_.are_virtual ? " virtual" : ""));
+        count = checked_count(samples, blueprint_, fed);
+    });
+    if (options_.communicator.all_have(count)) return;
+    const auto counts = options_.communicator.allgather(count);
+    throw_together(
+        options_.communicator,
+        fmt::format("rank 0 has {} samples, but this is not so on all ranks ({} to {}); every rank must "
+                    "have all samples",
+                    counts[0], *std::ranges::min_element(counts), *std::ranges::max_element(counts)));
+}
+
+DistributedSampler::Options Learner::sampling(std::int64_t samples, std::int64_t batch_size) const {
+    return {.samples = samples,
+            .global_batch = batch_size,
+            .rank = shares_.first,
+            .ranks = shares_.ranks,
+            .seed = options_.seed,
+            .order = SampleOrder::sequential,
+            .parts = shares_.own};
+}
+
+std::unique_ptr<Feeder> Learner::training_feeder(const Samples& samples, const FitOptions& options) const {
+    auto dealt = sampling(checked_count(samples, blueprint_, Fed::all), options.batch_size);
+    if (options.shuffle) dealt.order = SampleOrder::shuffled;
+    dealt.last_batch = options.last_batch;
+    std::unique_ptr<Feeder> feeder;
+    together(options_.communicator, [&] { feeder = feeder_of(samples, blueprint_, Fed::all, dealt); });
+    return feeder;
+}
+
+ExecutorOptions Learner::executor_options(const std::vector<std::string>& keep) const {
+    return {.threads = options_.threads, .keep = keep, .products = options_.products};
+}
+
+Learner::Compiled& Learner::trainer(std::int64_t local_batch) {
+    if (trainer_ && trainer_->local_batch == local_batch) return *trainer_;
+    const auto& p = *prepared_;
+    auto made = training_program(local_batch, p.optimizer, p.loss, p.metrics, p.adjust);
+    std::vector<std::string> kept;
+    if (!made.scores.empty()) kept = {made.scores};
+    Executor executor(made.program, p.state, options_.communicator, executor_options(kept));
+    return trainer_.emplace(Compiled{local_batch, std::move(made), {}, std::move(executor)});
+}
+
+Learner::Compiled& Learner::tester(std::int64_t local_batch) {
+    if (tester_ && tester_->local_batch == local_batch) return *tester_;
+    auto made = loss_program(blueprint_, prepared_->loss, prepared_->metrics, local_batch);
+    std::vector<std::string> fetched{made.loss_sum};
+    for (const auto& each : {made.correct, made.scores})
+        if (!each.empty()) fetched.push_back(each);
+    made.program = for_test(made.program, fetched);
+    Executor executor(made.program, prepared_->state, {}, executor_options(fetched));
+    return tester_.emplace(Compiled{local_batch, std::move(made), {}, std::move(executor)});
+}
+
+Learner::Compiled& Learner::predictor(std::int64_t local_batch) {
+    if (predictor_ && predictor_->local_batch == local_batch) return *predictor_;
+    const auto made = network_program(blueprint_, local_batch);
+    Executor executor(for_test(made.program, {made.output}), prepared_->state, {},
+                      executor_options({made.output}));
+    return predictor_.emplace(Compiled{local_batch, {}, made.output, std::move(executor)});
+}
+
+Measures Learner::train_epoch(Feeder& feeder) {
+    auto& [local_batch, names, output, executor] = trainer(feeder.local_batch());
+    feeder.bind(executor);
+    feeder.start(epochs_, 0);
+    BatchSums sums(feeder.steps(), shares_);
+    for (std::int64_t step = 0; step < feeder.steps(); ++step) {
+        for (int part = 0; part < shares_.own; ++part) {
+            feeder.feed();
+            if (shares_.are_virtual)
+                executor.accumulate();
+            else
+                executor.run();
+            sums.add(executor, names);
+        }
+        if (shares_.are_virtual) executor.update();
+        ++steps_;
+    }
+    ++epochs_;
+    const auto& communicator = options_.communicator;
+    auto measures = sums.measures(prepared_->metrics, feeder.real_samples(), communicator);
+    if (!std::isfinite(measures.loss))
+        throw_together<Error>(communicator,
+                              fmt::format("the loss is {} in epoch {}; a smaller learning_rate may help",
+                                          measures.loss, epochs_));
+    if (!parameters_are_identical(prepared_->state, communicator))
+        throw_together<Error>(
+            communicator,
+            fmt::format("the parameters of the ranks differ after epoch {}: a rank computes wrongly",
+                        epochs_));
+    return measures;
+}
+
+Measures Learner::evaluate(const Samples& samples, std::int64_t batch_size) {
+    const auto count = checked_count(samples, blueprint_, Fed::all);
+    const auto feeder = feeder_of(samples, blueprint_, Fed::all, sampling(count, batch_size));
+    auto& [local_batch, names, output, executor] = tester(feeder->local_batch());
+    feeder->bind(executor);
+    feeder->start(0, 0);
+    BatchSums sums(feeder->steps(), shares_);
+    for (std::int64_t batch = 0; batch < feeder->steps() * feeder->parts(); ++batch) {
+        feeder->feed();
+        executor.run();
+        sums.add(executor, names);
+    }
+    return sums.measures(prepared_->metrics, feeder->real_samples(), options_.communicator);
+}
+
+Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
+    const auto count = checked_count(samples, blueprint_, Fed::inputs);
+    const auto dealt = sampling(count, batch_size);
+    const auto feeder = feeder_of(samples, blueprint_, Fed::inputs, dealt);
+    auto& [local_batch, names, output, executor] = predictor(feeder->local_batch());
+    feeder->bind(executor);
+    feeder->start(0, 0);
+    DistributedSampler sampler(dealt);
+    Predictions made{.shape = executor.program().variable(output).shape, .values = {}};
+    made.shape[0] = count;
+    const auto width = static_cast<std::size_t>(element_count(made.shape) / count);
+    // Every element is one rank's and zero on the others: sums of bits as whole numbers are its bits.
+    std::vector<std::int32_t> bits(static_cast<std::size_t>(element_count(made.shape)), 0);
+    for (std::int64_t number = 0; number < sampler.batches(); ++number) {
+        feeder->feed();
+        executor.run();
+        const auto values = executor.fetch(output);
+        const auto batch = sampler.batch(number);
+        for (std::size_t row = 0; row < batch.samples.size(); ++row)
+            if (batch.weights[row] > 0)
+                std::ranges::transform(values.subspan(row * width, width),
+                                       bits.begin() + batch.samples[row] * static_cast<std::int64_t>(width),
+                                       [](float value) { return std::bit_cast<std::int32_t>(value); });
+    }
+    options_.communicator.allreduce(std::span(bits));
+    made.values.resize(bits.size());
+    std::ranges::transform(bits, made.values.begin(),
+                           [](std::int32_t value) { return std::bit_cast<float>(value); });
+    return made;
+}
+
+std::vector<std::string> Learner::metric_names() const {
+    std::vector<std::string> names;
+    for (const auto& metric : prepared_->metrics) names.push_back(name_of(metric));
+    return names;
+}
+
+}  // namespace dtrain::model

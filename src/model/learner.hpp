@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/model.hpp>
+
+#include "model/blueprint.hpp"
+#include "model/feeder.hpp"
+#include "model/sample_columns.hpp"
+#include "model/shares.hpp"
+
+namespace dtrain::model {
+
+/// A Model without what happens between epochs. Collective as Model says.
+class Learner {
+  public:
+    Learner(Blueprint blueprint, ModelOptions options);
+
+    void prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
+                 const OptimizerOptions& adjust);
+
+    /// @param caller of the Model: "fit"
+    /// @throws NotPreparedError; the second one on all ranks, and is collective
+    void check_prepared(const char* caller) const;
+    void check_prepared_together(const char* caller) const;
+
+    /// @throws SampleError, UsageError on all ranks
+    void check(const Samples& samples, Fed fed, std::int64_t batch_size) const;
+
+    /// Samples that were checked, dealt to the ranks in epochs of training.
+    /// @throws UsageError on all ranks when dropping the last batch would leave no step
+    std::unique_ptr<Feeder> training_feeder(const Samples& samples, const FitOptions& options) const;
+
+    /// @throws Error on all ranks when the loss is no finite number, or the ranks' parameters differ
+    Measures train_epoch(Feeder& feeder);
+
+    /// Of samples that were checked.
+    Measures evaluate(const Samples& samples, std::int64_t batch_size);
+    Predictions predict(const Samples& samples, std::int64_t batch_size);
+
+    Checkpoint checkpoint() const;
+
+    /// @return the first that can be read
+    std::filesystem::path load(const std::vector<std::filesystem::path>& files,
+                               const std::function<void(const std::string&)>& warn);
+
+    /// "accuracy", "auc".
+    std::vector<std::string> metric_names() const;
+
+    std::int64_t epochs() const { return epochs_; }
+    std::int64_t steps() const { return steps_; }
+    const Communicator& communicator() const { return options_.communicator; }
+    const State& state() const { return prepared_->state; }
+    const Program& network() const { return network_; }
+
+  private:
+    struct Prepared {
+        Optimizer optimizer;
+        Loss loss;
+        std::vector<Metric> metrics;
+        OptimizerOptions adjust;
+        std::map<std::string, std::string> job;
+        State state;
+    };
+
+    /// A program for batches of one size.
+    struct Compiled {
+        std::int64_t local_batch;
+        LossProgram names;   ///< of those that have a loss
+        std::string output;  ///< of those that have none
+        Executor executor;
+    };
+
+    DistributedSampler::Options sampling(std::int64_t samples, std::int64_t batch_size) const;
+    LossProgram training_program(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
+                                 const std::vector<Metric>& metrics, const OptimizerOptions& adjust) const;
+    ExecutorOptions executor_options(const std::vector<std::string>& keep) const;
+    Compiled& trainer(std::int64_t local_batch);
+    Compiled& tester(std::int64_t local_batch);
+    Compiled& predictor(std::int64_t local_batch);
+    void go_on_from(const CheckpointHeader& header);
+
+    Blueprint blueprint_;
+    ModelOptions options_;
+    Shares shares_;
+    Program network_;  ///< for one sample
+    std::optional<Prepared> prepared_;
+    std::optional<Compiled> trainer_;
+    std::optional<Compiled> tester_;
+    std::optional<Compiled> predictor_;
+    std::int64_t epochs_ = 0;
+    std::int64_t steps_ = 0;
+};
+
+}  // namespace dtrain::model

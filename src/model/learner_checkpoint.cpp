@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Where a Learner stands, for checkpoints.
+#include <array>
+#include <bit>
+#include <optional>
+
+#include <dtrain/checkpoint.hpp>
+
+#include "model/learner.hpp"
+#include "model/state_checkpoint.hpp"
+#include "model/together.hpp"
+#include "program/stored_state.hpp"
+
+namespace dtrain::model {
+
+Checkpoint Learner::checkpoint() const {
+    Checkpoint checkpoint;
+    checkpoint.epoch = epochs_;
+    checkpoint.step = steps_;
+    checkpoint.seed = options_.seed;
+    checkpoint.job = prepared_->job;
+    program::store(prepared_->state, checkpoint);
+    return checkpoint;
+}
+
+std::filesystem::path Learner::load(const std::vector<std::filesystem::path>& files,
+                                    const std::function<void(const std::string&)>& warn) {
+    const auto& communicator = options_.communicator;
+    const auto& state = prepared_->state;
+    Restored found;
+    together(communicator, [&] {
+        if (communicator.rank() != 0) return;
+        const auto before = state.clone();
+        try {
+            found = restore_first(files, prepared_->job, state, warn, "program");
+        } catch (const UsageError&) {
+            copy_into(state, before);
+            throw;
+        }
+    });
+    broadcast(state, communicator);
+    go_on_from(found.header);
+    return communicator.broadcast(found.file.string());
+}
+
+void Learner::go_on_from(const CheckpointHeader& header) {
+    std::array<std::int64_t, 3> position{header.epoch, header.step, std::bit_cast<std::int64_t>(header.seed)};
+    options_.communicator.broadcast(std::span<std::int64_t>(position));
+    epochs_ = position[0];
+    steps_ = position[1];
+    options_.seed = std::bit_cast<std::uint64_t>(position[2]);
+}
+
+}  // namespace dtrain::model

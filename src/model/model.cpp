@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/model.hpp>
+
+#include "model/learner.hpp"
+#include "model/together.hpp"
+
+namespace dtrain {
+namespace {
+
+using model::Fed;
+using model::together;
+
+Network with_names(SimpleNetwork network) {
+    if (!network) return {};
+    return [network = std::move(network)](Program& program, const std::vector<std::string>& inputs) {
+        return network(program, inputs.front());
+    };
+}
+
+std::vector<std::string> measure_names(const model::Learner& learner, bool evaluates) {
+    std::vector<std::string> names{"loss"};
+    for (auto& metric : learner.metric_names()) names.push_back(std::move(metric));
+    if (!evaluates) return names;
+    const auto trained = names;
+    for (const auto& name : trained) names.push_back("eval_" + name);
+    return names;
+}
+
+}  // namespace
+
+struct Model::Content {
+    model::Learner learner;
+};
+
+Model::Model(Network network, std::vector<SampleSpec> inputs, std::vector<SampleSpec> labels,
+             ModelOptions options)
+    : content_(new Content{
+          model::Learner({std::move(network), std::move(inputs), std::move(labels)}, std::move(options))}) {}
+
+Model::Model(SimpleNetwork network, SampleSpec input, SampleSpec label, ModelOptions options)
+    : Model(with_names(std::move(network)), std::vector{std::move(input)}, std::vector{std::move(label)},
+            std::move(options)) {}
+
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+void Model::prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
+                    const OptimizerOptions& adjust) {
+    content_->learner.prepare(optimizer, loss, metrics, adjust);
+}
+
+std::vector<EpochRecord> Model::fit(const Samples& train, const FitOptions& options) {
+    auto& learner = content_->learner;
+    const auto& ranks = learner.communicator();
+    learner.check_prepared_together("fit");
+    together(ranks, [&] {
+        if (options.epochs < 0)
+            throw UsageError(fmt::format("epochs is {}; it must be 0 or more", options.epochs));
+    });
+    learner.check(train, Fed::all, options.batch_size);
+    if (options.eval) learner.check(*options.eval, Fed::all, options.batch_size);
+    const auto names = measure_names(learner, options.eval.has_value());
+    for (const auto& callback : options.callbacks) together(ranks, [&] { callback->on_begin(*this, names); });
+
+    std::vector<EpochRecord> history;
+    bool goes_on = true;
+    for (std::int64_t epoch = 0; epoch < options.epochs && goes_on; ++epoch) {
+        const auto start = std::chrono::steady_clock::now();
+        const auto feeder = learner.training_feeder(train, options);
+        EpochRecord record;
+        record.train = learner.train_epoch(*feeder);
+        record.epoch = learner.epochs();
+        if (options.eval) record.eval = learner.evaluate(*options.eval, options.batch_size);
+        record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        ranks.broadcast(std::span(&record.seconds, 1));
+        history.push_back(record);
+        for (const auto& callback : options.callbacks)
+            together(ranks, [&] { goes_on = callback->on_epoch_end(*this, record) && goes_on; });
+        goes_on = ranks.all(goes_on);
+    }
+    return history;
+}
+
+Measures Model::evaluate(const Samples& samples, const EvaluateOptions& options) {
+    content_->learner.check_prepared_together("evaluate");
+    content_->learner.check(samples, Fed::all, options.batch_size);
+    return content_->learner.evaluate(samples, options.batch_size);
+}
+
+Predictions Model::predict(const Samples& samples, const EvaluateOptions& options) {
+    content_->learner.check_prepared_together("predict");
+    content_->learner.check(samples, Fed::inputs, options.batch_size);
+    return content_->learner.predict(samples, options.batch_size);
+}
+
+void Model::save(const std::filesystem::path& path, CheckpointFormat format) const {
+    content_->learner.check_prepared_together("save");
+    together(communicator(), [&] {
+        if (communicator().rank() != 0) return;
+        if (format == CheckpointFormat::file)
+            save_checkpoint(path, checkpoint());
+        else
+            save_checkpoint_directory(path, checkpoint());
+    });
+}
+
+void Model::load(const std::filesystem::path& path) {
+    content_->learner.check_prepared_together("load");
+    content_->learner.load({path}, {});
+}
+
+std::optional<std::filesystem::path> Model::load_newest(const std::filesystem::path& folder,
+                                                        const std::function<void(const std::string&)>& warn) {
+    content_->learner.check_prepared_together("load_newest");
+    std::vector<std::filesystem::path> found;
+    if (communicator().rank() == 0) found = CheckpointFolder(folder).candidates();
+    if (communicator().sum(static_cast<std::int64_t>(found.size())) == 0) return std::nullopt;
+    return content_->learner.load(found, [&](const std::string& damaged) {
+        if (warn) warn(damaged);
+    });
+}
+
+Checkpoint Model::checkpoint() const {
+    content_->learner.check_prepared("checkpoint");
+    return content_->learner.checkpoint();
+}
+
+std::int64_t Model::epochs_done() const {
+    return content_->learner.epochs();
+}
+
+std::int64_t Model::steps_done() const {
+    return content_->learner.steps();
+}
+
+const Communicator& Model::communicator() const {
+    return content_->learner.communicator();
+}
+
+const State& Model::state() const {
+    content_->learner.check_prepared("state");
+    return content_->learner.state();
+}
+
+const Program& Model::network() const {
+    return content_->learner.network();
+}
+
+}  // namespace dtrain

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Oracle: one process that has the whole batch (to rounding), and, with virtual ranks, the same bits. Runs at
+// 1, 2 and 4 ranks.
+#include <algorithm>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/model.hpp>
+
+#include "small_models.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/test_world.hpp"
+
+namespace dtrain {
+namespace {
+
+using testing::HasSubstr;
+
+/// A folder that all ranks see.
+class SharedFolder {
+  public:
+    SharedFolder() : path_(test_world().broadcast(own_.path().string())) {}
+    ~SharedFolder() { test_world().barrier(); }
+    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    tests::TemporaryFolder own_;
+    std::filesystem::path path_;
+};
+
+TEST(ModelRanks, LearnWhatOneProcessLearns) {
+    const auto data = three_classes(50);
+    auto alone = prepared_model({}, Sgd{0.2});
+    auto together = prepared_model({.communicator = test_world()}, Sgd{0.2});
+    // 16 is a multiple of the ranks, but 50 is none of 16: padding is there.
+    const auto expected = alone.fit(data, {.eval = data, .epochs = 4, .batch_size = 16});
+    const auto history = together.fit(data, {.eval = data, .epochs = 4, .batch_size = 16});
+    ASSERT_EQ(history.size(), expected.size());
+    for (std::size_t i = 0; i < history.size(); ++i) {
+        EXPECT_NEAR(history[i].train.loss, expected[i].train.loss, 1e-5);
+        EXPECT_NEAR(history[i].eval->loss, expected[i].eval->loss, 1e-5);
+        EXPECT_EQ(history[i].eval->samples, 50);
+    }
+    EXPECT_LT(history.back().train.loss, history.front().train.loss);
+    EXPECT_TRUE(parameters_are_identical(together.state(), test_world()));
+    const auto mine = together.predict(data);
+    const auto others = alone.predict(data);
+    ASSERT_EQ(mine.shape, others.shape);
+    for (std::size_t i = 0; i < mine.values.size(); ++i)
+        ASSERT_NEAR(mine.values[i], others.values[i], 1e-4) << i;
+}
+
+TEST(ModelRanks, VirtualRanksHaveTheBitsOfOneRank) {
+    const auto data = three_classes(50);
+    const auto run = [&](const Communicator& communicator) {
+        auto model = prepared_model({.communicator = communicator, .virtual_ranks = 4});
+        auto history = model.fit(data, {.eval = data, .epochs = 3, .batch_size = 18});
+        auto predicted = model.predict(data).values;
+        return std::tuple(model.checkpoint(), std::move(history), std::move(predicted));
+    };
+    const auto [checkpoint, history, predicted] = run(test_world());
+    const auto [of_one, history_of_one, predicted_by_one] = run({});
+    EXPECT_EQ(checkpoint, of_one);
+    ASSERT_EQ(history.size(), history_of_one.size());
+    for (std::size_t i = 0; i < history.size(); ++i) {
+        EXPECT_EQ(history[i].train, history_of_one[i].train);
+        EXPECT_EQ(history[i].eval, history_of_one[i].eval);
+    }
+    EXPECT_EQ(predicted, predicted_by_one);
+}
+
+TEST(ModelRanks, TheAreaUnderTheCurveIsOverAllRanks) {
+    std::vector<float> x;
+    std::vector<float> clicked;
+    for (int i = 0; i < 30; ++i) {
+        x.push_back(static_cast<float>(std::sin(1.7 * i)));
+        clicked.push_back(std::sin(1.7 * i + 0.8) > 0 ? 1.0F : 0.0F);
+    }
+    const Samples samples{{"x", std::span<const float>(x)}, {"y", std::span<const float>(clicked)}};
+    const auto area = [&](const Communicator& communicator) {
+        Model model([](Program& program, const std::string& in) { return layers::fc(program, in, 1); },
+                    {"x", {1}}, {"y", {1}}, {.communicator = communicator});
+        model.prepare(Adam{}, BceWithLogitsLoss{}, {AreaUnderCurve{}});
+        return model.evaluate(samples, {.batch_size = 8}).metrics.at("auc");
+    };
+    EXPECT_EQ(area(test_world()), area({}));
+    EXPECT_NE(area({}), 0.5);
+}
+
+TEST(ModelRanks, AMetricThatIsGivenTwiceCountsOnce) {
+    const auto data = three_classes(30);
+    auto model = small_model({.communicator = test_world()});
+    model.prepare(Sgd{}, CrossEntropyLoss{}, {Accuracy{}, Accuracy{}});
+    EXPECT_EQ(model.evaluate(data).metrics, prepared_model().evaluate(data).metrics);
+}
+
+TEST(ModelRanks, CheckpointsAreOfOneJobAndRanksMayChange) {
+    const SharedFolder folder;
+    const auto& world = test_world();
+    const auto data = three_classes(40);
+    const ModelOptions options{.communicator = world, .virtual_ranks = 4};
+    auto undisturbed = prepared_model(options);
+    undisturbed.fit(data, {.epochs = 4, .batch_size = 8});
+    auto model = prepared_model(options);
+    model.fit(data,
+              {.epochs = 3,
+               .batch_size = 8,
+               .callbacks = {std::make_shared<Checkpoints>(folder.path(), Checkpoints::Options{.keep = 1})}});
+    auto resumed = prepared_model(options);
+    EXPECT_EQ(resumed.load_newest(folder.path()), folder / "epoch-000003.h5");
+    EXPECT_EQ(resumed.epochs_done(), 3);
+    resumed.fit(data, {.epochs = 1, .batch_size = 8});
+    EXPECT_EQ(parameters_checksum(resumed.state()), parameters_checksum(undisturbed.state()));
+    auto alone = prepared_model({.virtual_ranks = 4});
+    alone.load(folder / "epoch-000003.h5");
+    alone.fit(data, {.epochs = 1, .batch_size = 8});
+    EXPECT_EQ(parameters_checksum(alone.state()), parameters_checksum(undisturbed.state()));
+}
+
+TEST(ModelRanks, OneRankThatStopsStopsAll) {
+    class Stopping final : public Callback {
+        bool on_epoch_end(Model& model, const EpochRecord& record) override {
+            return record.epoch < 2 || model.communicator().rank() != model.communicator().size() - 1;
+        }
+    };
+    auto model = prepared_model({.communicator = test_world()});
+    const auto history =
+        model.fit(three_classes(30), {.epochs = 6, .callbacks = {std::make_shared<Stopping>()}});
+    EXPECT_EQ(history.size(), 2U);
+}
+
+TEST(ModelRanks, WhatIsWrongOnOneRankIsThrownOnAll) {
+    const auto& world = test_world();
+    const bool is_last = world.rank() == world.size() - 1;
+    class Failing final : public Callback {
+        bool on_epoch_end(Model& model, const EpochRecord&) override {
+            if (model.communicator().rank() == model.communicator().size() - 1)
+                throw Error("the disk is full");
+            return true;
+        }
+    };
+    auto model = prepared_model({.communicator = world});
+    EXPECT_EQ(tests::message_of<Error>(
+                  [&] { model.fit(three_classes(30), {.callbacks = {std::make_shared<Failing>()}}); }),
+              "the disk is full");
+    const Dataset wide(std::vector<float>(40, 0), std::vector<std::int64_t>(8, 0), 5);
+    const auto narrow = three_classes(8);
+    const DataSource& mine = is_last ? static_cast<const DataSource&>(wide) : narrow;
+    EXPECT_THAT(tests::message_of<Error>([&] { model.evaluate(mine); }), HasSubstr("5 float32 values"));
+    if (world.size() == 1) return;
+    EXPECT_THAT(tests::message_of([&] { model.evaluate(three_classes(is_last ? 9 : 8)); }),
+                HasSubstr("every rank must have all samples"));
+    EXPECT_THAT(tests::message_of([&] { model.fit(narrow, {.batch_size = world.size() - 1}); }),
+                HasSubstr("batch_size"));
+    EXPECT_THROW(prepared_model({.communicator = world, .virtual_ranks = 1}), UsageError);
+}
+
+TEST(ModelRanks, OnlyTheFirstRankReadsACheckpoint) {
+    const SharedFolder folder;
+    const auto& world = test_world();
+    auto model = prepared_model({.communicator = world});
+    model.fit(three_classes(30), {.epochs = 1});
+    model.save(folder / "model.h5");
+    auto other = prepared_model({.communicator = world, .seed = 8});
+    other.load(world.rank() == 0 ? folder / "model.h5" : "nowhere.h5");
+    EXPECT_EQ(other.checkpoint(), model.checkpoint());
+    const auto before = other.checkpoint();
+    EXPECT_THAT(tests::message_of<Error>([&] { other.load(folder / "missing.h5"); }),
+                HasSubstr("missing.h5"));
+    EXPECT_EQ(other.checkpoint(), before);
+}
+
+}  // namespace
+}  // namespace dtrain
