@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs in examples/, built as their README says.
 
-Oracle: what they print; the loss of several ranks falls as it does on one.
+Oracle: what they print; the loss of several ranks falls as it does on one, and virtual ranks have its bits.
+What they save is read by h5py and dtrain-worker.
 """
 import re
 import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT, mpirun, run
+from conftest import BUILD, ROOT, WORKER, mpirun, run
 
 TORCH = ["-I/usr/include/torch/csrc/api/include", "-ltorch", "-ltorch_cpu", "-lc10"]
 
@@ -58,3 +59,41 @@ def test_a_network_of_libtorch_is_trained_by_all_ranks(torch_program, tmp_path, 
     losses = [float(each) for each in re.findall(r"^step \d+ loss (\d\.\d+)$", done.stdout, re.M)]
     assert len(losses) == 4 and losses[-1] < losses[0] - .05, done.stdout + done.stderr
     assert done.stdout.endswith(f"ranks {ranks}, parameters identical\n")
+
+
+@pytest.fixture(scope="module")
+def model_program(tmp_path_factory):
+    found = subprocess.run(["pkg-config", "--cflags", "--libs", "dtrain"], capture_output=True, text=True, check=True,
+                           env={"PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled"), "PATH": "/usr/bin:/bin"})
+    program = tmp_path_factory.mktemp("model") / "digits"
+    built = run(["g++", "-std=c++20", ROOT / "examples/model/digits.cpp", "-o", program,
+                 *found.stdout.split(), f"-Wl,-rpath,{BUILD / 'src'}"], ROOT, timeout=400)
+    assert built.returncode == 0, built.stderr
+    return program
+
+
+def test_a_model_is_trained_by_any_number_of_ranks_to_the_same_bits(model_program, tmp_path):
+    digits = ROOT / "examples/digits.h5"
+    alone = run([model_program, digits], tmp_path)
+    assert alone.returncode == 0, alone.stdout + alone.stderr
+    accuracies = [float(each) for each in re.findall(r"eval_accuracy (\d\.\d+)$", alone.stdout, re.M)]
+    assert 3 < len(accuracies) <= 20 and accuracies[-1] > .95, alone.stdout
+    for ranks in (2, 3):
+        several = mpirun(ranks, [model_program, digits], tmp_path)
+        assert several.stdout == alone.stdout.replace("ranks 1,", f"ranks {ranks},"), several.stderr
+
+    shown = run([WORKER, "--inspect", tmp_path / "digits-model.h5"], tmp_path)
+    assert "cross_entropy" in shown.stdout and "/parameters/fc_1.weight" in shown.stdout, shown.stdout + shown.stderr
+
+
+def test_h5py_reads_what_a_model_saves(model_program, tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
+    assert run([model_program, ROOT / "examples/digits.h5"], tmp_path).returncode == 0
+    with h5py.File(tmp_path / "digits-model.h5") as saved:
+        assert saved["parameters/fc_0.weight"].shape == (64, 128)
+        assert saved["job"].attrs["optimizer"] in ("adam", b"adam")
+
+
+def test_a_model_without_its_data_says_so(model_program, tmp_path):
+    done = run([model_program, "nowhere.h5"], tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith("digits: ") and "nowhere.h5" in done.stderr, done.stderr
