@@ -78,6 +78,10 @@ Environment launch_environment(Environment environment, const RanksToSpawn& rank
                                const SpawnFolder& folder) {
     if (ranks.hides_gpus) environment.set("CUDA_VISIBLE_DEVICES", "");
     environment.unset("PADDLE_NUM_TRAINERS");  // makes a number of --gpus
+    // In an allocation dtrain-launch and mpirun take all of its nodes.
+    const auto inherited = environment;
+    for (const auto& [name, value] : inherited)
+        if (name.starts_with("SLURM_") || name.starts_with("PBS_")) environment.unset(name);
     environment.set(order_variable, Order{call, folder}.to_text());
     return environment;
 }

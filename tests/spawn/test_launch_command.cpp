@@ -42,6 +42,12 @@ TEST(LaunchEnvironment, SaysWhichCallItIs) {
               (Environment{{"A", "1"}, {"CUDA_VISIBLE_DEVICES", "4,5"}, {"DTRAIN_SPAWN", "3:/tmp/s"}}));
 }
 
+TEST(LaunchEnvironment, HidesTheAllocation) {
+    EXPECT_EQ(launch_environment({{"PBS_JOBID", "1"}, {"SLURMY", "2"}, {"SLURM_JOB_NODELIST", "a,b"}},
+                                 {2, "", false}, 0, folder),
+              (Environment{{"SLURMY", "2"}, {"DTRAIN_SPAWN", "0:/tmp/s"}}));
+}
+
 TEST(LaunchEnvironment, HidesGpus) {
     EXPECT_EQ(launch_environment({{"CUDA_VISIBLE_DEVICES", "4,5"}}, {2, "", true}, 0, folder),
               (Environment{{"CUDA_VISIBLE_DEVICES", ""}, {"DTRAIN_SPAWN", "0:/tmp/s"}}));
