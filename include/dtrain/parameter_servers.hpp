@@ -79,7 +79,7 @@ struct ServerJobOptions {
     /// half_async: steps that a trainer may be ahead of the slowest one.
     std::int64_t staleness = 0;
     /// async: steps whose gradients are added up on a trainer while the servers are busy with earlier ones.
-    int most_merged = 20;
+    int most_merged = 5;
     /// Not float32: half the bytes, and in sync mode no longer the bits of one process.
     WireNumbers wire = WireNumbers::float32;
     std::uint64_t seed = 0;  ///< of the first parameters and rows

@@ -188,7 +188,9 @@ def test_servers_by_the_launcher_and_by_two_programs_of_mpirun(native, tmp_path,
     log = (tmp_path / "log" / "workerlog.0").read_text()
     assert "2 trainers with 2 parameter servers (sync)" in log
     assert checksum(programs) in log
-    assert (tmp_path / "log" / "serverlog.1").read_text() == ""
+    # On a busy machine the launcher may be sooner than the server's own end.
+    said = (tmp_path / "log" / "serverlog.1").read_text()
+    assert said in ("", "dtrain: stopped by SIGTERM because the others are done\n")
 
 
 def test_a_resumed_job_is_the_undisturbed_one_with_any_number_of_servers(native, tmp_path, clicks):

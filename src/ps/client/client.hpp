@@ -44,7 +44,7 @@ struct ClientOptions {
     std::vector<std::optional<TableLimit>> limits = {};
     /// async: steps whose gradients may wait for each other on this trainer, added up, while the servers have
     /// not applied an earlier push.
-    int most_merged = 20;
+    int most_merged = 5;
     std::chrono::seconds deadline{0};  ///< for an answer; 0: none
 };
 
