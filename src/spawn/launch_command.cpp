@@ -81,7 +81,8 @@ Environment launch_environment(Environment environment, const RanksToSpawn& rank
     // In an allocation dtrain-launch and mpirun take all of its nodes.
     const auto inherited = environment;
     for (const auto& [name, value] : inherited)
-        if (name.starts_with("SLURM_") || name.starts_with("PBS_")) environment.unset(name);
+        if (const auto family = name.substr(0, name.find('_')); family == "SLURM" || family == "PBS")
+            environment.unset(name);
     environment.set(order_variable, Order{call, folder}.to_text());
     return environment;
 }

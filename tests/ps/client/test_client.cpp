@@ -50,6 +50,7 @@ class ClientTest : public testing::Test {
     Client& start(ServerMode mode, int servers, const TableOptions& table) {
         posts_ = comm::local_posts(servers + 1, most_letter_bytes_);
         ClientOptions options{.mode = mode};
+        options.most_merged = 20;
         for (int server = 0; server < servers; ++server) {
             servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
                                                         two_zeros(1), one_table(table),
