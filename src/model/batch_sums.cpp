@@ -28,11 +28,8 @@ void BatchSums::add(Executor& executor, const LossProgram& program) {
     loss_[place] = executor.fetch_scalar(program.loss_sum);
     if (!program.correct.empty()) correct_[place] = executor.fetch_scalar(program.correct);
     if (program.scores.empty()) return;
-    const auto scores = executor.fetch(program.scores);
-    const auto labels = executor.feed<float>(program.scored_label);
-    const auto weights = executor.feed<float>(fed_weight);
-    for (std::size_t i = 0; i < scores.size(); ++i)
-        if (weights[i] > 0) scored_.push_back({scores[i], labels[i]});
+    add_scored(scored_, executor.fetch(program.scores), executor.feed<float>(program.scored_label),
+               executor.feed<float>(fed_weight));
 }
 
 Measures BatchSums::measures(const std::vector<Metric>& metrics, std::int64_t samples,

@@ -11,6 +11,12 @@
 
 namespace dtrain::model {
 
+void add_scored(std::vector<ScoredSample>& to, std::span<const float> scores, std::span<const float> labels,
+                std::span<const float> weights) {
+    for (std::size_t i = 0; i < scores.size(); ++i)
+        if (weights[i] > 0) to.push_back({scores[i], labels[i]});
+}
+
 double exact_auc(std::vector<ScoredSample> samples) {
     if (std::ranges::any_of(samples, [](const auto& sample) { return std::isnan(sample.score); }))
         return std::numeric_limits<double>::quiet_NaN();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include <dtrain/communicator.hpp>
@@ -13,6 +14,10 @@ struct ScoredSample {
     float score = 0;
     float label = 0;  ///< 1 or 0
 };
+
+/// Adds the samples of a batch whose weight is not 0.
+void add_scored(std::vector<ScoredSample>& to, std::span<const float> scores, std::span<const float> labels,
+                std::span<const float> weights);
 
 /// Area under the receiver operating characteristic: the chance that a sample of label 1 has a higher score
 /// than one of label 0, where equal scores count half (Hanley and McNeil, Radiology 143, 1982). Counted

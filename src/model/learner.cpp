@@ -11,6 +11,7 @@
 
 #include <dtrain/passes.hpp>
 
+#include "base/text.hpp"
 #include "model/batch_sums.hpp"
 #include "model/together.hpp"
 
@@ -69,9 +70,9 @@ void Learner::check(const Samples& samples, Fed fed, std::int64_t batch_size) co
     std::int64_t count = 0;
     together(options_.communicator, [&] {
         if (batch_size < shares_.ranks)
-            throw UsageError(fmt::format(
-                "batch_size is {}; a step needs {} sample{} at least, one for each{} rank", batch_size,
-                shares_.ranks, shares_.ranks == 1 ? "" : "s", shares_.are_virtual ? " virtual" : ""));
+            throw UsageError(fmt::format("batch_size is {}; a step needs {} at least, one for each{} rank",
+                                         batch_size, counted(shares_.ranks, "sample"),
+                                         shares_.are_virtual ? " virtual" : ""));
         count = checked_count(samples, blueprint_, fed);
     });
     if (options_.communicator.all_have(count)) return;

@@ -63,13 +63,7 @@ def test_a_network_of_libtorch_is_trained_by_all_ranks(torch_program, tmp_path, 
 
 @pytest.fixture(scope="module")
 def model_program(tmp_path_factory):
-    found = subprocess.run(["pkg-config", "--cflags", "--libs", "dtrain"], capture_output=True, text=True, check=True,
-                           env={"PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled"), "PATH": "/usr/bin:/bin"})
-    program = tmp_path_factory.mktemp("model") / "digits"
-    built = run(["g++", "-std=c++20", ROOT / "examples/model/digits.cpp", "-o", program,
-                 *found.stdout.split(), f"-Wl,-rpath,{BUILD / 'src'}"], ROOT, timeout=400)
-    assert built.returncode == 0, built.stderr
-    return program
+    return compiled(ROOT / "examples/model/digits.cpp", tmp_path_factory.mktemp("model"))
 
 
 def test_a_model_is_trained_by_any_number_of_ranks_to_the_same_bits(model_program, tmp_path):

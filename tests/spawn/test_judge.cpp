@@ -18,6 +18,13 @@ class Judge : public testing::Test {
     void report(const std::string& text) const { replace_passing_file(folder_.report(), text, 0600); }
     void messages(const std::string& text) const { replace_passing_file(folder_.messages(), text, 0600); }
 
+    void failures(const std::vector<Failure>& in_turn) const {
+        for (const auto& [rank, message] : in_turn) {
+            folder_.write_failure(rank, message);
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+    }
+
     TemporaryFolder temporary_;
     SpawnFolder folder_{temporary_.path()};
 };
@@ -48,17 +55,13 @@ TEST_F(Judge, ARankThatWasKilledOrExited) {
 
 TEST_F(Judge, TheRankThatIsBlamedSaidWhy) {
     report(killed);
-    folder_.write_failure(0, "the others are gone");
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    folder_.write_failure(1, "no such file");
+    failures({{0, "the others are gone"}, {1, "no such file"}});
     EXPECT_EQ(judge(1, 2, folder_), Outcome(Failure{1, "rank 1 of 2: no such file"}));
 }
 
 TEST_F(Judge, TheFirstThatSaidWhyWhereTheBlamedOneDidNot) {
     report(exited);
-    folder_.write_failure(2, "the first");
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    folder_.write_failure(1, "the second");
+    failures({{2, "the first"}, {1, "the second"}});
     EXPECT_EQ(judge(1, 3, folder_), Outcome(Failure{2, "rank 2 of 3: the first"}));
 }
 

@@ -163,10 +163,13 @@ class Client {
         bool is_begun = false;  ///< of a save
     };
 
-    /// Sends a letter to each server, and waits for their answers.
+    /// Sends a letter to each server. @returns the requests, by server
     /// @param write puts in what the letter to a server has; empty: only the head
+    std::vector<std::uint64_t> send_all(LetterHead head,
+                                        const std::function<void(int, LetterWriter&)>& write);
+    /// The same, and waits for their answers.
     /// @param read gets the answer of each, in their order; may be empty
-    void ask_all(LetterHead head, const std::function<void(int, LetterWriter&)>& write,
+    void ask_all(const LetterHead& head, const std::function<void(int, LetterWriter&)>& write,
                  const std::function<void(int, const LetterReader&)>& read);
     std::uint64_t expect(int server);
     const comm::LetterBytes& wait_for(std::uint64_t request, const char* what);

@@ -24,8 +24,8 @@ std::vector<std::string> Client::counts() {
     return texts;
 }
 
-void Client::ask_all(LetterHead head, const std::function<void(int, LetterWriter&)>& write,
-                     const std::function<void(int, const LetterReader&)>& read) {
+std::vector<std::uint64_t> Client::send_all(LetterHead head,
+                                            const std::function<void(int, LetterWriter&)>& write) {
     std::vector<std::uint64_t> requests;
     for (int server = 0; server < servers(); ++server) {
         head.request = requests.emplace_back(expect(server));
@@ -33,6 +33,12 @@ void Client::ask_all(LetterHead head, const std::function<void(int, LetterWriter
         if (write) write(server, writer);
         writer.send(options_.servers[static_cast<std::size_t>(server)]);
     }
+    return requests;
+}
+
+void Client::ask_all(const LetterHead& head, const std::function<void(int, LetterWriter&)>& write,
+                     const std::function<void(int, const LetterReader&)>& read) {
+    const auto requests = send_all(head, write);
     const std::string what(to_string(head.kind));
     for (int server = 0; server < servers(); ++server) {
         const auto request = requests[static_cast<std::size_t>(server)];

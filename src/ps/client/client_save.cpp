@@ -11,13 +11,8 @@ namespace dtrain::ps {
 void Client::begin_save(const std::string& request) {
     if (!saves_.empty()) throw Error("the servers are saving already");
     renew_sizes();
-    for (int server = 0; server < servers(); ++server) {
-        LetterWriter writer(
-            *post_,
-            {.kind = LetterKind::save, .step = steps_, .request = saves_.emplace_back(expect(server))});
-        writer.add_text(request);
-        writer.send(options_.servers[static_cast<std::size_t>(server)]);
-    }
+    saves_ = send_all({.kind = LetterKind::save, .step = steps_},
+                      [&](int /*server*/, LetterWriter& writer) { writer.add_text(request); });
     bool is_refused = false;
     for (const auto save : saves_) {
         wait_until_begun(save);

@@ -93,15 +93,15 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
     for (const auto& [name, rules] : options.rows_of)
         if (std::ranges::find(tables, name, &DistributeTranspiler::Table::parameter) == tables.end())
             throw UsageError(fmt::format("rows_of names '{}', which is no table of this program", name));
-    const auto counts_shows = [&](const DistributeTranspiler::Table& table) {
-        return table_options(table, options).statistics.has_value();
-    };
-    if (options.wire != WireNumbers::float32 && std::ranges::any_of(tables, counts_shows))
+    std::vector<TableOptions> of_tables;
+    for (const auto& table : tables) of_tables.push_back(table_options(table, options));
+    const auto counts_shows = [](const TableOptions& table) { return table.statistics.has_value(); };
+    if (options.wire != WireNumbers::float32 && std::ranges::any_of(of_tables, counts_shows))
         throw UsageError(
             fmt::format("tables with statistics and wire {} exclude each other: shows and clicks "
                         "would be rounded",
                         to_string(options.wire)));
-    for (const auto& table : tables) check(table_options(table, options));
+    for (const auto& table : of_tables) check(table);
 }
 
 }  // namespace dtrain::ps

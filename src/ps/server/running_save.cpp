@@ -7,6 +7,7 @@
 #include "ps/wire/letter.hpp"
 
 namespace dtrain::ps {
+
 bool RunningSave::begin(const comm::Letter& asked) {
     const auto request = LetterReader(asked.content.bytes()).head().request;
     try {

@@ -79,6 +79,13 @@ class RowIndex {
     /// Of the index and of the rows.
     std::size_t bytes() const;
 
+    /// Asks for the memory of a row that is wanted soon.
+    void prefetch(const FoundRow& row) const {
+        constexpr std::size_t line = 64;
+        for (std::size_t from = 0; from < row_bytes_ && from < 8 * line; from += line)
+            __builtin_prefetch(row.bytes + from);
+    }
+
     /// Calls function(i, hashed id, found row) for the ids in their order. The memory for ids that follow is
     /// asked for early, so that they wait for it together. The function may add rows.
     template <class Function>
@@ -148,7 +155,6 @@ template <class Function>
 void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& function) const {
     constexpr std::size_t ring = 64;
     constexpr std::size_t ahead = 16;  // from one stage to the next
-    constexpr std::size_t line = 64;
     struct Pending {
         HashedId id{0};
         const Set* set = nullptr;
@@ -167,9 +173,7 @@ void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& functi
             auto& at = pending[(i - ahead) % ring];
             const auto likely = at.set->find(Likely{at.id.hash});
             at.row = likely == at.set->end() ? FoundRow{} : found(*at.set, *likely);
-            if (at.row.bytes != nullptr)
-                for (std::size_t from = 0; from < row_bytes_ && from < 8 * line; from += line)
-                    __builtin_prefetch(at.row.bytes + from);
+            if (at.row.bytes != nullptr) prefetch(at.row);
         }
         if (i >= 2 * ahead) {
             const auto& at = pending[(i - 2 * ahead) % ring];

@@ -24,12 +24,6 @@ void in_rounds(std::size_t ids, const Function& function) {
         function(first, std::min(first + TableTeam::round, ids));
 }
 
-void ask_for(const FoundRow& row, std::size_t bytes) {
-    constexpr std::size_t line = 64;
-    for (std::size_t from = 0; from < std::min(bytes, 8 * line); from += line)
-        __builtin_prefetch(row.bytes + from);
-}
-
 }  // namespace
 
 void SparseTable::give_birth(Left& left, const HashedId& id) {
@@ -156,7 +150,7 @@ void SparseTable::push_together(std::span<const std::int64_t> ids, const Step& s
             for (std::size_t k = 0; k < ones.size(); ++k) {
                 constexpr std::size_t ahead = 8;
                 if (k + ahead < ones.size() && ones[k + ahead].row.bytes != nullptr)
-                    ask_for(ones[k + ahead].row, row_bytes());
+                    index_.prefetch(ones[k + ahead].row);
                 const auto& left = ones[k];
                 if (left.row.bytes == nullptr) continue;
                 if (left.fate == Fate::born) begin_row(ids[left.i], left.row);

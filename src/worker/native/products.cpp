@@ -15,9 +15,9 @@ ProductNumbers agreed_products(ProductNumbers wanted, const Communicator& ranks,
     const auto without = ranks.sum(std::int64_t{has_bfloat16_products() ? 0 : 1});
     if (without == 0) return wanted;
     console.complain(fmt::format(
-        "[train] matmul = \"bfloat16\": the CPU of {} of {} {} has neither AVX512-BF16 nor AMX; all ranks "
+        "[train] matmul = \"bfloat16\": the CPU of {} of {} has neither AVX512-BF16 nor AMX; all ranks "
         "compute with float32",
-        without, ranks.size(), plural(static_cast<std::size_t>(ranks.size()), "rank")));
+        without, counted(ranks.size(), "rank")));
     return ProductNumbers::float32;
 }
 

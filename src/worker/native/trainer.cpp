@@ -164,11 +164,8 @@ std::optional<double> Trainer::loss_so_far() const {
 
 void Trainer::add_scores(std::vector<ScoredSample>& scored) {
     if (model_.scores.empty()) return;
-    const auto scores = tester_.fetch(model_.scores);
-    const auto labels = tester_.feed<float>(model_.labels);
-    const auto weights = tester_.feed<float>(fed_weight);
-    for (std::size_t i = 0; i < scores.size(); ++i)
-        if (weights[i] > 0) scored.push_back({scores[i], labels[i]});
+    model::add_scored(scored, tester_.fetch(model_.scores), tester_.feed<float>(model_.labels),
+                      tester_.feed<float>(fed_weight));
 }
 
 void Trainer::train_step() {

@@ -61,9 +61,8 @@ void Trainer::resume_rows(const std::filesystem::path& folder,
     const auto file = folder / rows_file(communicator_.rank(), communicator_.size());
     if (!communicator_.all(std::filesystem::exists(file))) {
         if (communicator_.rank() == 0)
-            warn(fmt::format("{}: it has no optimizer state of rows by {} {}: that begins anew",
-                             folder.string(), communicator_.size(),
-                             plural(static_cast<std::size_t>(communicator_.size()), "trainer")));
+            warn(fmt::format("{}: it has no optimizer state of rows by {}: that begins anew", folder.string(),
+                             counted(communicator_.size(), "trainer")));
         return;
     }
     const auto refused = model::refusal_of([&] { servers_->restore_trainer_rows(load_checkpoint(file)); });
