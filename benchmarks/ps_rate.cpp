@@ -10,6 +10,9 @@
 // each server takes while nobody asks it anything, in percent. save prints the lines of load, and then
 // likewise saving_pull, saving_push and saving_both, for which the first trainer lets the servers make one
 // save after the other into FOLDER; on stderr how many they made.
+#include <filesystem>
+#include <fstream>
+#include <future>
 #include <numeric>
 #include <sstream>
 #include <thread>
@@ -65,21 +68,20 @@ class Trainer {
 
     /// From now on the servers are always at it, until stop_saving().
     void start_saving(const std::string& folder) {
-        save_ = to_text({.folder = folder});
-        client_.begin_save(save_);
+        folder_ = folder;
+        begin_save();
     }
 
     void stop_saving() {
-        client_.finish_save();
-        save_.clear();
-        fmt::print(stderr, "{} saves\n", saves_ + 1);
+        finish_save();
+        folder_.clear();
+        fmt::print(stderr, "{} saves\n", saves_);
     }
 
     void pull(std::span<const std::int64_t> ids, std::span<float> rows) {
-        if (!save_.empty() && client_.is_saved()) {
-            client_.finish_save();
-            client_.begin_save(save_);
-            ++saves_;
+        if (!folder_.empty() && client_.is_saved()) {
+            finish_save();
+            begin_save();
         }
         client_.pull_rows(0, ids, rows, false);
     }
@@ -101,9 +103,25 @@ class Trainer {
                 .widths = {load.width}};
     }
 
+    std::filesystem::path save_folder() const { return folder_ / std::to_string(saves_); }
+
+    void begin_save() {
+        std::filesystem::create_directories(save_folder());
+        client_.begin_save(to_text({.folder = save_folder()}));
+    }
+
+    /// A job keeps the newest only: a thread removes the others.
+    void finish_save() {
+        client_.finish_save();
+        removal_ =
+            std::async(std::launch::async, [old = save_folder()] { std::filesystem::remove_all(old); });
+        ++saves_;
+    }
+
     Client client_;
-    std::string save_;  // what to ask for; "": nothing
+    std::filesystem::path folder_;  // "": saves nothing
     int saves_ = 0;
+    std::future<void> removal_;
 };
 
 /// Of user and system together.
