@@ -40,6 +40,11 @@ std::string or_none(const std::string& text) {
     return text.empty() ? "none" : text;
 }
 
+/// 0 of "".
+int major_of(const std::string& version) {
+    return std::atoi(version.c_str());
+}
+
 class Judge {
   public:
     Judge(const std::vector<CheckedNode>& nodes, const CheckWants& wants) : nodes_(nodes), wants_(wants) {}
@@ -85,6 +90,7 @@ class Judge {
         if (!facts.gpu_error.empty())
             fault("CUDA_VISIBLE_DEVICES cannot be used: " + facts.gpu_error,
                   "correct it where it is set on that node");
+        judge_gpus(node, facts);
         judge_shared_memory(node, facts);
         if (facts.rdma && facts.memlock != unlimited)
             fault(
@@ -100,6 +106,18 @@ class Judge {
             fault(
                 fmt::format("the folder {} of this command: {}", wants_.working_dir, facts.working_dir_error),
                 "share it with all nodes, or start from a folder that all have");
+    }
+
+    void judge_gpus(int node, const NodeFacts& facts) {
+        // A driver runs what was built with any CUDA of its own major version, or an older one.
+        if (!facts.cuda_driver.empty() && major_of(facts.cuda_driver) < major_of(facts.cuda_runtime))
+            add(Severity::fault, node,
+                fmt::format("its GPU driver supports CUDA {}, but dtrain was built with {}",
+                            facts.cuda_driver, facts.cuda_runtime),
+                "install a newer driver there, or build dtrain with an older CUDA Toolkit");
+        for (const auto& [gpu, is_fault, text, mend] : facts.gpu_troubles)
+            add(is_fault ? Severity::fault : Severity::warning, node, fmt::format("GPU {}: {}", gpu, text),
+                mend);
     }
 
     void judge_shared_memory(int node, const NodeFacts& facts) {

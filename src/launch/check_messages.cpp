@@ -17,9 +17,11 @@ using nlohmann::json;
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckTask, nonce, log_dir, working_dir, variables, lifetime_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckPeer, node, host, port)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NodeFacts, port, host_name, dtrain, mpi, mpirun, nccl, gpus,
-                                                gpu_models, gpu_error, rdma, shm_bytes, shm_free, memlock,
-                                                open_files, worker_error, log_dir_error, working_dir_error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(GpuTrouble, gpu, is_fault, text, mend)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NodeFacts, port, host_name, dtrain, mpi, mpirun, nccl,
+                                                cuda_runtime, cuda_driver, gpus, gpu_models, gpu_error,
+                                                gpu_troubles, rdma, shm_bytes, shm_free, memlock, open_files,
+                                                worker_error, log_dir_error, working_dir_error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProbeResult, to, error, round_trip_us, other_ahead_us)
 
 namespace {
@@ -76,14 +78,23 @@ NodeFacts with_machine_info(NodeFacts facts, const std::string& text) {
         const auto info = json::parse(text);
         const auto& mpi = info.at("mpi");
         facts.mpi = trimmed(text_or_nothing(mpi.at("flavour")) + " " + text_or_nothing(mpi.at("version")));
-        facts.nccl = text_or_nothing(info.at("versions").at("nccl"));
+        const auto& versions = info.at("versions");
+        facts.nccl = text_or_nothing(versions.at("nccl"));
+        facts.cuda_runtime = text_or_nothing(versions.at("cuda_runtime"));
+        facts.cuda_driver = text_or_nothing(versions.at("cuda_driver"));
         const auto& visible = info.at("cuda_visible_devices");
         facts.gpus = static_cast<int>(visible.at("devices").size());
         facts.gpu_error = text_or_nothing(visible.at("error"));
         std::set<std::string> models;
         for (const auto& device : visible.at("devices"))
-            for (const auto& gpu : info.at("gpus"))
-                if (gpu.at("index") == device.at("gpu")) models.insert(text_or_nothing(gpu.at("model")));
+            for (const auto& gpu : info.at("gpus")) {
+                if (gpu.at("index") != device.at("gpu")) continue;
+                models.insert(text_or_nothing(gpu.at("model")));
+                for (const auto& trouble : gpu.at("troubles"))
+                    facts.gpu_troubles.push_back({gpu.at("index").get<int>(), trouble.at("fault").get<bool>(),
+                                                  trouble.at("text").get<std::string>(),
+                                                  trouble.at("mend").get<std::string>()});
+            }
         models.erase("");
         facts.gpu_models = fmt::format("{}", fmt::join(models, ", "));
         for (const auto& adapter : info.at("adapters"))

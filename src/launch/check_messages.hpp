@@ -37,6 +37,15 @@ struct CheckPeer {
 
 using ToChecked = std::variant<CheckTask, std::vector<CheckPeer>>;
 
+/// Of one of a node's GPUs, by its driver.
+struct GpuTrouble {
+    int gpu = 0;            ///< index on its node
+    bool is_fault = false;  ///< else a warning
+    std::string text;
+    std::string mend;
+    friend bool operator==(const GpuTrouble&, const GpuTrouble&) = default;
+};
+
 /// What a node tells of itself; "" is nothing.
 struct NodeFacts {
     int port = 0;  ///< where it listens
@@ -45,10 +54,13 @@ struct NodeFacts {
     std::string mpi;     ///< that dtrain runs with: "Open MPI 4.1.4"
     std::string mpirun;  ///< in the PATH of a command on this node: "4.1"
     std::string nccl;
-    int gpus = 0;            ///< that programs see
-    std::string gpu_models;  ///< each once
-    std::string gpu_error;   ///< why CUDA_VISIBLE_DEVICES cannot be used
-    bool rdma = false;       ///< it has an adapter that wants locked memory
+    std::string cuda_runtime;              ///< that dtrain was built with: "13.0"
+    std::string cuda_driver;               ///< newest CUDA that the driver supports
+    int gpus = 0;                          ///< that programs see
+    std::string gpu_models;                ///< each once
+    std::string gpu_error;                 ///< why CUDA_VISIBLE_DEVICES cannot be used
+    std::vector<GpuTrouble> gpu_troubles;  ///< of those that programs see
+    bool rdma = false;                     ///< it has an adapter that wants locked memory
     std::uint64_t shm_bytes = 0;
     std::uint64_t shm_free = 0;
     std::uint64_t memlock = unlimited;     ///< bytes

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/oom_watch.hpp"
 #include "base/subprocess.hpp"
+#include "topology/xid.hpp"
 
 namespace dtrain::worker {
 
@@ -19,11 +21,13 @@ struct SharedMemory {
 /// The size of /dev/shm here, if there is one.
 std::optional<SharedMemory> shared_memory();
 
-/// What only a program's own machine knows about its end: whether the OOM killer did it, whether shared
-/// memory is full.
+/// What only a program's own machine knows about its end: whether the OOM killer did it, which errors of GPUs
+/// the kernel logged, whether shared memory is full.
 /// "" when it knows nothing that matters. Pure.
 /// @param kills by the OOM killer while the program ran; nothing: not known
+/// @param xids while the program ran
 std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
+                         const std::vector<topology::Xid>& xids,
                          const std::optional<SharedMemory>& shared_memory);
 
 }  // namespace dtrain::worker

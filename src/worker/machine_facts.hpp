@@ -10,6 +10,8 @@
 
 #include <dtrain/topology.hpp>
 
+#include "topology/gpu_health.hpp"
+
 /// Small sums over a machine that both forms of the report show.
 namespace dtrain::worker {
 
@@ -37,6 +39,13 @@ inline std::string adapter_near(const topology::Machine& machine, const topology
     if (machine.allowed.empty()) return "";
     const std::vector<std::vector<int>> one_rank = {{gpu.index}};
     return topology::place(machine, one_rank).front().adapter;
+}
+
+/// Null when the driver tells nothing of this GPU.
+inline const topology::GpuHealth* health_of(const topology::Gpu& gpu,
+                                            const std::vector<topology::GpuHealth>& health) {
+    const auto found = std::ranges::find(health, gpu.pci, &topology::GpuHealth::pci);
+    return found == health.end() ? nullptr : &*found;
 }
 
 }  // namespace dtrain::worker

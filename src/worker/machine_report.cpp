@@ -107,6 +107,7 @@ MachineReport machine_report(const topology::Machine& machine, const CpuSet& aff
     MachineReport report;
     report.machine = machine;
     report.affinity = affinity;
+    if (machine.is_this_system) report.health = topology::ask_gpu_health();
     find_mpirun(report.mpi, environment);
     for (const auto& [name, variable] :
          {std::array{"Slurm", "SLURM_JOB_ID"}, std::array{"PBS", "PBS_JOBID"}}) {

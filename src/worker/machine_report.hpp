@@ -11,6 +11,8 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/topology.hpp>
 
+#include "topology/gpu_health.hpp"
+
 /// What `dtrain-worker --info` says about a machine. Gathering it and printing it are separate: the report is
 /// a value.
 namespace dtrain::worker {
@@ -46,7 +48,8 @@ struct VisibleReport {
 
 struct MachineReport {
     topology::Machine machine;
-    CpuSet affinity;  ///< the processors that this process may run on now
+    std::vector<topology::GpuHealth> health;  ///< of its GPUs, as far as the driver tells
+    CpuSet affinity;                          ///< the processors that this process may run on now
     MpiReport mpi;
     std::string scheduler;  ///< "Slurm", "PBS", or ""
     std::string job_id;
@@ -79,9 +82,12 @@ std::string as_text(const MachineReport& report);
 ///   allowed_cpus      what the cgroup or container allows
 ///   affinity_cpus     what this process may run on now
 ///   numa_nodes        [{node, cpus, cores, memory_bytes}]
-///   gpus              [{index, pci, model, uuid, mig_uuids, near_cpus, numa_nodes, adapter}]; near_cpus is
-///   null when
-///                     the machine does not tell, "" when none of them is allowed
+///   gpus              [{index, pci, model, uuid, mig_uuids, near_cpus, numa_nodes, adapter, health,
+///   troubles}];
+///                     near_cpus is null when the machine does not tell, "" when none of them is allowed;
+///                     health null or {uncorrected_errors, row_failed, row_pending, slowdowns, processes:
+///                     [{pid, memory_bytes}], utilization_percent, memory_used_bytes, memory_total_bytes,
+///                     watts, celsius}; troubles [{fault, text, mend}]
 ///   adapters          [{name, pci, rdma, near_cpus, numa_nodes}]
 ///   cuda_visible_devices   {value, devices: [{id, gpu}], error}; gpu is an index of gpus
 ///   mpi               {flavour, version, mpirun, mpirun_version}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "topology/gpu_troubles.hpp"
 #include "worker/machine_facts.hpp"
 #include "worker/machine_report.hpp"
 
@@ -30,9 +31,52 @@ Json numa_json(const Machine& machine) {
     return nodes;
 }
 
-Json gpus_json(const Machine& machine) {
+const char* name_of(topology::GpuSlowdown slowdown) {
+    switch (slowdown) {
+        case topology::GpuSlowdown::hot:
+            return "hot";
+        case topology::GpuSlowdown::power_brake:
+            return "power_brake";
+        case topology::GpuSlowdown::power_cap:
+            return "power_cap";
+        case topology::GpuSlowdown::hardware:
+            return "hardware";
+    }
+    return "";
+}
+
+Json health_json(const topology::GpuHealth* health) {
+    if (health == nullptr) return nullptr;
+    Json slowdowns = Json::array();
+    for (const auto slowdown : health->slowdowns) slowdowns.push_back(name_of(slowdown));
+    Json processes = Json::array();
+    for (const auto& [pid, memory] : health->processes)
+        processes.push_back({{"pid", pid}, {"memory_bytes", or_null(memory)}});
+    return {{"uncorrected_errors", or_null(health->uncorrected_errors)},
+            {"row_failed", health->row_failed},
+            {"row_pending", health->row_pending},
+            {"slowdowns", slowdowns},
+            {"processes", processes},
+            {"utilization_percent", or_null(health->utilization)},
+            {"memory_used_bytes", or_null(health->memory_used)},
+            {"memory_total_bytes", or_null(health->memory_total)},
+            {"watts", or_null(health->watts)},
+            {"celsius", or_null(health->celsius)}};
+}
+
+Json troubles_json(const topology::GpuHealth* health) {
+    Json troubles = Json::array();
+    if (health != nullptr)
+        for (const auto& trouble : topology::troubles_of(*health))
+            troubles.push_back({{"fault", trouble.is_fault}, {"text", trouble.text}, {"mend", trouble.mend}});
+    return troubles;
+}
+
+Json gpus_json(const MachineReport& report) {
+    const auto& machine = report.machine;
     Json gpus = Json::array();
-    for (const auto& gpu : machine.gpus)
+    for (const auto& gpu : machine.gpus) {
+        const auto* const health = health_of(gpu, report.health);
         gpus.push_back({{"index", gpu.index},
                         {"pci", gpu.pci.to_string()},
                         {"model", or_null(gpu.model)},
@@ -40,7 +84,10 @@ Json gpus_json(const Machine& machine) {
                         {"mig_uuids", gpu.mig_uuids},
                         {"near_cpus", gpu.has_locality ? Json(gpu.local_cpus.to_string()) : Json(nullptr)},
                         {"numa_nodes", numa_nodes_near(machine, gpu.local_cpus)},
-                        {"adapter", or_null(adapter_near(machine, gpu))}});
+                        {"adapter", or_null(adapter_near(machine, gpu))},
+                        {"health", health_json(health)},
+                        {"troubles", troubles_json(health)}});
+    }
     return gpus;
 }
 
@@ -77,7 +124,7 @@ std::string as_json(const MachineReport& report) {
         {"allowed_cpus", machine.allowed.to_string()},
         {"affinity_cpus", report.affinity.to_string()},
         {"numa_nodes", numa_json(machine)},
-        {"gpus", gpus_json(machine)},
+        {"gpus", gpus_json(report)},
         {"adapters", adapters_json(machine)},
         {"cuda_visible_devices", visible_json(report.visible)},
         {"mpi",

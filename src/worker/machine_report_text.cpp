@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "topology/gpu_troubles.hpp"
 #include "worker/machine_facts.hpp"
 #include "worker/machine_report.hpp"
 
@@ -41,6 +42,18 @@ std::vector<std::string> memory_lines(const Machine& machine) {
                             : fmt::format("{}, processors {}", counted(cores_in(machine, node.cpus), "core"),
                                           node.cpus.to_string())});
     return aligned(rows);
+}
+
+std::vector<std::string> trouble_lines(const MachineReport& report) {
+    std::vector<std::string> lines;
+    for (const auto& gpu : report.machine.gpus) {
+        const auto* const health = health_of(gpu, report.health);
+        if (health == nullptr) continue;
+        for (const auto& trouble : topology::troubles_of(*health))
+            lines.push_back(fmt::format("{}, GPU {}: {}; {}", trouble.is_fault ? "fault" : "warning",
+                                        gpu.index, trouble.text, trouble.mend));
+    }
+    return lines;
 }
 
 std::vector<std::string> gpu_lines(const Machine& machine) {
@@ -137,6 +150,7 @@ std::string as_text(const MachineReport& report) {
             {fmt::format("this process may run on: {}", or_else(report.affinity.to_string(), "none"))});
     add(out, "Memory", memory_lines(machine));
     add(out, "GPUs", gpu_lines(machine));
+    add(out, "", trouble_lines(report));
     add(out, "", {visible_line(report.visible)});
     add(out, "Adapters", adapter_lines(machine));
     add(out, "MPI", mpi_lines(report.mpi));

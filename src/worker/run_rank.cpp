@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/run_rank.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -129,6 +130,7 @@ class Rank {
                           .heartbeat = heartbeat(),
                           .hang_watch = std::move(hang_watch),
                           .stacks = std::move(stacks),
+                          .looks_at_gpus = identity_.local_rank == 0 && node_has_devices(),
                           .report = [&](const Event& event) { tell(event, log); },
                           .tell_others = teller()});
     }
@@ -267,6 +269,10 @@ class Rank {
         return all ? cluster::node_field("DTRAIN_VISIBLE", *all, identity_.node_rank) : selected_ids_;
     }
 
+    bool node_has_devices() const {
+        return std::ranges::any_of(of_node_, [](const auto& rank) { return !rank.devices.empty(); });
+    }
+
     std::chrono::seconds heartbeat() const {
         const bool speaks_for_the_node = under_launcher_ && identity_.local_rank == 0;
         return std::chrono::seconds(speaks_for_the_node ? inherited_.get_int("DTRAIN_HEARTBEAT").value_or(0)
@@ -282,8 +288,7 @@ class Rank {
     void tell(const Event& event, const std::filesystem::path& log) const {
         if (under_launcher_) {
             write_all(STDERR_FILENO, cluster::encode(event) + "\n");
-            if (event.kind == Event::Kind::exited && sends_texts())
-                tell_output(event, log);
+            if (event.kind == Event::Kind::exited && sends_texts()) tell_output(event, log);
         } else if (event.kind != Event::Kind::started && event.kind != Event::Kind::done) {
             const auto* where = event.kind == Event::Kind::idle ? "stacks: {}.stacks" : "log: {}";
             write_all(STDERR_FILENO, fmt::format("dtrain-worker: {}; {}\n", cluster::to_sentence(event),

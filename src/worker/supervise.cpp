@@ -19,8 +19,10 @@
 #include "base/log_files.hpp"
 #include "base/oom_watch.hpp"
 #include "worker/end_facts.hpp"
+#include "worker/gpu_look.hpp"
 #include "worker/log_follower.hpp"
 #include "worker/piped_log.hpp"
+#include "worker/xid_watch.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -51,7 +53,10 @@ class Supervisor {
         if (job_.console_prefix) follower_.emplace(job_.log, STDOUT_FILENO, *job_.console_prefix);
         if (job_.bounded_log) take_output_through_a_pipe();
         grace_ = job_.program.grace;
+        const auto visible = job_.program.environment.get("CUDA_VISIBLE_DEVICES");
         guard_.emplace(std::move(job_.program));
+        // The guard is forked from a process without threads.
+        if (job_.looks_at_gpus) gpu_look_.emplace(visible);
     }
 
     int run() {
@@ -89,13 +94,14 @@ class Supervisor {
         const bool watching = job_.hang_watch && program_ && !ended_ && !stop_signal_;
         const bool console_needs_time = output_ && follower_ && follower_->needs_time();
         const auto orders = orders_.sources();
-        std::array<pollfd, 8> sources{{
+        std::array<pollfd, 9> sources{{
             {guard_->fd(), POLLIN, 0},
             {follower_ ? follower_->growth_fd() : -1, POLLIN, 0},
             {follower_ && follower_->wants_to_write() ? follower_->console_fd() : -1, POLLOUT, 0},
             {output_ && !console_needs_time ? output_->fd() : -1, POLLIN, 0},
             {watching ? job_.hang_watch->stacks_fd() : -1, POLLIN, 0},
             {job_.stacks ? job_.stacks->fd() : -1, POLLIN, 0},
+            {gpu_look_ ? gpu_look_->fd() : -1, POLLIN, 0},
             orders[0],
             orders[1],
         }};
@@ -113,11 +119,20 @@ class Supervisor {
         }
         if (watching) look_for_a_hang();
         if (sources[5].revents != 0) tell_stacks();
+        if (sources[6].revents != 0) warn_of_gpus();
         if (ms_to_heartbeat() == 0) {
             last_heartbeat_ = Clock::now();
             job_.report(new_event(Event::Kind::alive));
         }
         if (sources[0].revents != 0) take_news();
+    }
+
+    void warn_of_gpus() {
+        for (auto& warning : gpu_look_->take()) {
+            auto event = new_event(Event::Kind::warning);
+            event.text = std::move(warning);
+            job_.report(event);
+        }
     }
 
     int ms_to_heartbeat() const {
@@ -179,7 +194,8 @@ class Supervisor {
                 ended_ = ExitStatus::of_wait(news->wait_status);
                 ended_us_ = cluster::now_us();
                 if (!ended_->success() && !stop_signal_)
-                    facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), shared_memory());
+                    facts_ =
+                        facts_of_end(*ended_, oom_watch_.kills_since(), xid_watch_.take(), shared_memory());
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) tell_others_once();
@@ -278,6 +294,8 @@ class Supervisor {
 
     Supervision job_;
     OomWatch oom_watch_;
+    XidWatch xid_watch_;
+    std::optional<GpuLook> gpu_look_;
     Orders orders_;
     std::optional<LogFollower> follower_;
     std::optional<PipedLog> output_;

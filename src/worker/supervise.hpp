@@ -31,6 +31,8 @@ struct Supervision {
     std::chrono::milliseconds heartbeat{0};  ///< between two signs of life; 0: none are given
     std::optional<HangWatch> hang_watch;
     std::optional<StacksOnDemand> stacks;  ///< when dtrain-launch asks for them
+    /// Looks after the GPUs that a program with this environment is shown, for all ranks of the node.
+    bool looks_at_gpus = false;
     std::function<void(const cluster::Event&)> report;
     /// Tells the other ranks that this one has failed, where no launcher does; may be none.
     std::function<void()> tell_others;

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import PYTHON, WORKER, clean_environment
+from conftest import BUILD, PYTHON, WORKER, clean_environment
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
@@ -38,6 +38,34 @@ def test_under_hydra(job, hydra):
     done = job.run(hydra, "-np", 2, WORKER, "--", "sh", "-c", "echo $RANK of $WORLD_SIZE at $LOCAL_RANK")
     assert done.returncode == 0, done.stderr
     assert [job.log(r) for r in (0, 1)] == ["0 of 2 at 0\n", "1 of 2 at 1\n"]
+
+
+@pytest.fixture
+def ill_gpus(tmp_path):
+    """An environment in which tests/topology/fake_nvml.cpp is NVIDIA's library."""
+    stand_in = BUILD / "tests/topology/libfake_nvml.so"
+    if not stand_in.exists():
+        pytest.skip(f"{stand_in} was not built")
+    (tmp_path / "libnvidia-ml.so.1").symlink_to(stand_in)
+    return {"LD_LIBRARY_PATH": tmp_path, "CUDA_VISIBLE_DEVICES": "0,1"}
+
+
+def test_gpus_that_are_ill_are_told_once_a_node(job, ill_gpus):
+    done = job.mpirun(2, WORKER, "--", "sh", "-c", "sleep 1", env=ill_gpus)
+    assert done.returncode == 0, done.stderr
+    broken = "GPU 0000:5f:00.0: a broken row of its memory could not be replaced; take it out of service"
+    assert done.stderr.count(broken) == 1, done.stderr
+    assert "GPU 0000:4e:00.0: process 4242 computes on it and has 3 GiB of its memory" in done.stderr
+
+
+def test_gpus_that_are_ill_hold_no_short_program_up(job, ill_gpus):
+    done = job.run(WORKER, "--", "true", env=ill_gpus)
+    assert done.returncode == 0, done.stderr
+
+
+def test_gpus_are_left_alone_by_a_job_that_uses_none(job, ill_gpus):
+    done = job.run(WORKER, "--", "sh", "-c", "sleep 1", env={**ill_gpus, "CUDA_VISIBLE_DEVICES": ""})
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_alone_it_is_a_job_of_one_rank(job):

@@ -26,6 +26,8 @@ NodeFacts healthy(int number) {
             .mpi = "Open MPI 4.1.4",
             .mpirun = "Open MPI 4.1",
             .nccl = "2.28.9",
+            .cuda_runtime = "13.0",
+            .cuda_driver = "13.0",
             .gpus = 8,
             .gpu_models = "NVIDIA H200",
             .shm_bytes = 64 * gib,
@@ -154,6 +156,26 @@ TEST(CheckJudge, FoldersAndPrograms) {
     auto by_srun = job();
     by_srun.mpirun = false;
     EXPECT_THAT(judge(nodes, by_srun), IsEmpty()) << "srun needs none";
+}
+
+TEST(CheckJudge, GpusThatAreIllAndDriversThatAreTooOld) {
+    const auto broken = about_last([](NodeFacts& facts) {
+        facts.gpu_troubles = {
+            {.gpu = 3, .is_fault = true, .text = "2 errors of its memory", .mend = "reset it"}};
+    });
+    EXPECT_EQ(broken.text, "GPU 3: 2 errors of its memory");
+    EXPECT_EQ(broken.mend, "reset it");
+    EXPECT_EQ(broken.severity, Severity::fault);
+    const auto slow = about_last([](NodeFacts& facts) {
+        facts.gpu_troubles = {{.gpu = 0, .text = "slowed down by its heat", .mend = "look after fans"}};
+    });
+    EXPECT_EQ(slow.severity, Severity::warning);
+    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.cuda_driver = "12.4"; }).text,
+              "its GPU driver supports CUDA 12.4, but dtrain was built with 13.0");
+    auto nodes = healthy_nodes(2);
+    nodes[0].facts->cuda_driver = "13.2";  // newer ones run it
+    nodes[1].facts->cuda_driver = "";      // no driver to compare
+    EXPECT_THAT(judge(nodes, job()), IsEmpty());
 }
 
 TEST(CheckJudge, ConnectionsAreToldByTheirDirection) {

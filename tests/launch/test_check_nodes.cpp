@@ -103,13 +103,19 @@ TEST(CheckMessages, WhatOthersSayIsNoAnswer) {
 
 TEST(CheckFacts, ComeFromTheWorkersReport) {
     const auto facts = with_machine_info({.host_name = "h"}, R"({
-        "mpi": {"flavour": "Open MPI", "version": "4.1.4"}, "versions": {"nccl": null},
-        "gpus": [{"index": 0, "model": "H200"}, {"index": 1, "model": "H200"}, {"index": 2, "model": "A100"}],
+        "mpi": {"flavour": "Open MPI", "version": "4.1.4"}, "versions": {"nccl": null, "cuda_runtime": "13.0", "cuda_driver": null},
+        "gpus": [{"index": 0, "model": "H200", "troubles": []},
+                 {"index": 1, "model": "H200", "troubles": [{"fault": true, "text": "t", "mend": "m"}]},
+                 {"index": 2, "model": "A100", "troubles": [{"fault": true, "text": "unseen", "mend": ""}]}],
         "adapters": [{"rdma": false}, {"rdma": true}],
         "cuda_visible_devices": {"devices": [{"gpu": 0}, {"gpu": 1}], "error": null}})");
-    EXPECT_EQ(facts,
-              (NodeFacts{
-                  .host_name = "h", .mpi = "Open MPI 4.1.4", .gpus = 2, .gpu_models = "H200", .rdma = true}));
+    EXPECT_EQ(facts, (NodeFacts{.host_name = "h",
+                                .mpi = "Open MPI 4.1.4",
+                                .cuda_runtime = "13.0",
+                                .gpus = 2,
+                                .gpu_models = "H200",
+                                .gpu_troubles = {{.gpu = 1, .is_fault = true, .text = "t", .mend = "m"}},
+                                .rdma = true}));
     EXPECT_THROW(with_machine_info({}, "Segmentation fault"), Error);
     EXPECT_THROW(with_machine_info({}, "{}"), Error);
 }

@@ -14,34 +14,43 @@ const OomKills in_cgroup{.count = 1, .cgroup = "/job", .limit = 1 << 30};
 const SharedMemory small{.bytes = 64 << 20, .free_bytes = 4096};
 
 TEST(EndFacts, TheOomKillerIsNamedOrRuledOut) {
-    EXPECT_EQ(facts_of_end({.signal = SIGKILL}, in_cgroup, small),
+    EXPECT_EQ(facts_of_end({.signal = SIGKILL}, in_cgroup, {}, small),
               "the kernel's OOM killer ended 1 process of memory cgroup /job (limit 1 GiB)");
-    EXPECT_EQ(facts_of_end({.signal = SIGKILL}, OomKills{}, small),
+    EXPECT_EQ(facts_of_end({.signal = SIGKILL}, OomKills{}, {}, small),
               "the kernel's OOM killer did not do it, by its counters");
-    EXPECT_EQ(facts_of_end({.code = 137}, OomKills{}, small),
+    EXPECT_EQ(facts_of_end({.code = 137}, OomKills{}, {}, small),
               "the kernel's OOM killer did not do it, by its counters");
-    EXPECT_EQ(facts_of_end({.signal = SIGKILL}, std::nullopt, small), "");
+    EXPECT_EQ(facts_of_end({.signal = SIGKILL}, std::nullopt, {}, small), "");
 }
 
 TEST(EndFacts, AKilledChildMayEndTheProgramOtherwise) {
-    EXPECT_EQ(facts_of_end({.code = 1}, in_cgroup, small),
+    EXPECT_EQ(facts_of_end({.code = 1}, in_cgroup, {}, small),
               "the kernel's OOM killer ended 1 process of memory cgroup /job (limit 1 GiB)");
 }
 
 TEST(EndFacts, BusErrorsComeFromSharedMemory) {
-    EXPECT_EQ(facts_of_end({.signal = SIGBUS}, OomKills{}, small),
+    EXPECT_EQ(facts_of_end({.signal = SIGBUS}, OomKills{}, {}, small),
               "/dev/shm holds 64 MiB, 4 KiB of it free after the end");
     EXPECT_EQ(
-        facts_of_end({.signal = SIGBUS}, in_cgroup, small),
+        facts_of_end({.signal = SIGBUS}, in_cgroup, {}, small),
         "the kernel's OOM killer ended 1 process of memory cgroup /job (limit 1 GiB); /dev/shm holds 64 MiB, "
         "4 KiB of it free after the end");
-    EXPECT_EQ(facts_of_end({.signal = SIGBUS}, OomKills{}, std::nullopt), "");
+    EXPECT_EQ(facts_of_end({.signal = SIGBUS}, OomKills{}, {}, std::nullopt), "");
+}
+
+TEST(EndFacts, ErrorsOfGpusAreNamed) {
+    const topology::Xid xid{.number = 79, .gpu = "0000:3b:00", .text = {}};
+    EXPECT_EQ(facts_of_end({.code = 1}, OomKills{}, {xid}, small),
+              "the kernel logged Xid 79 of GPU 0000:3b:00: the GPU has fallen off the bus");
+    const auto many = facts_of_end({.code = 1}, OomKills{}, std::vector(20, xid), small);
+    EXPECT_EQ(many.size(), 3 * facts_of_end({.code = 1}, OomKills{}, {xid}, small).size() + 4)
+        << "one error has many others follow";
 }
 
 TEST(EndFacts, OtherwiseNothing) {
     for (const ExitStatus ended :
          {ExitStatus{.code = 7}, ExitStatus{.signal = SIGSEGV}, ExitStatus{.code = 1}})
-        EXPECT_EQ(facts_of_end(ended, OomKills{}, small), "");
+        EXPECT_EQ(facts_of_end(ended, OomKills{}, {}, small), "");
 }
 
 TEST(EndFacts, ThisMachinesSharedMemory) {

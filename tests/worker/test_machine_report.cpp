@@ -133,9 +133,10 @@ TEST(MachineReportJson, HasEveryKey) {
                        {"node": 1, "cpus": "4-7", "cores": 2, "memory_bytes": 1610612736},
                        {"node": 8, "cpus": "", "cores": 0, "memory_bytes": 103079215104}],
         "gpus": [{"index": 0, "pci": "0000:18:00.0", "model": null, "uuid": null, "mig_uuids": [], "near_cpus": null,
-                  "numa_nodes": [], "adapter": "mlx5_0"},
+                  "numa_nodes": [], "adapter": "mlx5_0", "health": null, "troubles": []},
                  {"index": 1, "pci": "0000:9a:00.0", "model": "NVIDIA H200", "uuid": "GPU-8932f937",
-                  "mig_uuids": ["MIG-6c8e3c11"], "near_cpus": "4-7", "numa_nodes": [1], "adapter": "mlx5_0"}],
+                  "mig_uuids": ["MIG-6c8e3c11"], "near_cpus": "4-7", "numa_nodes": [1], "adapter": "mlx5_0",
+                  "health": null, "troubles": []}],
         "adapters": [{"name": "mlx5_0", "pci": "0000:9b:00.0", "rdma": true, "near_cpus": "4-7", "numa_nodes": [1]},
                      {"name": "eth0", "pci": "0000:05:00.0", "rdma": false, "near_cpus": null, "numa_nodes": []}],
         "cuda_visible_devices": {"value": "1,GPU-77",
@@ -145,6 +146,38 @@ TEST(MachineReportJson, HasEveryKey) {
         "job": {"scheduler": "Slurm", "job_id": "4711", "launcher": "Open MPI"},
         "versions": {"dtrain": "0.1.0", "hwloc_built": "2.8.0", "hwloc_running": "2.8.0", "hdf5": "1.10.8",
                      "cuda_runtime": null, "cuda_driver": null, "nccl": null, "onednn": null}})"));
+}
+
+MachineReport report_of_an_ill_gpu() {
+    auto report = full_report();
+    report.health = {{.pci = {.bus = 0x9a},
+                      .uncorrected_errors = 2,
+                      .slowdowns = {topology::GpuSlowdown::hot},
+                      .processes = {{.pid = 7}},
+                      .utilization = 97,
+                      .memory_used = 1,
+                      .memory_total = 2,
+                      .watts = 651.5,
+                      .celsius = 91}};
+    return report;
+}
+
+TEST(MachineReportJson, HealthOfGpus) {
+    const auto gpus = nlohmann::json::parse(as_json(report_of_an_ill_gpu()))["gpus"];
+    EXPECT_EQ(gpus[0]["health"], nullptr);
+    EXPECT_EQ(gpus[1]["health"], nlohmann::json::parse(R"({"uncorrected_errors": 2, "row_failed": false,
+        "row_pending": false, "slowdowns": ["hot"], "processes": [{"pid": 7, "memory_bytes": null}],
+        "utilization_percent": 97, "memory_used_bytes": 1, "memory_total_bytes": 2, "watts": 651.5, "celsius": 91})"));
+    EXPECT_EQ(gpus[1]["troubles"].size(), 3U);
+    EXPECT_EQ(gpus[1]["troubles"][1], nlohmann::json::parse(R"({"fault": false,
+        "text": "slowed down by its heat, 91 degrees Celsius", "mend": "look after fans and air of that machine"})"));
+}
+
+TEST(MachineReportText, TroublesOfGpus) {
+    EXPECT_THAT(
+        as_text(report_of_an_ill_gpu()),
+        HasSubstr("             warning, GPU 1: process 7 computes on it; end it, or take another GPU: "
+                  "ps -o user,etime,args -p 7\n"));
 }
 
 TEST(MachineReportJson, SurvivesBytesThatAreNoText) {

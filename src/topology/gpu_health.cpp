@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/gpu_health.hpp"
+
+#include <array>
+#include <limits>
+
+namespace dtrain::topology {
+namespace {
+
+using Device = NvmlLibrary::Device;
+constexpr auto success = NvmlLibrary::success;
+
+std::optional<std::uint64_t> uncorrected_errors(const NvmlLibrary& nvml, Device device) {
+    constexpr int uncorrected = 1;       // NVML_MEMORY_ERROR_TYPE_UNCORRECTED
+    constexpr int since_the_driver = 0;  // NVML_VOLATILE_ECC
+    unsigned long long count = 0;
+    if (!nvml.get_ecc_errors || nvml.get_ecc_errors(device, uncorrected, since_the_driver, &count) != success)
+        return std::nullopt;
+    return count;
+}
+
+void ask_for_rows(const NvmlLibrary& nvml, Device device, GpuHealth& health) {
+    unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+    if (nvml.get_remapped_rows &&
+        nvml.get_remapped_rows(device, &corrected, &uncorrected, &pending, &failed) == success) {
+        health.row_pending = pending != 0;
+        health.row_failed = failed != 0;
+    }
+    int pages = 0;  // before Ampere: pages instead of rows
+    if (nvml.get_pages_pending && nvml.get_pages_pending(device, &pages) == success)
+        health.row_pending = health.row_pending || pages != 0;
+}
+
+std::vector<GpuSlowdown> slowdowns(const NvmlLibrary& nvml, Device device) {
+    // nvmlClocksThrottleReason...: SwPowerCap, HwSlowdown, SwThermalSlowdown, HwThermalSlowdown,
+    // HwPowerBrakeSlowdown. HwSlowdown is set beside the last two as well.
+    constexpr unsigned long long power_cap = 0x4, hardware = 0x8, hot = 0x20 | 0x40, power_brake = 0x80;
+    unsigned long long reasons = 0;
+    std::vector<GpuSlowdown> out;
+    if (!nvml.get_slowdowns || nvml.get_slowdowns(device, &reasons) != success) return out;
+    if ((reasons & hot) != 0) out.push_back(GpuSlowdown::hot);
+    if ((reasons & power_brake) != 0) out.push_back(GpuSlowdown::power_brake);
+    if ((reasons & power_cap) != 0) out.push_back(GpuSlowdown::power_cap);
+    if ((reasons & hardware) != 0 && (reasons & (hot | power_brake)) == 0)
+        out.push_back(GpuSlowdown::hardware);
+    return out;
+}
+
+std::vector<GpuProcess> processes(const NvmlLibrary& nvml, Device device) {
+    std::array<NvmlLibrary::Process, 64> found{};
+    auto count = static_cast<unsigned>(found.size());
+    std::vector<GpuProcess> out;
+    if (!nvml.get_processes || nvml.get_processes(device, &count, found.data()) != success) return out;
+    for (unsigned i = 0; i < count; ++i) {
+        const auto memory = found.at(i).memory;
+        const bool is_told = memory != std::numeric_limits<unsigned long long>::max();
+        out.push_back({found.at(i).pid, is_told ? std::optional<std::uint64_t>(memory) : std::nullopt});
+    }
+    return out;
+}
+
+void ask_for_load(const NvmlLibrary& nvml, Device device, GpuHealth& health) {
+    NvmlLibrary::Utilization utilization{};
+    if (nvml.get_utilization && nvml.get_utilization(device, &utilization) == success)
+        health.utilization = static_cast<int>(utilization.gpu);
+    NvmlLibrary::Memory memory{};
+    if (nvml.get_memory && nvml.get_memory(device, &memory) == success) {
+        health.memory_used = memory.used;
+        health.memory_total = memory.total;
+    }
+    unsigned milliwatts = 0;
+    if (nvml.get_power && nvml.get_power(device, &milliwatts) == success) health.watts = 1e-3 * milliwatts;
+    constexpr int of_the_chip = 0;  // NVML_TEMPERATURE_GPU
+    unsigned celsius = 0;
+    if (nvml.get_temperature && nvml.get_temperature(device, of_the_chip, &celsius) == success)
+        health.celsius = static_cast<int>(celsius);
+}
+
+}  // namespace
+
+std::vector<GpuHealth> ask_gpu_health(const std::string& library) {
+    const NvmlLibrary nvml(library);
+    unsigned count = 0;
+    std::vector<GpuHealth> gpus;
+    if (!nvml.started() || nvml.get_count(&count) != success) return gpus;
+    for (unsigned i = 0; i < count; ++i) {
+        Device device = nullptr;
+        GpuHealth health;
+        if (nvml.get_handle(i, &device) != success || !nvml.find_place(device, health.pci)) continue;
+        health.uncorrected_errors = uncorrected_errors(nvml, device);
+        ask_for_rows(nvml, device, health);
+        health.slowdowns = slowdowns(nvml, device);
+        health.processes = processes(nvml, device);
+        ask_for_load(nvml, device, health);
+        gpus.push_back(std::move(health));
+    }
+    return gpus;
+}
+
+}  // namespace dtrain::topology

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <dtrain/topology.hpp>
+
+namespace dtrain::topology {
+
+/// NVIDIA's management library, opened while this lives. The part of nvml.h that is used stands here, so that
+/// no CUDA Toolkit is needed to build. NVML keeps versioned names (_v2, _v3) and their structures for ever:
+/// https://docs.nvidia.com/deploy/nvml-api/
+class NvmlLibrary {
+  public:
+    using Device = struct nvmlDevice_st*;
+    using Result = int;
+    static constexpr Result success = 0;
+    static constexpr const char* usual_name = "libnvidia-ml.so.1";
+
+    struct PciInfo {  // nvmlPciInfo_t
+        std::array<char, 16> bus_id_legacy;
+        unsigned domain;
+        unsigned bus;
+        unsigned device;
+        unsigned pci_device_id;
+        unsigned pci_subsystem_id;
+        std::array<char, 32> bus_id;
+    };
+    struct Process {  // nvmlProcessInfo_t
+        unsigned pid;
+        unsigned long long memory;  // all bits set: not told
+        unsigned gpu_instance;
+        unsigned compute_instance;
+    };
+    struct Utilization {  // nvmlUtilization_t, percent
+        unsigned gpu;
+        unsigned memory;
+    };
+    struct Memory {  // nvmlMemory_t, bytes
+        unsigned long long total;
+        unsigned long long free;
+        unsigned long long used;
+    };
+
+    explicit NvmlLibrary(const std::string& library);
+    NvmlLibrary(const NvmlLibrary&) = delete;
+    NvmlLibrary& operator=(const NvmlLibrary&) = delete;
+    ~NvmlLibrary();
+
+    /// The library is there, and has all that came before MIG and row remapping.
+    bool started() const { return started_; }
+
+    /// Of one of the GPUs; nothing when it does not tell where it is.
+    bool find_place(Device device, PciAddress& place) const;
+
+    Result (*get_count)(unsigned*) = nullptr;
+    Result (*get_handle)(unsigned, Device*) = nullptr;
+    Result (*get_uuid)(Device, char*, unsigned) = nullptr;
+    Result (*get_name)(Device, char*, unsigned) = nullptr;
+
+    // Not in all of them: may be null.
+    Result (*get_mig_count)(Device, unsigned*) = nullptr;
+    Result (*get_mig_handle)(Device, unsigned, Device*) = nullptr;
+    Result (*get_ecc_errors)(Device, int, int, unsigned long long*) = nullptr;
+    Result (*get_remapped_rows)(Device, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
+    Result (*get_pages_pending)(Device, int*) = nullptr;
+    Result (*get_slowdowns)(Device, unsigned long long*) = nullptr;
+    Result (*get_processes)(Device, unsigned*, Process*) = nullptr;
+    Result (*get_utilization)(Device, Utilization*) = nullptr;
+    Result (*get_memory)(Device, Memory*) = nullptr;
+    Result (*get_power)(Device, unsigned*) = nullptr;
+    Result (*get_temperature)(Device, int, unsigned*) = nullptr;
+
+  private:
+    template <class Function>
+    void find(Function*& function, const char* name);
+
+    struct Close {
+        void operator()(void* library) const;
+    };
+
+    Result (*init_)() = nullptr;
+    Result (*shutdown_)() = nullptr;
+    Result (*get_pci_info_)(Device, PciInfo*) = nullptr;
+    std::unique_ptr<void, Close> library_;
+    bool started_ = false;
+};
+
+}  // namespace dtrain::topology
