@@ -82,9 +82,9 @@ struct Call {
     std::size_t count = 0;         ///< elements: of a block where each rank has one, else of the buffer
     int peer = 0;                  ///< root, destination or source
     int tag = 0;                   ///< of send and receive
-    std::vector<std::size_t> send_counts;     ///< all_to_allv: bytes for each rank
-    std::vector<std::size_t> receive_counts;  ///< all_to_allv: bytes from each rank
-    UseShare use;                             ///< reduce_shares
+    std::vector<std::size_t> send_counts = {};     ///< all_to_allv: bytes for each rank
+    std::vector<std::size_t> receive_counts = {};  ///< all_to_allv: bytes from each rank
+    UseShare use = {};                             ///< reduce_shares
 
     std::size_t bytes() const { return count * bytes_of(element); }
 };

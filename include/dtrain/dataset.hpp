@@ -22,18 +22,18 @@ enum class DataFormat {
 
 /// Where a data set lies.
 struct DatasetSource {
-    std::filesystem::path file;
+    std::filesystem::path file = {};
     std::string x =
         "x";  ///< HDF5: samples, rank >= 2, first dimension is the sample; any integer or float type
-    std::string y = "y";               ///< HDF5: labels, rank 1, any integer type
-    float scale = 1;                   ///< what every value of x is multiplied with
-    std::optional<DataFormat> format;  ///< none: from the file's first bytes and its name
-    std::filesystem::path labels;      ///< IDX: empty: `file` with "labels-idx1" for "images-idx3"
-    std::string label_column;          ///< CSV: its name or its number from 1; empty: the last
-    char separator = ',';              ///< CSV
-    std::optional<bool> header;        ///< CSV: none: when the first line has a field that is no number
-    std::int64_t first_id = 1;         ///< svmlight: the least feature id
-    std::int64_t features = 0;         ///< svmlight: how many there are; 0: as the greatest id says
+    std::string y = "y";                    ///< HDF5: labels, rank 1, any integer type
+    float scale = 1;                        ///< what every value of x is multiplied with
+    std::optional<DataFormat> format = {};  ///< none: from the file's first bytes and its name
+    std::filesystem::path labels = {};      ///< IDX: empty: `file` with "labels-idx1" for "images-idx3"
+    std::string label_column = {};          ///< CSV: its name or its number from 1; empty: the last
+    char separator = ',';                   ///< CSV
+    std::optional<bool> header = {};        ///< CSV: none: when the first line has a field that is no number
+    std::int64_t first_id = 1;              ///< svmlight: the least feature id
+    std::int64_t features = 0;              ///< svmlight: how many there are; 0: as the greatest id says
     friend bool operator==(const DatasetSource&, const DatasetSource&) = default;
 };
 

@@ -67,7 +67,7 @@ class ServerRanks {
 /// Where and how often each server writes what it has and how it is used: a line more of server-N.jsonl, and
 /// server-N.prom anew, for the textfile collector of Prometheus' node_exporter; once more at its end.
 struct ServerMetricsOptions {
-    std::filesystem::path folder;  ///< is made
+    std::filesystem::path folder = {};  ///< is made
     std::chrono::milliseconds every{10'000};
 };
 

@@ -90,9 +90,9 @@ struct Argument {
 
 struct Operator {
     std::string type;
-    std::vector<Argument> inputs;
-    std::vector<Argument> outputs;
-    Attributes attributes;
+    std::vector<Argument> inputs = {};
+    std::vector<Argument> outputs = {};
+    Attributes attributes = {};
 
     /// Variable in this input slot, or "" when the slot is not used.
     const std::string& input(std::string_view slot) const;

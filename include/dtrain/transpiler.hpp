@@ -31,8 +31,8 @@ struct DistributeTranspilerConfig {
 
 /// What a job's processes have to say of it. All of them say the same but for trainer_id.
 struct TranspileOptions {
-    int trainer_id = 0;    ///< of this process if it is a trainer
-    std::string pservers;  ///< endpoints of all servers: "127.0.0.1:6170,127.0.0.1:6171"
+    int trainer_id = 0;         ///< of this process if it is a trainer
+    std::string pservers = {};  ///< endpoints of all servers: "127.0.0.1:6170,127.0.0.1:6171"
     int trainers = 1;
     /// Modes "nccl2" and "collective", in place of pservers and trainers: endpoints of all trainers, by
     /// trainer_id. The ranks find each other by MPI; these only say how many and who they are.
