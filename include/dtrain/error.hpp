@@ -9,7 +9,7 @@ namespace dtrain {
 
 /// Base of every exception that dtrain throws on purpose. `what()` is one line that a terminal can show: what
 /// was wrong, with the value, and what to do about it. Whatever bytes the value has, the constructor writes
-/// control characters and bytes that are no UTF-8 as \n or \x1b, and leaves out the middle of a very long
+/// control characters and bytes that are no UTF-8 as `\n` or `\x1b`, and leaves out the middle of a very long
 /// message.
 class Error : public std::runtime_error {
   public:

@@ -20,7 +20,7 @@ struct ParameterGradient {
     friend bool operator==(const ParameterGradient&, const ParameterGradient&) = default;
 };
 
-/// The name of a variable's gradient: NAME@grad.
+/// The name of a variable's gradient: `NAME@grad`.
 std::string gradient_name(const std::string& variable);
 
 /// The name of the variable that says which rows of a parameter a sparse gradient is for (int64, as many as

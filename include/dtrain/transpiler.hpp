@@ -72,8 +72,8 @@ class DistributeTranspiler {
     /// In modes "nccl2" and "collective" it is data_parallel() over the trainers.
     Program get_trainer_program() const;
 
-    /// The updates of the blocks on this server. The gradients of the blocks are fed: BLOCK@grad, with
-    /// sync_mode and several trainers BLOCK@grad.trainer_0, ..., which are added in this order. With
+    /// The updates of the blocks on this server. The gradients of the blocks are fed: `BLOCK@grad`, with
+    /// sync_mode and several trainers `BLOCK@grad.trainer_0`, ..., which are added in this order. With
     /// geo_sgd_mode what is fed is a trainer's share of its changes, with the sign of a gradient, and the
     /// update is SGD with rate 1.
     /// @throws UsageError naming the known servers when this is none, or the mode that has none
