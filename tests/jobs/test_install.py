@@ -3,7 +3,7 @@
 """What `meson install` puts down, and that a program outside the tree can be built with it.
 
 Oracle: the names promised in docs and CONTRIBUTING (three programs, the library with its soname, the public
-headers, the pkg-config file), and a program of a stranger that says what it computed with the library.
+headers, the pkg-config file, the CMake package), and programs of a stranger that say what they computed with the library.
 """
 
 import json
@@ -30,8 +30,8 @@ def build_option(name):
     return next(option["value"] for option in options if option["name"] == name)
 
 
-def run(*command, **environment):
-    done = subprocess.run(command, env={**os.environ, **environment}, text=True, timeout=300,
+def run(*command, cwd=None, **environment):
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, text=True, timeout=300,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}"
     return done.stdout
@@ -48,12 +48,15 @@ def prefix(tmp_path_factory):
 
 
 @pytest.fixture
-def consumer(tmp_path):
-    """consumer(pc_directory): the program built with what pkg-config says there, and the library's directory."""
+def no_sanitizers():
     sanitizers = build_option("b_sanitize")
     if sanitizers != "none":
         pytest.skip(f"a program outside the build has no {sanitizers} sanitizer to link libdtrain with")
 
+
+@pytest.fixture
+def consumer(tmp_path, no_sanitizers):
+    """consumer(pc_directory): the program built with what pkg-config says there, and the library's directory."""
     def compiled(pc_directory, package="dtrain"):
         def pkg_config(*arguments):
             # pkg-config's answer is shell text: it escapes the spaces in directories.
@@ -131,3 +134,70 @@ def test_program_built_with_a_build_that_is_not_installed(consumer):
     program, libraries = consumer(BUILD / "meson-uninstalled")
     assert libraries.resolve() == BUILD / "src"
     assert run(str(program), LD_LIBRARY_PATH=str(libraries)) == f"{version()} 0-2,7\n"
+
+
+@pytest.fixture
+def cmake():
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+
+
+def trains(program):
+    """The example says what it has learnt; one epoch would do, it has 20."""
+    printed = run(str(program), str(SOURCE / "examples/digits.h5"), cwd=program.parent, OMP_NUM_THREADS="1")
+    assert re.search(r"eval_accuracy 0\.9\d+\nranks 1, parameters [0-9a-f]{16}\n$", printed), printed
+
+
+@pytest.mark.parametrize("way", ["find_package", "pkg-config"])
+def test_example_for_cmake(prefix, tmp_path, cmake, no_sanitizers, way):
+    if way == "find_package":
+        where = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror"]
+        said = {}
+    else:
+        where, said = ["-DWITH_PKG_CONFIG=ON"], {"PKG_CONFIG_PATH": str(installed_library(prefix) / "pkgconfig")}
+    run("cmake", "-S", str(SOURCE / "examples/cmake"), "-B", str(tmp_path / "build"), *where, **said)
+    run("cmake", "--build", str(tmp_path / "build"))
+    program = tmp_path / "build/digits"
+    assert str(installed_library(prefix).resolve()) in run("ldd", str(program))
+    trains(program)
+
+
+def test_versions_that_find_package_takes(prefix, tmp_path, cmake):
+    """Oracle: SemVer; the same major version, and no older one than asked for."""
+    major = int(version().split(".")[0])
+    takes = ["", f"{major}", version(), f"{version()} EXACT", f"{major}.0", f"{major}.0...{major}.999"]
+    takes_not = [f"{major + 1}", f"{major}.999", f"{major}.999 EXACT", f"0...<{version()}",
+                 f"{major + 1}...{major + 2}"]
+    asks = "".join(f"unset(dtrain_FOUND)\nunset(dtrain_DIR CACHE)\nfind_package(dtrain {wanted} QUIET)\n"
+                   f'message(STATUS "{wanted}: ${{dtrain_FOUND}}")\n' for wanted in takes + takes_not)
+    # Without a language CMake does not look into lib/x86_64-linux-gnu.
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.19)\nproject(asks LANGUAGES CXX)\n{asks}")
+    said = run("cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), f"-DCMAKE_PREFIX_PATH={prefix}")
+    found = dict(re.findall(r"^-- (.*): ([01])$", said, re.M))
+    assert found == dict.fromkeys(takes, "1") | dict.fromkeys(takes_not, "0"), said
+
+
+def test_example_for_meson_with_an_installed_dtrain(prefix, tmp_path, no_sanitizers):
+    run("meson", "setup", str(tmp_path / "build"), str(SOURCE / "examples/meson"), "--wrap-mode=nofallback",
+        "-Dwarning_level=3", "-Dwerror=true", PKG_CONFIG_PATH=str(installed_library(prefix) / "pkgconfig"))
+    run("meson", "compile", "-C", str(tmp_path / "build"))
+    trains(tmp_path / "build/digits")
+
+
+def test_example_for_meson_with_a_subproject(tmp_path):
+    """Only the library is part of another project's build; DTRAIN_STRESS=1 builds all of it."""
+    shutil.copytree(SOURCE / "examples/meson", tmp_path / "examples/meson")
+    shutil.copytree(SOURCE / "examples/model", tmp_path / "examples/model")
+    (tmp_path / "examples/meson/subprojects").mkdir()
+    (tmp_path / "examples/meson/subprojects/dtrain").symlink_to(SOURCE)
+    build = tmp_path / "build"
+    run("meson", "setup", str(build), str(tmp_path / "examples/meson"), "--force-fallback-for=dtrain")
+    targets = json.loads(run("meson", "introspect", "--targets", str(build)))
+    kinds = {(target["name"], target["type"]) for target in targets}
+    assert {("digits", "executable"), ("dtrain", "shared library")} <= kinds
+    assert {name for name, kind in kinds if kind != "static library"} == {"digits", "dtrain"}, "more than the library"
+    assert not {"dtrain_launch", "dtrain_native", "alone"} & {name for name, kind in kinds}
+    if os.environ.get("DTRAIN_STRESS") == "1":
+        subprocess.run(["nice", "meson", "compile", "-C", str(build)], check=True, timeout=3600, stdout=subprocess.DEVNULL)
+        trains(build / "digits")
