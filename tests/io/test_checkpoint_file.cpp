@@ -17,6 +17,7 @@
 #include "io/block_io.hpp"
 #include "io/checkpoint_index.hpp"
 #include "io/sample_checkpoint.hpp"
+#include "io/save_as_ranks.hpp"
 #include "io/stored_checkpoint.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
@@ -28,39 +29,9 @@ using testing::HasSubstr;
 using tests::bytes_of;
 using tests::message_of;
 using tests::sample_checkpoint;
+using tests::save_as_ranks;
 using tests::TemporaryFolder;
 using tests::write_bytes;
-
-constexpr std::int64_t most = 100'000;  // bytes of a piece
-
-/// What the ranks of a job do, one after the other. Returns where values lie in the file.
-std::vector<PieceFacts> save_as_ranks(const std::filesystem::path& path, const Checkpoint& checkpoint,
-                                      int ranks) {
-    const StoredCheckpoint stored(path, checkpoint);
-    const auto& tensors = stored.tensors();
-    std::vector<std::vector<std::byte>> memory;
-    std::vector<std::byte*> places;
-    for (const auto& tensor : tensors) memory.emplace_back(static_cast<std::size_t>(tensor.bytes()));
-    for (auto& values : memory) places.push_back(values.data());
-    stored.read(places);
-    const auto pieces = cut_pieces(tensors, most);
-    const auto layout = begin_checkpoint_file(path, checkpoint, tensors, pieces);
-    ShardFacts facts;
-    for (const auto& of_rank : deal_pieces(tensors, pieces, ranks)) {
-        std::vector<WriteExtent> extents;
-        for (const auto& piece : of_rank) {
-            const auto skipped = piece.first_row * tensors[piece.tensor].row_bytes();
-            extents.push_back({places[piece.tensor] + skipped,
-                               static_cast<std::size_t>(piece.rows * tensors[piece.tensor].row_bytes()),
-                               layout.offsets[piece.tensor] + skipped});
-        }
-        const auto sums = write_extents(path, extents);
-        for (std::size_t i = 0; i < sums.size(); ++i)
-            facts.pieces.push_back({of_rank[i], extents[i].offset, sums[i]});
-    }
-    finish_checkpoint_file(path, layout, {checkpoint, tensors, {facts}});
-    return facts.pieces;
-}
 
 Checkpoint larger_checkpoint() {
     auto out = sample_checkpoint();

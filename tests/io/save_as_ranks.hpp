@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include <dtrain/checkpoint.hpp>
+
+#include "io/block_io.hpp"
+#include "io/checkpoint_index.hpp"
+#include "io/stored_checkpoint.hpp"
+
+namespace dtrain::tests {
+
+/// A file of format 3: what the ranks of a job do, one after the other. Returns where values lie in the file.
+/// @param most bytes of a piece
+inline std::vector<io::PieceFacts> save_as_ranks(const std::filesystem::path& path,
+                                                 const Checkpoint& checkpoint, int ranks,
+                                                 std::int64_t most = 100'000) {
+    const io::StoredCheckpoint stored(path, checkpoint);
+    const auto& tensors = stored.tensors();
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<std::byte*> places;
+    for (const auto& tensor : tensors) memory.emplace_back(static_cast<std::size_t>(tensor.bytes()));
+    for (auto& values : memory) places.push_back(values.data());
+    stored.read(places);
+    const auto pieces = io::cut_pieces(tensors, most);
+    const auto layout = io::begin_checkpoint_file(path, checkpoint, tensors, pieces);
+    io::ShardFacts facts;
+    for (const auto& of_rank : io::deal_pieces(tensors, pieces, ranks)) {
+        std::vector<io::WriteExtent> extents;
+        for (const auto& piece : of_rank) {
+            const auto skipped = piece.first_row * tensors[piece.tensor].row_bytes();
+            extents.push_back({places[piece.tensor] + skipped,
+                               static_cast<std::size_t>(piece.rows * tensors[piece.tensor].row_bytes()),
+                               layout.offsets[piece.tensor] + skipped});
+        }
+        const auto sums = io::write_extents(path, extents);
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            facts.pieces.push_back({of_rank[i], extents[i].offset, sums[i]});
+    }
+    io::finish_checkpoint_file(path, layout, {checkpoint, tensors, {facts}});
+    return facts.pieces;
+}
+
+}  // namespace dtrain::tests
