@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// A regression whose ranks a plain program starts: ./regression [1|2|3|4], the four forms of spawn() in
-// Paddle's documents.
+// A regression whose ranks a plain program starts: ./regression [1|2|3|4 [STEPS]], the four forms of spawn()
+// in Paddle's documents, which do one step.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -15,7 +15,7 @@
 
 namespace layers = dtrain::layers;
 
-void train(bool print_result) {
+void train(bool print_result, int steps) {
     // 1. This process becomes a rank.
     const dtrain::ParallelEnv env(0, nullptr);
 
@@ -29,20 +29,23 @@ void train(bool print_result) {
     dtrain::Executor executor(dtrain::data_parallel(program, {.ranks = env.world_size()}),
                               dtrain::State(program, 1), env.communicator());
 
-    // 3. A step with samples of this rank's own.
+    // 3. Steps with samples of this rank's own.
     std::mt19937 generator(static_cast<unsigned>(env.rank()));
     std::normal_distribution<float> normal;
-    for (const auto& fed : {executor.feed<float>("inputs"), executor.feed<float>("labels")})
-        for (float& value : fed) value = normal(generator);
-    executor.run();
-    if (print_result) std::printf("loss: %.4f\n", executor.fetch_scalar(loss));
+    for (int step = 0; step < steps; ++step) {
+        for (const auto& fed : {executor.feed<float>("inputs"), executor.feed<float>("labels")})
+            for (float& value : fed) value = normal(generator);
+        executor.run();
+        if (print_result) std::printf("loss: %.6f\n", executor.fetch_scalar(loss));
+    }
     if (!dtrain::parameters_are_identical(executor.state(), env.communicator())) std::abort();
 }
 
 int main(int argc, char** argv) {
     const int form = argc > 1 ? std::atoi(argv[1]) : 3;
-    if (form == 1) dtrain::spawn([] { train(false); });     // every visible GPU, or core
-    if (form == 2) dtrain::spawn(train, std::tuple(true));  // with an argument
-    if (form == 3) dtrain::spawn(train, std::tuple(true), {.nprocs = 2});
-    if (form == 4) dtrain::spawn(train, std::tuple(true), {.nprocs = 2, .gpus = "4,5"});
+    const int steps = argc > 2 ? std::atoi(argv[2]) : 1;
+    if (form == 1) dtrain::spawn([=] { train(false, steps); });    // every visible GPU, or core
+    if (form == 2) dtrain::spawn(train, std::tuple(true, steps));  // with arguments
+    if (form == 3) dtrain::spawn(train, std::tuple(true, steps), {.nprocs = 2});
+    if (form == 4) dtrain::spawn(train, std::tuple(true, steps), {.nprocs = 2, .gpus = "4,5"});
 }

@@ -40,7 +40,7 @@ def test_the_four_forms_of_spawn(regression, tmp_path, form, gpus, losses):
     """Oracle: a loss of each rank; the program itself compares the ranks' parameters."""
     done = run([regression, form], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
     assert done.returncode == 0, done.stderr
-    assert len(re.findall(r"^\[\d\] loss: \d\.\d{4}$", done.stdout, re.M)) == losses, done.stdout
+    assert len(re.findall(r"^\[\d\] loss: \d\.\d{6}$", done.stdout, re.M)) == losses, done.stdout
     assert done.stdout.count("\n") == losses
 
 

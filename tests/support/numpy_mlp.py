@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fully connected network, its gradients and Adam in numpy, float64, written from the formulas and not from dtrain's
 code: forward y = x W + b, tanh between the layers, softmax cross entropy; Adam as Kingma and Ba's algorithm 1. And the
-order of samples that (seed, epoch) stands for, as sampler.hpp says it: Fisher-Yates with SplitMix64."""
+order of samples that (seed, epoch) stands for, as sampler.hpp says it: Fisher-Yates with SplitMix64; first values of
+weights; the random numbers of the C++ library."""
 import gzip
 import struct
 
@@ -46,15 +47,65 @@ def read_idx(path):
     return numpy.frombuffer(data, numpy.uint8, offset=4 + 4 * dimensions).reshape(shape)
 
 
+def initial_weight(seed, name, shape):
+    """A weight's first values: Xavier's uniform, made from seed, name and the element's number, as program.hpp says."""
+    def mixed(x):
+        return SplitMix64(x).next()
+    key = mixed(seed ^ len(name))
+    for at in range(0, len(name), 8):
+        key = mixed(key ^ int.from_bytes(name[at:at + 8].encode(), "little"))
+    units = [(mixed(key + i) >> 11) * 2.0**-53 for i in range(shape[0] * shape[1])]
+    bound = (6 / sum(shape)) ** .5
+    return ((2 * numpy.array(units) - 1) * bound).astype(numpy.float32).reshape(shape)
+
+
+class Mt19937:
+    """std::mt19937, and std::normal_distribution<float> as GCC's library has it: G. Marsaglia's polar method."""
+
+    def __init__(self, seed):
+        self.random = numpy.random.RandomState(seed)
+        self.saved = None
+
+    def bits(self, count):
+        return self.random.randint(0, 1 << 32, count, dtype=numpy.uint32)
+
+    def normal(self):
+        if self.saved is not None:
+            value, self.saved = self.saved, None
+            return value
+        f = numpy.float32
+        while True:
+            x, y = (f(2) * (f(each) * f(2.0**-32)) - f(1) for each in self.bits(2))
+            square = x * x + y * y
+            if 0 < square <= 1:
+                break
+        factor = numpy.sqrt(f(-2) * numpy.log(square) / square)
+        self.saved = x * factor
+        return y * factor
+
+
+class Adam:
+    def __init__(self, values, rate):
+        self.values = values
+        self.rate = rate
+        self.first = [numpy.zeros_like(value) for value in values]
+        self.second = [numpy.zeros_like(value) for value in values]
+        self.steps = 0
+
+    def step(self, gradients, beta1=0.9, beta2=0.999, epsilon=1e-8):
+        self.steps += 1
+        for value, g, m, v in zip(self.values, gradients, self.first, self.second):
+            m += (1 - beta1) * (g - m)
+            v += (1 - beta2) * (g * g - v)
+            value -= self.rate * m / (1 - beta1**self.steps) / (numpy.sqrt(v / (1 - beta2**self.steps)) + epsilon)
+
+
 class Mlp:
     """layers: pairs of a weight [n, m] and a bias [m], first layer first."""
 
     def __init__(self, layers, learning_rate):
         self.values = [numpy.array(value, numpy.float64) for layer in layers for value in layer]
-        self.rate = learning_rate
-        self.first = [numpy.zeros_like(value) for value in self.values]
-        self.second = [numpy.zeros_like(value) for value in self.values]
-        self.steps = 0
+        self.adam = Adam(self.values, learning_rate)
 
     def forward(self, x):
         outputs = [x]
@@ -78,12 +129,5 @@ class Mlp:
             below = outputs[at // 2]
             gradients[at], gradients[at + 1] = below.T @ delta, delta.sum(axis=0)
             delta = delta @ self.values[at].T * (1 - below**2)
-        self.adam(gradients)
+        self.adam.step(gradients)
         return -logs[rows, labels]
-
-    def adam(self, gradients, beta1=0.9, beta2=0.999, epsilon=1e-8):
-        self.steps += 1
-        for value, g, m, v in zip(self.values, gradients, self.first, self.second):
-            m += (1 - beta1) * (g - m)
-            v += (1 - beta2) * (g * g - v)
-            value -= self.rate * m / (1 - beta1**self.steps) / (numpy.sqrt(v / (1 - beta2**self.steps)) + epsilon)
