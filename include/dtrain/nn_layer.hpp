@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dtrain/nn_tensor.hpp>
+
+namespace dtrain::nn {
+
+/// A part of a network: parameters, layers that it consists of, and what it makes of its input. One's own:
+///
+///     class LinearNet : public nn::Layer {
+///       public:
+///         nn::Tensor forward(const nn::Tensor& x) override { return linear2_(linear1_(x)); }
+///
+///       private:
+///         nn::Linear& linear1_ = add<nn::Linear>(10, 10);
+///         nn::Linear& linear2_ = add<nn::Linear>(10, 1);
+///     };
+///
+/// Its layers are those that add() has made: others that are members are not found, and not trained. A layer
+/// can be moved, not copied; one that was moved from throws EmptyError where it is used.
+class Layer {
+  public:
+    Layer() = default;
+    Layer(Layer&&) noexcept = default;
+    Layer& operator=(Layer&&) noexcept = default;
+    Layer(const Layer&) = delete;
+    Layer& operator=(const Layer&) = delete;
+    virtual ~Layer();
+
+    virtual Tensor forward(const Tensor& x) = 0;
+
+    Tensor operator()(const Tensor& x) { return forward(x); }
+
+    /// Its own, then those of its layers, in the order in which they were added.
+    std::vector<Parameter> parameters() const;
+
+    const std::vector<std::shared_ptr<Layer>>& layers() const { return layers_; }
+
+    /// In training, as at first, dropout drops. train() and eval() are for its layers, too.
+    void train() { set_training(true); }
+    void eval() { set_training(false); }
+    bool is_training() const { return is_training_; }
+
+  protected:
+    /// A layer of this one, which lives as long.
+    template <std::derived_from<Layer> Added, class... Arguments>
+    Added& add(Arguments&&... arguments) {
+        auto layer = std::make_shared<Added>(std::forward<Arguments>(arguments)...);
+        auto& added = *layer;
+        add_layer(std::move(layer));
+        return added;
+    }
+    void add_layer(std::shared_ptr<Layer> layer) { layers_.push_back(std::move(layer)); }
+
+    /// A parameter of this layer. @throws as Parameter
+    Parameter add_parameter(const std::string& name, const Shape& shape, const Initializer& initializer = {},
+                            DataType type = DataType::float32);
+
+    /// `stem` with the next number of such names: fc_0, fc_1, ...
+    static std::string unique_name(const std::string& stem);
+
+  private:
+    void set_training(bool is_training);
+
+    std::vector<Parameter> parameters_;
+    std::vector<std::shared_ptr<Layer>> layers_;
+    bool is_training_ = true;
+};
+
+/// Layers one behind the other: Sequential{Flatten(), Linear(784, 10)}. With braces, C++ makes them from left
+/// to right, and so they are numbered; with parentheses it need not.
+class Sequential final : public Layer {
+  public:
+    template <std::derived_from<Layer>... Layers>
+    explicit Sequential(Layers... layers) {
+        (add<Layers>(std::move(layers)), ...);
+    }
+
+    Tensor forward(const Tensor& x) override;
+};
+
+/// nn::flatten().
+class Flatten final : public Layer {
+  public:
+    explicit Flatten(std::int64_t start = 1, std::int64_t stop = -1) : start_(start), stop_(stop) {}
+
+    Tensor forward(const Tensor& x) override { return flatten(x, start_, stop_); }
+
+  private:
+    std::int64_t start_;
+    std::int64_t stop_;
+};
+
+struct LinearOptions {
+    std::string name = {};  ///< stem of the parameters' names; "" picks fc_0, fc_1, ...
+    DataType type = DataType::float32;
+};
+
+/// x weight + bias. Its parameters are NAME.weight [in, out], Xavier uniform, and NAME.bias [out], zero:
+/// those of layers::fc(), and of one name they begin with the same values.
+class Linear final : public Layer {
+  public:
+    /// @throws ProgramError when a size is below 1
+    Linear(std::int64_t in, std::int64_t out, const LinearOptions& options = {});
+
+    Tensor forward(const Tensor& x) override { return linear(x, weight_, bias_); }
+
+    const Parameter& weight() const { return weight_; }
+    const Parameter& bias() const { return bias_; }
+
+  private:
+    Parameter weight_;
+    Parameter bias_;
+};
+
+class ReLU final : public Layer {
+  public:
+    Tensor forward(const Tensor& x) override { return relu(x); }
+};
+
+class Tanh final : public Layer {
+  public:
+    Tensor forward(const Tensor& x) override { return tanh(x); }
+};
+
+class Sigmoid final : public Layer {
+  public:
+    Tensor forward(const Tensor& x) override { return sigmoid(x); }
+};
+
+/// In training, elements are set to zero with this probability and the others divided by 1 - probability; in
+/// eval() nothing changes. What is dropped depends on the seed, the layer's number among the dropouts made so
+/// far, how often the layer was used in training before, and the element's place in the batch; under
+/// DataParallel in the batch of all ranks, so that any division drops what one rank would.
+class Dropout final : public Layer {
+  public:
+    /// @throws UsageError unless 0 <= probability < 1
+    explicit Dropout(double probability = 0.5);
+
+    Tensor forward(const Tensor& x) override;
+
+    /// Which of the parts of a batch, all of one size, this rank has: DataParallel says it.
+    void set_part(std::int64_t part) { part_ = part; }
+
+    /// The layer's number among the dropouts.
+    std::int64_t number() const { return stream_; }
+
+    /// How often it was used in training: checkpoints keep it.
+    std::int64_t uses() const { return step_; }
+    void set_uses(std::int64_t uses) { step_ = uses; }
+
+  private:
+    double probability_;
+    std::int64_t seed_;
+    std::int64_t stream_;
+    std::int64_t step_ = 0;
+    std::int64_t part_ = 0;
+};
+
+/// cross_entropy() as an object.
+struct CrossEntropyLoss {
+    Tensor operator()(const Tensor& logits, const Tensor& label) const {
+        return cross_entropy(logits, label);
+    }
+};
+
+/// mse_loss() as an object.
+struct MSELoss {
+    Tensor operator()(const Tensor& x, const Tensor& y) const { return mse_loss(x, y); }
+};
+
+}  // namespace dtrain::nn

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/nn_tensor.hpp>
+#include <dtrain/optimizer.hpp>
+
+#include "base/with_element.hpp"
+#include "eager/run_operator.hpp"
+#include "eager/tape.hpp"
+#include "kernels/loops.hpp"
+
+namespace dtrain::eager {
+namespace {
+
+void copy(const Value& from, const Value& to) {
+    std::copy_n(from.memory.get(), from.view().bytes(), to.memory.get());
+}
+
+void add(const Value& term, const Value& to) {
+    const auto count = to.view().size();
+    if (to.type == DataType::float64)
+        kernels::loops::add(term.as<double>().data(), to.as<double>().data(), count);
+    else
+        kernels::loops::add(term.as<float>().data(), to.as<float>().data(), count);
+}
+
+// A gradient that comes to be term by term, with the bits of the operator `sum` over all of them.
+class Terms {
+  public:
+    void expect() { ++missing_; }
+
+    // place: where a sum of several may be made; none: in memory of its own
+    void arrive(const Value& term, const Value& place = {}) {
+        --missing_;
+        if (!sum_.memory) {
+            sum_ = term;  // which is not ours to change
+            return;
+        }
+        if (!is_own_) {
+            const auto own = place.memory ? place : make_value(sum_.shape, sum_.type);
+            copy(sum_, own);
+            sum_ = own;
+            is_own_ = true;
+        }
+        add(term, sum_);
+    }
+
+    int missing() const { return missing_; }
+    bool has_none() const { return !sum_.memory; }
+    const Value& sum() const { return sum_; }
+
+  private:
+    int missing_ = 0;
+    Value sum_;
+    bool is_own_ = false;
+};
+
+class Backward {
+  public:
+    explicit Backward(const Traced& loss) {
+        note(loss.origin);
+        for (auto at = nodes_.begin(); at != nodes_.end(); ++at)
+            for (const auto& origin : at->second->origins()) note(origin);
+        auto one = make_value(loss.value.shape, loss.value.type);
+        with_element(one.type, [&]<class Element>() { one.as<Element>().front() = Element(1); });
+        outputs_.at({loss.origin.node.get(), loss.origin.output}).arrive(one);
+        for (const auto& [number, node] : nodes_) node->recipe().backward(given(*node));
+    }
+
+    void run() {
+        // The node that was made last is first, so all that read its outputs have been here before it.
+        for (auto& [number, node] : nodes_) {
+            differentiate(*node);
+            node->spend();
+        }
+        for (const auto& [made, watcher] : watchers_) watcher->finish();
+    }
+
+  private:
+    using Output = std::pair<const Node*, std::size_t>;
+
+    void note(const Origin& origin) {
+        if (origin.leaf) leaves_[origin.leaf.get()].expect();
+        if (!origin.node) return;
+        outputs_[{origin.node.get(), origin.output}].expect();
+        nodes_.emplace(origin.node->number(), origin.node);
+        if (origin.node->is_spent())
+            throw nn::SpentGraphError(
+                fmt::format("backward(): the operator {} was in the graph of a backward() before, which let "
+                            "it go; compute "
+                            "it again, or add up the losses and call backward() once",
+                            origin.node->recipe().forward().op.type));
+    }
+
+    // By output, whether the loss depends on it.
+    std::vector<bool> given(const Node& node) const {
+        std::vector<bool> outputs;
+        for (std::size_t i = 0; i < node.recipe().outputs().size(); ++i)
+            outputs.push_back(outputs_.contains({&node, i}));
+        return outputs;
+    }
+
+    void differentiate(const Node& node) {
+        const auto& recipe = node.recipe();
+        const auto& backward = recipe.backward(given(node));
+        std::map<std::string, Value, std::less<>> gradients;
+        for (std::size_t i = 0; i < recipe.outputs().size(); ++i) {
+            const auto terms = outputs_.find({&node, i});
+            if (terms == outputs_.end()) continue;
+            gradients[gradient_name(recipe.outputs()[i].name)] = terms->second.sum();
+            outputs_.erase(terms);
+        }
+        for (const auto& variable : backward.made)
+            gradients[variable.name] = place_for(variable, node, backward);
+        const auto value_of = [&](const std::string& variable) {
+            const auto found = gradients.find(variable);
+            return (found != gradients.end() ? found->second : node.kept(variable)).view();
+        };
+        for (const auto& op : backward.operators) {
+            const auto bound = [&](const std::vector<Argument>& arguments) {
+                std::vector<kernels::SlotTensor> tensors;
+                for (const auto& [slot, variable] : arguments) tensors.push_back({slot, value_of(variable)});
+                return tensors;
+            };
+            run_operator(op, bound(op.op.inputs), bound(op.op.outputs));
+            hand_on(op.op, node, backward, gradients);
+        }
+    }
+
+    // A gradient that is all of a parameter's is made where that is to be.
+    Value place_for(const Variable& variable, const Node& node, const GradientRecipe& backward) const {
+        const auto result =
+            std::ranges::find(backward.results, variable.name, &GradientRecipe::Result::gradient);
+        if (result != backward.results.end())
+            if (const auto& leaf = node.origins()[result->input].leaf; leaf && is_made_in_place(*leaf))
+                return leaf->gradient;
+        return make_value(variable.shape, variable.type);
+    }
+
+    bool is_made_in_place(const Leaf& leaf) const {
+        const auto& terms = leaves_.at(&leaf);
+        return !leaf.has_gradient && terms.missing() == 1 && terms.has_none();
+    }
+
+    // A parameter's gradient is told of as soon as the operator that completes it was run.
+    void hand_on(const Operator& op, const Node& node, const GradientRecipe& backward,
+                 const std::map<std::string, Value, std::less<>>& gradients) {
+        for (const auto& [input, gradient] : backward.results) {
+            if (std::ranges::find(op.outputs, gradient, &Argument::variable) == op.outputs.end()) continue;
+            const auto& origin = node.origins()[input];
+            if (origin.node) {
+                outputs_.at({origin.node.get(), origin.output}).arrive(gradients.at(gradient));
+            } else if (origin.leaf) {
+                arrive(*origin.leaf, gradients.at(gradient));
+            }
+        }
+    }
+
+    void arrive(Leaf& leaf, const Value& term) {
+        auto& terms = leaves_.at(&leaf);
+        terms.arrive(term, leaf.has_gradient ? Value() : leaf.gradient);
+        if (terms.missing() > 0) return;
+        const auto& sum = terms.sum();
+        if (leaf.has_gradient)
+            add(sum, leaf.gradient);
+        else if (sum.memory != leaf.gradient.memory)
+            copy(sum, leaf.gradient);
+        leaf.has_gradient = true;
+        if (leaf.watcher == nullptr) return;
+        watchers_.emplace(leaf.watcher->made(), leaf.watcher);
+        leaf.watcher->ready(leaf.number);
+    }
+
+    std::map<std::uint64_t, std::shared_ptr<Node>, std::greater<>> nodes_;
+    std::map<Output, Terms> outputs_;
+    std::map<const Leaf*, Terms> leaves_;
+    std::map<std::uint64_t, GradientWatcher*> watchers_;  // all ranks wait for them in the same order
+};
+
+}  // namespace
+
+void run_backward(const Traced& loss) {
+    const Untaped untaped;
+    Backward(loss).run();
+}
+
+}  // namespace dtrain::eager

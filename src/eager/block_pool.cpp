@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "eager/block_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace dtrain::eager {
+
+std::size_t block_size(std::size_t bytes) {
+    constexpr std::size_t least = 64;
+    if (bytes <= 4 * least) return std::max(least, aligned_to<least>(bytes));
+    const auto quarter = std::bit_floor(bytes - 1) / 4;
+    return (bytes + quarter - 1) / quarter * quarter;
+}
+
+std::shared_ptr<std::byte> BlockPool::take(std::size_t bytes) {
+    const auto size = block_size(bytes);
+    auto& blocks = by_size_[size];
+    if (blocks.free.empty()) {
+        blocks.all.push_back(make_aligned_bytes<64>(size));
+        blocks.free.insert(blocks.all.size() - 1);
+        bytes_ += size;
+    }
+    const auto number = *blocks.free.begin();
+    blocks.free.erase(blocks.free.begin());
+    return {blocks.all[number].get(), [pool = shared_from_this(), &blocks, number](std::byte* /*memory*/) {
+                blocks.free.insert(number);
+            }};
+}
+
+}  // namespace dtrain::eager

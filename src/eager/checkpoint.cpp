@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/nn_training.hpp>
+
+#include "base/with_element.hpp"
+#include "eager/tape.hpp"
+
+namespace dtrain::nn {
+namespace {
+
+using Tensors = std::map<std::string, CheckpointTensor>;
+
+// A tensor and where its values are.
+struct Place {
+    std::string name;
+    TensorView view;
+};
+
+std::vector<Place> parameters_of(const Layer& layer) {
+    std::vector<Place> places;
+    for (const auto& parameter : layer.parameters()) {
+        const auto same = std::ranges::find(places, parameter.name(), &Place::name);
+        if (same != places.end())
+            throw ProgramError(
+                fmt::format("two parameters of the layer have the name '{}'", parameter.name()), "",
+                parameter.name());
+        places.push_back({parameter.name(), parameter.leaf()->value.view()});
+    }
+    return places;
+}
+
+std::vector<Place> kept_by(const Optimizer* optimizer) {
+    std::vector<Place> places;
+    if (optimizer != nullptr)
+        for (const auto& tensor : optimizer->state().tensors()) places.push_back({tensor.name, tensor.view});
+    return places;
+}
+
+std::vector<Dropout*> dropouts_of(const Layer& layer) {
+    std::vector<Dropout*> all;
+    for (const auto& each : layer.layers()) {
+        if (auto* const dropout = dynamic_cast<Dropout*>(each.get())) all.push_back(dropout);
+        for (auto* const inner : dropouts_of(*each)) all.push_back(inner);
+    }
+    return all;
+}
+
+std::string uses_name(const Dropout& dropout) {
+    return fmt::format("dropout_{}.uses", dropout.number());
+}
+
+void store(const std::vector<Place>& places, Tensors& tensors) {
+    for (const auto& [name, view] : places)
+        with_element(view.type, [&]<class Element>() {
+            const auto values = view.as<Element>();
+            tensors[name] = {view.shape, std::vector<Element>(values.begin(), values.end())};
+        });
+}
+
+DataType type_of(const CheckpointTensor& tensor) {
+    return std::visit(
+        []<class Element>(const std::vector<Element>& /*values*/) { return data_type_of<Element>; },
+        tensor.values);
+}
+
+void check(const std::string& file, const std::vector<Place>& places, const Tensors& tensors) {
+    for (const auto& [name, view] : places) {
+        const auto found = tensors.find(name);
+        if (found == tensors.end())
+            throw UsageError(fmt::format("{}: it has no '{}', which is to be loaded", file, name));
+        const auto type = type_of(found->second);
+        if (type != view.type || found->second.shape != view.shape)
+            throw UsageError(fmt::format("{}: '{}' is {} {}, expected {} {}", file, name, to_string(type),
+                                         to_string(found->second.shape), to_string(view.type),
+                                         to_string(view.shape)));
+    }
+}
+
+void restore(const std::vector<Place>& places, const Tensors& tensors) {
+    for (const auto& [name, view] : places)
+        std::visit([&](const auto& values) { std::memcpy(view.data, values.data(), view.bytes()); },
+                   tensors.at(name).values);
+}
+
+}  // namespace
+
+void save(const std::filesystem::path& path, const Layer& layer, const Optimizer* optimizer) {
+    Checkpoint checkpoint;
+    store(parameters_of(layer), checkpoint.parameters);
+    store(kept_by(optimizer), checkpoint.optimizer);
+    for (const auto* const dropout : dropouts_of(layer))
+        checkpoint.optimizer[uses_name(*dropout)] = {{1}, std::vector{dropout->uses()}};
+    save_checkpoint(path, checkpoint);
+}
+
+void load(const std::filesystem::path& path, const Layer& layer, const Optimizer* optimizer) {
+    const auto checkpoint = load_checkpoint(path);
+    const auto parameters = parameters_of(layer);
+    auto kept = kept_by(optimizer);
+    const auto dropouts = dropouts_of(layer);
+    std::vector<std::int64_t> uses(dropouts.size(), 0);
+    for (std::size_t i = 0; i < dropouts.size(); ++i)
+        kept.push_back({uses_name(*dropouts[i]), {&uses[i], {1}, DataType::int64}});
+    check(path.string(), parameters, checkpoint.parameters);
+    check(path.string(), kept, checkpoint.optimizer);
+    restore(parameters, checkpoint.parameters);
+    restore(kept, checkpoint.optimizer);
+    for (std::size_t i = 0; i < dropouts.size(); ++i) dropouts[i]->set_uses(uses[i]);
+}
+
+}  // namespace dtrain::nn

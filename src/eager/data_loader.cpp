@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/nn_data.hpp>
+#include <dtrain/sampler.hpp>
+
+#include "eager/tape.hpp"
+
+namespace dtrain::nn {
+namespace {
+
+std::int64_t rounded_up(std::int64_t count, std::int64_t by) {
+    return (count + by - 1) / by;
+}
+
+std::int64_t checked_batches(const DataSource& source, const DataLoaderOptions& options, int ranks) {
+    if (source.size() < 1) throw UsageError("DataLoader: there are no samples");
+    if (options.batch_size < ranks)
+        throw UsageError(
+            fmt::format("DataLoader: batch_size is {}; a step needs {} sample{} at least, one for "
+                        "each rank",
+                        options.batch_size, ranks, ranks == 1 ? "" : "s"));
+    if (!options.sample.empty() && element_count(options.sample) != source.features())
+        throw UsageError(fmt::format("DataLoader: a sample of shape {} has {} values, but the data have {}",
+                                     to_string(options.sample), element_count(options.sample),
+                                     source.features()));
+    const auto batches = options.drop_last ? source.size() / options.batch_size
+                                           : rounded_up(source.size(), options.batch_size);
+    if (batches < 1)
+        throw UsageError(
+            fmt::format("DataLoader: drop_last leaves no batch: there are {} samples, and "
+                        "batch_size is {}",
+                        source.size(), options.batch_size));
+    return batches;
+}
+
+}  // namespace
+
+DataLoader::DataLoader(const DataSource& source, const DataLoaderOptions& options,
+                       const Communicator& communicator)
+    : source_(&source),
+      options_(options),
+      rank_(communicator.rank()),
+      ranks_(communicator.size()),
+      batches_(checked_batches(source, options, ranks_)) {}
+
+DataLoader::Epoch DataLoader::operator()(std::int64_t epoch) const {
+    if (options_.shuffle) return {*this, shuffled_order(source_->size(), options_.order_seed, epoch)};
+    std::vector<std::int64_t> order(static_cast<std::size_t>(source_->size()));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    return {*this, std::move(order)};
+}
+
+Batch DataLoader::batch(const std::vector<std::int64_t>& order, std::int64_t number) const {
+    const auto first = number * options_.batch_size;
+    const auto count = std::min(options_.batch_size, source_->size() - first);
+    const auto rows = rounded_up(count, ranks_);
+    std::vector<std::int64_t> samples;
+    for (std::int64_t row = rank_ * rows; row < (rank_ + 1) * rows; ++row)
+        samples.push_back(order[static_cast<std::size_t>(first + row % count)]);
+
+    Shape shape{rows};
+    if (options_.sample.empty())
+        shape.push_back(source_->features());
+    else
+        shape.insert(shape.end(), options_.sample.begin(), options_.sample.end());
+    const auto x = eager::make_value(shape, DataType::float32);
+    const auto y = eager::make_value({rows}, DataType::int64);
+    source_->gather(samples, x.as<float>(), y.as<std::int64_t>());
+    return {number, Tensor({x, {}}), Tensor({y, {}})};
+}
+
+}  // namespace dtrain::nn

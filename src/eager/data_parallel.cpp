@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/data_parallel.hpp>
+#include <dtrain/nn_training.hpp>
+
+#include "eager/tape.hpp"
+
+namespace dtrain::nn {
+
+/// Tells GradientAveraging of gradients. Its parameter 0 is a list of which parameters this rank has used: on
+/// all ranks it is above zero then for those that some rank has used.
+class DataParallel::Averaging final : public eager::GradientWatcher {
+  public:
+    Averaging(const Layer& layer, const Communicator& communicator, const DataParallelOptions& options) {
+        for (const auto& parameter : layer.parameters()) leaves_.push_back(parameter.leaf());
+        throw_together(communicator, what_is_wrong());
+        if (communicator.size() == 1) return;
+        used_.assign(leaves_.size(), 0);
+        unused_values_.assign(leaves_.size(), 0);
+        is_ready_.assign(leaves_.size(), false);
+        std::vector<ParameterBuffers> buffers{{"parameters in use", unused_values_, used_}};
+        for (const auto& leaf : leaves_)
+            buffers.push_back({leaf->name, leaf->value.as<float>(), leaf->gradient.as<float>()});
+        averaging_.emplace(communicator, std::move(buffers),
+                           GradientAveragingOptions{.bucket_bytes = options.bucket_bytes});
+        for (std::size_t number = 0; number < leaves_.size(); ++number) {
+            leaves_[number]->watcher = this;
+            leaves_[number]->number = number;
+        }
+    }
+
+    ~Averaging() override {
+        for (const auto& leaf : leaves_)
+            if (leaf->watcher == this) leaf->watcher = nullptr;
+    }
+
+    void ready(std::size_t number) override {
+        if (pauses > 0) return;
+        is_ready_[number] = true;
+        used_[number] = 1;
+        averaging_->ready(number + 1);
+    }
+
+    void finish() override {
+        if (pauses > 0) return;
+        // Those of backward passes within no_sync() that this one has not reached.
+        for (std::size_t number = 0; number < leaves_.size(); ++number)
+            if (!is_ready_[number] && leaves_[number]->has_gradient) ready(number);
+        averaging_->ready(0);
+        averaging_->finish();
+        for (std::size_t number = 0; number < leaves_.size(); ++number)
+            leaves_[number]->has_gradient = used_[number] > 0;
+        std::ranges::fill(used_, 0.0F);
+        is_ready_.assign(leaves_.size(), false);
+    }
+
+    void average_values() {
+        if (averaging_) averaging_->average_values();
+    }
+
+    bool values_are_identical() const { return !averaging_ || averaging_->values_are_identical(); }
+
+    int pauses = 0;
+
+  private:
+    std::optional<std::string> what_is_wrong() const {
+        if (leaves_.empty())
+            return "DataParallel: the layer has no parameter whose gradient could be averaged";
+        for (const auto& leaf : leaves_) {
+            if (leaf->value.type != DataType::float32)
+                return fmt::format("DataParallel: parameter '{}' is {}, expected float32", leaf->name,
+                                   to_string(leaf->value.type));
+            if (leaf->watcher != nullptr)
+                return fmt::format(
+                    "DataParallel: the gradient of parameter '{}' is averaged already; wrap a "
+                    "layer once",
+                    leaf->name);
+        }
+        return std::nullopt;
+    }
+
+    std::vector<std::shared_ptr<eager::Leaf>> leaves_;
+    std::vector<float> used_;
+    std::vector<float> unused_values_;
+    std::vector<bool> is_ready_;
+    std::optional<GradientAveraging> averaging_;
+};
+
+namespace {
+
+void tell_dropouts(Layer& layer, std::int64_t part) {
+    if (auto* const dropout = dynamic_cast<Dropout*>(&layer)) dropout->set_part(part);
+    for (const auto& each : layer.layers()) tell_dropouts(*each, part);
+}
+
+}  // namespace
+
+DataParallel::DataParallel(Layer& layer, Communicator communicator, const DataParallelOptions& options)
+    : layer_(layer), averaging_(std::make_unique<Averaging>(layer, communicator, options)) {
+    add_layer(std::shared_ptr<Layer>(std::shared_ptr<void>(), &layer));
+    tell_dropouts(layer, communicator.rank());
+}
+
+DataParallel::DataParallel(DataParallel&&) noexcept = default;
+
+DataParallel::~DataParallel() {
+    if (averaging_) tell_dropouts(layer_, 0);
+}
+
+DataParallel::NoSync::NoSync(DataParallel& parallel) : pauses_(parallel.averaging_->pauses) {
+    ++pauses_;
+}
+
+DataParallel::NoSync::~NoSync() {
+    --pauses_;
+}
+
+void DataParallel::average_parameters() {
+    averaging_->average_values();
+}
+
+bool DataParallel::parameters_are_identical() const {
+    return averaging_->values_are_identical();
+}
+
+}  // namespace dtrain::nn

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <dtrain/executor.hpp>
+
+#include "eager/value.hpp"
+
+namespace dtrain::eager {
+
+/// Wants to know when gradients of parameters are complete.
+class GradientWatcher {
+  public:
+    GradientWatcher();
+    GradientWatcher(const GradientWatcher&) = delete;
+    GradientWatcher& operator=(const GradientWatcher&) = delete;
+    virtual ~GradientWatcher() = default;
+
+    /// Grows from each watcher to the next.
+    std::uint64_t made() const { return made_; }
+
+    /// The gradient of the parameter with this number is there; the backward pass goes on.
+    virtual void ready(std::size_t number) = 0;
+
+    /// A backward pass that reached one of the parameters is over.
+    virtual void finish() = 0;
+
+  private:
+    std::uint64_t made_;
+};
+
+/// A parameter: values that an optimizer changes, and the sum of their gradients since they were cleared.
+/// Both stay in one place.
+struct Leaf {
+    std::string name;
+    State state;  ///< of this one parameter: keeps its memory
+    Value value;
+    Value gradient;
+    bool has_gradient = false;
+    GradientWatcher* watcher = nullptr;  ///< or none
+    std::size_t number = 0;              ///< for the watcher
+};
+
+}  // namespace dtrain::eager

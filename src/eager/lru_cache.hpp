@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <utility>
+
+namespace dtrain::eager {
+
+/// The values that were asked for last, at most `limit` of them.
+template <class Key, class Value>
+class LruCache {
+  public:
+    explicit LruCache(std::size_t limit) : limit_(limit) {}
+
+    /// The key's value, made by make() when it is not there. Good until the next call.
+    template <class Make>
+    Value& get(const Key& key, const Make& make) {
+        const auto found = places_.find(key);
+        if (found != places_.end()) {
+            entries_.splice(entries_.begin(), entries_, found->second);
+            return found->second->second;
+        }
+        entries_.emplace_front(key, make());
+        places_.emplace(key, entries_.begin());
+        ++made_;
+        if (entries_.size() > limit_) {
+            places_.erase(entries_.back().first);
+            entries_.pop_back();
+        }
+        return entries_.front().second;
+    }
+
+    /// How often make() was called.
+    std::size_t made() const { return made_; }
+
+  private:
+    using Entries = std::list<std::pair<Key, Value>>;
+
+    std::size_t limit_;
+    std::size_t made_ = 0;
+    Entries entries_;  // the last one used is first
+    std::map<Key, typename Entries::iterator> places_;
+};
+
+}  // namespace dtrain::eager

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <dtrain/nn_tensor.hpp>
+
+#include "eager/numbering.hpp"
+#include "eager/tape.hpp"
+
+namespace dtrain::nn {
+namespace {
+
+Program only(const Variable& variable) {
+    Program program;
+    program.add(variable);
+    return program;
+}
+
+}  // namespace
+
+Parameter::Parameter(const std::string& name, const Shape& shape, const Initializer& initializer,
+                     DataType type) {
+    const auto program = only(
+        {.name = name, .shape = shape, .type = type, .role = Role::parameter, .initializer = initializer});
+    if (!is_real(type))
+        throw ProgramError(fmt::format("parameter '{}' is {}, expected real numbers (float32 or float64)",
+                                       name, to_string(type)),
+                           "", name);
+    const State state(program, eager::numbering().seed);
+    const auto& tensor = state.tensors().front().view;
+    const std::shared_ptr<State> owner = std::make_shared<State>(state);
+    leaf_ = std::make_shared<eager::Leaf>(
+        eager::Leaf{.name = name,
+                    .state = state,
+                    .value = {{owner, static_cast<std::byte*>(tensor.data)}, shape, type},
+                    .gradient = eager::make_value(shape, type)});
+}
+
+const std::shared_ptr<eager::Leaf>& Parameter::leaf() const {
+    if (!leaf_)
+        throw EmptyError("a parameter was used that is empty: its layer was moved from, or never made");
+    return leaf_;
+}
+
+const std::string& Parameter::name() const {
+    return leaf()->name;
+}
+
+const Shape& Parameter::shape() const {
+    return leaf()->value.shape;
+}
+
+DataType Parameter::type() const {
+    return leaf()->value.type;
+}
+
+TensorView Parameter::view() const {
+    return leaf()->value.view();
+}
+
+bool Parameter::has_gradient() const {
+    return leaf()->has_gradient;
+}
+
+TensorView Parameter::gradient_view() const {
+    if (!has_gradient())
+        throw NoGradientError(fmt::format(
+            "parameter '{}' has no gradient; call backward() of a loss that depends on it", name()));
+    return leaf()->gradient.view();
+}
+
+void Parameter::clear_gradient() const {
+    leaf()->has_gradient = false;
+}
+
+Parameter::operator Tensor() const {
+    return Tensor({leaf()->value, {nullptr, 0, leaf()}});
+}
+
+}  // namespace dtrain::nn

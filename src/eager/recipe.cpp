@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "eager/recipe.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <dtrain/optimizer.hpp>
+
+#include "eager/lru_cache.hpp"
+#include "program/operators.hpp"
+
+namespace dtrain::eager {
+namespace {
+
+std::uint64_t next_number() {
+    static std::uint64_t last = 0;
+    return ++last;
+}
+
+std::string name_of_input(const Program& program, const OperatorCall::Input& input) {
+    if (!input.name.empty() && !program.has(input.name)) return input.name;
+    const auto& stem = input.name.empty() ? input.slot : input.name;
+    return program.has(stem) ? program.unique_name(stem) : stem;
+}
+
+class Maker final : public program::GradientMaker {
+  public:
+    Maker(Program& program, const Operator& op, const std::vector<bool>& given,
+          const std::vector<bool>& wanted, GradientRecipe& recipe)
+        : program_(program), op_(op), given_(given), wanted_(wanted), recipe_(recipe) {}
+
+    const Operator& op() const override { return op_; }
+
+    std::string of_output(std::string_view slot) const override {
+        return of_output_at(place_of(op_.outputs, slot));
+    }
+
+    std::string of_output_at(std::size_t number) const override {
+        return given_.at(number) ? gradient_name(op_.outputs[number].variable) : "";
+    }
+
+    std::string of_input(std::string_view slot) override { return of_input_at(place_of(op_.inputs, slot)); }
+
+    std::string of_input_at(std::size_t number) override {
+        if (!wanted_.at(number)) return "";
+        const auto found = std::ranges::find(recipe_.results, number, &GradientRecipe::Result::input);
+        if (found != recipe_.results.end()) return found->gradient;
+        recipe_.results.push_back({number, gradient_name(op_.inputs[number].variable)});
+        return recipe_.results.back().gradient;
+    }
+
+    std::string of_input_or_unused(std::string_view slot) override {
+        return of_input_at_or_unused(place_of(op_.inputs, slot));
+    }
+
+    std::string of_input_at_or_unused(std::size_t number) override {
+        auto name = of_input_at(number);
+        return name.empty() ? helper("unused") : name;
+    }
+
+    std::string helper(std::string_view stem) override {
+        return fmt::format("{}_{}", program_.unique_name(stem), helpers_++);
+    }
+
+    const Variable& variable(std::string_view name) const override { return program_.variable(name); }
+
+    void append(Operator op) override {
+        program_.append_with_outputs(std::move(op), Role::gradient);
+        const auto& appended = program_.operators().back();
+        recipe_.operators.push_back({appended, next_number()});
+        for (const auto& output : appended.outputs)
+            recipe_.made.push_back(program_.variable(output.variable));
+    }
+
+  private:
+    static std::size_t place_of(const std::vector<Argument>& arguments, std::string_view slot) {
+        return static_cast<std::size_t>(std::ranges::find(arguments, slot, &Argument::slot) -
+                                        arguments.begin());
+    }
+
+    Program& program_;
+    const Operator& op_;
+    const std::vector<bool>& given_;
+    const std::vector<bool>& wanted_;
+    GradientRecipe& recipe_;
+    int helpers_ = 0;
+};
+
+using InputKey = std::tuple<std::string, Shape, DataType, bool>;
+using CallKey = std::tuple<std::string, std::vector<InputKey>, std::vector<std::string>, Attributes>;
+
+CallKey key_of(const OperatorCall& call) {
+    std::vector<InputKey> inputs;
+    for (const auto& input : call.inputs)
+        inputs.emplace_back(input.slot, input.shape, input.type, input.wants_gradient);
+    return {std::string(call.type),
+            std::move(inputs),
+            {call.outputs.begin(), call.outputs.end()},
+            call.attributes};
+}
+
+}  // namespace
+
+Recipe::Recipe(const OperatorCall& call) {
+    Operator op{std::string(call.type), {}, {}, call.attributes};
+    for (const auto& input : call.inputs) {
+        const auto name = name_of_input(program_, input);
+        program_.add({.name = name, .shape = input.shape, .type = input.type, .role = Role::data});
+        op.inputs.push_back({input.slot, name});
+        wants_gradient_.push_back(input.wants_gradient);
+    }
+    for (const auto slot : call.outputs)
+        op.outputs.push_back({std::string(slot), program_.unique_name(fmt::format("result.{}", slot))});
+    program_.append_with_outputs(std::move(op));
+    forward_ = {program_.operators().back(), next_number()};
+    for (const auto& output : forward_.op.outputs) outputs_.push_back(program_.variable(output.variable));
+}
+
+bool Recipe::is_differentiable() const {
+    return static_cast<bool>(program::find_schema(forward_.op.type)->make_gradient);
+}
+
+const GradientRecipe& Recipe::backward(const std::vector<bool>& given) const {
+    for (const auto& [known, recipe] : backward_)
+        if (known == given) return *recipe;
+    backward_.emplace_back(given, std::make_unique<GradientRecipe>(make_backward(given)));
+    return *backward_.back().second;
+}
+
+GradientRecipe Recipe::make_backward(const std::vector<bool>& given) const {
+    GradientRecipe recipe;
+    auto extended = program_;
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+        if (given[i])
+            extended.add({.name = gradient_name(outputs_[i].name),
+                          .shape = outputs_[i].shape,
+                          .type = outputs_[i].type,
+                          .role = Role::data});
+    Maker maker(extended, forward_.op, given, wants_gradient_, recipe);
+    program::find_schema(forward_.op.type)->make_gradient(maker);
+    for (std::size_t i = 0; i < wants_gradient_.size(); ++i)
+        if (wants_gradient_[i] &&
+            std::ranges::find(recipe.results, i, &GradientRecipe::Result::input) == recipe.results.end()) {
+            const auto& [slot, variable] = forward_.op.inputs[i];
+            throw ProgramError(fmt::format("operator {}: it has no gradient by its {} '{}', which depends on "
+                                           "a parameter",
+                                           forward_.op.type, slot, variable),
+                               forward_.op.type, variable);
+        }
+    return recipe;
+}
+
+bool Recipe::keeps(std::string_view variable) const {
+    if (outputs_.size() > 1) return true;
+    return std::ranges::any_of(backward({true}).operators, [&](const NumberedOperator& each) {
+        return std::ranges::find(each.op.inputs, variable, &Argument::variable) != each.op.inputs.end();
+    });
+}
+
+std::shared_ptr<const Recipe> recipe_of(const OperatorCall& call) {
+    // Never destroyed: tensors may live until the very end of the process.
+    static auto& recipes = *new LruCache<CallKey, std::shared_ptr<const Recipe>>(1024);
+    return recipes.get(key_of(call), [&] { return std::make_shared<const Recipe>(call); });
+}
+
+}  // namespace dtrain::eager

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "eager/tape.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <dtrain/error.hpp>
+
+#include "eager/run_operator.hpp"
+
+namespace dtrain::eager {
+namespace {
+
+std::uint64_t next_number() {
+    static std::uint64_t last = 0;
+    return ++last;
+}
+
+}  // namespace
+
+GradientWatcher::GradientWatcher() : made_(next_number()) {}
+
+Node::Node(std::shared_ptr<const Recipe> made_by, std::vector<Origin> of_inputs)
+    : recipe_(std::move(made_by)), origins_(std::move(of_inputs)), number_(next_number()) {}
+
+Node::~Node() {
+    std::vector<std::shared_ptr<Node>> doomed;
+    const auto take = [&doomed](std::vector<Origin>& origins) {
+        for (auto& origin : origins)
+            if (origin.node) doomed.push_back(std::move(origin.node));
+        origins.clear();
+    };
+    take(origins_);
+    while (!doomed.empty()) {
+        const auto last = std::move(doomed.back());
+        doomed.pop_back();
+        if (last.use_count() == 1) take(last->origins_);
+    }
+}
+
+const Value& Node::kept(std::string_view variable) const {
+    const auto found = std::ranges::find(kept_, variable, &Kept::variable);
+    if (found == kept_.end()) throw Error("a gradient asks for a value that was not kept");
+    return found->value;
+}
+
+void Node::spend() {
+    spent_ = true;
+    kept_.clear();
+    origins_.clear();
+}
+
+int& Untaped::count() {
+    static int alive = 0;
+    return alive;
+}
+
+std::vector<Traced> run_traced(std::string_view type, const std::vector<TracedInput>& inputs,
+                               const std::vector<std::string_view>& outputs, const Attributes& attributes) {
+    OperatorCall call{.type = type, .inputs = {}, .outputs = outputs, .attributes = attributes};
+    bool wants_gradient = false;
+    for (const auto& [slot, tensor] : inputs) {
+        const auto& [value, origin] = tensor;
+        const bool wants = !Untaped::is_on() && origin.wants_gradient();
+        wants_gradient = wants_gradient || wants;
+        call.inputs.push_back({slot, origin.leaf ? origin.leaf->name : "", value.shape, value.type, wants});
+    }
+    const auto recipe = recipe_of(call);
+
+    std::vector<kernels::SlotTensor> in;
+    for (const auto& input : inputs) in.push_back({input.slot, input.tensor.value.view()});
+    std::vector<Traced> results;
+    std::vector<kernels::SlotTensor> out;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const auto& variable = recipe->outputs()[i];
+        results.push_back({make_value(variable.shape, variable.type), {}});
+        out.push_back({std::string(outputs[i]), results.back().value.view()});
+    }
+    run_operator(recipe->forward(), std::move(in), std::move(out));
+    if (!wants_gradient || !recipe->is_differentiable()) return results;
+
+    std::vector<Origin> origins;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        origins.push_back(recipe->wants_gradient()[i] ? inputs[i].tensor.origin : Origin{});
+    const auto node = std::make_shared<Node>(recipe, std::move(origins));
+    const auto& op = recipe->forward().op;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (recipe->keeps(op.inputs[i].variable)) node->keep(op.inputs[i].variable, inputs[i].tensor.value);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (recipe->keeps(op.outputs[i].variable)) node->keep(op.outputs[i].variable, results[i].value);
+        results[i].origin = {node, i, nullptr};
+    }
+    return results;
+}
+
+}  // namespace dtrain::eager

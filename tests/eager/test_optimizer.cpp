@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: updates worked out by hand; what a loop keeps is counted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/nn.hpp>
+
+#include "digit_like.hpp"
+#include "eager/run_operator.hpp"
+#include "eager/value.hpp"
+#include "support/message_of.hpp"
+
+namespace dtrain::nn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::message_of;
+
+TEST(OptimizerSteps, UpdateWhatHasAGradient) {
+    const Parameter used("used", {2}, Initializer::constant(1));
+    const Parameter unused("unused", {1}, Initializer::constant(5));
+    Optimizer sgd(Momentum{.learning_rate = 0.5, .mu = 0.5}, {used, unused});
+    sum(square(used)).backward();
+    sgd.step();  // v = 2, p = 1 - 0.5 * 2
+    EXPECT_THAT(used.values(), ElementsAre(0, 0));
+    sgd.clear_grad();
+    EXPECT_FALSE(used.has_gradient());
+    sum(unused).backward();
+    sgd.step();  // the other's velocity is not used
+    EXPECT_THAT(used.values(), ElementsAre(0, 0));
+    EXPECT_THAT(unused.values(), ElementsAre(4.5));
+    sgd.clear_grad();
+    (sum(used) + unused).backward();
+    sgd.step();  // v = 0.5 * 2 + 1 = 2, and 0.5 * 1 + 1 = 1.5
+    EXPECT_THAT(used.values(), ElementsAre(-1, -1));
+    EXPECT_THAT(unused.values(), ElementsAre(3.75));
+}
+
+TEST(OptimizerSteps, WithoutClearGradGradientsAddUp) {
+    const Parameter p("p", {1}, Initializer::constant(0));
+    Optimizer sgd(Sgd{1}, {p});
+    p.operator Tensor();
+    sum(p).backward();
+    sgd.step();
+    sum(p).backward();
+    sgd.step();
+    EXPECT_THAT(p.values(), ElementsAre(-3));
+}
+
+TEST(OptimizerSteps, Refusals) {
+    const Parameter p("p", {1});
+    Optimizer sgd(Sgd{1}, {p});
+    EXPECT_EQ(message_of<NoGradientError>([&] { sgd.step(); }),
+              "step(): none of the 1 parameters has a gradient; call backward() of a loss before");
+    EXPECT_THROW(Optimizer(Sgd{1}, {}), UsageError);
+    EXPECT_THAT(message_of<ProgramError>([&] {
+                    Optimizer(Sgd{1}, {p, Parameter("p", {2})});
+                }),
+                HasSubstr("'p'"));
+    EXPECT_THROW(Optimizer(Sgd{-1}, {p}), ProgramError);
+    EXPECT_THROW(Optimizer(Sgd{1}, {Parameter()}), EmptyError);
+    Parameter moved = p;
+    const auto taken = std::move(moved);
+    EXPECT_THROW(moved.values(), EmptyError);  // NOLINT(bugprone-use-after-move)
+}
+
+TEST(Loops, KeepNoMoreMemoryAndPrepareNothingAnew) {
+    seed(1);
+    const auto data = digit_like(90);
+    const DataLoader loader(data, {.batch_size = 20, .shuffle = true});
+    Sequential network{Linear(16, 64), ReLU(), Dropout(0.5), Linear(64, 64), Sigmoid(), Linear(64, 4)};
+    Optimizer adam(Adam{}, network.parameters());
+    const auto epoch = [&](std::int64_t number) {
+        for (const auto& [id, x, y] : loader(number)) {
+            const auto predicts = network(x);
+            const auto loss = cross_entropy(predicts, y);
+            loss.backward();
+            adam.step();
+            adam.clear_grad();
+        }
+        const NoGrad none;
+        network.eval();
+        for (const auto& [id, x, y] : loader(0)) accuracy(network(x), y);
+        network.train();
+    };
+    epoch(0);
+    epoch(1);
+    const auto bytes = eager::pool().bytes();
+    const auto kernels = eager::kernels_prepared();
+    for (std::int64_t number = 2; number < 20; ++number) epoch(number);
+    EXPECT_EQ(eager::pool().bytes(), bytes);
+    EXPECT_EQ(eager::kernels_prepared(), kernels);
+}
+
+TEST(Loops, ForwardPassesWithoutBackwardGiveTheirMemoryBack) {
+    const Parameter p("p", {1000}, Initializer::constant(1));
+    for (int i = 0; i < 3; ++i) tanh(square(p));
+    const auto bytes = eager::pool().bytes();
+    for (int i = 0; i < 1000; ++i) tanh(square(p));
+    EXPECT_EQ(eager::pool().bytes(), bytes);
+}
+
+TEST(Loops, BatchesOfEverySizeKeepBoundedMemory) {
+    Sequential network{Linear(16, 8), Tanh()};
+    for (std::int64_t rows = 1; rows <= 600; ++rows) mean(network(Tensor::full({rows, 16}, 1))).backward();
+    // The largest of each size: a geometric row, a few tensors of each.
+    EXPECT_LT(eager::pool().bytes(), 64U << 20U);
+}
+
+}  // namespace
+}  // namespace dtrain::nn

@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: one rank that has the whole batch, within 1e-6 of a parameter (sums are made in another order), and
+// averages worked out from what each rank is known to have used. Runs at 1, 2 and 4 ranks.
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/nn.hpp>
+
+#include "digit_like.hpp"
+#include "support/message_of.hpp"
+#include "support/test_world.hpp"
+
+namespace dtrain::nn {
+namespace {
+
+using testing::Each;
+using testing::FloatEq;
+using testing::HasSubstr;
+using tests::message_of;
+
+Sequential network_of(std::uint64_t with_seed) {
+    seed(with_seed);
+    return Sequential{Linear(16, 32), ReLU(), Dropout(0.2), Linear(32, 4)};
+}
+
+void train(Layer& network, const Communicator& communicator, const DataSource& data, std::int64_t epochs) {
+    Optimizer optim(Sgd{0.1}, network.parameters());
+    const DataLoader loader(data, {.batch_size = 16, .shuffle = true}, communicator);
+    for (std::int64_t epoch = 0; epoch < epochs; ++epoch)
+        for (const auto& [id, x, y] : loader(epoch)) {
+            cross_entropy(network(x), y).backward();
+            optim.step();
+            optim.clear_grad();
+        }
+}
+
+void expect_near(const Layer& one, const Layer& other) {
+    const auto expected = other.parameters();
+    const auto given = one.parameters();
+    ASSERT_EQ(given.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        for (std::size_t j = 0; j < expected[i].values().size(); ++j)
+            ASSERT_NEAR(given[i].values()[j], expected[i].values()[j], 1e-6) << expected[i].name();
+}
+
+TEST(EagerRanks, PartsOfABatchLearnWhatTheWholeDoes) {
+    const auto data = digit_like(40);  // batches of 16, 16 and 8: 1, 2 and 4 ranks divide them
+    auto alone = network_of(1);
+    train(alone, {}, data, 8);
+    for (const std::int64_t bucket_bytes : {4, 1000, 1'000'000}) {
+        auto shared = network_of(1);
+        DataParallel parallel(shared, test_world(), {.bucket_bytes = bucket_bytes});
+        train(parallel, test_world(), data, 8);
+        expect_near(parallel, alone);
+        EXPECT_TRUE(parallel.parameters_are_identical());
+    }
+}
+
+TEST(EagerRanks, TheLayerItselfMayBeCalled) {
+    const auto data = digit_like(32);
+    auto one = network_of(1);
+    auto other = network_of(1);
+    {
+        const DataParallel parallel(one, test_world(), {.bucket_bytes = 1000});
+        train(one, test_world(), data, 3);
+    }
+    DataParallel parallel(other, test_world(), {.bucket_bytes = 1000});
+    train(parallel, test_world(), data, 3);
+    for (std::size_t i = 0; i < one.parameters().size(); ++i)
+        EXPECT_TRUE(std::ranges::equal(one.parameters()[i].values(), other.parameters()[i].values()));
+}
+
+TEST(EagerRanks, AllBeginWithThoseOfRank0) {
+    auto network = network_of(static_cast<std::uint64_t>(10 + test_world().rank()));
+    auto first = network_of(10);
+    const DataParallel parallel(network, test_world());
+    for (std::size_t i = 0; i < network.parameters().size(); ++i)
+        EXPECT_TRUE(std::ranges::equal(network.parameters()[i].values(), first.parameters()[i].values()));
+}
+
+class ThreeParameters : public Layer {
+  public:
+    Tensor forward(const Tensor& x) override { return x * all; }
+
+    Parameter all = add_parameter("all", {2});
+    Parameter some = add_parameter("some", {2});
+    Parameter none = add_parameter("none", {2});
+};
+
+TEST(EagerRanks, ParametersThatSomeOrNoRanksUse) {
+    const auto ranks = static_cast<float>(test_world().size());
+    ThreeParameters layer;
+    const DataParallel parallel(layer, test_world(), {.bucket_bytes = 4});
+    const auto x = Tensor::full({2}, test_world().rank() + 1);
+    for (int step = 0; step < 3; ++step) {
+        auto result = layer(x);
+        if (test_world().rank() == 0) result = result + layer.some * Tensor::full({2}, 6);
+        sum(result).backward();
+        EXPECT_THAT(layer.all.gradient(), Each(FloatEq((ranks + 1) / 2)));
+        EXPECT_THAT(layer.some.gradient(), Each(FloatEq(6 / ranks)));
+        EXPECT_FALSE(layer.none.has_gradient());
+        for (const auto& parameter : layer.parameters()) parameter.clear_gradient();
+    }
+}
+
+TEST(EagerRanks, WithinNoSyncGradientsAddUpUntilOneIsAveraged) {
+    const auto rank = static_cast<float>(test_world().rank());
+    const auto ranks = static_cast<float>(test_world().size());
+    ThreeParameters layer;
+    DataParallel parallel(layer, test_world(), {.bucket_bytes = 4});
+    {
+        const auto paused = parallel.no_sync();
+        sum(layer.all * Tensor::full({2}, rank)).backward();
+        sum(layer.some * Tensor::full({2}, rank)).backward();  // not used again below
+    }
+    EXPECT_THAT(layer.all.gradient(), Each(FloatEq(rank)));
+    sum(parallel(Tensor::full({2}, 10))).backward();
+    EXPECT_THAT(layer.all.gradient(), Each(FloatEq(10 + (ranks - 1) / 2)));
+    EXPECT_THAT(layer.some.gradient(), Each(FloatEq((ranks - 1) / 2)));
+    sum(parallel(Tensor::full({2}, 1))).backward();  // without clear_grad they add up
+    EXPECT_THAT(layer.all.gradient(), Each(FloatEq(11 + (ranks - 1) / 2)));
+}
+
+TEST(EagerRanks, LocalSgdAveragesParameters) {
+    const auto ranks = static_cast<float>(test_world().size());
+    ThreeParameters layer;
+    DataParallel parallel(layer, test_world());
+    Optimizer sgd(Sgd{1}, parallel.parameters());
+    {
+        const auto paused = parallel.no_sync();
+        sum(parallel(Tensor::full({2}, test_world().rank()))).backward();
+        sgd.step();
+    }
+    EXPECT_EQ(parallel.parameters_are_identical(), test_world().size() == 1);
+    parallel.average_parameters();
+    EXPECT_THAT(layer.all.values(), Each(FloatEq(-(ranks - 1) / 2)));
+    EXPECT_TRUE(parallel.parameters_are_identical());
+}
+
+TEST(EagerRanks, TwoNetworksInOneLoss) {
+    const auto data = digit_like(16);
+    const DataLoader loader(data, {.batch_size = 16}, test_world());
+    auto one = network_of(1);
+    auto other = network_of(2);
+    const DataParallel first(one, test_world(), {.bucket_bytes = 500});
+    const DataParallel second(other, test_world(), {.bucket_bytes = 500});
+    for (const auto& [id, x, y] : loader(0))
+        (cross_entropy(one(x), y) + cross_entropy(other(x), y)).backward();
+    std::vector<float> gradients;
+    for (const auto* const network : {&one, &other})
+        for (const auto& parameter : network->parameters())
+            gradients.insert(gradients.end(), parameter.gradient().begin(), parameter.gradient().end());
+    auto from_first = gradients;
+    test_world().broadcast(std::span(from_first));
+    EXPECT_EQ(gradients, from_first);
+}
+
+TEST(EagerRanks, BatchesThatRanksDoNotDivideRepeatSamples) {
+    const auto ranks = test_world().size();
+    const auto data = digit_like(9);
+    const DataLoader loader(data, {.batch_size = 4}, test_world());
+    std::vector<std::int64_t> rows;
+    for (const auto& [id, x, y] : loader(0)) rows.push_back(x.shape()[0]);
+    const auto each = [&](std::int64_t samples) { return (samples + ranks - 1) / ranks; };
+    EXPECT_THAT(rows, testing::ElementsAre(each(4), each(4), each(1)));
+    EXPECT_THAT(message_of([&] { DataLoader(data, {.batch_size = ranks - 1}, test_world()); }),
+                HasSubstr("batch_size is"));
+}
+
+TEST(EagerRanks, Refusals) {
+    Sequential empty{Flatten(), ReLU()};
+    EXPECT_THAT(message_of([&] { DataParallel(empty, test_world()); }), HasSubstr("no parameter"));
+    Linear of_double(2, 2, {.type = DataType::float64});
+    EXPECT_THAT(message_of([&] { DataParallel(of_double, test_world()); }),
+                HasSubstr("float64, expected float32"));
+    if (test_world().size() == 1) return;
+    Linear linear(2, 2);
+    const DataParallel parallel(linear, test_world());
+    EXPECT_THAT(message_of([&] { DataParallel(linear, test_world()); }), HasSubstr("averaged already"));
+    Linear other(test_world().rank() == 0 ? 2 : 3, 2, {.name = "other"});
+    EXPECT_THAT(message_of([&] { DataParallel(other, test_world()); }),
+                HasSubstr("different names or sizes"));
+}
+
+}  // namespace
+}  // namespace dtrain::nn
