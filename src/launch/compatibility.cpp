@@ -79,6 +79,16 @@ constexpr std::array features{
     F{"nodes that meet at `--master`", Answer::done, "node 0's launcher listens there"},
     F{"auto-mapping, auto-tuner", refused, "Paddle's own planner is not part of dtrain"},
 };
+// Programs in C++ in place of Python: docs/layers.md, spawn.md and guide.md say more.
+constexpr std::array interfaces{
+    F{"`paddle.Model`: prepare, fit, evaluate, predict, save, load", Answer::done, "`dtrain::Model`; a batch is that of all ranks together"},
+    F{"`paddle.nn.Layer`, `Sequential`, `Flatten`, `Linear`, `ReLU`, `Tanh`, `Sigmoid`, `Dropout`", Answer::done, "`dtrain::nn`: [layers.md](layers.md)"},
+    F{"`paddle.nn.CrossEntropyLoss`, `MSELoss`, `functional.cross_entropy`, `paddle.metric.accuracy`", Answer::done, "`dtrain::nn`"},
+    F{"`loss.backward()`, `optim.step()`, `optim.clear_grad()`", Answer::done, "the same, with every optimizer of dtrain"},
+    F{"`paddle.DataParallel(layer)`, `no_sync()`", Answer::done, "`nn::DataParallel`; unused parameters are found without being asked for"},
+    F{"`paddle.distributed.init_parallel_env()`", Answer::done, "`dtrain::ParallelEnv`; alone it is a world of one rank (Paddle: an error)"},
+    F{"`paddle.distributed.spawn`", Answer::done, "`dtrain::spawn`: [spawn.md](spawn.md)"},
+};
 // clang-format on
 
 std::string row_of(const OptionRow& row) {
@@ -140,6 +150,9 @@ status 2; *refused*: likewise, for good. "since" is the Paddle release that has 
     out += "\n## Behaviour\n\n| Paddle | dtrain | |\n|---|---|---|\n";
     for (const auto& feature : features)
         out += fmt::format("| {} | {} | {} |\n", feature.what, to_string(feature.answer), feature.note);
+    out += "\n## Programs\n\n| Paddle, in Python | dtrain, in C++ | |\n|---|---|---|\n";
+    for (const auto& each : interfaces)
+        out += fmt::format("| {} | {} | {} |\n", each.what, to_string(each.answer), each.note);
     return out;
 }
 

@@ -5,6 +5,7 @@
 Oracle: what they print; the loss of several ranks falls as it does on one, and virtual ranks have its bits.
 What they save is read by h5py and dtrain-worker.
 """
+import difflib
 import json
 import re
 import subprocess
@@ -47,6 +48,56 @@ def test_the_four_forms_of_spawn(regression, tmp_path, form, gpus, losses):
 def test_gpus_of_spawn_that_are_not_visible_are_named(regression, tmp_path):
     done = run([regression, 4], tmp_path, CUDA_VISIBLE_DEVICES="0,1")
     assert "there is no GPU 4 here; visible are 0,1" in done.stderr and done.stdout == ""
+
+
+@pytest.fixture(scope="module")
+def layer_programs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("layer")
+    return {name: compiled(ROOT / f"examples/layer/{name}.cpp", folder) for name in ("digits", "digits_ranks", "linear_net")}
+
+
+def test_from_one_rank_to_many_it_takes_three_lines():
+    one, many = ((ROOT / f"examples/layer/{name}.cpp").read_text().splitlines() for name in ("digits", "digits_ranks"))
+    changes = [line for line in difflib.ndiff(one, many) if line[0] in "+-"]
+    assert sum(line[0] == "+" for line in changes) <= 3 and sum(line[0] == "-" for line in changes) <= 1, changes
+
+
+LINE = re.compile(r"^epoch: (\d+), batch_id: (\d+), loss is: (\S+), acc is: (\S+)$", re.M)
+
+
+def test_layers_learn_on_any_number_of_ranks_what_one_learns(layer_programs, tmp_path):
+    """Oracle: means over the ranks' equal parts of a batch are those of the batch, to the six digits printed."""
+    digits = ROOT / "examples/digits.h5"
+    alone = run([layer_programs["digits"], digits], tmp_path)
+    assert alone.returncode == 0, alone.stderr
+    expected = {(epoch, batch): (float(loss), float(acc)) for epoch, batch, loss, acc in LINE.findall(alone.stdout)}
+    assert len(expected) == 10 and float(alone.stdout.split("test acc is: ")[1]) > .94, alone.stdout
+
+    assert run([layer_programs["digits_ranks"], digits], tmp_path).stdout == alone.stdout
+    for ranks in (2, 4):
+        several = mpirun(ranks, [layer_programs["digits_ranks"], digits], tmp_path)
+        found = {}
+        for epoch, batch, *measures in LINE.findall(several.stdout):
+            found.setdefault((epoch, batch), []).append([float(each) for each in measures])
+        assert found.keys() == expected.keys(), several.stdout + several.stderr
+        for step, parts in found.items():
+            assert len(parts) == ranks
+            for mean, whole in zip((sum(each) / ranks for each in zip(*parts)), expected[step]):
+                assert mean == pytest.approx(whole, rel=1e-3, abs=1e-4), (step, ranks)
+
+
+def test_layers_without_their_data_say_so(layer_programs, tmp_path):
+    done = run([layer_programs["digits"], "nowhere.h5"], tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith("digits: ") and "nowhere.h5" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("form, gpus, losses", [(1, "", 0), (2, "2,3,4", 3), (3, "", 2), (4, "4,5,6", 2)])
+def test_a_network_of_ones_own_in_the_four_forms_of_spawn(layer_programs, tmp_path, form, gpus, losses):
+    """Oracle: each rank's own loss; the program itself compares the ranks' parameters."""
+    done = run([layer_programs["linear_net"], form], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
+    assert done.returncode == 0, done.stderr
+    printed = re.findall(r"^\[\d\] loss: (\d\.\d{4})$", done.stdout, re.M)
+    assert len(printed) == losses == len(set(printed)) and done.stdout.count("\n") == losses, done.stdout
 
 
 @pytest.fixture(scope="module")
