@@ -52,6 +52,18 @@ class SpentGraphError : public UsageError {
     using UsageError::UsageError;
 };
 
+/// A parameter was updated between the forward pass and its backward().
+class ChangedParameterError : public UsageError {
+  public:
+    ChangedParameterError(const std::string& message, std::string parameter)
+        : UsageError(message), parameter_(std::move(parameter)) {}
+
+    const std::string& parameter() const { return parameter_; }
+
+  private:
+    std::string parameter_;
+};
+
 /// Numbers in C order, and how they came to be. A value: copies share the numbers, which never change, but
 /// for those of parameters, which an optimizer's step changes. Its operators run at once. Their memory is
 /// used again when the last copy goes.
@@ -93,8 +105,8 @@ class Tensor {
     /// Adds the gradients of this number, [1], to those of all parameters that it depends on; where a
     /// DataParallel watches over them they are averages over the ranks then, and the call is collective. Lets
     /// the graph go: what was computed on the way cannot be differentiated again.
-    /// @throws NotScalarError; NoGradientError when it depends on no parameter; SpentGraphError; ProgramError
-    /// when an operator on the way has no gradient
+    /// @throws NotScalarError; NoGradientError when it depends on no parameter; SpentGraphError;
+    /// ChangedParameterError; ProgramError when an operator on the way has no gradient
     void backward() const;
 
     /// The same numbers as data: no gradient goes through them.

@@ -90,6 +90,12 @@ class Backward {
         if (!origin.node) return;
         outputs_[{origin.node.get(), origin.output}].expect();
         nodes_.emplace(origin.node->number(), origin.node);
+        if (const auto* const leaf = origin.node->changed_parameter())
+            throw nn::ChangedParameterError(
+                fmt::format("backward(): parameter '{}' was updated after the operator {} had used it; "
+                            "call step() behind backward()",
+                            leaf->name, origin.node->recipe().forward().op.type),
+                leaf->name);
         if (origin.node->is_spent())
             throw nn::SpentGraphError(
                 fmt::format("backward(): the operator {} was in the graph of a backward() before, which let "

@@ -111,6 +111,7 @@ void load(const std::filesystem::path& path, const Layer& layer, const Optimizer
     check(path.string(), parameters, checkpoint.parameters);
     check(path.string(), kept, checkpoint.optimizer);
     restore(parameters, checkpoint.parameters);
+    for (const auto& parameter : layer.parameters()) ++parameter.leaf()->version;
     restore(kept, checkpoint.optimizer);
     for (std::size_t i = 0; i < dropouts.size(); ++i) dropouts[i]->set_uses(uses[i]);
 }

@@ -32,6 +32,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         for (std::size_t number = 0; number < leaves_.size(); ++number) {
             leaves_[number]->watcher = this;
             leaves_[number]->number = number;
+            ++leaves_[number]->version;  // it has rank 0's values now
         }
     }
 
@@ -61,7 +62,9 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
     }
 
     void average_values() {
-        if (averaging_) averaging_->average_values();
+        if (!averaging_) return;
+        averaging_->average_values();
+        for (const auto& leaf : leaves_) ++leaf->version;
     }
 
     bool values_are_identical() const { return !averaging_ || averaging_->values_are_identical(); }

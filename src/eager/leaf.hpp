@@ -41,6 +41,7 @@ struct Leaf {
     Value value;
     Value gradient;
     bool has_gradient = false;
+    std::uint64_t version = 0;           ///< grows when the values are changed by this library
     GradientWatcher* watcher = nullptr;  ///< or none
     std::size_t number = 0;              ///< for the watcher
 };

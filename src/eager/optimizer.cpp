@@ -147,6 +147,8 @@ void Optimizer::step() {
             fmt::format("step(): none of the {} parameters has a gradient; call backward() of a loss before",
                         wanted.size()));
     content_->updates_of(wanted).run();
+    for (const auto& leaf : content_->leaves)
+        if (leaf->has_gradient) ++leaf->version;
 }
 
 void Optimizer::clear_grad() {

@@ -45,6 +45,12 @@ const Value& Node::kept(std::string_view variable) const {
     return found->value;
 }
 
+const Leaf* Node::changed_parameter() const {
+    const auto changed = std::ranges::find_if(
+        kept_, [](const Kept& kept) { return kept.leaf && kept.leaf->version != kept.version; });
+    return changed == kept_.end() ? nullptr : changed->leaf.get();
+}
+
 void Node::spend() {
     spent_ = true;
     kept_.clear();
@@ -86,7 +92,8 @@ std::vector<Traced> run_traced(std::string_view type, const std::vector<TracedIn
     const auto node = std::make_shared<Node>(recipe, std::move(origins));
     const auto& op = recipe->forward().op;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (recipe->keeps(op.inputs[i].variable)) node->keep(op.inputs[i].variable, inputs[i].tensor.value);
+        if (recipe->keeps(op.inputs[i].variable))
+            node->keep(op.inputs[i].variable, inputs[i].tensor.value, inputs[i].tensor.origin.leaf);
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (recipe->keeps(op.outputs[i].variable)) node->keep(op.outputs[i].variable, results[i].value);
         results[i].origin = {node, i, nullptr};

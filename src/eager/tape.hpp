@@ -43,8 +43,14 @@ class Node {
     std::uint64_t number() const { return number_; }
 
     /// By the name of the recipe's variable.
-    void keep(const std::string& variable, const Value& value) { kept_.push_back({variable, value}); }
+    /// @param leaf whose value it is, or none
+    void keep(const std::string& variable, const Value& value, const std::shared_ptr<Leaf>& leaf = nullptr) {
+        kept_.push_back({variable, value, leaf, leaf ? leaf->version : 0});
+    }
     const Value& kept(std::string_view variable) const;
+
+    /// A parameter whose kept values were changed since, or none.
+    const Leaf* changed_parameter() const;
 
     /// After a backward pass: memory and graph are let go.
     void spend();
@@ -54,6 +60,8 @@ class Node {
     struct Kept {
         std::string variable;
         Value value;
+        std::shared_ptr<Leaf> leaf;
+        std::uint64_t version;
     };
 
     std::shared_ptr<const Recipe> recipe_;

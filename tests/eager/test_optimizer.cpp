@@ -41,12 +41,32 @@ TEST(OptimizerSteps, UpdateWhatHasAGradient) {
 TEST(OptimizerSteps, WithoutClearGradGradientsAddUp) {
     const Parameter p("p", {1}, Initializer::constant(0));
     Optimizer sgd(Sgd{1}, {p});
-    p.operator Tensor();
     sum(p).backward();
     sgd.step();
     sum(p).backward();
     sgd.step();
     EXPECT_THAT(p.values(), ElementsAre(-3));
+}
+
+TEST(OptimizerSteps, BetweenForwardAndBackwardAreNoticed) {
+    const Parameter p("p", {1}, Initializer::constant(3));
+    Optimizer sgd(Sgd{1}, {p});
+    const auto early = square(p);  // its gradient needs p
+    const auto linear = p + p;     // this one does not
+    square(p).backward();
+    sgd.step();
+    try {
+        early.backward();
+        FAIL() << "2 p is another number now";
+    } catch (const ChangedParameterError& error) {
+        EXPECT_EQ(error.parameter(), "p");
+        EXPECT_STREQ(error.what(),
+                     "backward(): parameter 'p' was updated after the operator square had used it; "
+                     "call step() behind backward()");
+    }
+    sgd.clear_grad();
+    linear.backward();
+    EXPECT_THAT(p.gradient(), ElementsAre(2));
 }
 
 TEST(OptimizerSteps, Refusals) {
