@@ -57,10 +57,10 @@ std::string uses_name(const Dropout& dropout) {
 }
 
 void store(const std::vector<Place>& places, Tensors& tensors) {
-    for (const auto& [name, view] : places)
-        with_element(view.type, [&]<class Element>() {
-            const auto values = view.as<Element>();
-            tensors[name] = {view.shape, std::vector<Element>(values.begin(), values.end())};
+    for (const auto& place : places)
+        with_element(place.view.type, [&]<class Element>() {
+            const auto values = place.view.as<Element>();
+            tensors[place.name] = {place.view.shape, std::vector<Element>(values.begin(), values.end())};
         });
 }
 
@@ -84,9 +84,10 @@ void check(const std::string& file, const std::vector<Place>& places, const Tens
 }
 
 void restore(const std::vector<Place>& places, const Tensors& tensors) {
-    for (const auto& [name, view] : places)
-        std::visit([&](const auto& values) { std::memcpy(view.data, values.data(), view.bytes()); },
-                   tensors.at(name).values);
+    for (const auto& place : places)
+        std::visit(
+            [&](const auto& values) { std::memcpy(place.view.data, values.data(), place.view.bytes()); },
+            tensors.at(place.name).values);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ std::vector<Tensor> run(std::string_view type, const std::vector<Given>& inputs,
                         const Attributes& attributes = {},
                         const std::vector<std::string_view>& outputs = {"out"}) {
     std::vector<eager::TracedInput> traced;
+    traced.reserve(inputs.size());
     for (const auto& [slot, tensor] : inputs) traced.push_back({slot, tensor.traced()});
     std::vector<Tensor> results;
     for (auto& result : eager::run_traced(type, traced, outputs, attributes))

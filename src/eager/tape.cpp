@@ -75,6 +75,7 @@ std::vector<Traced> run_traced(std::string_view type, const std::vector<TracedIn
     const auto recipe = recipe_of(call);
 
     std::vector<kernels::SlotTensor> in;
+    in.reserve(inputs.size());
     for (const auto& input : inputs) in.push_back({input.slot, input.tensor.value.view()});
     std::vector<Traced> results;
     std::vector<kernels::SlotTensor> out;
