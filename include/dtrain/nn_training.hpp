@@ -67,7 +67,7 @@ class DataParallel final : public Layer {
     /// The layer, which stays where it is and outlives this, has rank 0's parameters then. Collective.
     /// @throws UsageError on all ranks when there is no parameter, one is not float32 or is averaged already,
     /// or the ranks have other parameters; MpiError
-    DataParallel(Layer& layer, Communicator communicator, const DataParallelOptions& options = {});
+    DataParallel(Layer& layer, const Communicator& communicator, const DataParallelOptions& options = {});
     DataParallel(DataParallel&&) noexcept;
     DataParallel& operator=(DataParallel&&) = delete;
     ~DataParallel() override;

@@ -104,7 +104,7 @@ void tell_dropouts(Layer& layer, std::int64_t part) {
 
 }  // namespace
 
-DataParallel::DataParallel(Layer& layer, Communicator communicator, const DataParallelOptions& options)
+DataParallel::DataParallel(Layer& layer, const Communicator& communicator, const DataParallelOptions& options)
     : layer_(layer), averaging_(std::make_unique<Averaging>(layer, communicator, options)) {
     add_layer(std::shared_ptr<Layer>(std::shared_ptr<void>(), &layer));
     tell_dropouts(layer, communicator.rank());

@@ -96,10 +96,8 @@ CallKey key_of(const OperatorCall& call) {
     std::vector<InputKey> inputs;
     for (const auto& input : call.inputs)
         inputs.emplace_back(input.slot, input.shape, input.type, input.wants_gradient);
-    return {std::string(call.type),
-            std::move(inputs),
-            {call.outputs.begin(), call.outputs.end()},
-            call.attributes};
+    std::vector<std::string> outputs(call.outputs.begin(), call.outputs.end());
+    return CallKey(call.type, std::move(inputs), std::move(outputs), call.attributes);
 }
 
 }  // namespace
