@@ -195,6 +195,10 @@ class Executor {
     /// ExecutorOptions::profile calls and times since it was compiled.
     std::vector<OperatorTime> profile() const;
 
+    /// How long this rank has exchanged data with other ranks or parameter servers since it was compiled:
+    /// what steps waited for that is in it, what went on beside computing is not.
+    std::chrono::nanoseconds exchange_time() const;
+
   private:
     TensorView fed(std::string_view name, DataType type) const;
     TensorView fetched(std::string_view name, DataType type) const;

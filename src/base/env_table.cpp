@@ -50,6 +50,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_MASTER", both, "after the ports of node 0", "host:port for PADDLE_MASTER."},
     Row{"DTRAIN_TORCH_MASTER", both, "after DTRAIN_MASTER", "host:port for MASTER_ADDR and MASTER_PORT."},
     Row{"DTRAIN_SPAWN", by_programs, "only in ranks of spawn()", "Which call of dtrain::spawn() a process is to run the function of, and the folder by which it answers."},
+    Row{"DTRAIN_RUN_RECORD", by_programs, "only with --report FILE.html", "File into which a native job writes what it measures, for the page of dtrain-launch."},
     Row{"DTRAIN_LAUNCH", read, "beside libdtrain, else in PATH", "dtrain-launch, for dtrain::spawn()."},
     Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},
     Row{"DTRAIN_SHARED", both, "placed by dtrain-worker", "1 for each local rank that shares its CPUs with others, else 0, separated by semicolons."},

@@ -6,10 +6,13 @@
 #include <set>
 #include <unistd.h>
 
+#include <dtrain/version.hpp>
+
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/log_files.hpp"
 #include "base/redact.hpp"
+#include "base/text.hpp"
 #include "launch/hang_report.hpp"
 #include "launch/rank_facts.hpp"
 #include "launch/report_file.hpp"
@@ -30,15 +33,32 @@ std::vector<std::size_t> silent_nodes(const Plan& plan, const JobState& job) {
     return out;
 }
 
+std::vector<report::Fact> page_facts(const Plan& plan, const Options& options) {
+    auto command = std::vector{options.script};
+    command.insert(command.end(), options.script_arguments.begin(), options.script_arguments.end());
+    return {{"dtrain", version},
+            {"program", join(redacted_arguments(command), " ")},
+            {"job", plan.job_id},
+            {"started by", to_string(plan.engine)},
+            {"logs", plan.log_dir}};
+}
+
 }  // namespace
 
-Conclusion::Conclusion(const Plan& plan, const Options& options, const Environment& environment, int restarts)
+std::string run_record(const Plan& plan) {
+    return plan.log_dir + "/run-record.json";
+}
+
+Conclusion::Conclusion(const Plan& plan, const Options& options, const Environment& environment, int restarts,
+                       RunPage* page)
     : plan_(plan),
       options_(options),
       environment_(environment),
       restarts_(restarts),
+      page_(page),
       facts_(facts_of(plan, host_name())) {
     for (const auto& rank : facts_) log_begins_.push_back(options.log_overwrite ? 0 : size_or_zero(rank.log));
+    if (page_ != nullptr) page_->begin(places_of(plan, facts_), page_facts(plan, options), run_record(plan));
 }
 
 Ending Conclusion::ending_of(const Watched& ended, const std::function<std::string()>& why_stopped) const {
@@ -82,7 +102,9 @@ Conclusion::Outcome Conclusion::draw(
         if (const auto line = last_words(report, rank);
             line && !end_log(nodes[static_cast<std::size_t>(rank.rank)], rank.facts.log, *line))
             append_line(rank.facts.log, *line);
-    if (options_.report)
+    if (page_ != nullptr)
+        page_->end(ended.job, report);
+    else if (options_.report)
         write_report_file(*options_.report, report_json(report), static_cast<mode_t>(options_.log_mode));
     const auto text = report_text(report);
     if (!text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + text);

@@ -14,14 +14,20 @@
 #include "launch/job_view.hpp"
 #include "launch/plan.hpp"
 #include "launch/report.hpp"
+#include "launch/run_page.hpp"
 #include "launch/watch.hpp"
 
 namespace dtrain::launch {
 
+/// The file by which a native job tells of what it measures.
+std::string run_record(const Plan& plan);
+
 /// What must be known of a start to say later what came of it: taken down before it.
 class Conclusion {
   public:
-    Conclusion(const Plan& plan, const Options& options, const Environment& environment, int restarts);
+    /// @param page to be told; none: --report is no page
+    Conclusion(const Plan& plan, const Options& options, const Environment& environment, int restarts,
+               RunPage* page);
 
     struct Outcome {
         int status = 0;
@@ -49,6 +55,7 @@ class Conclusion {
     const Options& options_;
     const Environment& environment_;
     int restarts_;
+    RunPage* page_;
     std::vector<RankFacts> facts_;
     std::vector<std::uintmax_t> log_begins_;  ///< where the logs of this start begin
     OomWatch oom_watch_;

@@ -144,7 +144,7 @@ const std::vector<OptionRow>& rows() {
      .preset_by = "DTRAIN_LOG_MAX_SIZE", .in_settings = true},
     {.name = "log-mode", .group = own, .value = "MODE", .help = "Permissions of log and report files, octal", .field = &O::log_mode, .most = 0777,
      .preset_by = "DTRAIN_LOG_MODE", .in_settings = true},
-    {.name = "report", .group = own, .value = "FILE", .help = "Write the outcome for programs, as JSON", .field = &O::report},
+    {.name = "report", .group = own, .value = "FILE", .help = "Write the outcome for programs, as JSON; FILE.html: a page for people, with placement, timeline, failures and curves", .field = &O::report},
 
     {.name = "time", .group = batch, .value = "TIME", .help = "Time limit: 90 (minutes), 1:30:00, 2-12 (days-hours)", .field = &O::time},
     {.name = "partition", .group = batch, .value = "NAME", .help = "Partition (queue) of the cluster", .field = &O::partition, .in_settings = true},

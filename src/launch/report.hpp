@@ -113,6 +113,9 @@ FailureReport examine(const JobState& job, const Ending& ending, const std::vect
 /// The report with no secret in it.
 FailureReport redacted(FailureReport report, const KnownSecrets& secrets);
 
+/// "the program ended with exit code 7".
+std::string how_it_ended(const RankEnd& end);
+
 /// For people: the cause with rank, host, how it ended, and its log; the ranks that failed or were stopped
 /// besides; then Paddle's ABORT line with all failed ranks. "" after success.
 std::string report_text(const FailureReport& report);

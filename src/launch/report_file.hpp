@@ -13,6 +13,6 @@ namespace dtrain::launch {
 void check_report_file(const std::string& file);
 
 /// Replaces the file. What goes wrong is logged and does not hide how the job ended.
-void write_report_file(const std::string& file, const std::string& json, mode_t mode);
+void write_report_file(const std::string& file, const std::string& text, mode_t mode);
 
 }  // namespace dtrain::launch

@@ -58,23 +58,6 @@ std::vector<RankEnd> those(const std::vector<RankEnd>& ends, How how) {
     return out;
 }
 
-std::string how_it_ended(const RankEnd& end) {
-    switch (end.how) {
-        case How::exited:
-            return "the program ended with " + end.status.to_string();
-        case How::trouble:
-            return end.detail;
-        case How::vanished:
-            return "ended without a word";
-        case How::stopped_by_us:
-            return fmt::format("the program was stopped ({})", end.status.to_string());
-        case How::stopped_by_others:
-            return fmt::format("the program was stopped ({}), and not by dtrain-launch",
-                               end.status.to_string());
-    }
-    return "";
-}
-
 std::string sentence(const RankEnd& end) {
     return fmt::format("{} on {}: {}", name_of(end), end.facts.host, how_it_ended(end));
 }
@@ -211,6 +194,23 @@ std::string headline(const FailureReport& report) {
 }
 
 }  // namespace
+
+std::string how_it_ended(const RankEnd& end) {
+    switch (end.how) {
+        case How::exited:
+            return "the program ended with " + end.status.to_string();
+        case How::trouble:
+            return end.detail;
+        case How::vanished:
+            return "ended without a word";
+        case How::stopped_by_us:
+            return fmt::format("the program was stopped ({})", end.status.to_string());
+        case How::stopped_by_others:
+            return fmt::format("the program was stopped ({}), and not by dtrain-launch",
+                               end.status.to_string());
+    }
+    return "";
+}
 
 std::string report_text(const FailureReport& report) {
     if (report.outcome == FailureReport::Outcome::done) return "";

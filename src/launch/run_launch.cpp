@@ -162,7 +162,7 @@ class Launch {
             if (first) claim_log_folder(plan);
             if (first) announce(plan);
             if (order.publish) order.publish(plan.endpoints.trainers);
-            const Conclusion conclusion(plan, options_, environment_, order.restarts);
+            const Conclusion conclusion(plan, options_, environment_, order.restarts, page());
             shown_->describe(plan, conclusion.planned_ranks(), order.restarts);
             const auto ended = start(plan, command, token, order.stop);
             const auto failures = ended.job.failures();
@@ -175,6 +175,16 @@ class Launch {
                     });
             spdlog::warn("{}; planning again with other ports", failures.front().text);
         }
+    }
+
+    bool wants_page() const { return options_.report && RunPage::is_page(*options_.report); }
+
+    RunPage* page() {
+        if (!wants_page()) return nullptr;
+        if (!page_)
+            page_.emplace(*options_.report, static_cast<mode_t>(options_.log_mode),
+                          std::filesystem::path(options_.script).filename().string());
+        return &*page_;
     }
 
     /// Whether an elastic job must not be started after all. Other jobs end with the signal.
@@ -247,6 +257,7 @@ class Launch {
 
     StartCommand command_for(const Plan& plan, const std::string& token, int restarts) const {
         StartFacts start{.token = token, .restarts = {}, .heartbeats = {}};
+        if (wants_page()) start.run_record = run_record(plan);
         if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = restarts;
         if (nodes_beat(plan)) start.heartbeats = between_heartbeats;
         return start_command(plan, options_, planner_, environment_, given_, start);
@@ -302,6 +313,7 @@ class Launch {
     Planner planner_;
     std::optional<LogFolderClaim> claim_;
     std::optional<RunningJob> shown_;
+    std::optional<RunPage> page_;  ///< of all starts
     Rendezvous others_;
     std::vector<MetNode> met_;  ///< at --master
 };

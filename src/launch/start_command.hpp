@@ -24,6 +24,7 @@ struct StartFacts {
     std::string token;                               ///< carried by all of its processes
     std::optional<int> restarts;                     ///< before it; not told where there can be none
     std::optional<std::chrono::seconds> heartbeats;  ///< how often each node gives a sign of life
+    std::optional<std::string> run_record = {};      ///< file in which a native job says what it measures
 };
 
 /// @param environment the job's, with what --env and --env-file gave

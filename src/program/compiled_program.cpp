@@ -187,7 +187,9 @@ bool CompiledProgram::is_waited_for_at_once(std::size_t start) const {
 
 void CompiledProgram::add_step(Action action, Phase phase, std::size_t number, const Operator& op) {
     const auto& result = op.outputs.empty() ? std::string() : op.outputs.front().variable;
-    steps_.push_back({action, phase, number, {op.type, result, 0, {}}});
+    const bool is_own =
+        action == Action::compute || action == Action::collect_rows || action == Action::number_batch;
+    steps_.push_back({action, phase, number, !is_own || needs_servers(op.type), {op.type, result, 0, {}}});
 }
 
 // How many operators from this one on update a parameter in the same way.
@@ -230,13 +232,16 @@ template <class Wanted>
 void CompiledProgram::run_steps(const Wanted& wanted) {
     for (auto& step : steps_) {
         if (!wanted(step)) continue;
-        if (!profiles_) {
+        if (!profiles_ && !step.exchanges) {
             run_step(step);
             continue;
         }
         const auto begin = Clock::now();
         run_step(step);
-        step.time.total += Clock::now() - begin;
+        const auto took = Clock::now() - begin;
+        if (step.exchanges) exchange_time_ += took;
+        if (!profiles_) continue;
+        step.time.total += took;
         ++step.time.calls;
     }
 }

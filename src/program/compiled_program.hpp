@@ -36,6 +36,7 @@ class CompiledProgram {
     bool is_inner(std::string_view variable) const { return chains_.inner.contains(variable); }
     VirtualRanks virtual_ranks() const;
     std::vector<OperatorTime> profile() const;
+    std::chrono::nanoseconds exchange_time() const { return exchange_time_; }
 
   private:
     enum class Action {
@@ -57,6 +58,7 @@ class CompiledProgram {
         Action action;
         Phase phase;
         std::size_t number;  // of the kernel or bucket
+        bool exchanges;      // with other ranks or servers
         OperatorTime time;
     };
 
@@ -97,6 +99,7 @@ class CompiledProgram {
     bool updates_follow_ = true;
     std::string unaddable_;  // why some gradient cannot be added to that of another batch; "": all can
     bool profiles_;
+    std::chrono::nanoseconds exchange_time_{0};
     ProductNumbers products_;
     std::shared_ptr<ServerLink> servers_;
     std::vector<Request> requests_;  // by bucket; goes first, for it uses communicator and memory

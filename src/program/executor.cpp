@@ -131,4 +131,8 @@ std::vector<OperatorTime> Executor::profile() const {
     return content_->compiled.profile();
 }
 
+std::chrono::nanoseconds Executor::exchange_time() const {
+    return content_->compiled.exchange_time();
+}
+
 }  // namespace dtrain

@@ -167,6 +167,20 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     return settings;
 }
 
+LogSettings read_log(const Section& top) {
+    const auto log = top.section("log", {"metrics", "tensorboard", "report", "every_steps"});
+    const auto path = [&](const char* key) {
+        if (log.has(key) && log.text(key, "").empty()) log.fail(key, fmt::format("'{}' has no name", key));
+        return log.has(key) ? std::optional<std::filesystem::path>(log.text(key, "")) : std::nullopt;
+    };
+    LogSettings settings{.outputs = {.metrics = path("metrics"),
+                                     .tensorboard = path("tensorboard"),
+                                     .page = path("report"),
+                                     .record = {}}};
+    if (log.has("every_steps")) settings.every_steps = log.whole("every_steps", 1, 1, most_whole);
+    return settings;
+}
+
 }  // namespace
 
 Job parse_job(std::string_view text, const std::filesystem::path& file) {
@@ -177,7 +191,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     } catch (const toml::parse_error& error) {
         throw UsageError(fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
     }
-    const Section top(root, name, "", {"title", "model", "data", "train", "checkpoint", "servers"});
+    const Section top(root, name, "", {"title", "model", "data", "train", "checkpoint", "log", "servers"});
     Job job;
     job.title = top.text("title", file.stem().string());
 
@@ -235,6 +249,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
         job.checkpoint.shards = static_cast<int>(checkpoint.whole("shards", 1, 1, 1'000'000));
     job.checkpoint.full_every = checkpoint.whole("full_every", 1, 1, 1'000'000);
     job.checkpoint.keep = static_cast<int>(checkpoint.whole("keep", job.checkpoint.keep, 1, 1'000'000));
+    job.log = read_log(top);
     return job;
 }
 

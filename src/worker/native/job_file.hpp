@@ -21,6 +21,7 @@
 #include <dtrain/server_mode.hpp>
 
 #include "model/optimizer_name.hpp"
+#include "report/outputs.hpp"
 
 namespace dtrain::native {
 
@@ -90,6 +91,12 @@ struct CheckpointSettings {
     friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;
 };
 
+/// What is measured while the job trains, and where it goes.
+struct LogSettings {
+    report::Outputs outputs;
+    std::optional<std::int64_t> every_steps;  ///< a row within epochs; none: 20 rows an epoch
+};
+
 /// What a job file says: plain values, checked one by one, nothing of the machine.
 struct Job {
     std::string title;
@@ -101,6 +108,7 @@ struct Job {
     std::int64_t data_memory = std::numeric_limits<std::int64_t>::max();
     TrainSettings train;
     CheckpointSettings checkpoint;
+    LogSettings log;
     std::optional<ServerSettings> servers;  ///< none: the job says nothing of servers
 };
 

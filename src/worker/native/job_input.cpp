@@ -23,6 +23,10 @@ Job read_job_of(const Options& options) {
     auto job = read_job(options.job.value_or(built_in_job()));
     if (options.epochs) job.train.epochs = *options.epochs;
     if (options.checkpoint_dir) job.checkpoint.dir = options.checkpoint_dir;
+    auto& outputs = job.log.outputs;
+    if (options.metrics) outputs.metrics = options.metrics;
+    if (options.tensorboard) outputs.tensorboard = options.tensorboard;
+    if (options.report) outputs.page = options.report;
     if (options.time_limit && !job.checkpoint.dir)
         throw UsageError(
             "--time-limit: this job keeps no checkpoints; --checkpoint-dir names a folder for them");

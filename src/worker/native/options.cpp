@@ -80,6 +80,17 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
 
     app.add_flag("--profile", options.profile, "Print at the end what each operator of rank 0 has cost");
 
+    std::string metrics, tensorboard, report;
+    auto* metrics_option =
+        app.add_option("--metrics", metrics, "Add what is measured to this file, as lines of JSON");
+    metrics_option->option_text("FILE");
+    auto* tensorboard_option =
+        app.add_option("--tensorboard", tensorboard, "Folder for what TensorBoard shows");
+    tensorboard_option->option_text("DIR");
+    auto* report_option =
+        app.add_option("--report", report, "Write a page with curves, times of the ranks and what happened");
+    report_option->option_text("FILE.html");
+
     app.add_flag("--no-progress", options.no_progress,
                  "Show no progress within an epoch (on a terminal in one line, else a line a minute)");
 
@@ -102,6 +113,13 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
         if (checkpoint_dir.empty()) throw UsageError("--checkpoint-dir needs the name of a folder");
         options.checkpoint_dir = checkpoint_dir;
     }
+    const auto path_of = [](const CLI::Option* option, const std::string& text, const char* name) {
+        if (option->count() > 0 && text.empty()) throw UsageError(fmt::format("{} needs a name", name));
+        return option->count() > 0 ? std::optional<std::filesystem::path>(text) : std::nullopt;
+    };
+    options.metrics = path_of(metrics_option, metrics, "--metrics");
+    options.tensorboard = path_of(tensorboard_option, tensorboard, "--tensorboard");
+    options.report = path_of(report_option, report, "--report");
     if (inspect_option->count() > 0) options.inspect = inspected;
     if (limit_option->count() > 0) {
         options.time_limit = parse_number(time_limit);

@@ -20,11 +20,14 @@ struct Options {
     std::optional<std::filesystem::path> resume_from;  ///< none: the newest in the checkpoint folder
     std::optional<std::int64_t> epochs;
     std::optional<std::filesystem::path> checkpoint_dir;
-    std::optional<double> time_limit;              ///< seconds, after which it stops with a checkpoint
-    std::optional<std::filesystem::path> inspect;  ///< a checkpoint to describe, instead of training
-    bool profile = false;                          ///< print at the end what each operator cost
-    bool no_progress = false;                      ///< say nothing of an epoch before it is complete
-    std::optional<std::string> print_and_exit;     ///< text of --help or --version
+    std::optional<double> time_limit;                  ///< seconds, after which it stops with a checkpoint
+    std::optional<std::filesystem::path> inspect;      ///< a checkpoint to describe, instead of training
+    bool profile = false;                              ///< print at the end what each operator cost
+    std::optional<std::filesystem::path> metrics;      ///< JSON lines of what is measured
+    std::optional<std::filesystem::path> tensorboard;  ///< folder
+    std::optional<std::filesystem::path> report;       ///< a page
+    bool no_progress = false;                          ///< say nothing of an epoch before it is complete
+    std::optional<std::string> print_and_exit;         ///< text of --help or --version
 };
 
 /// @param arguments without the program's name

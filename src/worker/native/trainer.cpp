@@ -169,20 +169,30 @@ void Trainer::add_scores(std::vector<ScoredSample>& scored) {
 }
 
 void Trainer::train_step() {
+    phases_.begin_step(trainer_.exchange_time());
     if (!shares_.are_virtual) {
-        train_feeder_->feed();
+        phases_.feed([&] { train_feeder_->feed(); });
         if (servers_)
             if (const auto next = train_feeder_->ahead()) servers_->prefetch(next->table, next->ids);
         trainer_.run();
         add_training_metrics();
-        return;
+    } else {
+        for (int part = 0; part < shares_.own; ++part) {
+            phases_.feed([&] { train_feeder_->feed(); });
+            trainer_.accumulate();
+            add_training_metrics();
+        }
+        trainer_.update();
     }
-    for (int part = 0; part < shares_.own; ++part) {
-        train_feeder_->feed();
-        trainer_.accumulate();
-        add_training_metrics();
-    }
-    trainer_.update();
+    phases_.end_step(trainer_.exchange_time());
+}
+
+// Who exchanged for the shortest time in a step has waited for nobody.
+void Trainer::settle_waits() {
+    if (!watches_waits_ || phases_.exchanges().empty()) return phases_.forget_exchanges();
+    auto shortest = phases_.exchanges();
+    communicator_.allreduce(std::span<float>(shortest), Reduction::min);
+    phases_.settle(shortest);
 }
 
 Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
@@ -203,8 +213,13 @@ std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on
         train_step();
         ++epoch_step_;
         ++step_;
-        if (epoch_step_ < steps_per_epoch() && !goes_on()) return std::nullopt;
+        if (phases_.is_full()) settle_waits();
+        if (epoch_step_ < steps_per_epoch() && !goes_on()) {
+            settle_waits();
+            return std::nullopt;
+        }
     }
+    settle_waits();
     const auto metrics = metrics_of(sums_, train_feeder_->real_samples());
     if (!std::isfinite(metrics.loss))
         throw_together<Error>(communicator_,

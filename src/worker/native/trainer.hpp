@@ -20,6 +20,7 @@
 #include "model/shares.hpp"
 #include "worker/native/checkpoint_writer.hpp"
 #include "worker/native/job_file.hpp"
+#include "worker/native/phase_clock.hpp"
 #include "worker/native/task.hpp"
 
 namespace dtrain::native {
@@ -117,6 +118,14 @@ class Trainer {
     std::int64_t steps_per_epoch() const { return train_feeder_->steps(); }
     /// Mean over what this rank has trained of the epoch, by this process; none: nothing yet.
     std::optional<double> loss_so_far() const;
+    /// Of the same, the sum, and its samples.
+    double loss_sum_so_far() const { return loss_so_far_; }
+    std::int64_t samples_so_far() const { return batches_so_far_ * local_batch(); }
+    /// From now on ranks compare after each epoch who waited for whom. On all ranks alike; with servers
+    /// nothing.
+    void watch_waits() { watches_waits_ = !has_servers(); }
+    /// Of all steps by this process. Waiting is a part of `communicate` where nobody compares.
+    const PhaseTimes& times() const { return phases_.times(); }
     std::int64_t local_batch() const { return train_feeder_->local_batch(); }
     std::int64_t global_batch() const { return global_batch_; }
     const Model& model() const { return model_; }
@@ -145,6 +154,7 @@ class Trainer {
     /// Of asynchronous jobs: all trainers have the parameters that all of them made.
     void meet_at_servers();
     void train_step();
+    void settle_waits();
     void add_metrics(const Executor& executor, double loss, Sums& sums) const;
     void add_training_metrics();
     void add_scores(std::vector<ScoredSample>& scored);
@@ -172,6 +182,8 @@ class Trainer {
     Sums sums_;  ///< of the epoch in progress
     double loss_so_far_ = 0;
     std::int64_t batches_so_far_ = 0;
+    PhaseClock phases_;
+    bool watches_waits_ = false;
 };
 
 }  // namespace dtrain::native

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <dtrain/environment.hpp>
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
@@ -15,6 +16,7 @@
 #include "worker/native/agreed.hpp"
 #include "worker/native/progress.hpp"
 #include "worker/native/report.hpp"
+#include "worker/native/run_log.hpp"
 #include "worker/native/step_agreement.hpp"
 #include "worker/native/stop_request.hpp"
 
@@ -39,10 +41,11 @@ bool check_writable(const std::filesystem::path& folder) {
 class Training {
   public:
     Training(const Job& job, const Options& options, Trainer& trainer, const Communicator& world,
-             const Console& console)
+             const Console& console, RunLog& log)
         : job_(job),
           trainer_(trainer),
           console_(console),
+          log_(log),
           agreement_(world),
           progress_(console, !options.no_progress, start_),
           steps_at_start_(trainer.steps_done()) {
@@ -72,6 +75,7 @@ class Training {
         const auto steps_before = trainer_.epoch_steps_done();
         const auto metrics = trainer_.train_epoch([&] {
             show_progress(epoch_start, steps_before);
+            log_.note_step();
             return !checkpoints_ || after_step();
         });
         if (!metrics) return false;
@@ -84,6 +88,7 @@ class Training {
         report.test = test_ = trainer_.test();
         report.total_seconds = seconds_since(start_);
         console_.print(table_row(job_.model.kind, report) + left_out_line(report.train));
+        log_.note_epoch(report);
         if (checkpoints_ &&
             (report.epoch >= job_.train.epochs || is_due(job_.checkpoint.every, report.epoch) ||
              is_due(job_.checkpoint.every_steps, trainer_.steps_done())))
@@ -140,6 +145,7 @@ class Training {
     const Job& job_;
     Trainer& trainer_;
     const Console& console_;
+    RunLog& log_;
     StepAgreement agreement_;
     Clock::time_point start_ = Clock::now();
     std::optional<StopRequest> stop_;
@@ -175,6 +181,8 @@ int train_with(const JobInput& input, Trainer& trainer, const std::optional<std:
                const Options& options, const Communicator& trainers, const std::string& ranks_text,
                const Console& console) {
     const auto& job = input.job;
+    const auto outputs = agreed(
+        trainers, [&] { return checked_outputs(job.log, Environment::of_this_process(), trainers.rank()); });
     if (job.checkpoint.dir)
         agreed(trainers, [&] { return trainers.rank() != 0 || check_writable(*job.checkpoint.dir); });
 
@@ -184,9 +192,14 @@ int train_with(const JobInput& input, Trainer& trainer, const std::optional<std:
                                   trainer.epochs_done(), trainer.steps_done()));
     console.print(fmt::format("\n{}", table_head(job.model.kind)));
 
-    Training training(job, options, trainer, trainers, console);
-    const bool is_complete = training.run();
-    return conclude(is_complete, training, trainer, input.best_auc, trainers.size(), console);
+    RunLog log({.job = job, .outputs = outputs, .ranks_text = ranks_text, .resumed = resumed}, trainer,
+               trainers, console);
+    return log.watch([&] {
+        Training training(job, options, trainer, trainers, console, log);
+        const bool is_complete = training.run();
+        if (const auto saved = training.last_checkpoint()) log.note("last checkpoint: " + saved->string());
+        return conclude(is_complete, training, trainer, input.best_auc, trainers.size(), console);
+    });
 }
 
 void print_profile(const Trainer& trainer, const Communicator& trainers, const Console& console) {

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "report/chart.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "report/html.hpp"
+
+namespace dtrain::report {
+namespace {
+
+// One unit is about a pixel of a phone.
+constexpr double width = 360, height = 230;
+constexpr double left = 52, right = 12, top = 12, bottom = 40;
+constexpr std::size_t most_drawn = 700;
+constexpr std::size_t most_listed = 400;
+constexpr std::size_t most_dots = 40;
+
+struct Extent {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -std::numeric_limits<double>::infinity();
+
+    void include(double value) {
+        low = std::min(low, value);
+        high = std::max(high, value);
+    }
+    /// Something can be divided by its length.
+    void widen() {
+        if (low > high) *this = {0, 1};
+        if (low < high) return;
+        const auto around = low == 0 ? 1 : std::abs(low) * 0.1;
+        low -= around;
+        high += around;
+    }
+};
+
+bool is_drawn(const ChartPoint& point) {
+    return std::isfinite(point.x) && std::isfinite(point.y);
+}
+
+/// Of each stretch of points the lowest and the highest, in their order.
+std::vector<ChartPoint> fewer(const std::vector<ChartPoint>& points) {
+    if (points.size() <= most_drawn) return points;
+    const auto stretch = (2 * points.size() + most_drawn - 1) / most_drawn;
+    std::vector<ChartPoint> out;
+    for (std::size_t first = 0; first < points.size(); first += stretch) {
+        const auto begin = points.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto end =
+            points.begin() + static_cast<std::ptrdiff_t>(std::min(first + stretch, points.size()));
+        const auto [low, high] = std::minmax_element(
+            begin, end, [](const ChartPoint& one, const ChartPoint& other) { return one.y < other.y; });
+        out.push_back(std::min(low, high)[0]);
+        if (low != high) out.push_back(std::max(low, high)[0]);
+    }
+    return out;
+}
+
+class Picture {
+  public:
+    explicit Picture(const Chart& chart) : chart_(chart) {
+        for (const auto& line : chart.lines)
+            for (const auto& point : line.points)
+                if (is_drawn(point)) {
+                    x_.include(point.x);
+                    y_.include(point.y);
+                }
+        x_.widen();
+        y_.widen();
+        const auto room = (y_.high - y_.low) * 0.06;
+        const bool from_zero = y_.low >= 0 && y_.low < (y_.high - y_.low);
+        y_ = {from_zero ? 0 : y_.low - room, y_.high + room};
+    }
+
+    std::string svg() const {
+        auto out = fmt::format(
+            "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
+            "data-x=\"{},{},{},{}\">",
+            width, height, escaped(chart_.title + ": " + chart_.y_name + " by " + chart_.x_name), left,
+            width - right, x_.low, x_.high);
+        out += axes();
+        for (std::size_t number = 0; number < chart_.lines.size(); ++number)
+            out += line(chart_.lines[number], number);
+        out += fmt::format("<line class=\"cursor\" y1=\"{}\" y2=\"{}\" x1=\"0\" x2=\"0\"/>", top,
+                           height - bottom);
+        return out + "</svg>";
+    }
+
+  private:
+    double at_x(double x) const { return left + (x - x_.low) / (x_.high - x_.low) * (width - left - right); }
+    double at_y(double y) const {
+        return height - bottom - (y - y_.low) / (y_.high - y_.low) * (height - top - bottom);
+    }
+
+    std::string axes() const {
+        std::string out;
+        for (const double y : round_numbers(y_.low, y_.high, 5))
+            out += fmt::format(
+                "<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text "
+                "class=\"tick\" x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>",
+                left, width - right, at_y(y), left - 5, at_y(y) + 3.5, tick(y));
+        for (const double x : round_numbers(x_.low, x_.high, 5))
+            out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                               at_x(x), height - bottom + 14, tick(x));
+        out += fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\"/>", left,
+                           width - right, height - bottom);
+        out += fmt::format("<text class=\"name\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                           (left + width - right) / 2, height - 8, escaped(chart_.x_name));
+        return out + fmt::format(
+                         "<text class=\"name\" transform=\"translate(11 {}) rotate(-90)\" "
+                         "text-anchor=\"middle\">{}</text>",
+                         (top + height - bottom) / 2, escaped(chart_.y_name));
+    }
+
+    static std::string tick(double value) {
+        const auto size = std::abs(value);
+        if (size >= 1e6) return fmt::format("{:.3g}M", value / 1e6);
+        if (size >= 1e4) return fmt::format("{:.3g}k", value / 1e3);
+        return fmt::format("{:.4g}", std::abs(value) < 1e-12 ? 0 : value);
+    }
+
+    std::string line(const ChartLine& line, std::size_t number) const {
+        std::string path;
+        const auto points = fewer(line.points);
+        bool is_down = false;
+        for (const auto& point : points) {
+            if (is_drawn(point))
+                path += fmt::format("{}{:.1f} {:.1f}", is_down ? "L" : "M", at_x(point.x), at_y(point.y));
+            is_down = is_drawn(point);
+        }
+        auto out = fmt::format("<path class=\"line c{}{}\" d=\"{}\"/>", number % 4,
+                               points.size() > most_dots ? " thin" : "", path);
+        if (points.size() <= most_dots)
+            for (const auto& point : points)
+                if (is_drawn(point))
+                    out += fmt::format("<circle class=\"c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.2\"/>",
+                                       number % 4, at_x(point.x), at_y(point.y));
+        return out;
+    }
+
+    const Chart& chart_;
+    Extent x_, y_;
+};
+
+}  // namespace
+
+std::vector<double> round_numbers(double low, double high, int most) {
+    std::vector<double> out;
+    if (!(high > low) || !std::isfinite(high - low)) return out;
+    const auto rough = (high - low) / most;
+    auto step = std::pow(10, std::floor(std::log10(rough)));
+    for (const double times : {1.0, 2.0, 2.5, 5.0, 10.0})
+        if (step * times >= rough) {
+            step *= times;
+            break;
+        }
+    const auto first = std::ceil(low / step - 1e-9);
+    for (double number = first; number * step <= high + step * 1e-9; ++number) out.push_back(number * step);
+    return out;
+}
+
+std::string chart_svg(const Chart& chart) {
+    auto out = Picture(chart).svg();
+    out += "<p class=\"legend\">";
+    for (std::size_t number = 0; number < chart.lines.size(); ++number) {
+        const auto& line = chart.lines[number];
+        const auto last = std::ranges::find_if(line.points.rbegin(), line.points.rend(), is_drawn);
+        out += fmt::format(
+            "<span><svg class=\"key\" viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"line c{}\" "
+            "d=\"M0 "
+            "4H22\"/></svg>{} <b>{}</b></span> ",
+            number % 4, escaped(line.name), last == line.points.rend() ? "-" : number_text(last->y));
+    }
+    return out + "</p>";
+}
+
+std::string chart_table(const Chart& chart) {
+    std::set<double> all;
+    for (const auto& line : chart.lines)
+        for (const auto& point : line.points) all.insert(point.x);
+    auto out = fmt::format("<table><thead><tr><th>{}</th>", escaped(chart.x_name));
+    std::vector<std::map<double, double>> values;
+    for (const auto& line : chart.lines) {
+        out += fmt::format("<th>{}</th>", escaped(line.name));
+        auto& of_line = values.emplace_back();
+        for (const auto& point : line.points) of_line[point.x] = point.y;
+    }
+    out += "</tr></thead><tbody>";
+    const auto left_out = all.size() > most_listed ? all.size() - most_listed : 0;
+    auto x = all.begin();
+    std::advance(x, static_cast<std::ptrdiff_t>(left_out));
+    for (; x != all.end(); ++x) {
+        out += fmt::format("<tr><td>{}</td>", number_text(*x));
+        for (const auto& of_line : values) {
+            const auto value = of_line.find(*x);
+            out += fmt::format("<td>{}</td>", value == of_line.end() ? "" : number_text(value->second));
+        }
+        out += "</tr>";
+    }
+    out += "</tbody></table>";
+    return left_out > 0 ? fmt::format("<p>The last {} of {} rows.</p>", most_listed, all.size()) + out : out;
+}
+
+}  // namespace dtrain::report

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dtrain::report {
+
+struct ChartPoint {
+    double x = 0;
+    double y = 0;
+};
+
+/// A line of a chart. Points are in the order of x; those that are no finite numbers leave a gap.
+struct ChartLine {
+    std::string name;
+    std::vector<ChartPoint> points;
+};
+
+struct Chart {
+    std::string title;
+    std::string x_name;  ///< with its unit
+    std::string y_name;
+    std::vector<ChartLine> lines;
+};
+
+/// Round numbers that divide [low, high], `most` at most.
+std::vector<double> round_numbers(double low, double high, int most);
+
+/// A picture (SVG) with axes, a legend and what a pointer shows; the colours are those of the page's style.
+/// Lines of very many points are drawn with fewer: extremes stay.
+std::string chart_svg(const Chart& chart);
+
+/// All values, for those who cannot see the picture.
+std::string chart_table(const Chart& chart);
+
+}  // namespace dtrain::report

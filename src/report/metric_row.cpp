@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "report/metric_row.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+namespace dtrain::report {
+
+std::optional<double> MetricRow::value(std::string_view name) const {
+    const auto found = std::ranges::find(values, name, &Measured::name);
+    return found == values.end() ? std::nullopt : std::optional(found->value);
+}
+
+std::string json_line(const MetricRow& row) {
+    nlohmann::ordered_json json{{"time", row.time},
+                                {"seconds", row.seconds},
+                                {"event", row.event},
+                                {"epoch", row.epoch},
+                                {"step", row.step}};
+    for (const auto& [name, value] : row.values) json[name] = value;
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+double time_now() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace dtrain::report

@@ -1,0 +1,315 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "report/page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "report/html.hpp"
+#include "report/page_style.hpp"
+
+namespace dtrain::report {
+namespace {
+
+constexpr std::size_t most_ranks_shown = 128;
+constexpr const char* throughput = "samples_per_second";
+
+/// What a name of a metric is about, and on which samples: "train_loss" is "loss" of "training".
+struct Measure {
+    std::string what;
+    std::string line;
+};
+
+Measure measure_of(const std::string& name, const std::string& event) {
+    const auto within = event == "step";
+    for (const auto& [part, line] : {std::array{"train_", "training, whole epoch"},
+                                     std::array{"test_", "test"}, std::array{"eval_", "evaluation"}})
+        if (name.starts_with(part)) return {name.substr(std::string_view(part).size()), line};
+    if (name == throughput) return {name, within ? "within an epoch" : "whole epoch"};
+    return {name, within ? "training, within an epoch" : "training, whole epoch"};
+}
+
+std::string title_of(const std::string& what) {
+    if (what == throughput) return "Throughput";
+    if (what == "auc") return "AUC";
+    auto title = what;
+    if (!title.empty())
+        title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
+    return title;
+}
+
+std::string axis_of(const std::string& what) {
+    if (what == throughput) return "samples/s";
+    if (what == "auc") return "AUC";
+    return what;
+}
+
+int order_of(const Chart& chart) {
+    constexpr std::array known{"Loss", "Accuracy", "AUC"};
+    const auto found = std::ranges::find(known, chart.title);
+    if (found != known.end()) return static_cast<int>(found - known.begin());
+    return static_cast<int>(known.size()) + (chart.title == "Throughput" ? 1 : 0);
+}
+
+std::string tile(const std::string& name, const std::string& value) {
+    return fmt::format("<div class=\"card\"><span class=\"soft\">{}</span><b>{}</b></div>", escaped(name),
+                       escaped(value));
+}
+
+std::string counted_text(std::size_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string tiles(const Run& run) {
+    auto out = std::string("<div class=\"tiles\">") + tile("time", duration_text(run.seconds));
+    std::set<std::string> hosts;
+    for (const auto& place : run.places) hosts.insert(place.host);
+    if (!run.places.empty())
+        out += tile("ranks",
+                    fmt::format("{} on {}", run.places.size(), counted_text(hosts.size(), "node", "nodes")));
+    if (!run.rows.empty()) {
+        out += tile("steps", number_text(static_cast<double>(run.rows.back().step)));
+        std::map<std::string, double> last;
+        for (const auto& row : run.rows)
+            for (const auto& [name, value] : row.values) last[name] = value;
+        for (const auto& [name, label] :
+             {std::array{"train_loss", "training loss"}, std::array{"test_loss", "test loss"},
+              std::array{"test_accuracy", "test accuracy"}, std::array{"test_auc", "test AUC"},
+              std::array{"eval_loss", "evaluation loss"}, std::array{"eval_accuracy", "evaluation accuracy"},
+              std::array{throughput, "samples/s"}})
+            if (last.contains(name)) out += tile(label, number_text(last.at(name)));
+    }
+    return out + "</div>";
+}
+
+std::string facts_list(const std::vector<Fact>& facts) {
+    if (facts.empty()) return "";
+    std::string out = "<dl>";
+    for (const auto& [name, value] : facts)
+        out += fmt::format("<dt>{}</dt><dd>{}</dd>", escaped(name), escaped(value));
+    return out + "</dl>";
+}
+
+std::string failure_box(const std::optional<Failure>& failure) {
+    if (!failure) return "";
+    auto out =
+        fmt::format("<section class=\"card failure\" id=\"failure\"><h2>{}</h2>", escaped(failure->headline));
+    out += facts_list(failure->facts);
+    if (!failure->text.empty()) out += fmt::format("<pre>{}</pre>", escaped(failure->text));
+    return out + "</section>";
+}
+
+std::string curves(const Run& run) {
+    const auto charts = charts_of(run.rows);
+    if (charts.empty()) return "";
+    std::string out = "<section id=\"curves\"><h2>Curves</h2><div class=\"charts\">";
+    for (const auto& chart : charts)
+        out += fmt::format(
+            "<div class=\"card curve\"><h3>{}</h3>{}<p "
+            "class=\"reading\"></p><details><summary>values</summary><div "
+            "class=\"scroll\">{}</div></details></div>",
+            escaped(chart.title), chart_svg(chart), chart_table(chart));
+    return out + "</div></section>";
+}
+
+std::string left_out(std::size_t shown, std::size_t all) {
+    if (shown >= all) return "";
+    return fmt::format("<p class=\"soft\">{} of {} ranks; the others are in this page's data.</p>", shown,
+                       all);
+}
+
+struct Phase {
+    const char* name;
+    const char* style;
+    double RankTimes::*seconds;
+};
+
+constexpr std::array<Phase, 5> phases{{{"compute", "compute", &RankTimes::compute},
+                                       {"communicate", "communicate", &RankTimes::communicate},
+                                       {"wait", "wait", &RankTimes::wait},
+                                       {"input", "input", &RankTimes::input},
+                                       {"rest", "rest", &RankTimes::rest}}};
+
+double all_of(const RankTimes& times) {
+    double sum = 0;
+    for (const auto& phase : phases) sum += times.*phase.seconds;
+    return sum;
+}
+
+std::string phase_bars(const Run& run) {
+    if (run.times.empty()) return "";
+    double longest = 1e-9;
+    for (const auto& times : run.times) longest = std::max(longest, all_of(times));
+    std::string out =
+        "<section id=\"phases\"><h2>Where the time went</h2><div class=\"card\"><p class=\"legend\">";
+    for (const auto& phase : phases)
+        out += fmt::format("<span><span class=\"swatch {}\"></span>{}</span> ", phase.style, phase.name);
+    out +=
+        "</p><p class=\"soft\">Seconds of each rank. Wait: for slower ranks; input: until the next batch is "
+        "there; "
+        "rest: tests, checkpoints and all else between steps.</p><div class=\"bars\">";
+    const auto shown = std::min(run.times.size(), most_ranks_shown);
+    for (std::size_t number = 0; number < shown; ++number) {
+        const auto& times = run.times[number];
+        out += fmt::format("<span class=\"who\">rank {}</span><div class=\"bar\">", times.rank);
+        for (const auto& phase : phases)
+            out += fmt::format("<i class=\"{0}\" style=\"width:{1:.2f}%\" title=\"{2}: {3}\"></i>",
+                               phase.style, 100 * times.*phase.seconds / longest, phase.name,
+                               duration_text(times.*phase.seconds));
+        out += "</div>";
+    }
+    out += fmt::format("<span></span><div class=\"axisline\"><span>0 s</span><span>{}</span></div></div>",
+                       duration_text(longest));
+    out += left_out(shown, run.times.size());
+    out += "<details><summary>values</summary><div class=\"scroll\"><table><thead><tr><th>rank</th>";
+    for (const auto& phase : phases) out += fmt::format("<th>{} [s]</th>", phase.name);
+    out += "</tr></thead><tbody>";
+    for (std::size_t number = 0; number < shown; ++number) {
+        out += fmt::format("<tr><td>{}</td>", run.times[number].rank);
+        for (const auto& phase : phases)
+            out += fmt::format("<td>{:.3f}</td>", run.times[number].*phase.seconds);
+        out += "</tr>";
+    }
+    return out + "</tbody></table></div></details></div></section>";
+}
+
+/// The ranks that are shown: those that did not end well, then the first ones.
+std::vector<int> ranks_of_timeline(const std::vector<RankSpan>& spans) {
+    std::set<int> chosen, all;
+    for (const auto& span : spans) {
+        all.insert(span.rank);
+        if (span.state == "failed" || span.state == "lost") chosen.insert(span.rank);
+    }
+    while (chosen.size() > most_ranks_shown) chosen.erase(std::prev(chosen.end()));
+    for (const int rank : all)
+        if (chosen.size() < most_ranks_shown) chosen.insert(rank);
+    return {chosen.begin(), chosen.end()};
+}
+
+std::string timeline(const Run& run) {
+    if (run.spans.empty()) return "";
+    double longest = std::max(run.seconds, 1e-9);
+    std::map<int, std::vector<const RankSpan*>> of_rank;
+    for (const auto& span : run.spans) {
+        longest = std::max(longest, span.end);
+        of_rank[span.rank].push_back(&span);
+    }
+    std::string out =
+        "<section id=\"timeline\"><h2>Timeline of the ranks</h2><div class=\"card\"><p class=\"legend "
+        "life\"><span><span "
+        "class=\"swatch done\"></span>ran</span> <span><span class=\"swatch failed\"></span>failed</span> "
+        "<span><span class=\"swatch stopped\"></span>was stopped</span></p><div class=\"bars\">";
+    const auto shown = ranks_of_timeline(run.spans);
+    for (const int rank : shown) {
+        out += fmt::format("<span class=\"who\">rank {}</span><div class=\"bar life\">", rank);
+        for (const auto* span : of_rank[rank])
+            out += fmt::format(
+                "<i class=\"{}\" style=\"left:{:.2f}%;width:{:.2f}%\" title=\"{}\"></i>",
+                escaped(span->state), 100 * span->begin / longest, 100 * (span->end - span->begin) / longest,
+                escaped(fmt::format("start {}: {} to {}: {}", span->start, duration_text(span->begin),
+                                    duration_text(span->end), span->text)));
+        out += "</div>";
+        for (const auto* span : of_rank[rank])
+            if (span->state == "failed" || span->state == "lost")
+                out += fmt::format(
+                    "<span class=\"how\">{}<span class=\"state {}\">{}</span> after {}: {}</span>",
+                    span->start > 1 || of_rank[rank].size() > 1 ? fmt::format("start {}: ", span->start) : "",
+                    escaped(span->state), escaped(span->state), duration_text(span->end - span->begin),
+                    escaped(span->text));
+    }
+    out += fmt::format("<span></span><div class=\"axisline\"><span>0 s</span><span>{}</span></div></div>",
+                       duration_text(longest));
+    return out + left_out(shown.size(), of_rank.size()) + "</div></section>";
+}
+
+std::string placement(const Run& run) {
+    if (run.places.empty()) return "";
+    std::vector<std::string> hosts;
+    std::map<std::string, std::vector<const RankPlace*>> of_host;
+    for (const auto& place : run.places) {
+        auto& there = of_host[place.host];
+        if (there.empty()) hosts.push_back(place.host);
+        there.push_back(&place);
+    }
+    std::string out = "<section id=\"placement\"><h2>Placement</h2><div class=\"nodes\">";
+    std::size_t shown = 0;
+    for (const auto& host : hosts) {
+        if (shown >= most_ranks_shown) break;
+        const auto& there = of_host[host];
+        const bool with_roles =
+            std::ranges::any_of(there, [](const auto* place) { return place->role != "trainer"; });
+        out += fmt::format(
+            "<div class=\"card\"><h3>{} <span class=\"soft\">({})</span></h3><div "
+            "class=\"scroll\"><table><thead><tr>"
+            "<th>rank</th>{}<th>GPU</th><th>cores</th></tr></thead><tbody>",
+            escaped(host), counted_text(there.size(), "rank", "ranks"), with_roles ? "<th>role</th>" : "");
+        for (const auto* place : there)
+            out += fmt::format("<tr><td>{}</td>{}<td>{}</td><td>{}</td></tr>", place->rank,
+                               with_roles ? "<td>" + escaped(place->role) + "</td>" : "",
+                               place->gpus.empty() ? "-" : escaped(join(place->gpus, ", ")),
+                               place->cpus.empty() ? "-" : escaped(place->cpus));
+        out += "</tbody></table></div></div>";
+        shown += there.size();
+    }
+    return out + "</div>" + left_out(shown, run.places.size()) + "</section>";
+}
+
+std::string events(const Run& run) {
+    if (run.events.empty()) return "";
+    std::string out = "<section id=\"events\"><h2>Events</h2><div class=\"card\"><ol class=\"events\">";
+    for (const auto& event : run.events)
+        out += fmt::format("<li><time>{}</time><span{}>{}</span></li>", duration_text(event.seconds),
+                           event.is_bad ? " class=\"bad\"" : "", escaped(event.text));
+    return out + "</ol></div></section>";
+}
+
+}  // namespace
+
+std::vector<Chart> charts_of(const std::vector<MetricRow>& rows) {
+    std::vector<Chart> charts;
+    for (const auto& row : rows)
+        for (const auto& [name, value] : row.values) {
+            const auto [what, line_name] = measure_of(name, row.event);
+            auto chart = std::ranges::find(charts, title_of(what), &Chart::title);
+            if (chart == charts.end())
+                chart = charts.insert(charts.end(), {title_of(what), "step", axis_of(what), {}});
+            auto line = std::ranges::find(chart->lines, line_name, &ChartLine::name);
+            if (line == chart->lines.end()) line = chart->lines.insert(line, {line_name, {}});
+            line->points.push_back({static_cast<double>(row.step), value});
+        }
+    std::ranges::stable_sort(charts, {}, order_of);
+    return charts;
+}
+
+std::string page_html(const Run& run) {
+    auto out = fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+        "'unsafe-inline'; "
+        "script-src 'unsafe-inline'\">\n<title>{} - {}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
+        escaped(run.title), escaped(run.outcome), page_style);
+    out += fmt::format(
+        "<header><h1>{}</h1><p><span class=\"state {}\">{}</span> <span class=\"soft\">began {}, {} "
+        "{}</span></p>"
+        "</header>\n",
+        escaped(run.title), escaped(run.outcome), escaped(run.outcome), moment_text(run.began),
+        run.outcome == "running" ? "written after" : "took", duration_text(run.seconds));
+    for (const auto& part : {failure_box(run.failure), tiles(run), curves(run), phase_bars(run),
+                             timeline(run), placement(run), events(run)})
+        out += part + "\n";
+    if (!run.facts.empty())
+        out += "<section><h2>About this run</h2><div class=\"card\">" + facts_list(run.facts) +
+               "</div></section>\n";
+    out += fmt::format(
+        "</main>\n<script type=\"application/json\" id=\"run\">{}</script>\n<script>{}</script>\n",
+        for_script(run_json(run)), page_script);
+    return out + "</body>\n</html>\n";
+}
+
+}  // namespace dtrain::report

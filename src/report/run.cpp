@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "report/run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+namespace dtrain::report {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json json_of(const Fact& fact) {
+    return {{"name", fact.name}, {"value", fact.value}};
+}
+
+ordered_json json_of(const MetricRow& row) {
+    ordered_json values = ordered_json::object();
+    for (const auto& [name, value] : row.values) values[name] = value;
+    return {{"event", row.event}, {"time", row.time}, {"seconds", row.seconds},
+            {"epoch", row.epoch}, {"step", row.step}, {"values", values}};
+}
+
+ordered_json json_of(const RankPlace& place) {
+    return {
+        {"rank", place.rank}, {"role", place.role}, {"host", place.host}, {"local_rank", place.local_rank},
+        {"gpus", place.gpus}, {"cpus", place.cpus}, {"log", place.log}};
+}
+
+ordered_json json_of(const RankTimes& times) {
+    return {{"rank", times.rank}, {"compute", times.compute}, {"communicate", times.communicate},
+            {"wait", times.wait}, {"input", times.input},     {"rest", times.rest}};
+}
+
+ordered_json json_of(const RankSpan& span) {
+    return {{"rank", span.rank}, {"start", span.start}, {"begin", span.begin},
+            {"end", span.end},   {"state", span.state}, {"text", span.text}};
+}
+
+ordered_json json_of(const RunEvent& event) {
+    return {{"seconds", event.seconds}, {"text", event.text}, {"is_bad", event.is_bad}};
+}
+
+template <class Item>
+ordered_json list_of(const std::vector<Item>& items) {
+    auto list = ordered_json::array();
+    for (const auto& item : items) list.push_back(json_of(item));
+    return list;
+}
+
+ordered_json json_of(const std::optional<Failure>& failure) {
+    if (!failure) return nullptr;
+    return {{"headline", failure->headline}, {"facts", list_of(failure->facts)}, {"text", failure->text}};
+}
+
+/// A list's items, made by `read` of each.
+template <class Read>
+auto items_of(const ordered_json& list, const Read& read) {
+    std::vector<decltype(read(list))> items;
+    for (const auto& item : list) items.push_back(read(item));
+    return items;
+}
+
+Fact fact_of(const ordered_json& json) {
+    return {json.at("name"), json.at("value")};
+}
+
+MetricRow row_of(const ordered_json& json) {
+    MetricRow row{.event = json.at("event"),
+                  .time = json.at("time"),
+                  .seconds = json.at("seconds"),
+                  .epoch = json.at("epoch"),
+                  .step = json.at("step")};
+    for (const auto& [name, value] : json.at("values").items())
+        row.values.push_back(
+            {name, value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>()});
+    return row;
+}
+
+RankPlace place_of(const ordered_json& json) {
+    return {json.at("rank"), json.at("role"), json.at("host"), json.at("local_rank"),
+            json.at("gpus"), json.at("cpus"), json.at("log")};
+}
+
+RankTimes times_of(const ordered_json& json) {
+    return {json.at("rank"), json.at("compute"), json.at("communicate"),
+            json.at("wait"), json.at("input"),   json.at("rest")};
+}
+
+RankSpan span_of(const ordered_json& json) {
+    return {json.at("rank"), json.at("start"), json.at("begin"),
+            json.at("end"),  json.at("state"), json.at("text")};
+}
+
+RunEvent event_of(const ordered_json& json) {
+    return {json.at("seconds"), json.at("text"), json.at("is_bad")};
+}
+
+}  // namespace
+
+std::string run_json(const Run& run) {
+    const ordered_json json{{"title", run.title},
+                            {"outcome", run.outcome},
+                            {"began", run.began},
+                            {"seconds", run.seconds},
+                            {"facts", list_of(run.facts)},
+                            {"rows", list_of(run.rows)},
+                            {"places", list_of(run.places)},
+                            {"times", list_of(run.times)},
+                            {"spans", list_of(run.spans)},
+                            {"events", list_of(run.events)},
+                            {"failure", json_of(run.failure)}};
+    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::optional<Run> parse_run(std::string_view text) {
+    try {
+        const auto json = ordered_json::parse(text);
+        Run run{.title = json.at("title"),
+                .outcome = json.at("outcome"),
+                .began = json.at("began"),
+                .seconds = json.at("seconds"),
+                .facts = items_of(json.at("facts"), fact_of),
+                .rows = items_of(json.at("rows"), row_of),
+                .places = items_of(json.at("places"), place_of),
+                .times = items_of(json.at("times"), times_of),
+                .spans = items_of(json.at("spans"), span_of),
+                .events = items_of(json.at("events"), event_of)};
+        if (const auto& failure = json.at("failure"); !failure.is_null())
+            run.failure =
+                Failure{failure.at("headline"), items_of(failure.at("facts"), fact_of), failure.at("text")};
+        return run;
+    } catch (const ordered_json::exception&) {
+        return std::nullopt;
+    }
+}
+
+void thin_out(std::vector<MetricRow>& rows, std::size_t most) {
+    const auto is_within = [](const MetricRow& row) { return row.event == "step"; };
+    while (static_cast<std::size_t>(std::ranges::count_if(rows, is_within)) > most) {
+        std::size_t number = 0;
+        std::erase_if(rows, [&](const MetricRow& row) { return is_within(row) && number++ % 2 == 0; });
+    }
+}
+
+}  // namespace dtrain::report

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/metric_row.hpp"
+
+namespace dtrain::report {
+
+/// "model" and "64-32-10 relu".
+struct Fact {
+    std::string name;
+    std::string value;
+    friend bool operator==(const Fact&, const Fact&) = default;
+};
+
+/// Where a rank is.
+struct RankPlace {
+    int rank = 0;
+    std::string role = "trainer";
+    std::string host;
+    int local_rank = 0;
+    std::vector<std::string> gpus = {};  ///< ids as users know them
+    std::string cpus = {};               ///< "0-3"; "" when nobody told
+    std::string log = {};                ///< its file; "": it has none of its own
+    friend bool operator==(const RankPlace&, const RankPlace&) = default;
+};
+
+/// Where the time of a rank went, in seconds.
+struct RankTimes {
+    int rank = 0;
+    double compute = 0;
+    double communicate = 0;  ///< exchanging data with other ranks
+    double wait = 0;         ///< for other ranks to come to an exchange
+    double input = 0;        ///< until the next batch was there
+    double rest = 0;         ///< between the steps: tests, checkpoints
+    friend bool operator==(const RankTimes&, const RankTimes&) = default;
+};
+
+/// A rank's life from one start to its end.
+struct RankSpan {
+    int rank = 0;
+    int start = 1;     ///< which start of the job this was
+    double begin = 0;  ///< seconds since the run began
+    double end = 0;
+    std::string state;  ///< "done", "failed", "stopped", "lost" or "running"
+    std::string text;   ///< in words
+    friend bool operator==(const RankSpan&, const RankSpan&) = default;
+};
+
+/// Something that happened.
+struct RunEvent {
+    double seconds = 0;
+    std::string text;
+    bool is_bad = false;
+    friend bool operator==(const RunEvent&, const RunEvent&) = default;
+};
+
+/// Why a run failed.
+struct Failure {
+    std::string headline;          ///< "rank 1 on node7: killed by SIGKILL"
+    std::vector<Fact> facts = {};  ///< which rank, on which node, why
+    std::string text;              ///< all that was said about it
+    friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+/// What a page tells.
+struct Run {
+    std::string title;
+    std::string outcome = "running";  ///< or "done", "failed", "stopped"
+    double began = 0;                 ///< seconds since 1970
+    double seconds = 0;               ///< until its end, or until this was written
+    std::vector<Fact> facts = {};
+    std::vector<MetricRow> rows = {};
+    std::vector<RankPlace> places = {};
+    std::vector<RankTimes> times = {};
+    std::vector<RankSpan> spans = {};
+    std::vector<RunEvent> events = {};
+    std::optional<Failure> failure = {};
+    friend bool operator==(const Run&, const Run&) = default;
+};
+
+/// One JSON object, and back. Texts that are no UTF-8 are mended.
+std::string run_json(const Run& run);
+/// @returns nothing when the text is not what run_json() makes
+std::optional<Run> parse_run(std::string_view json);
+
+/// Of more than `most` rows within epochs every second one is left out, until they are fewer. Rows of whole
+/// epochs stay.
+void thin_out(std::vector<MetricRow>& rows, std::size_t most);
+
+}  // namespace dtrain::report

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/run_log.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <dtrain/cluster.hpp>
+#include <dtrain/cpuset.hpp>
+#include <dtrain/version.hpp>
+
+#include "base/host.hpp"
+#include "base/text.hpp"
+
+namespace dtrain::native {
+namespace {
+
+constexpr std::int64_t rows_of_an_epoch = 20;
+
+std::string text_of_own_place(int rank) {
+    const auto environment = Environment::of_this_process();
+    const auto bound = CpuSet::of_this_thread().to_string();
+    return nlohmann::json{{"rank", rank},
+                          {"host", host_name()},
+                          {"local_rank", cluster::identify(environment).local_rank},
+                          {"gpus", environment.get_or("CUDA_VISIBLE_DEVICES", "")},
+                          {"cpus", environment.get_or("DTRAIN_RANK_CPUS", bound)}}
+        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+report::RankPlace place_of(const std::string& text) {
+    const auto json = nlohmann::json::parse(text);
+    report::RankPlace place{
+        .rank = json.at("rank"), .host = json.at("host"), .local_rank = json.at("local_rank")};
+    if (const std::string gpus = json.at("gpus"); !gpus.empty()) place.gpus = split(gpus, ',');
+    place.cpus = json.at("cpus");
+    return place;
+}
+
+}  // namespace
+
+report::Outputs checked_outputs(const LogSettings& settings, const Environment& environment, int rank) {
+    if (rank != 0) return {};
+    auto outputs = settings.outputs;
+    report::check_outputs(outputs);
+    if (const auto record = environment.get_or("DTRAIN_RUN_RECORD", ""); !record.empty())
+        outputs.record = record;
+    return outputs;
+}
+
+RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& trainers, const Console& console)
+    : trainer_(trainer), trainers_(trainers) {
+    is_wanted_ = trainers.max(std::int64_t{subject.outputs.any()}) != 0;
+    if (!is_wanted_) return;
+    trainer.watch_waits();
+    every_steps_ = subject.job.log.every_steps.value_or(
+        std::max<std::int64_t>(1, trainer.steps_per_epoch() / rows_of_an_epoch));
+    steps_ = trainer.steps_done();
+    std::vector<report::RankPlace> places;
+    for (const auto& text : trainers.allgather(text_of_own_place(trainers.rank())))
+        places.push_back(place_of(text));
+    if (trainers.rank() != 0) return;
+    recorder_.emplace(subject.outputs, beginning(subject, std::move(places)),
+                      [console](const std::string& complaint) { console.complain(complaint); });
+    if (subject.resumed) note("goes on from " + subject.resumed->string());
+}
+
+report::Run RunLog::beginning(const Subject& subject, std::vector<report::RankPlace> places) const {
+    report::Run run{.title = subject.job.title, .began = report::time_now(), .places = std::move(places)};
+    run.facts = {
+        {"dtrain", version},
+        {"model", trainer_.model().description},
+        {"parameters", std::to_string(trainer_.model().parameters)},
+        {"data", fmt::format("{}: {} samples to train on, {} to test on",
+                             subject.job.train_data.file.filename().string(), trainer_.task().train_samples(),
+                             trainer_.task().test_samples())},
+        {"training", subject.ranks_text},
+        {"global batch", fmt::format("{} ({} per rank)", trainer_.global_batch(), trainer_.local_batch())},
+        {"steps an epoch", std::to_string(trainer_.steps_per_epoch())},
+        {"epochs", std::to_string(subject.job.train.epochs)},
+        {"optimizer", fmt::format("{}, learning rate {}", name_of(subject.job.train.optimizer),
+                                  learning_rate_of(subject.job.train.optimizer))},
+        {"seed", std::to_string(subject.job.train.seed)},
+        {"exchange", trainers_.describe()}};
+    return run;
+}
+
+void RunLog::note(const std::string& event) {
+    if (recorder_) recorder_->add(report::RunEvent{.seconds = seconds(), .text = event});
+}
+
+void RunLog::note_row_within() {
+    const auto now = seconds();
+    if (epoch_ != trainer_.epochs_done()) {
+        epoch_ = trainer_.epochs_done();
+        loss_sum_ = 0;
+        samples_ = 0;
+    }
+    report::MetricRow row{.event = "step",
+                          .time = report::time_now(),
+                          .seconds = now,
+                          .epoch = trainer_.epochs_done() + 1,
+                          .step = trainer_.steps_done()};
+    const auto samples = trainer_.samples_so_far() - samples_;
+    if (samples > 0)
+        row.values.push_back(
+            {"loss", (trainer_.loss_sum_so_far() - loss_sum_) / static_cast<double>(samples)});
+    row.values.push_back(
+        {"samples_per_second",
+         static_cast<double>((trainer_.steps_done() - steps_) * trainer_.global_batch()) / (now - at_)});
+    loss_sum_ = trainer_.loss_sum_so_far();
+    samples_ = trainer_.samples_so_far();
+    steps_ = trainer_.steps_done();
+    at_ = now;
+    recorder_->add(std::move(row));
+}
+
+void RunLog::note_epoch(const EpochReport& epoch) {
+    if (!is_wanted_) return;
+    gather_times();
+    if (recorder_) {
+        report::MetricRow row{.event = "epoch",
+                              .time = report::time_now(),
+                              .seconds = seconds(),
+                              .epoch = epoch.epoch,
+                              .step = trainer_.steps_done()};
+        const auto add = [&](const char* name, const std::optional<double>& value) {
+            if (value) row.values.push_back({name, *value});
+        };
+        add("train_loss", epoch.train.loss);
+        add("train_accuracy", epoch.train.accuracy);
+        if (epoch.test) {
+            add("test_loss", epoch.test->loss);
+            add("test_accuracy", epoch.test->accuracy);
+            add("test_auc", epoch.test->auc);
+        }
+        add("samples_per_second", static_cast<double>(epoch.timed_samples) / epoch.train_seconds);
+        recorder_->add(std::move(row));
+    }
+    steps_ = trainer_.steps_done();
+    at_ = seconds();
+}
+
+void RunLog::gather_times() {
+    const auto& own = trainer_.times();
+    const auto rest = std::max(0.0, seconds() - own.compute - own.communicate - own.wait - own.input);
+    const std::vector<double> mine{own.compute, own.communicate, own.wait, own.input, rest};
+    std::vector<double> all(mine.size() * static_cast<std::size_t>(trainers_.size()));
+    trainers_.all_gather(std::span<const double>(mine), std::span<double>(all));
+    if (!recorder_) return;
+    std::vector<report::RankTimes> times;
+    for (int rank = 0; rank < trainers_.size(); ++rank) {
+        const auto* const of_rank = all.data() + mine.size() * static_cast<std::size_t>(rank);
+        times.push_back({rank, of_rank[0], of_rank[1], of_rank[2], of_rank[3], of_rank[4]});
+    }
+    recorder_->set(std::move(times));
+}
+
+void RunLog::finish(const std::string& outcome, const std::string& why) {
+    if (!is_wanted_) return;
+    if (outcome != "failed") gather_times();
+    if (!recorder_) return;
+    if (outcome != "failed") return recorder_->finish(outcome, seconds());
+    recorder_->add(report::RunEvent{.seconds = seconds(), .text = why, .is_bad = true});
+    recorder_->finish(outcome, seconds(), report::Failure{.headline = why, .text = ""});
+}
+
+}  // namespace dtrain::native

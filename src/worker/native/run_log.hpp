@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/environment.hpp>
+
+#include "report/recorder.hpp"
+#include "worker/native/console.hpp"
+#include "worker/native/report.hpp"
+#include "worker/native/trainer.hpp"
+
+namespace dtrain::native {
+
+/// Where the job and its launcher want to see what is measured.
+/// @throws UsageError on the first rank when something of it cannot be written
+report::Outputs checked_outputs(const LogSettings& settings, const Environment& environment, int rank);
+
+/// What is measured of a job, by its first rank, for all who want to see it. Where nobody does it is nothing.
+class RunLog {
+  public:
+    struct Subject {
+        const Job& job;
+        report::Outputs outputs;  ///< the first rank's count
+        std::string ranks_text;
+        std::optional<std::filesystem::path> resumed = {};
+    };
+
+    /// Collective, as watch() and note_epoch().
+    RunLog(const Subject& subject, Trainer& trainer, const Communicator& trainers, const Console& console);
+
+    /// Calls `train`, and tells how it ended. @return what it returns: a status
+    template <class Train>
+    int watch(const Train& train) {
+        try {
+            const int status = train();
+            finish(status == 0 ? "done" : "stopped", {});
+            return status;
+        } catch (const std::exception& failed) {
+            finish("failed", failed.what());
+            throw;
+        }
+    }
+
+    /// After a step within an epoch.
+    void note_step() {
+        if (recorder_ && trainer_.epoch_steps_done() % every_steps_ == 0) note_row_within();
+    }
+    void note_epoch(const EpochReport& epoch);
+    void note(const std::string& event);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+    void note_row_within();
+    void gather_times();
+    void finish(const std::string& outcome, const std::string& why);
+    report::Run beginning(const Subject& subject, std::vector<report::RankPlace> places) const;
+
+    Trainer& trainer_;
+    const Communicator& trainers_;
+    bool is_wanted_;  ///< by the first rank
+    Clock::time_point start_ = Clock::now();
+    std::int64_t every_steps_ = 1;
+    std::optional<report::Recorder> recorder_;  ///< of the first rank
+    // At the last row:
+    std::int64_t epoch_ = -1;
+    std::int64_t steps_ = 0;
+    double at_ = 0;
+    double loss_sum_ = 0;
+    std::int64_t samples_ = 0;
+};
+
+}  // namespace dtrain::native

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Oracles: what must and must not stand in a page. tests/jobs/test_metrics.py parses pages of real jobs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/page.hpp"
+#include "report/small_run.hpp"
+
+namespace dtrain::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Page, EveryTextIsEscaped) {
+    const auto page = page_html(small_run());
+    EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+    EXPECT_THAT(page, Not(HasSubstr("<b>slow</b>")));
+    EXPECT_THAT(page, HasSubstr("<h1>digits &lt;script&gt;alert(1)&lt;/script&gt;</h1>"));
+}
+
+TEST(Page, AsksNobodyForAnything) {
+    const auto page = page_html(small_run());
+    for (const auto* asks : {"http://", "https://", "src=", "<link", "@import", "url("})
+        EXPECT_THAT(page, Not(HasSubstr(asks))) << asks;
+    EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST(Page, TheFailureStandsBeforeAllElse) {
+    const auto page = page_html(small_run());
+    const auto failure = page.find("<h2>rank 1 on node2: killed by SIGKILL</h2>");
+    ASSERT_NE(failure, std::string::npos);
+    EXPECT_LT(failure, page.find("id=\"curves\""));
+    EXPECT_LT(page.find("out of memory?"), page.find("id=\"curves\""));
+}
+
+TEST(Page, HasOnlySectionsOfWhatThereIs) {
+    const auto page = page_html(report::Run{.title = "empty"});
+    for (const auto* section : {"curves", "phases", "timeline", "placement", "events", "failure"})
+        EXPECT_THAT(page, Not(HasSubstr(std::string("id=\"") + section + "\""))) << section;
+    const auto whole = page_html(small_run());
+    for (const auto* section : {"curves", "phases", "timeline", "placement", "events", "failure"})
+        EXPECT_THAT(whole, HasSubstr(std::string("id=\"") + section + "\"")) << section;
+}
+
+TEST(Page, HoldsWhatItShowsAsJson) {
+    const auto page = page_html(small_run());
+    const std::string head = "<script type=\"application/json\" id=\"run\">";
+    const auto begin = page.find(head) + head.size();
+    EXPECT_EQ(parse_run(page.substr(begin, page.find("</script>", begin) - begin)), small_run());
+}
+
+TEST(Page, ChartsAreGroupedByWhatIsMeasured) {
+    const auto charts =
+        charts_of({{"step", 0, 0, 1, 1, {{"loss", 3}, {"samples_per_second", 7}}},
+                   {"epoch",
+                    0,
+                    0,
+                    1,
+                    2,
+                    {{"train_loss", 2}, {"test_loss", 1}, {"test_auc", 0.5}, {"samples_per_second", 8}}}});
+    ASSERT_EQ(charts.size(), 3U);
+    EXPECT_EQ(charts[0].title, "Loss");
+    EXPECT_EQ(charts[0].lines.size(), 3U);
+    EXPECT_EQ(charts[0].lines[2].name, "test");
+    EXPECT_EQ(charts[0].lines[2].points.front().x, 2);
+    EXPECT_EQ(charts[0].lines[2].points.front().y, 1);
+    EXPECT_EQ(charts[1].title, "AUC");
+    EXPECT_EQ(charts[2].title, "Throughput");
+    EXPECT_EQ(charts[2].y_name, "samples/s");
+}
+
+TEST(Page, OfVeryManyRanksItShowsSomeAndThoseThatFailed) {
+    report::Run run{.title = "large", .seconds = 10};
+    for (int rank = 0; rank < 5000; ++rank)
+        run.spans.push_back({rank, 1, 0, 9, rank == 4711 ? "failed" : "done", "end"});
+    const auto page = page_html(run);
+    EXPECT_THAT(page, HasSubstr(">rank 4711<"));
+    EXPECT_THAT(page, HasSubstr("128 of 5000 ranks"));
+    EXPECT_THAT(page, Not(HasSubstr(">rank 4000<")));
+}
+
+}  // namespace
+}  // namespace dtrain::report

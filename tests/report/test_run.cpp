@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Oracles: what was written is read back; texts that are no JSON of a run.
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "report/small_run.hpp"
+
+namespace dtrain::report {
+namespace {
+
+TEST(Run, IsReadBackAsItWas) {
+    EXPECT_EQ(parse_run(run_json(small_run())), small_run());
+    EXPECT_EQ(parse_run(run_json(report::Run{})), report::Run{});
+}
+
+TEST(Run, ValuesThatAreNoNumbersStayNone) {
+    report::Run run;
+    run.rows.push_back({"step", 0, 0, 1, 1, {{"loss", std::numeric_limits<double>::infinity()}}});
+    const auto read = parse_run(run_json(run));
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(std::isnan(read->rows.front().values.front().value));
+}
+
+TEST(Run, TextsThatAreNoUtf8AreMended) {
+    report::Run run;
+    run.title = "a\xff";
+    EXPECT_EQ(parse_run(run_json(run)).value().title, "a\xef\xbf\xbd");
+}
+
+TEST(Run, OtherTextsAreNone) {
+    for (const auto* text : {"", "{}", "[]", "null", "{\"title\": 3}"})
+        EXPECT_EQ(parse_run(text), std::nullopt) << text;
+    const auto whole = run_json(small_run());
+    EXPECT_EQ(parse_run(whole.substr(0, whole.size() / 2)), std::nullopt);
+}
+
+TEST(Run, OnlyRowsWithinEpochsAreThinnedOut) {
+    std::vector<MetricRow> rows;
+    for (int step = 1; step <= 100; ++step)
+        rows.push_back({step % 10 == 0 ? "epoch" : "step", 0, 0, 1, step});
+    thin_out(rows, 30);
+    int epochs = 0;
+    for (const auto& row : rows) epochs += row.event == "epoch" ? 1 : 0;
+    EXPECT_EQ(epochs, 10);
+    EXPECT_LE(rows.size(), 40U);
+    EXPECT_GE(rows.size(), 25U);
+}
+
+TEST(MetricRow, IsALineOfJson) {
+    const MetricRow row{"epoch", 1700000000.5, 2.25, 3, 40, {{"train_loss", 0.125}, {"test_auc", NAN}}};
+    EXPECT_EQ(json_line(row),
+              "{\"time\":1700000000.5,\"seconds\":2.25,\"event\":\"epoch\",\"epoch\":3,\"step\":40,"
+              "\"train_loss\":0.125,\"test_auc\":null}\n");
+    EXPECT_EQ(row.value("train_loss"), 0.125);
+    EXPECT_EQ(row.value("loss"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace dtrain::report
