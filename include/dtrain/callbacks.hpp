@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +17,11 @@
 
 /// What Model::fit() tells of its epochs, and whom.
 namespace dtrain {
+
+namespace report {
+class Recorder;
+struct Outputs;
+}  // namespace report
 
 /// Means over samples of all ranks, each counted once: padding is left out. The same on all ranks.
 struct Measures {
@@ -29,12 +37,23 @@ struct EpochRecord {
     Measures train;                     ///< of each batch before it was learnt
     std::optional<Measures> eval = {};  ///< after the epoch; none without samples for it
     double seconds = 0;                 ///< that the first rank took, evaluation included
+    double train_seconds = 0;           ///< of these, without the evaluation
 
     /// "loss", "accuracy", ..., "eval_loss", "eval_accuracy", ...; none when there is no such measure.
     std::optional<double> measure(const std::string& name) const;
 };
 
 class Model;
+
+/// Where an epoch stands, as one rank sees it.
+struct StepRecord {
+    std::int64_t epoch = 0;   ///< in progress, from 1, over all calls of fit()
+    std::int64_t epochs = 0;  ///< after which this fit() ends
+    std::int64_t step = 0;    ///< of the epoch, done
+    std::int64_t steps = 0;   ///< of the epoch
+    std::int64_t batch = 0;   ///< samples of a step, of all ranks
+    double loss = 0;          ///< mean over this rank's samples of the epoch so far
+};
 
 /// What is done between the epochs of a fit(). Called on all ranks. When one throws on one rank, fit() throws
 /// on all of them.
@@ -49,9 +68,17 @@ class Callback {
     /// @param measures the names that EpochRecord::measure() will know
     virtual void on_begin(Model& model, const std::vector<std::string>& measures);
 
+    /// After each step. Not for anything that takes long or needs other ranks, and there is nobody whom an
+    /// exception would reach.
+    virtual void on_step_end(Model& model, const StepRecord& record) noexcept;
+
     /// After an epoch and its evaluation.
     /// @return false: no further epoch. One rank that says so is enough.
     virtual bool on_epoch_end(Model& model, const EpochRecord& record) = 0;
+
+    /// After the last epoch, also when fit() throws. Not for anything that needs other ranks.
+    /// @param failure what it throws; none: it returns
+    virtual void on_end(Model& model, const std::exception* failure) noexcept;
 };
 
 /// Keeps the last checkpoints in a folder: CheckpointFolder has their names. Written by the first rank, whole
@@ -113,6 +140,72 @@ class EpochLines final : public Callback {
 
   private:
     std::vector<std::string> measures_;
+};
+
+/// Shows how far an epoch is, on the first rank's standard output: on a terminal in one line that changes
+/// five times a second, cut to its width, and leaves nothing; elsewhere, as in logs, as a line a minute. The
+/// loss is that of the first rank's own samples. To be named before callbacks that print, so that its line is
+/// gone when they do.
+///
+///     epoch 1/2 [==>       ] 43/157  12345 samples/s  loss 0.5123  0:12 left
+class ProgressBar final : public Callback {
+  public:
+    ProgressBar();
+    ~ProgressBar() override;
+
+    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    void on_step_end(Model& model, const StepRecord& record) noexcept override;
+    bool on_epoch_end(Model& model, const EpochRecord& record) override;
+    void on_end(Model& model, const std::exception* failure) noexcept override;
+
+  private:
+    struct Content;
+    std::unique_ptr<Content> content_;
+};
+
+/// What JsonLines, TensorBoard and ReportPage have in common: the first rank writes a row after each epoch,
+/// with "train_loss", "train_accuracy", ..., "eval_loss", ... and "samples_per_second" (without the
+/// evaluation). When something can no longer be written that is said once on standard error, and training
+/// goes on.
+class RunRecord : public Callback {
+  public:
+    RunRecord(const RunRecord&) = delete;
+    RunRecord& operator=(const RunRecord&) = delete;
+    ~RunRecord() override;
+
+    /// @throws UsageError on all ranks when nothing can be written there
+    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    bool on_epoch_end(Model& model, const EpochRecord& record) override;
+    void on_end(Model& model, const std::exception* failure) noexcept override;
+
+  protected:
+    RunRecord(const report::Outputs& outputs, std::string title);
+
+  private:
+    std::unique_ptr<report::Outputs> outputs_;
+    std::string title_;
+    std::vector<std::string> measures_;
+    std::unique_ptr<report::Recorder> recorder_;
+    std::chrono::steady_clock::time_point begin_;
+};
+
+/// Lines of JSON, added to what the file has: docs/guide.md, "Seeing what a job does".
+class JsonLines final : public RunRecord {
+  public:
+    explicit JsonLines(const std::filesystem::path& file);
+};
+
+/// A file of events in a folder, which `tensorboard --logdir` shows.
+class TensorBoard final : public RunRecord {
+  public:
+    explicit TensorBoard(const std::filesystem::path& folder);
+};
+
+/// One page of HTML that needs nothing else: curves, where the ranks are, and why fit() failed if it did.
+/// Written at the beginning, every five seconds at most, and at the end.
+class ReportPage final : public RunRecord {
+  public:
+    explicit ReportPage(const std::filesystem::path& file, std::string title = "training");
 };
 
 }  // namespace dtrain

@@ -219,6 +219,10 @@ class Model {
 
   private:
     struct Content;
+
+    std::vector<EpochRecord> fit_checked(const Samples& train, const FitOptions& options,
+                                         const std::vector<std::string>& names);
+
     std::unique_ptr<Content> content_;
 };
 

@@ -26,6 +26,7 @@ void BatchSums::add(Executor& executor, const LossProgram& program) {
                        static_cast<std::size_t>(shares_.first) + batches_ % own;
     ++batches_;
     loss_[place] = executor.fetch_scalar(program.loss_sum);
+    own_loss_ += loss_[place];
     if (!program.correct.empty()) correct_[place] = executor.fetch_scalar(program.correct);
     if (program.scores.empty()) return;
     add_scored(scored_, executor.fetch(program.scores), executor.feed<float>(program.scored_label),

@@ -24,6 +24,11 @@ class BatchSums {
     /// After a batch of this rank: of its parts one after the other, step by step.
     void add(Executor& executor, const LossProgram& program);
 
+    /// The mean of this rank's samples so far. @param local_batch samples of each batch
+    double loss_so_far(std::int64_t local_batch) const {
+        return own_loss_ / static_cast<double>(static_cast<std::int64_t>(batches_) * local_batch);
+    }
+
     /// Collective. @param samples of all ranks, without padding
     Measures measures(const std::vector<Metric>& metrics, std::int64_t samples,
                       const Communicator& communicator) const;
@@ -31,6 +36,7 @@ class BatchSums {
   private:
     Shares shares_;
     std::size_t batches_ = 0;
+    double own_loss_ = 0;
     std::vector<double> loss_;
     std::vector<double> correct_;
     std::vector<ScoredSample> scored_;

@@ -31,6 +31,10 @@ std::optional<double> EpochRecord::measure(const std::string& name) const {
 
 void Callback::on_begin(Model& /*model*/, const std::vector<std::string>& /*measures*/) {}
 
+void Callback::on_step_end(Model& /*model*/, const StepRecord& /*record*/) noexcept {}
+
+void Callback::on_end(Model& /*model*/, const std::exception* /*failure*/) noexcept {}
+
 Checkpoints::Checkpoints(std::filesystem::path folder, const Options& options)
     : folder_(std::move(folder)), options_(options) {
     if (options.keep < 1 || options.every < 1)

@@ -136,7 +136,8 @@ Learner::Compiled& Learner::predictor(std::int64_t local_batch) {
     return predictor_.emplace(Compiled{local_batch, {}, made.output, std::move(executor)});
 }
 
-Measures Learner::train_epoch(Feeder& feeder) {
+Measures Learner::train_epoch(Feeder& feeder,
+                              const std::function<void(std::int64_t done, double loss)>& after_step) {
     auto& [local_batch, names, output, executor] = trainer(feeder.local_batch());
     feeder.bind(executor);
     feeder.start(epochs_, 0);
@@ -152,6 +153,7 @@ Measures Learner::train_epoch(Feeder& feeder) {
         }
         if (shares_.are_virtual) executor.update();
         ++steps_;
+        if (after_step) after_step(step + 1, sums.loss_so_far(local_batch));
     }
     ++epochs_;
     const auto& communicator = options_.communicator;

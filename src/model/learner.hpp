@@ -41,7 +41,9 @@ class Learner {
     std::unique_ptr<Feeder> training_feeder(const Samples& samples, const FitOptions& options) const;
 
     /// @throws Error on all ranks when the loss is no finite number, or the ranks' parameters differ
-    Measures train_epoch(Feeder& feeder);
+    /// @param after_step told how many steps are done, and the mean loss of this rank's samples so far
+    Measures train_epoch(Feeder& feeder,
+                         const std::function<void(std::int64_t done, double loss)>& after_step = {});
 
     /// Of samples that were checked.
     Measures evaluate(const Samples& samples, std::int64_t batch_size);

@@ -68,19 +68,45 @@ std::vector<EpochRecord> Model::fit(const Samples& train, const FitOptions& opti
     learner.check(train, Fed::all, options.batch_size);
     if (options.eval) learner.check(*options.eval, Fed::all, options.batch_size);
     const auto names = measure_names(learner, options.eval.has_value());
+    try {
+        auto history = fit_checked(train, options, names);
+        for (const auto& callback : options.callbacks) callback->on_end(*this, nullptr);
+        return history;
+    } catch (const std::exception& failure) {
+        for (const auto& callback : options.callbacks) callback->on_end(*this, &failure);
+        throw;
+    }
+}
+
+std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptions& options,
+                                            const std::vector<std::string>& names) {
+    auto& learner = content_->learner;
+    const auto& ranks = learner.communicator();
     for (const auto& callback : options.callbacks) together(ranks, [&] { callback->on_begin(*this, names); });
 
+    const auto epochs_at_end = learner.epochs() + options.epochs;
     std::vector<EpochRecord> history;
     bool goes_on = true;
     for (std::int64_t epoch = 0; epoch < options.epochs && goes_on; ++epoch) {
         const auto start = std::chrono::steady_clock::now();
         const auto feeder = learner.training_feeder(train, options);
         EpochRecord record;
-        record.train = learner.train_epoch(*feeder);
+        StepRecord where{.epoch = learner.epochs() + 1,
+                         .epochs = epochs_at_end,
+                         .steps = feeder->steps(),
+                         .batch = options.batch_size};
+        record.train = learner.train_epoch(*feeder, [&](std::int64_t done, double loss) {
+            where.step = done;
+            where.loss = loss;
+            for (const auto& callback : options.callbacks) callback->on_step_end(*this, where);
+        });
+        record.train_seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         record.epoch = learner.epochs();
         if (options.eval) record.eval = learner.evaluate(*options.eval, options.batch_size);
         record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         ranks.broadcast(std::span(&record.seconds, 1));
+        ranks.broadcast(std::span(&record.train_seconds, 1));
         history.push_back(record);
         for (const auto& callback : options.callbacks)
             together(ranks, [&] { goes_on = callback->on_epoch_end(*this, record) && goes_on; });

@@ -5,8 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include <nlohmann/json.hpp>
+
+#include <dtrain/cpuset.hpp>
+#include <dtrain/environment.hpp>
+
+#include "base/host.hpp"
+#include "base/text.hpp"
 
 namespace dtrain::report {
 
@@ -137,6 +144,30 @@ std::optional<Run> parse_run(std::string_view text) {
     } catch (const ordered_json::exception&) {
         return std::nullopt;
     }
+}
+
+RankPlace own_place(int rank) {
+    const auto environment = Environment::of_this_process();
+    const auto gpus = environment.get_or("CUDA_VISIBLE_DEVICES", "");
+    return {.rank = rank,
+            .host = host_name(),
+            .gpus = gpus.empty() ? std::vector<std::string>() : split(gpus, ','),
+            .cpus = environment.get_or("DTRAIN_RANK_CPUS", CpuSet::of_this_thread().to_string())};
+}
+
+std::string place_text(const RankPlace& place) {
+    return json_of(place).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::vector<RankPlace> places_of_texts(const std::vector<std::string>& texts) {
+    std::vector<RankPlace> places;
+    std::map<std::string, int> on_host;
+    for (const auto& text : texts) {
+        auto place = place_of(ordered_json::parse(text));
+        place.local_rank = on_host[place.host]++;
+        places.push_back(std::move(place));
+    }
+    return places;
 }
 
 void thin_out(std::vector<MetricRow>& rows, std::size_t most) {

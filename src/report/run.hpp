@@ -84,6 +84,14 @@ struct Run {
     friend bool operator==(const Run&, const Run&) = default;
 };
 
+/// Where this process is. @param rank its own
+RankPlace own_place(int rank);
+
+/// A place as a text, and all of them back, for ranks that tell each other.
+std::string place_text(const RankPlace& place);
+/// @param texts of all ranks, by rank
+std::vector<RankPlace> places_of_texts(const std::vector<std::string>& texts);
+
 /// One JSON object, and back. Texts that are no UTF-8 are mended.
 std::string run_json(const Run& run);
 /// @returns nothing when the text is not what run_json() makes

@@ -50,6 +50,17 @@ TEST(Run, OnlyRowsWithinEpochsAreThinnedOut) {
     EXPECT_GE(rows.size(), 25U);
 }
 
+TEST(Run, PlacesOfRanksAreCountedOnTheirHosts) {
+    const auto text = [](const char* host, int rank) { return place_text({.rank = rank, .host = host}); };
+    const auto places = places_of_texts({text("a", 0), text("b", 1), text("a", 2)});
+    EXPECT_EQ(places[0].local_rank, 0);
+    EXPECT_EQ(places[1].host, "b");
+    EXPECT_EQ(places[1].local_rank, 0);
+    EXPECT_EQ(places[2].local_rank, 1);
+    EXPECT_EQ(own_place(5).rank, 5);
+    EXPECT_FALSE(own_place(5).cpus.empty());
+}
+
 TEST(MetricRow, IsALineOfJson) {
     const MetricRow row{"epoch", 1700000000.5, 2.25, 3, 40, {{"train_loss", 0.125}, {"test_auc", NAN}}};
     EXPECT_EQ(json_line(row),

@@ -7,39 +7,13 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <dtrain/cluster.hpp>
-#include <dtrain/cpuset.hpp>
 #include <dtrain/version.hpp>
-
-#include "base/host.hpp"
-#include "base/text.hpp"
 
 namespace dtrain::native {
 namespace {
 
 constexpr std::int64_t rows_of_an_epoch = 20;
-
-std::string text_of_own_place(int rank) {
-    const auto environment = Environment::of_this_process();
-    const auto bound = CpuSet::of_this_thread().to_string();
-    return nlohmann::json{{"rank", rank},
-                          {"host", host_name()},
-                          {"local_rank", cluster::identify(environment).local_rank},
-                          {"gpus", environment.get_or("CUDA_VISIBLE_DEVICES", "")},
-                          {"cpus", environment.get_or("DTRAIN_RANK_CPUS", bound)}}
-        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-report::RankPlace place_of(const std::string& text) {
-    const auto json = nlohmann::json::parse(text);
-    report::RankPlace place{
-        .rank = json.at("rank"), .host = json.at("host"), .local_rank = json.at("local_rank")};
-    if (const std::string gpus = json.at("gpus"); !gpus.empty()) place.gpus = split(gpus, ',');
-    place.cpus = json.at("cpus");
-    return place;
-}
 
 }  // namespace
 
@@ -60,9 +34,8 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
     every_steps_ = subject.job.log.every_steps.value_or(
         std::max<std::int64_t>(1, trainer.steps_per_epoch() / rows_of_an_epoch));
     steps_ = trainer.steps_done();
-    std::vector<report::RankPlace> places;
-    for (const auto& text : trainers.allgather(text_of_own_place(trainers.rank())))
-        places.push_back(place_of(text));
+    const auto own = report::place_text(report::own_place(trainers.rank()));
+    auto places = report::places_of_texts(trainers.allgather(own));
     if (trainers.rank() != 0) return;
     recorder_.emplace(subject.outputs, beginning(subject, std::move(places)),
                       [console](const std::string& complaint) { console.complain(complaint); });

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <unistd.h>
+
+#include <dtrain/callbacks.hpp>
+#include <dtrain/model.hpp>
+
+#include "base/status_line.hpp"
+#include "report/progress.hpp"
+
+namespace dtrain {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+struct ProgressBar::Content {
+    std::optional<StatusLine> line;  ///< of the first rank, on a terminal or not
+    Clock::time_point begin, epoch_begin, next;
+    std::int64_t steps = 0;  ///< since `begin`
+
+    Clock::duration between() const {
+        if (line->on_terminal()) return 200ms;
+        return 60s;
+    }
+
+    void show(const StepRecord& record, Clock::time_point now) {
+        next = now + between();
+        const auto in_epoch = std::chrono::duration<double>(now - epoch_begin).count();
+        const report::Progress progress{
+            .epoch = record.epoch,
+            .epochs = record.epochs,
+            .step = record.step,
+            .steps = record.steps,
+            .samples_per_second = static_cast<double>(record.step * record.batch) / in_epoch,
+            .loss = record.loss,
+            .left = report::time_left(now - begin, steps,
+                                      (record.epochs - record.epoch + 1) * record.steps - record.step)};
+        if (line->on_terminal()) {
+            line->show(report::progress_text(progress, line->width()));
+        } else {
+            std::printf("%s\n", report::progress_text(progress, std::string::npos).c_str());
+            std::fflush(stdout);
+        }
+    }
+};
+
+ProgressBar::ProgressBar() : content_(new Content) {}
+ProgressBar::~ProgressBar() = default;
+
+void ProgressBar::on_begin(Model& model, const std::vector<std::string>& /*measures*/) {
+    if (model.communicator().rank() != 0) return;
+    const auto* const kind = std::getenv("TERM");
+    content_->line.emplace(is_watched(STDOUT_FILENO, kind == nullptr ? "" : kind) ? STDOUT_FILENO : -1);
+    content_->begin = content_->epoch_begin = Clock::now();
+    content_->next = content_->begin + content_->between();
+    content_->steps = 0;
+}
+
+void ProgressBar::on_step_end(Model& /*model*/, const StepRecord& record) noexcept {
+    if (!content_->line) return;
+    ++content_->steps;
+    const auto now = Clock::now();
+    if (now >= content_->next) content_->show(record, now);
+}
+
+bool ProgressBar::on_epoch_end(Model& /*model*/, const EpochRecord& /*record*/) {
+    if (content_->line) content_->line->clear();
+    content_->epoch_begin = Clock::now();
+    return true;
+}
+
+void ProgressBar::on_end(Model& /*model*/, const std::exception* /*failure*/) noexcept {
+    if (content_->line) content_->line->clear();
+    content_->line.reset();
+}
+
+}  // namespace dtrain
