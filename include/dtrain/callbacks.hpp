@@ -173,7 +173,7 @@ class RunRecord : public Callback {
     RunRecord& operator=(const RunRecord&) = delete;
     ~RunRecord() override;
 
-    /// @throws UsageError on all ranks when nothing can be written there
+    /// @throws when nothing can be written there: UsageError on the first rank, Error on the others
     void on_begin(Model& model, const std::vector<std::string>& measures) override;
     bool on_epoch_end(Model& model, const EpochRecord& record) override;
     void on_end(Model& model, const std::exception* failure) noexcept override;

@@ -20,7 +20,7 @@ namespace dtrain::report {
 namespace {
 
 constexpr std::chrono::seconds between_pages{5};
-constexpr std::size_t most_rows_within_epochs = 4000;
+constexpr std::size_t most_rows_of_a_kind = 4000;
 constexpr mode_t readable = 0644;
 
 void append(const std::filesystem::path& path, const std::string& text) {
@@ -81,7 +81,7 @@ void Recorder::add(MetricRow row) {
     add_to_files(row);
     run_.seconds = row.seconds;
     run_.rows.push_back(std::move(row));
-    thin_out(run_.rows, most_rows_within_epochs);
+    if (run_.rows.size() > 2 * most_rows_of_a_kind) thin_out(run_.rows, most_rows_of_a_kind);
     if (!page_written_ || Clock::now() - *page_written_ >= between_pages) write_page();
 }
 

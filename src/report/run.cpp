@@ -171,10 +171,13 @@ std::vector<RankPlace> places_of_texts(const std::vector<std::string>& texts) {
 }
 
 void thin_out(std::vector<MetricRow>& rows, std::size_t most) {
-    const auto is_within = [](const MetricRow& row) { return row.event == "step"; };
-    while (static_cast<std::size_t>(std::ranges::count_if(rows, is_within)) > most) {
-        std::size_t number = 0;
-        std::erase_if(rows, [&](const MetricRow& row) { return is_within(row) && number++ % 2 == 0; });
+    for (const auto* event : {"step", "epoch"}) {
+        const auto is_one = [&](const MetricRow& row) { return row.event == event; };
+        auto count = static_cast<std::size_t>(std::ranges::count_if(rows, is_one));
+        for (; count > most; count = (count + 1) / 2) {
+            auto left = count;
+            std::erase_if(rows, [&](const MetricRow& row) { return is_one(row) && --left % 2 == 1; });
+        }
     }
 }
 

@@ -97,8 +97,8 @@ std::string run_json(const Run& run);
 /// @returns nothing when the text is not what run_json() makes
 std::optional<Run> parse_run(std::string_view json);
 
-/// Of more than `most` rows within epochs every second one is left out, until they are fewer. Rows of whole
-/// epochs stay.
+/// While there are more than `most` rows within epochs, or of whole ones, every second one of them goes; the
+/// last one stays.
 void thin_out(std::vector<MetricRow>& rows, std::size_t most);
 
 }  // namespace dtrain::report

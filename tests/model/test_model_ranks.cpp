@@ -135,6 +135,30 @@ TEST(ModelRanks, OneRankThatStopsStopsAll) {
     EXPECT_EQ(history.size(), 2U);
 }
 
+TEST(ModelRanks, TheFirstRankWritesOneRecordOfAll) {
+    const SharedFolder folder;
+    auto model = prepared_model({.communicator = test_world()});
+    model.fit(three_classes(30), {.epochs = 2,
+                                  .callbacks = {std::make_shared<JsonLines>(folder / "m"),
+                                                std::make_shared<ReportPage>(folder / "p.html")}});
+    test_world().barrier();
+    const auto lines = tests::bytes_of(folder / "m");
+    EXPECT_EQ(std::ranges::count(lines, '\n'), 4);  // begin, two epochs, end
+    const auto page = tests::bytes_of(folder / "p.html");
+    for (int rank = 0; rank < test_world().size(); ++rank)
+        EXPECT_THAT(page, HasSubstr("<tr><td>" + std::to_string(rank) + "</td>")) << rank;
+}
+
+TEST(ModelRanks, ARecordThatCannotBeWrittenIsRefusedOnAllRanks) {
+    const SharedFolder folder;
+    auto model = prepared_model({.communicator = test_world()});
+    const auto refused = tests::message_of<Error>([&] {
+        model.fit(three_classes(30), {.callbacks = {std::make_shared<JsonLines>(folder / "no" / "m")}});
+    });
+    EXPECT_THAT(refused, HasSubstr("No such file"));
+    EXPECT_EQ(model.steps_done(), 0);
+}
+
 TEST(ModelRanks, WhatIsWrongOnOneRankIsThrownOnAll) {
     const auto& world = test_world();
     const bool is_last = world.rank() == world.size() - 1;

@@ -2,9 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Oracles: what fit() returns; steps counted by hand. tests/report has the files' formats.
+#include <array>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <pty.h>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -133,6 +141,35 @@ TEST(ProgressBar, SaysNothingWhereNoTerminalIsAndNoMinutePasses) {
     auto model = prepared_model();
     model.fit(three_classes(30), {.epochs = 2, .callbacks = {std::make_shared<ProgressBar>()}});
     EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(ProgressBar, ShowsALineOnATerminalAndTakesItAway) {
+    int terminal = -1;
+    const winsize size{.ws_row = 24, .ws_col = 60, .ws_xpixel = 0, .ws_ypixel = 0};
+    const auto child = ::forkpty(&terminal, nullptr, nullptr, &size);
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        ::setenv("TERM", "xterm", 1);
+        auto model = prepared_model();
+        ProgressBar bar;
+        bar.on_begin(model, {});
+        std::this_thread::sleep_for(std::chrono::milliseconds(250));
+        bar.on_step_end(model, {.epoch = 1, .epochs = 2, .step = 43, .steps = 157, .batch = 10, .loss = 0.5});
+        bar.on_epoch_end(model, {});
+        ::_exit(0);
+    }
+    std::string text;
+    std::array<char, 4096> piece{};
+    for (ssize_t got = 0; (got = ::read(terminal, piece.data(), piece.size())) > 0;)
+        text.append(piece.data(), static_cast<std::size_t>(got));
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    ::close(terminal);
+    EXPECT_EQ(status, 0);
+    EXPECT_THAT(text, HasSubstr("epoch 1/2 [==>       ] 43/157  "));
+    // No wider than the terminal, and blanks in the end.
+    EXPECT_THAT(text, testing::Not(HasSubstr(" left")));
+    EXPECT_TRUE(text.ends_with(" \r")) << text;
 }
 
 }  // namespace

@@ -38,16 +38,22 @@ TEST(Run, OtherTextsAreNone) {
     EXPECT_EQ(parse_run(whole.substr(0, whole.size() / 2)), std::nullopt);
 }
 
-TEST(Run, OnlyRowsWithinEpochsAreThinnedOut) {
+TEST(Run, TooManyRowsOfAKindAreThinnedOutAndTheLastStays) {
     std::vector<MetricRow> rows;
-    for (int step = 1; step <= 100; ++step)
+    for (int step = 1; step <= 110; ++step)
         rows.push_back({step % 10 == 0 ? "epoch" : "step", 0, 0, 1, step});
     thin_out(rows, 30);
-    int epochs = 0;
-    for (const auto& row : rows) epochs += row.event == "epoch" ? 1 : 0;
-    EXPECT_EQ(epochs, 10);
-    EXPECT_LE(rows.size(), 40U);
-    EXPECT_GE(rows.size(), 25U);
+    const auto steps_of = [&](const char* event) {
+        std::vector<std::int64_t> steps;
+        for (const auto& row : rows)
+            if (row.event == event) steps.push_back(row.step);
+        return steps;
+    };
+    EXPECT_EQ(steps_of("epoch").size(), 11U);
+    EXPECT_EQ(steps_of("step").size(), 25U);  // of 99, 50
+    EXPECT_EQ(steps_of("step").back(), 109);
+    thin_out(rows, 5);
+    EXPECT_EQ(steps_of("epoch"), (std::vector<std::int64_t>{30, 70, 110}));  // of 10..110, of 10, 30, 50 ...
 }
 
 TEST(Run, PlacesOfRanksAreCountedOnTheirHosts) {
