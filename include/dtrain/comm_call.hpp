@@ -67,6 +67,7 @@ enum class Operation : std::uint8_t {
     all_to_allv,
     send,
     receive,
+    nccl_communicator,  ///< of NCCL alone: making or ending a communicator
 };
 
 /// Takes bytes [first, first + sums.size()) of the buffer, summed.

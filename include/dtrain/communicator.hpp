@@ -26,6 +26,7 @@ class Communicator;
 namespace comm {
 class Post;
 std::unique_ptr<Post> open_post(const Communicator& world);
+std::shared_ptr<CommunicatorBackend> backend_of(const Communicator& communicator);
 }  // namespace comm
 
 /// A group of ranks that exchange data. A value: copies share one underlying communicator. The default one is
@@ -265,6 +266,7 @@ class Communicator {
     Request start(const comm::Call& call) const;
 
     friend std::unique_ptr<comm::Post> comm::open_post(const Communicator& world);
+    friend std::shared_ptr<CommunicatorBackend> comm::backend_of(const Communicator& communicator);
 
     std::shared_ptr<CommunicatorBackend> backend_;
 };

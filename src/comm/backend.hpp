@@ -9,11 +9,12 @@
 
 #include <dtrain/communicator.hpp>
 
+#include "comm/lookout.hpp"
+
 namespace dtrain {
 
 /// What a Communicator stands on: one implementation without MPI for a world of one, one over MPI. The
-/// arguments were checked. A back end for memory of devices takes the same calls; what it needs beyond (a
-/// stream in whose order the operation happens) becomes a field of Call that the others ignore.
+/// arguments were checked. A third one, over NCCL, is for memory of GPUs.
 class CommunicatorBackend {
   public:
     virtual ~CommunicatorBackend() = default;
@@ -32,6 +33,7 @@ class CommunicatorBackend {
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
 
     virtual std::unique_ptr<comm::Post> open_post() = 0;
+    virtual std::unique_ptr<comm::Lookout> open_lookout() = 0;
 
     virtual int nodes() const = 0;
     virtual int node() const = 0;       ///< number of this rank's node
@@ -43,6 +45,9 @@ class CommunicatorBackend {
 namespace comm {
 
 std::shared_ptr<CommunicatorBackend> local_backend();
+
+/// For another back end on the same ranks.
+std::shared_ptr<CommunicatorBackend> backend_of(const Communicator& communicator);
 
 }  // namespace comm
 }  // namespace dtrain

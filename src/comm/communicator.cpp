@@ -201,6 +201,10 @@ std::string Communicator::describe() const {
     return backend_->describe();
 }
 
+std::shared_ptr<CommunicatorBackend> comm::backend_of(const Communicator& communicator) {
+    return communicator.backend_;
+}
+
 namespace detail {
 
 std::optional<std::string> agreed_error(const Communicator& communicator,

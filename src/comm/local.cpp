@@ -29,6 +29,8 @@ class LocalBackend final : public CommunicatorBackend {
 
     std::unique_ptr<Post> open_post() override { return std::move(local_posts(1).front()); }
 
+    std::unique_ptr<Lookout> open_lookout() override { return local_lookout(); }
+
     Request start(const Call& call) override {
         switch (call.operation) {
             case Operation::reduce_scatter:

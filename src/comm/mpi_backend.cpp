@@ -30,7 +30,8 @@ class MpiBackend final : public CommunicatorBackend {
         : collectives_(copy_of(parent)),
           messages_(copy_of(parent)),
           node_(split_by_node(parent, environment.get_int("DTRAIN_RANKS_PER_NODE").value_or(0))),
-          group_(collectives_, node_, map_nodes(parent, node_), deadline_of(environment)) {
+          deadline_(deadline_of(environment)),
+          group_(collectives_, node_, map_nodes(parent, node_), deadline_) {
         if (group_.map.nodes() > 1 && environment.get("DTRAIN_PROGRESS_THREAD") != "0") expect_help();
     }
 
@@ -103,6 +104,11 @@ class MpiBackend final : public CommunicatorBackend {
         return mpi_post(collectives_, is_crowded(node_));
     }
 
+    std::unique_ptr<Lookout> open_lookout() override {
+        run({.operation = Operation::barrier});
+        return mpi_lookout(collectives_, node_, group_.map, deadline_);
+    }
+
     std::string describe() const override {
         const int nodes = group_.map.nodes();
         const auto where = fmt::format("{} rank{} on {} node{}: ", size(), size() == 1 ? "" : "s", nodes,
@@ -164,6 +170,7 @@ class MpiBackend final : public CommunicatorBackend {
     OwnComm messages_;
     OwnComm node_;
     std::vector<std::shared_ptr<Window>> windows_;
+    std::chrono::seconds deadline_;
     Group group_;
     std::uintptr_t messages_started_ = 0;
     std::map<std::uintptr_t, Message> under_way_;

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "comm/nccl_ids.hpp"
 #ifdef DTRAIN_WITH_CUDA
-#include <cuda_runtime_api.h>
-#include <nccl.h>
+#include "comm/nccl_calls.hpp"
 #endif
 
 namespace dtrain::comm {
@@ -36,17 +36,31 @@ std::string cuda_version(int number) {
 }
 #else
 std::optional<std::string> make_unique_id(NcclUniqueId&) {
-    return "NCCL is not built in: install the CUDA Toolkit and NCCL and build with -Dcuda=enabled";
+    return "built without CUDA: install the CUDA Toolkit and NCCL and build with -Dcuda=enabled";
 }
 #endif
 
 }  // namespace
 
 NcclUniqueId share_nccl_unique_id(const Communicator& communicator) {
-    NcclUniqueId id{};
-    throw_together<NcclError>(communicator, communicator.rank() == 0 ? make_unique_id(id) : std::nullopt);
-    communicator.broadcast(std::span(id), 0);
-    return id;
+    return share_nccl_unique_ids(communicator, 1).front();
+}
+
+std::vector<NcclUniqueId> share_nccl_unique_ids(const Communicator& communicator, int ids) {
+    std::vector<NcclUniqueId> all(static_cast<std::size_t>(ids));
+    const auto own = nccl_id_made_by(communicator.rank(), communicator.size(), ids);
+    throw_together<NcclError>(communicator,
+                              own ? make_unique_id(all[static_cast<std::size_t>(*own)]) : std::nullopt);
+    if (ids == 1) {
+        communicator.broadcast(std::span(all), 0);
+        return all;
+    }
+    // Where other ranks put theirs, this one has zeros: one sum brings all to all.
+    std::vector<std::uint8_t> bytes(all.size() * sizeof(NcclUniqueId));
+    std::memcpy(bytes.data(), all.data(), bytes.size());
+    communicator.allreduce(std::span(bytes));
+    std::memcpy(all.data(), bytes.data(), bytes.size());
+    return all;
 }
 
 GpuVersions gpu_versions() {
@@ -61,6 +75,10 @@ GpuVersions gpu_versions() {
         const int scale = number < 10000 ? 1000 : 10000;
         versions.nccl = fmt::format("{}.{}.{}", number / scale, number % scale / 100, number % 100);
     }
+    versions.nccl_uses = {"calls that do not wait"};
+    if (DTRAIN_NCCL_MEMORY) versions.nccl_uses.emplace_back("registered memory");
+    if (DTRAIN_NCCL_SCALABLE) versions.nccl_uses.emplace_back("an id per 256 ranks");
+    if (DTRAIN_NCCL_NAMES) versions.nccl_uses.emplace_back("names in its log");
 #endif
     return versions;
 }

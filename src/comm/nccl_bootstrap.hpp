@@ -5,17 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <dtrain/communicator.hpp>
-#include <dtrain/error.hpp>
+#include <dtrain/nccl.hpp>
 
 namespace dtrain::comm {
 
-/// NCCL is not built in, not installed or refuses.
-class NcclError : public Error {
-  public:
-    explicit NcclError(const std::string& message) : Error(message) {}
-};
+using dtrain::NcclError;
 
 /// The bytes of an ncclUniqueId.
 using NcclUniqueId = std::array<std::byte, 128>;
@@ -24,11 +21,16 @@ using NcclUniqueId = std::array<std::byte, 128>;
 /// @throws NcclError on all ranks with NCCL's own reason.
 NcclUniqueId share_nccl_unique_id(const Communicator& communicator);
 
+/// The same with several ids, each made by the first of the ranks that will meet there (nccl_ids.hpp).
+/// @param ids 1 to the number of ranks
+std::vector<NcclUniqueId> share_nccl_unique_ids(const Communicator& communicator, int ids);
+
 /// Versions as people write them ("13.0", "2.28.9"); empty for what is not built in or not there.
 struct GpuVersions {
     std::string cuda_runtime;
     std::string cuda_driver;  ///< newest CUDA version that the driver supports
     std::string nccl;
+    std::vector<std::string> nccl_uses;  ///< what communicators use of it, by the header that was built with
 };
 
 /// Asks the libraries; initialises no GPU.

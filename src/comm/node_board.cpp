@@ -39,6 +39,7 @@ struct NodeBoard::Post {
     alignas(64) std::atomic<std::uint64_t> announced;
     std::atomic<std::uint64_t> finished;
     std::atomic<std::uint64_t> waits_in;
+    std::atomic<std::uint64_t> failure;
     std::atomic<Operation> operation;
     std::atomic<Operation> waits_for;
     alignas(64) std::atomic<std::uint64_t> alarm;  // of the first rank only
@@ -172,6 +173,10 @@ void NodeBoard::note_goes_on() {
     post(rank_).waits_in.store(0, std::memory_order_relaxed);
 }
 
+void NodeBoard::note_failure(std::uint64_t code) {
+    post(rank_).failure.store(code);
+}
+
 NodeBoard::Whereabouts NodeBoard::whereabouts(int rank) const {
     const auto& of = post(rank);
     return {.announced = of.announced.load(),
@@ -179,7 +184,8 @@ NodeBoard::Whereabouts NodeBoard::whereabouts(int rank) const {
             .steps = of.steps.load(),
             .operation = of.operation.load(),
             .waits_in = of.waits_in.load(),
-            .waits_for = of.waits_for.load()};
+            .waits_for = of.waits_for.load(),
+            .failure = of.failure.load()};
 }
 
 bool NodeBoard::raise_alarm(std::uint64_t number) const {

@@ -78,6 +78,8 @@ class NodeBoard {
     /// For whoever looks for missing ranks: where this rank is.
     void note_waits(std::uint64_t number, Operation operation);
     void note_goes_on();
+    /// What it does has failed, by a code of its own that is not 0.
+    void note_failure(std::uint64_t code);
     struct Whereabouts {
         std::uint64_t announced = 0;  ///< its last operation
         std::uint64_t finished = 0;
@@ -85,6 +87,7 @@ class NodeBoard {
         Operation operation = Operation::barrier;  ///< of `announced`
         std::uint64_t waits_in = 0;                ///< 0 when it is in none
         Operation waits_for = Operation::barrier;  ///< of `waits_in`
+        std::uint64_t failure = 0;                 ///< what it said with note_failure()
     };
     Whereabouts whereabouts(int rank) const;
 

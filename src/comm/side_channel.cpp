@@ -17,7 +17,7 @@ namespace dtrain::comm {
 namespace {
 
 constexpr int tag = 1;
-constexpr std::size_t numbers_per_rank = 6;
+constexpr std::size_t numbers_per_rank = 7;
 // Ranks that wait look at the channel several times a second.
 constexpr std::chrono::milliseconds answers_within{1500};
 
@@ -27,7 +27,7 @@ std::vector<std::uint64_t> written(const NodeBoard& board) {
         const auto at = board.whereabouts(rank);
         numbers.insert(numbers.end(),
                        {at.announced, at.finished, at.steps, static_cast<std::uint64_t>(at.operation),
-                        at.waits_in, static_cast<std::uint64_t>(at.waits_for)});
+                        at.waits_in, static_cast<std::uint64_t>(at.waits_for), at.failure});
     }
     return numbers;
 }
@@ -39,7 +39,8 @@ NodeBoard::Whereabouts read(const std::vector<std::uint64_t>& numbers, std::size
             .steps = at[2],
             .operation = static_cast<Operation>(at[3]),
             .waits_in = at[4],
-            .waits_for = static_cast<Operation>(at[5])};
+            .waits_for = static_cast<Operation>(at[5]),
+            .failure = at[6]};
 }
 
 /// A rank that has not come, or has come and does something else.
@@ -129,6 +130,16 @@ std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoar
     auto& missing = away.empty() ? behind : away;
     std::sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
     return missing;
+}
+
+std::map<int, std::uint64_t> SideChannel::failures(const NodeMap& map) const {
+    std::map<int, std::uint64_t> codes;
+    for (const auto& [node, board] : heard_) {
+        const auto& ranks = map.ranks_of[static_cast<std::size_t>(node)];
+        for (std::size_t i = 0; i < ranks.size(); ++i)
+            if (const auto code = read(board, i).failure; code != 0) codes[ranks[i]] = code;
+    }
+    return codes;
 }
 
 std::string why_missing(const NodeBoard::Whereabouts& rank, std::uint64_t number) {

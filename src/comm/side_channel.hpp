@@ -35,6 +35,10 @@ class SideChannel {
     /// several nodes.
     std::vector<MissingRank> missing(const NodeMap& map, const NodeBoard& board, std::uint64_t number);
 
+    /// Codes of the ranks that said that they have failed (NodeBoard::note_failure), as far as it was known
+    /// when missing() was asked last.
+    std::map<int, std::uint64_t> failures(const NodeMap& map) const;
+
   private:
     using Boards = std::map<int, std::vector<std::uint64_t>>;  // by node: numbers of its ranks
     void tell(const NodeMap& map, const std::vector<std::uint64_t>& board) const;

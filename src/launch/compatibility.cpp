@@ -76,6 +76,8 @@ constexpr std::array features{
     F{"exit code 102 of a program", Answer::done, "in elastic jobs: started again at once"},
     F{"`python -m paddle.distributed.elastic ... scale`, `clean`", Answer::done, "the same words behind dtrain-launch --elastic_server ... --job_id ..."},
     F{"a host name that begins or ends in letters of \"etcd\"", Answer::done, "stays as it is (Paddle cuts it)"},
+    F{"operators `gen_comm_id`, `gen_nccl_id`, `c_comm_init`", Answer::done, "in C++: nccl_communicator(), whose id goes over MPI; has not run on a GPU yet (nccl.md)"},
+    F{"transpiler mode `nccl2`", Answer::done, "its programs train on CPUs, with the gradients' sum over MPI (servers.md)"},
     F{"nodes that meet at `--master`", Answer::done, "node 0's launcher listens there"},
     F{"auto-mapping, auto-tuner", refused, "Paddle's own planner is not part of dtrain"},
 };

@@ -88,6 +88,15 @@ VisibleReport visible_devices(const topology::Machine& machine, const Environmen
     return report;
 }
 
+std::vector<NcclReport::Setting> nccl_settings(const Environment& environment) {
+    constexpr std::string_view family = "NCCL";
+    std::vector<NcclReport::Setting> settings;
+    for (const auto& [name, value] : environment)
+        if (name.size() > family.size() && name.starts_with(family) && name[family.size()] == '_')
+            settings.push_back({name, value});
+    return settings;
+}
+
 }  // namespace
 
 MpiReport mpi_of(std::string_view library_version) {
@@ -117,6 +126,7 @@ MachineReport machine_report(const topology::Machine& machine, const CpuSet& aff
         report.job_id = job;
     }
     report.visible = visible_devices(machine, environment);
+    report.nccl.settings = nccl_settings(environment);
     report.versions.dtrain = version;
     report.versions.hwloc_built = topology::hwloc_api_built();
     report.versions.hwloc_running = topology::hwloc_api_running();

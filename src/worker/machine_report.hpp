@@ -46,6 +46,18 @@ struct VisibleReport {
     friend bool operator==(const VisibleReport&, const VisibleReport&) = default;
 };
 
+/// What dtrain asks of NCCL, and what the user asks of it.
+struct NcclReport {
+    struct Setting {
+        std::string name;  ///< such as NCCL_DEBUG
+        std::string value;
+        friend bool operator==(const Setting&, const Setting&) = default;
+    };
+    std::vector<std::string> uses;  ///< what newer NCCLs have, for people; empty when it is not built in
+    std::vector<Setting> settings;  ///< all variables NCCL_*, which dtrain hands on as they are
+    friend bool operator==(const NcclReport&, const NcclReport&) = default;
+};
+
 struct MachineReport {
     topology::Machine machine;
     std::vector<topology::GpuHealth> health;  ///< of its GPUs, as far as the driver tells
@@ -55,12 +67,13 @@ struct MachineReport {
     std::string job_id;
     std::string launcher;  ///< as cluster::to_string names it; "" is none
     VisibleReport visible;
+    NcclReport nccl;
     VersionReport versions;
     friend bool operator==(const MachineReport&, const MachineReport&) = default;
 };
 
-/// Gathers what needs neither MPI nor CUDA: all but flavour and version of MPI, the launcher, and the
-/// versions of libraries other than hwloc and dtrain. Runs `mpirun --version`.
+/// Gathers what needs neither MPI nor CUDA: all but flavour and version of MPI, the launcher, what is used of
+/// NCCL, and the versions of libraries other than hwloc and dtrain. Runs `mpirun --version`.
 MachineReport machine_report(const topology::Machine& machine, const CpuSet& affinity,
                              const Environment& environment);
 
@@ -90,6 +103,7 @@ std::string as_text(const MachineReport& report);
 ///                     watts, celsius}; troubles [{fault, text, mend}]
 ///   adapters          [{name, pci, rdma, near_cpus, numa_nodes}]
 ///   cuda_visible_devices   {value, devices: [{id, gpu}], error}; gpu is an index of gpus
+///   nccl              {uses, settings: {name: value}}
 ///   mpi               {flavour, version, mpirun, mpirun_version}
 ///   job               {scheduler, job_id, launcher}
 ///   versions          {dtrain, hwloc_built, hwloc_running, hdf5, cuda_runtime, cuda_driver, nccl, onednn}

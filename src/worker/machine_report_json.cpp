@@ -109,6 +109,12 @@ Json visible_json(const VisibleReport& visible) {
     return {{"value", or_null(visible.variable)}, {"devices", devices}, {"error", or_null(visible.error)}};
 }
 
+Json nccl_json(const NcclReport& nccl) {
+    Json settings = Json::object();
+    for (const auto& [name, value] : nccl.settings) settings[name] = value;
+    return {{"uses", nccl.uses}, {"settings", settings}};
+}
+
 }  // namespace
 
 std::string as_json(const MachineReport& report) {
@@ -127,6 +133,7 @@ std::string as_json(const MachineReport& report) {
         {"gpus", gpus_json(report)},
         {"adapters", adapters_json(machine)},
         {"cuda_visible_devices", visible_json(report.visible)},
+        {"nccl", nccl_json(report.nccl)},
         {"mpi",
          {{"flavour", or_null(report.mpi.flavour)},
           {"version", or_null(report.mpi.version)},

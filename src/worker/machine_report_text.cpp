@@ -107,6 +107,14 @@ std::vector<std::string> mpi_lines(const MpiReport& mpi) {
             fmt::format("{} is {}", mpi.mpirun, or_else(mpi.mpirun_version, "of no MPI that dtrain knows"))};
 }
 
+std::vector<std::string> nccl_lines(const NcclReport& nccl) {
+    std::vector<std::string> lines;
+    if (!nccl.uses.empty()) lines.push_back("in use: " + join(nccl.uses, ", "));
+    for (const auto& [name, value] : nccl.settings) lines.push_back(fmt::format("{}={}", name, value));
+    if (nccl.settings.empty()) lines.emplace_back("no variable of NCCL is set");
+    return lines;
+}
+
 std::string job_line(const MachineReport& report) {
     const std::string scheduler = report.scheduler.empty()
                                       ? std::string("no scheduler")
@@ -154,6 +162,7 @@ std::string as_text(const MachineReport& report) {
     add(out, "", {visible_line(report.visible)});
     add(out, "Adapters", adapter_lines(machine));
     add(out, "MPI", mpi_lines(report.mpi));
+    add(out, "NCCL", nccl_lines(report.nccl));
     add(out, "Job", {job_line(report)});
     add(out, "Versions", version_lines(report.versions));
     return out;

@@ -60,6 +60,8 @@ MachineReport full_report() {
     report.job_id = "4711";
     report.launcher = "Open MPI";
     report.visible = {"1,GPU-77", {{"1", 1}, {"GPU-77", std::nullopt}}, ""};
+    report.nccl = {{"calls that do not wait", "registered memory"},
+                   {{"NCCL_DEBUG", "INFO"}, {"NCCL_SOCKET_IFNAME", "=ib0"}}};
     report.versions.dtrain = "0.1.0";
     report.versions.hwloc_built = report.versions.hwloc_running = "2.8.0";
     report.versions.hdf5 = "1.10.8";
@@ -85,6 +87,9 @@ Adapters     name    PCI address   kind     near processors  memory node
              eth0    0000:05:00.0  network  not told         -
 MPI          Open MPI 4.1.4
              /usr/bin/mpirun is Open MPI 4.1.4
+NCCL         in use: calls that do not wait, registered memory
+             NCCL_DEBUG=INFO
+             NCCL_SOCKET_IFNAME==ib0
 Job          Slurm job 4711; started by Open MPI
 Versions     dtrain        0.1.0
              hwloc         API 2.8.0
@@ -112,6 +117,7 @@ TEST(MachineReportText, NothingThere) {
                                 "Adapters     none on a PCI bus\n"
                                 "MPI          library unknown\n"
                                 "             mpirun is not in PATH: ranks can be started by srun only\n"
+                                "NCCL         no variable of NCCL is set\n"
                                 "Job          no scheduler; not started by a launcher\n"));
     EXPECT_THAT(text, HasSubstr("API 2.5.0, built for 2.8.0"));
 }
@@ -141,6 +147,8 @@ TEST(MachineReportJson, HasEveryKey) {
                      {"name": "eth0", "pci": "0000:05:00.0", "rdma": false, "near_cpus": null, "numa_nodes": []}],
         "cuda_visible_devices": {"value": "1,GPU-77",
                                  "devices": [{"id": "1", "gpu": 1}, {"id": "GPU-77", "gpu": null}], "error": null},
+        "nccl": {"uses": ["calls that do not wait", "registered memory"],
+                 "settings": {"NCCL_DEBUG": "INFO", "NCCL_SOCKET_IFNAME": "=ib0"}},
         "mpi": {"flavour": "Open MPI", "version": "4.1.4", "mpirun": "/usr/bin/mpirun",
                 "mpirun_version": "Open MPI 4.1.4"},
         "job": {"scheduler": "Slurm", "job_id": "4711", "launcher": "Open MPI"},
@@ -239,6 +247,17 @@ TEST_F(Programs, WithoutMpirun) {
     EXPECT_EQ(seen.visible.devices.size(), 2U);
     EXPECT_FALSE(seen.versions.dtrain.empty());
     EXPECT_THAT(seen.versions.hwloc_running, HasSubstr("."));
+}
+
+TEST_F(Programs, ShowsTheVariablesOfNcclAsTheyAre) {
+    const auto seen = report({{"NCCL_SOCKET_IFNAME", "^lo,docker"},
+                              {"NCCL_MADE_UP", ""},
+                              {"NCCLX", "1"},
+                              {"NCCL", "2"},
+                              {"TORCH_NCCL_BLOCKING_WAIT", "1"}});
+    EXPECT_EQ(seen.nccl.settings,
+              (std::vector<NcclReport::Setting>{{"NCCL_MADE_UP", ""}, {"NCCL_SOCKET_IFNAME", "^lo,docker"}}));
+    EXPECT_TRUE(report({}).nccl.settings.empty());
 }
 
 TEST_F(Programs, AsksMpirun) {

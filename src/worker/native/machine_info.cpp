@@ -49,6 +49,7 @@ std::string machine_info(const Environment& environment, bool json) {
     report.versions.cuda_runtime = gpu.cuda_runtime;
     report.versions.cuda_driver = gpu.cuda_driver;
     report.versions.nccl = gpu.nccl;
+    report.nccl.uses = gpu.nccl_uses;
     report.versions.hdf5 = hdf5_version();
     report.versions.onednn = onednn_version();
     return json ? worker::as_json(report) : worker::as_text(report);

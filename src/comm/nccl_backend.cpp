@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/nccl_backend.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "comm/announced.hpp"
+#include "comm/leaving.hpp"
+#include "comm/nccl_memory.hpp"
+#include "comm/nccl_queue.hpp"
+#include "comm/post.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+bool is_exchange(const Call& call) {
+    return call.operation == Operation::all_to_allv;
+}
+
+void refuse_what_nccl_has_not(const Call& call) {
+    if (call.operation == Operation::reduce_shares)
+        throw NcclError("NCCL has no reduce_shares: take reduce_scatter, or the communicator over MPI");
+    if (call.tag != 0)
+        throw NcclError(
+            fmt::format("{} with tag {}: NCCL has no tags; messages between two ranks arrive in the "
+                        "order in which they were started",
+                        name_of(call.operation), call.tag));
+}
+
+class NcclBackend final : public CommunicatorBackend {
+  public:
+    NcclBackend(const Communicator& over_mpi, NcclOptions options, MakeNcclPort make_port)
+        : options_(std::move(options)),
+          make_port_(std::move(make_port)),
+          mpi_(over_mpi.duplicate()),
+          over_mpi_(backend_of(mpi_)),
+          lookout_(over_mpi_->open_lookout()),
+          port_(make_port_(mpi_, options_)),
+          queue_(*port_, *lookout_, options_.abort_within),
+          memory_(*port_) {
+        queue_.join();
+    }
+
+    ~NcclBackend() override {
+        if (leaves_alone()) return;
+        try {
+            queue_.drain();
+            memory_.free_released();
+            queue_.leave();
+            port_->end();
+        } catch (const Error&) {
+            // It was aborted, and all ranks know.
+        }
+    }
+
+    int rank() const override { return over_mpi_->rank(); }
+    int size() const override { return over_mpi_->size(); }
+    int nodes() const override { return over_mpi_->nodes(); }
+    int node() const override { return over_mpi_->node(); }
+    int node_rank() const override { return over_mpi_->node_rank(); }
+    int node_size() const override { return over_mpi_->node_size(); }
+
+    Request start(const Call& call) override {
+        if (call.operation != Operation::barrier) {
+            if (call.count == 0 && !is_exchange(call)) return {};
+            if (is_on_host(call)) return over_mpi_->start(call);
+        }
+        refuse_what_nccl_has_not(call);
+        return {this, queue_.start(call)};
+    }
+
+    void run(const Call& call) override { start(call).wait(); }
+    bool test(std::uintptr_t handle) override { return queue_.test(handle); }
+    void wait(std::uintptr_t handle) override { queue_.wait(handle); }
+
+    SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
+        queue_.drain();
+        memory_.free_released();
+        std::optional<std::string> problem;
+        NcclPort::Memory memory;
+        try {
+            memory = port_->allocate(bytes);
+        } catch (const NcclError& error) {
+            problem = error.what();
+        }
+        const auto owner = memory_.keep(memory, self);
+        throw_together<NcclError>(mpi_, problem);
+        std::vector<std::span<std::byte>> parts(static_cast<std::size_t>(size()));
+        parts[static_cast<std::size_t>(rank())] = {memory.data, bytes};
+        return {owner, std::move(parts), rank()};
+    }
+
+    std::shared_ptr<CommunicatorBackend> split(int color, int key) override {
+        // A new id over the part of the MPI communicator, not ncclCommSplit: each part has its own deadline
+        // and its own end then, whatever becomes of this one, and older NCCLs can do it too.
+        auto options = options_;
+        options.name = fmt::format("{}/{}.{}", options_.name, ++parts_made_, color);
+        options.ids = 0;
+        options.device = port_->device();
+        return nccl_backend(mpi_.split(color, key), options, make_port_);
+    }
+
+    std::unique_ptr<Post> open_post() override { return over_mpi_->open_post(); }
+    std::unique_ptr<Lookout> open_lookout() override { return over_mpi_->open_lookout(); }
+
+    std::string describe() const override {
+        return fmt::format("{} rank{} on {} node{}: {}, \"{}\"; memory of the host: {}", size(),
+                           size() == 1 ? "" : "s", nodes(), nodes() == 1 ? "" : "s", port_->describe(),
+                           options_.name, over_mpi_->describe());
+    }
+
+  private:
+    bool is_on_host(const Call& call) const {
+        const auto out = port_->place_of(call.send);
+        const auto in = port_->place_of(call.receive);
+        if (out == MemoryPlace::other_gpu || in == MemoryPlace::other_gpu)
+            throw NcclError(fmt::format("{} of memory of another GPU than the communicator's ({})",
+                                        name_of(call.operation), port_->describe()));
+        const bool some_on_host = out == MemoryPlace::host || in == MemoryPlace::host;
+        if (some_on_host && (out == MemoryPlace::this_gpu || in == MemoryPlace::this_gpu))
+            throw NcclError(
+                fmt::format("{} between memory of the host and of the GPU: both must be on one side",
+                            name_of(call.operation)));
+        // A rank without anything to send or receive has no memory to tell by what way the others go.
+        if (some_on_host && is_exchange(call))
+            throw NcclError("all_to_allv of memory of the host: take the communicator over MPI");
+        return some_on_host;
+    }
+
+    NcclOptions options_;
+    MakeNcclPort make_port_;
+    Communicator mpi_;
+    std::shared_ptr<CommunicatorBackend> over_mpi_;
+    std::unique_ptr<Lookout> lookout_;
+    std::unique_ptr<NcclPort> port_;
+    NcclQueue queue_;
+    NcclMemory memory_;
+    int parts_made_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<CommunicatorBackend> nccl_backend(const Communicator& over_mpi, const NcclOptions& options,
+                                                  const MakeNcclPort& make_port) {
+    return std::make_shared<NcclBackend>(over_mpi, options, make_port);
+}
+
+}  // namespace dtrain::comm

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/nccl_choice.hpp"
+
+#include <fmt/format.h>
+
+#include "comm/nccl_ids.hpp"
+
+namespace dtrain::comm {
+
+int nccl_device(const std::optional<int>& asked, const Environment& environment, int node_rank, int visible) {
+    if (visible < 1) throw NcclError("nccl_communicator: this process sees no GPU");
+    const auto checked = [visible](int device, const std::string& who) {
+        if (device >= 0 && device < visible) return device;
+        throw NcclError(
+            fmt::format("nccl_communicator: {} says GPU {}, but this process sees {}", who, device, visible));
+    };
+    if (asked) return checked(*asked, "NcclOptions::device");
+    const auto selected = environment.get_or("FLAGS_selected_gpus", "");
+    if (const auto first = selected.substr(0, selected.find(',')); !first.empty())
+        return checked(
+            Environment{{"FLAGS_selected_gpus", first}}.get_int("FLAGS_selected_gpus").value_or(-1),
+            "FLAGS_selected_gpus");
+    if (visible == 1) return 0;
+    return checked(node_rank, "the rank's number on its node");
+}
+
+std::string nccl_name(const std::string& asked, const Environment& environment) {
+    if (!asked.empty()) return asked;
+    const auto job = environment.get_or("DTRAIN_JOB_ID", "");
+    return job.empty() ? "world" : job + "/world";
+}
+
+int nccl_id_count(int asked, int ranks) {
+    if (asked < 0 || asked > ranks)
+        throw NcclError(
+            fmt::format("nccl_communicator: {} ids for {} ranks: 0 for one per 256 ranks, or 1 to {}", asked,
+                        ranks, ranks));
+    return asked == 0 ? nccl_ids_for(ranks) : asked;
+}
+
+}  // namespace dtrain::comm

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <dtrain/environment.hpp>
+#include <dtrain/nccl.hpp>
+
+#include "comm/nccl_backend.hpp"
+#include "comm/nccl_bootstrap.hpp"
+#include "comm/nccl_choice.hpp"
+#ifdef DTRAIN_WITH_CUDA
+#include "comm/nccl_gpu_port.hpp"
+#endif
+
+namespace dtrain {
+namespace {
+
+#ifdef DTRAIN_WITH_CUDA
+std::unique_ptr<comm::NcclPort> port_of(const Communicator& ranks, const NcclOptions& options) {
+    comm::NcclPortOptions wanted{
+        .name = options.name, .rank = ranks.rank(), .size = ranks.size(), .stream = options.stream};
+    std::optional<std::string> problem;
+    int ids = 1;
+    try {
+        wanted.device = comm::nccl_device(options.device, Environment::of_this_process(), ranks.node_rank(),
+                                          comm::visible_gpus());
+        ids = comm::nccl_id_count(options.ids, ranks.size());
+    } catch (const NcclError& error) {
+        problem = error.what();
+    }
+    throw_together<NcclError>(ranks, problem);
+    auto shared = comm::share_nccl_unique_ids(ranks, ids);
+    std::unique_ptr<comm::NcclPort> port;
+    try {
+        port = comm::nccl_gpu_port(wanted, std::move(shared));
+    } catch (const NcclError& error) {
+        problem = error.what();
+    }
+    throw_together<NcclError>(ranks, problem);
+    return port;
+}
+#endif
+
+}  // namespace
+
+Communicator nccl_communicator(const Communicator& over_mpi, const NcclOptions& options) {
+#ifdef DTRAIN_WITH_CUDA
+    auto named = options;
+    named.name = comm::nccl_name(options.name, Environment::of_this_process());
+    return Communicator(comm::nccl_backend(over_mpi, named, port_of));
+#else
+    static_cast<void>(over_mpi);
+    static_cast<void>(options);
+    throw NcclError(
+        "nccl_communicator: built without CUDA: install the CUDA Toolkit and NCCL and build with "
+        "-Dcuda=enabled");
+#endif
+}
+
+}  // namespace dtrain

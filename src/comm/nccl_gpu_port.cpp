@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/nccl_gpu_port.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <dtrain/nccl.hpp>
+
+#include "comm/nccl_calls.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+/// The GPU of a communicator while it is worked with; whoever called has chosen another one, perhaps.
+class OnDevice {
+  public:
+    explicit OnDevice(int device) {
+        cudaGetDevice(&before_);
+        if (before_ == device) return;
+        check(cudaSetDevice(device), "cudaSetDevice");
+        changed_ = true;
+    }
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+    ~OnDevice() {
+        if (changed_) cudaSetDevice(before_);
+    }
+
+  private:
+    int before_ = 0;
+    bool changed_ = false;
+};
+
+class GpuPort final : public NcclPort {
+  public:
+    GpuPort(const NcclPortOptions& options, std::vector<NcclUniqueId> ids)
+        : options_(options), ids_(std::move(ids)), compute_(static_cast<cudaStream_t>(options.stream)) {
+        const OnDevice here(options_.device);
+        int least = 0;
+        int greatest = 0;
+        check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+        check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
+              "cudaStreamCreateWithPriority");
+        check(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+        check(cudaMalloc(&for_barrier_, sizeof(int)), "cudaMalloc");
+        check(cudaMemset(for_barrier_, 0, sizeof(int)), "cudaMemset");
+    }
+
+    ~GpuPort() override {
+        // What was not ended belongs to a GPU that may never finish: it goes with the process.
+        if (!ended_) return;
+        for (const auto event : marks_) cudaEventDestroy(event);
+        cudaEventDestroy(ready_);
+        cudaStreamDestroy(stream_);
+        cudaFree(for_barrier_);
+    }
+
+    NcclAnswer join() override {
+        const OnDevice here(options_.device);
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 0;
+#if DTRAIN_NCCL_NAMES
+        config.commName = options_.name.c_str();
+#endif
+        static_assert(sizeof(ncclUniqueId) == sizeof(NcclUniqueId));
+        std::vector<ncclUniqueId> ids(ids_.size());
+        std::memcpy(ids.data(), ids_.data(), ids.size() * sizeof(ncclUniqueId));
+#if DTRAIN_NCCL_SCALABLE
+        if (ids.size() > 1)
+            return answer_of(ncclCommInitRankScalable(&communicator_, options_.size, options_.rank,
+                                                      static_cast<int>(ids.size()), ids.data(), &config),
+                             "ncclCommInitRankScalable", nullptr);
+#endif
+        return answer_of(
+            ncclCommInitRankConfig(&communicator_, options_.size, ids.front(), options_.rank, &config),
+            "ncclCommInitRankConfig", nullptr);
+    }
+
+    NcclAnswer issue(std::span<const Call> calls) override {
+        const OnDevice here(options_.device);
+        // The operation begins when what computes now has been done, and does not hold up what comes later.
+        for (const auto error : {cudaEventRecord(ready_, compute_), cudaStreamWaitEvent(stream_, ready_, 0)})
+            if (error != cudaSuccess) return answer_of(error, "cudaStreamWaitEvent");
+        if (calls.size() == 1) return issue_one(calls.front());
+        auto answer = answer_of(ncclGroupStart(), "ncclGroupStart", communicator_);
+        for (const auto& call : calls)
+            if (answer.state == NcclState::done || answer.state == NcclState::in_progress)
+                answer = issue_one(call);
+        const auto ended = answer_of(ncclGroupEnd(), "ncclGroupEnd", communicator_);
+        const bool started = answer.state == NcclState::done || answer.state == NcclState::in_progress;
+        return started ? ended : answer;
+    }
+
+    NcclAnswer status() override {
+        auto state = ncclSuccess;
+        const auto asked = ncclCommGetAsyncError(communicator_, &state);
+        return answer_of(asked == ncclSuccess ? state : asked, "NCCL", communicator_);
+    }
+
+    std::size_t mark() override {
+        const OnDevice here(options_.device);
+        auto error = cudaSuccess;
+        if (free_marks_.empty()) {
+            cudaEvent_t event = nullptr;
+            error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+            free_marks_.push_back(marks_.size());
+            marks_.push_back(event);
+        }
+        const auto mark = free_marks_.back();
+        free_marks_.pop_back();
+        if (error == cudaSuccess) error = cudaEventRecord(marks_[mark], stream_);
+        if (error != cudaSuccess) mark_error_ = error;
+        return mark;
+    }
+
+    NcclAnswer reached(std::size_t mark) override {
+        const auto error = mark_error_ != cudaSuccess ? mark_error_ : cudaEventQuery(marks_[mark]);
+        if (error == cudaSuccess) free_marks_.push_back(mark);
+        return answer_of(error, "an operation on the GPU");
+    }
+
+    NcclAnswer leave() override {
+        return answer_of(ncclCommFinalize(communicator_), "ncclCommFinalize", communicator_);
+    }
+
+    void end() override {
+        ncclCommDestroy(communicator_);
+        communicator_ = nullptr;
+        ended_ = true;
+    }
+
+    std::function<void()> aborter() override {
+        return [communicator = communicator_, device = options_.device] {
+            if (communicator == nullptr) return;
+            cudaSetDevice(device);
+            ncclCommAbort(communicator);
+        };
+    }
+
+    MemoryPlace place_of(const void* memory) const override {
+        if (memory == nullptr) return MemoryPlace::nowhere;
+        cudaPointerAttributes about{};
+        if (cudaPointerGetAttributes(&about, memory) != cudaSuccess) {
+            cudaGetLastError();
+            return MemoryPlace::host;
+        }
+        if (about.type == cudaMemoryTypeManaged) return MemoryPlace::this_gpu;
+        if (about.type != cudaMemoryTypeDevice) return MemoryPlace::host;
+        return about.device == options_.device ? MemoryPlace::this_gpu : MemoryPlace::other_gpu;
+    }
+
+    Memory allocate(std::size_t bytes) override {
+        const OnDevice here(options_.device);
+        Memory memory{.bytes = bytes};
+        void* data = nullptr;
+        const auto length = std::max<std::size_t>(bytes, 1);
+#if DTRAIN_NCCL_MEMORY
+        check(ncclMemAlloc(&data, length), "ncclMemAlloc");
+#else
+        check(cudaMalloc(&data, length), "cudaMalloc");
+#endif
+        memory.data = static_cast<std::byte*>(data);
+        try {
+            check(cudaMemset(data, 0, length), "cudaMemset");
+#if DTRAIN_NCCL_MEMORY
+            check(ncclCommRegister(communicator_, data, length, &memory.registration), "ncclCommRegister");
+#endif
+        } catch (const NcclError&) {
+            free(memory);
+            throw;
+        }
+        return memory;
+    }
+
+    void free(const Memory& memory) override {
+#if DTRAIN_NCCL_MEMORY
+        if (memory.registration != nullptr) ncclCommDeregister(communicator_, memory.registration);
+        ncclMemFree(memory.data);
+#else
+        cudaFree(memory.data);
+#endif
+    }
+
+    int device() const override {
+        return options_.device;
+    }
+
+    std::string describe() const override {
+        return fmt::format("NCCL {} on GPU {}", gpu_versions().nccl, options_.device);
+    }
+
+  private:
+    NcclAnswer issue_one(const Call& call) {
+        if (call.operation != Operation::barrier)
+            return comm::issue(call, options_.size, communicator_, stream_);
+        auto* one = static_cast<std::byte*>(for_barrier_);
+        return comm::issue({.operation = Operation::allreduce,
+                            .element = ElementType::int32,
+                            .send = one,
+                            .receive = one,
+                            .count = 1},
+                           options_.size, communicator_, stream_);
+    }
+
+    NcclPortOptions options_;
+    std::vector<NcclUniqueId> ids_;
+    cudaStream_t compute_;
+    cudaStream_t stream_ = nullptr;
+    cudaEvent_t ready_ = nullptr;
+    void* for_barrier_ = nullptr;
+    ncclComm_t communicator_ = nullptr;
+    std::vector<cudaEvent_t> marks_;
+    std::vector<std::size_t> free_marks_;
+    cudaError_t mark_error_ = cudaSuccess;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<NcclPort> nccl_gpu_port(const NcclPortOptions& options, std::vector<NcclUniqueId> ids) {
+    return std::make_unique<GpuPort>(options, std::move(ids));
+}
+
+int visible_gpus() {
+    int count = 0;
+    check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    return count;
+}
+
+}  // namespace dtrain::comm

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/nccl_queue.hpp"
+
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/nccl.hpp>
+
+#include "comm/announced.hpp"
+#include "comm/leaving.hpp"
+#include "comm/nccl_abort.hpp"
+#include "comm/nccl_failure.hpp"
+#include "comm/patience.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+bool is_message(const Call& call) {
+    return call.operation == Operation::send || call.operation == Operation::receive;
+}
+
+}  // namespace
+
+NcclQueue::NcclQueue(NcclPort& port, Lookout& lookout, std::chrono::milliseconds abort_within)
+    : port_(port), lookout_(lookout), abort_within_(abort_within) {}
+
+void NcclQueue::join() {
+    wait(add(NcclPhase::joining, {.operation = Operation::nccl_communicator}));
+}
+
+std::uint64_t NcclQueue::start(const Call& call) {
+    return add(NcclPhase::issuing, call);
+}
+
+bool NcclQueue::takes_messages(const Batch& batch) const {
+    return is_message(batch.calls.front()) && messages_go_ < batch.first;
+}
+
+std::uint64_t NcclQueue::add(NcclPhase hand_over, const Call& call) {
+    if (failure_) std::rethrow_exception(failure_);
+    note_agreed_failure(0);
+    const auto number = ++started_;
+    lookout_.note_started(number, call);
+    if (is_message(call) && !waiting_.empty() && takes_messages(waiting_.back())) {
+        waiting_.back().calls.push_back(call);
+    } else {
+        if (!is_message(call)) let_messages_go();
+        waiting_.push_back({.hand_over = hand_over, .first = number, .calls = {call}});
+    }
+    if (lookout_.others_gave_up()) give_up({});
+    go_on({});
+    return number;
+}
+
+bool NcclQueue::test(std::uint64_t number) {
+    if (completed_ < number) {
+        if (failure_) std::rethrow_exception(failure_);
+        let_messages_go();
+        go_on({});
+        if (completed_ < number) go_on({.others_gave_up = lookout_.others_gave_up()});
+    }
+    if (completed_ < number) return false;
+    wait(number);
+    return true;
+}
+
+void NcclQueue::wait(std::uint64_t number) {
+    if (completed_ < number) {
+        if (failure_) std::rethrow_exception(failure_);
+        let_messages_go();
+        // Asking a GPU takes its time: few looks, then others have the processor.
+        Patience patience(true);
+        while (completed_ < number) {
+            if (go_on({})) {
+                patience.renew();
+                continue;
+            }
+            if (patience.pass_moment()) continue;
+            const auto waited = patience.waited();
+            lookout_.note_waits(front()->first, front()->calls.front().operation);
+            lookout_.let_mpi_work();
+            if (const auto pause = nccl_sleep(waited); pause.count() > 0)
+                std::this_thread::sleep_for(pause);
+            else
+                std::this_thread::yield();
+            go_on({.others_gave_up = lookout_.others_gave_up(),
+                   .waited = waited,
+                   .deadline = lookout_.deadline()});
+        }
+        lookout_.note_goes_on();
+    }
+    if (const auto refused = refused_.extract(number)) std::rethrow_exception(refused.mapped());
+}
+
+void NcclQueue::drain() {
+    if (!is_idle()) wait(started_);
+}
+
+void NcclQueue::leave() {
+    wait(add(NcclPhase::leaving, {.operation = Operation::nccl_communicator}));
+}
+
+bool NcclQueue::go_on(const NcclLook& look) {
+    const bool one = go_on_running(look);
+    const bool other = go_on_issuing(look);
+    return one || other;
+}
+
+bool NcclQueue::go_on_running(NcclLook look) {
+    bool any = false;
+    for (; !running_.empty(); any = true) {
+        auto& batch = running_.front();
+        if (batch.mark) {
+            // While something is handed over the communicator is "in progress", and no news.
+            const auto nccl = issuing_ ? NcclAnswer{} : port_.status();
+            const auto gpu = port_.reached(*batch.mark);
+            look.nccl = nccl.state;
+            look.gpu = gpu.state;
+            const auto next = next_of(NcclPhase::running, look);
+            if (next == NcclNext::fail) fail(nccl.state == NcclState::done ? gpu : nccl);
+            if (next == NcclNext::give_up) give_up(look.waited);
+            if (next == NcclNext::wait) break;
+        }
+        complete(batch);
+        running_.pop_front();
+    }
+    return any;
+}
+
+bool NcclQueue::go_on_issuing(NcclLook look) {
+    bool any = false;
+    for (;; any = true) {
+        if (!issuing_) {
+            if (issue_next()) continue;
+            break;
+        }
+        auto& batch = *issuing_;
+        if (batch.answer.state == NcclState::in_progress) batch.answer = port_.status();
+        look.nccl = batch.answer.state;
+        const auto next = next_of(batch.hand_over, look);
+        if (next == NcclNext::wait) break;
+        if (next == NcclNext::fail) fail(batch.answer);
+        if (next == NcclNext::give_up) give_up(look.waited);
+        if (next == NcclNext::refuse)
+            for (std::size_t i = 0; i < batch.calls.size(); ++i) refuse(batch.first + i, batch.answer.reason);
+        else if (batch.hand_over == NcclPhase::issuing)
+            batch.mark = port_.mark();
+        running_.push_back(std::move(batch));
+        issuing_.reset();
+    }
+    return any;
+}
+
+bool NcclQueue::issue_next() {
+    if (waiting_.empty() || takes_messages(waiting_.front())) return false;
+    issuing_ = std::move(waiting_.front());
+    waiting_.pop_front();
+    refuse_lonely_messages(*issuing_);
+    hand_over(*issuing_);
+    return true;
+}
+
+void NcclQueue::hand_over(Batch& batch) {
+    if (batch.hand_over == NcclPhase::joining)
+        batch.answer = port_.join();
+    else if (batch.hand_over == NcclPhase::leaving)
+        batch.answer = port_.leave();
+    else {
+        std::vector<Call> calls;
+        for (std::size_t i = 0; i < batch.calls.size(); ++i)
+            if (!refused_.contains(batch.first + i)) calls.push_back(batch.calls[i]);
+        batch.answer = calls.empty() ? NcclAnswer{} : port_.issue(calls);
+    }
+}
+
+void NcclQueue::refuse(std::uint64_t number, const std::string& why) {
+    refused_[number] = std::make_exception_ptr(NcclError(why));
+}
+
+void NcclQueue::refuse_lonely_messages(Batch& batch) {
+    std::deque<std::uint64_t> sent;
+    std::deque<std::uint64_t> received;
+    for (std::size_t i = 0; i < batch.calls.size(); ++i) {
+        const auto& call = batch.calls[i];
+        if (!is_message(call) || call.peer != lookout_.rank()) continue;
+        (call.operation == Operation::send ? sent : received).push_back(batch.first + i);
+    }
+    const auto both = std::min(sent.size(), received.size());
+    for (auto* numbers : {&sent, &received})
+        for (std::size_t i = both; i < numbers->size(); ++i)
+            refuse((*numbers)[i],
+                   "a message of a rank to itself: NCCL needs both sides started before one of "
+                   "them is waited for");
+}
+
+void NcclQueue::complete(const Batch& batch) {
+    completed_ = batch.first + batch.calls.size() - 1;
+    lookout_.note_finished(completed_);
+}
+
+const NcclQueue::Batch* NcclQueue::front() const {
+    if (!running_.empty()) return &running_.front();
+    if (issuing_) return &*issuing_;
+    return waiting_.empty() ? nullptr : &waiting_.front();
+}
+
+void NcclQueue::fail(const NcclAnswer& answer) {
+    lookout_.note_failure(answer.code == 0 ? nccl_internal_error : answer.code);
+    give_up({}, answer.reason.empty() ? std::string(nccl_words(answer.code)) : answer.reason);
+}
+
+void NcclQueue::give_up(std::chrono::duration<double> waited, const std::string& own_reason) {
+    note_broken();
+    const auto* batch = front();
+    const auto absence = lookout_.give_up(batch->first);
+    const NcclWait wait{.operation = name_of(batch->calls.front().operation),
+                        .number = batch->first,
+                        .waited = waited,
+                        .rank = lookout_.rank()};
+    failure_ = nccl_failure(wait, absence, own_reason, abort());
+    std::rethrow_exception(failure_);
+}
+
+std::string NcclQueue::abort() {
+    const auto let_mpi_work = [this] {
+        try {
+            lookout_.let_mpi_work();
+        } catch (const MpiError&) {
+            // What is told is why there is an abort.
+        }
+    };
+    const bool ended = ends_within(abort_within_, port_.aborter(), let_mpi_work);
+    if (ended) return "";
+    return fmt::format("; ncclCommAbort did not return within {:.1f} s",
+                       std::chrono::duration<double>(abort_within_).count());
+}
+
+}  // namespace dtrain::comm
