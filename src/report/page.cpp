@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "report/html.hpp"
 #include "report/page_style.hpp"
+#include "report/slowest_rank.hpp"
 
 namespace dtrain::report {
 namespace {
@@ -61,17 +62,12 @@ std::string tile(const std::string& name, const std::string& value) {
                        escaped(value));
 }
 
-std::string counted_text(std::size_t count, const char* one, const char* many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 std::string tiles(const Run& run) {
     auto out = std::string("<div class=\"tiles\">") + tile("time", duration_text(run.seconds));
     std::set<std::string> hosts;
     for (const auto& place : run.places) hosts.insert(place.host);
     if (!run.places.empty())
-        out += tile("ranks",
-                    fmt::format("{} on {}", run.places.size(), counted_text(hosts.size(), "node", "nodes")));
+        out += tile("ranks", fmt::format("{} on {}", run.places.size(), counted(std::ssize(hosts), "node")));
     if (!run.rows.empty()) {
         out += tile("steps", number_text(static_cast<double>(run.rows.back().step)));
         std::map<std::string, double> last;
@@ -152,7 +148,10 @@ std::string phase_bars(const Run& run) {
     out +=
         "</p><p class=\"soft\">Seconds of each rank. Wait: for slower ranks; input: until the next batch is "
         "there; "
-        "rest: tests, checkpoints and all else between steps.</p><div class=\"bars\">";
+        "rest: tests, checkpoints and all else between steps.</p>";
+    if (const auto slowest = slowest_rank(run); !slowest.empty())
+        out += fmt::format("<p>{}</p>", escaped(slowest));
+    out += "<div class=\"bars\">";
     const auto shown = std::min(run.times.size(), most_ranks_shown);
     for (std::size_t number = 0; number < shown; ++number) {
         const auto& times = run.times[number];
@@ -247,7 +246,7 @@ std::string placement(const Run& run) {
             "<div class=\"card\"><h3>{} <span class=\"soft\">({})</span></h3><div "
             "class=\"scroll\"><table><thead><tr>"
             "<th>rank</th>{}<th>GPU</th><th>cores</th></tr></thead><tbody>",
-            escaped(host), counted_text(there.size(), "rank", "ranks"), with_roles ? "<th>role</th>" : "");
+            escaped(host), counted(std::ssize(there), "rank"), with_roles ? "<th>role</th>" : "");
         for (const auto* place : there)
             out += fmt::format("<tr><td>{}</td>{}<td>{}</td><td>{}</td></tr>", place->rank,
                                with_roles ? "<td>" + escaped(place->role) + "</td>" : "",
