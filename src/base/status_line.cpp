@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/status_line.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,11 @@ constexpr std::size_t usual_width = 80;
 }  // namespace
 
 StatusLine::StatusLine(int terminal) : terminal_(terminal >= 0 && ::isatty(terminal) ? terminal : -1) {}
+
+StatusLine StatusLine::on_output() {
+    const auto* const kind = std::getenv("TERM");
+    return StatusLine(is_watched(STDOUT_FILENO, kind == nullptr ? "" : kind) ? STDOUT_FILENO : -1);
+}
 
 std::size_t StatusLine::width() const {
     winsize size{};

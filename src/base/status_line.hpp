@@ -15,6 +15,9 @@ class StatusLine {
     /// @param terminal a file descriptor; when that is no terminal, or -1, nothing is ever shown
     explicit StatusLine(int terminal);
 
+    /// That of standard output, where somebody watches it.
+    static StatusLine on_output();
+
     bool on_terminal() const { return terminal_ >= 0; }
     /// Columns that a text may have.
     std::size_t width() const;

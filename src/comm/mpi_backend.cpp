@@ -12,6 +12,7 @@
 
 #include <dtrain/environment.hpp>
 
+#include "base/text.hpp"
 #include "comm/across_nodes.hpp"
 #include "comm/deadline.hpp"
 #include "comm/helper.hpp"
@@ -111,8 +112,7 @@ class MpiBackend final : public CommunicatorBackend {
 
     std::string describe() const override {
         const int nodes = group_.map.nodes();
-        const auto where = fmt::format("{} rank{} on {} node{}: ", size(), size() == 1 ? "" : "s", nodes,
-                                       nodes == 1 ? "" : "s");
+        const auto where = fmt::format("{} on {}: ", counted(size(), "rank"), counted(nodes, "node"));
         if (nodes == 1) return where + "shared memory";
         return where +
                fmt::format(

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "comm/announced.hpp"
 #include "comm/leaving.hpp"
 #include "comm/nccl_memory.hpp"
@@ -107,9 +108,8 @@ class NcclBackend final : public CommunicatorBackend {
     std::unique_ptr<Lookout> open_lookout() override { return over_mpi_->open_lookout(); }
 
     std::string describe() const override {
-        return fmt::format("{} rank{} on {} node{}: {}, \"{}\"; memory of the host: {}", size(),
-                           size() == 1 ? "" : "s", nodes(), nodes() == 1 ? "" : "s", port_->describe(),
-                           options_.name, over_mpi_->describe());
+        return fmt::format("{} on {}: {}, \"{}\"; memory of the host: {}", counted(size(), "rank"),
+                           counted(nodes(), "node"), port_->describe(), options_.name, over_mpi_->describe());
     }
 
   private:

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,8 +8,9 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/nn_training.hpp>
 
-#include "base/with_element.hpp"
 #include "eager/tape.hpp"
+#include "io/stored_checkpoint.hpp"
+#include "program/stored_state.hpp"
 
 namespace dtrain::nn {
 namespace {
@@ -57,17 +57,7 @@ std::string uses_name(const Dropout& dropout) {
 }
 
 void store(const std::vector<Place>& places, Tensors& tensors) {
-    for (const auto& place : places)
-        with_element(place.view.type, [&]<class Element>() {
-            const auto values = place.view.as<Element>();
-            tensors[place.name] = {place.view.shape, std::vector<Element>(values.begin(), values.end())};
-        });
-}
-
-DataType type_of(const CheckpointTensor& tensor) {
-    return std::visit(
-        []<class Element>(const std::vector<Element>& /*values*/) { return data_type_of<Element>; },
-        tensor.values);
+    for (const auto& [name, view] : places) tensors[name] = program::stored(view);
 }
 
 void check(const std::string& file, const std::vector<Place>& places, const Tensors& tensors) {
@@ -75,19 +65,17 @@ void check(const std::string& file, const std::vector<Place>& places, const Tens
         const auto found = tensors.find(name);
         if (found == tensors.end())
             throw UsageError(fmt::format("{}: it has no '{}', which is to be loaded", file, name));
-        const auto type = type_of(found->second);
-        if (type != view.type || found->second.shape != view.shape)
-            throw UsageError(fmt::format("{}: '{}' is {} {}, expected {} {}", file, name, to_string(type),
-                                         to_string(found->second.shape), to_string(view.type),
-                                         to_string(view.shape)));
+        const auto theirs = io::info_of("", name, found->second);
+        if (theirs.element != view.type || theirs.shape != view.shape)
+            throw UsageError(fmt::format("{}: '{}' is {} {}, expected {} {}", file, name,
+                                         to_string(theirs.element), to_string(theirs.shape),
+                                         to_string(view.type), to_string(view.shape)));
     }
 }
 
 void restore(const std::vector<Place>& places, const Tensors& tensors) {
-    for (const auto& place : places)
-        std::visit(
-            [&](const auto& values) { std::memcpy(place.view.data, values.data(), place.view.bytes()); },
-            tensors.at(place.name).values);
+    for (const auto& [name, view] : places)
+        std::ranges::copy(io::bytes_of(tensors.at(name)), static_cast<std::byte*>(view.data));
 }
 
 }  // namespace

@@ -10,28 +10,25 @@
 #include <dtrain/nn_data.hpp>
 #include <dtrain/sampler.hpp>
 
+#include "base/divided_up.hpp"
+#include "base/text.hpp"
 #include "eager/tape.hpp"
 
 namespace dtrain::nn {
 namespace {
 
-std::int64_t rounded_up(std::int64_t count, std::int64_t by) {
-    return (count + by - 1) / by;
-}
-
 std::int64_t checked_batches(const DataSource& source, const DataLoaderOptions& options, int ranks) {
     if (source.size() < 1) throw UsageError("DataLoader: there are no samples");
     if (options.batch_size < ranks)
         throw UsageError(
-            fmt::format("DataLoader: batch_size is {}; a step needs {} sample{} at least, one for "
-                        "each rank",
-                        options.batch_size, ranks, ranks == 1 ? "" : "s"));
+            fmt::format("DataLoader: batch_size is {}; a step needs {} at least, one for each rank",
+                        options.batch_size, counted(ranks, "sample")));
     if (!options.sample.empty() && element_count(options.sample) != source.features())
         throw UsageError(fmt::format("DataLoader: a sample of shape {} has {} values, but the data have {}",
                                      to_string(options.sample), element_count(options.sample),
                                      source.features()));
     const auto batches = options.drop_last ? source.size() / options.batch_size
-                                           : rounded_up(source.size(), options.batch_size);
+                                           : divided_up(source.size(), options.batch_size);
     if (batches < 1)
         throw UsageError(
             fmt::format("DataLoader: drop_last leaves no batch: there are {} samples, and "
@@ -60,7 +57,7 @@ DataLoader::Epoch DataLoader::operator()(std::int64_t epoch) const {
 Batch DataLoader::batch(const std::vector<std::int64_t>& order, std::int64_t number) const {
     const auto first = number * options_.batch_size;
     const auto count = std::min(options_.batch_size, source_->size() - first);
-    const auto rows = rounded_up(count, ranks_);
+    const auto rows = divided_up(count, ranks_);
     std::vector<std::int64_t> samples;
     for (std::int64_t row = rank_ * rows; row < (rank_ + 1) * rows; ++row)
         samples.push_back(order[static_cast<std::size_t>(first + row % count)]);

@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <limits>
 #include <optional>
-#include <unistd.h>
 
 #include <dtrain/callbacks.hpp>
 #include <dtrain/model.hpp>
@@ -15,7 +12,6 @@
 
 namespace dtrain {
 
-using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 struct ProgressBar::Content {
@@ -23,13 +19,8 @@ struct ProgressBar::Content {
     Clock::time_point begin, epoch_begin, next;
     std::int64_t steps = 0;  ///< since `begin`
 
-    Clock::duration between() const {
-        if (line->on_terminal()) return 200ms;
-        return 60s;
-    }
-
     void show(const StepRecord& record, Clock::time_point now) {
-        next = now + between();
+        next = now + report::stands_for(*line);
         const auto in_epoch = std::chrono::duration<double>(now - epoch_begin).count();
         const report::Progress progress{
             .epoch = record.epoch,
@@ -40,12 +31,10 @@ struct ProgressBar::Content {
             .loss = record.loss,
             .left = report::time_left(now - begin, steps,
                                       (record.epochs - record.epoch + 1) * record.steps - record.step)};
-        if (line->on_terminal()) {
-            line->show(report::progress_text(progress, line->width()));
-        } else {
-            std::printf("%s\n", report::progress_text(progress, std::string::npos).c_str());
+        report::show(progress, *line, [](const std::string& text) {
+            std::fputs(text.c_str(), stdout);
             std::fflush(stdout);
-        }
+        });
     }
 };
 
@@ -54,10 +43,9 @@ ProgressBar::~ProgressBar() = default;
 
 void ProgressBar::on_begin(Model& model, const std::vector<std::string>& /*measures*/) {
     if (model.communicator().rank() != 0) return;
-    const auto* const kind = std::getenv("TERM");
-    content_->line.emplace(is_watched(STDOUT_FILENO, kind == nullptr ? "" : kind) ? STDOUT_FILENO : -1);
+    content_->line = StatusLine::on_output();
     content_->begin = content_->epoch_begin = Clock::now();
-    content_->next = content_->begin + content_->between();
+    content_->next = content_->begin + report::stands_for(*content_->line);
     content_->steps = 0;
 }
 

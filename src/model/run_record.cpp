@@ -9,6 +9,7 @@
 #include <dtrain/model.hpp>
 
 #include "base/files.hpp"
+#include "model/gather_places.hpp"
 #include "report/recorder.hpp"
 
 namespace dtrain {
@@ -28,8 +29,7 @@ RunRecord::~RunRecord() = default;
 
 void RunRecord::on_begin(Model& model, const std::vector<std::string>& measures) {
     const auto& ranks = model.communicator();
-    const auto own = report::place_text(report::own_place(ranks.rank()));
-    auto places = report::places_of_texts(ranks.allgather(own));
+    auto places = model::gather_places(ranks);
     measures_ = measures;
     begin_ = std::chrono::steady_clock::now();
     if (ranks.rank() != 0) return;

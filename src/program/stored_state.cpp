@@ -7,23 +7,20 @@
 #include "base/with_element.hpp"
 
 namespace dtrain::program {
-namespace {
 
-CheckpointTensor::Values values_of(const TensorView& view) {
-    return with_element(view.type, [&]<class Value>() -> CheckpointTensor::Values {
+CheckpointTensor stored(const TensorView& view) {
+    return with_element(view.type, [&]<class Value>() -> CheckpointTensor {
         const auto values = view.as<Value>();
-        return std::vector<Value>(values.begin(), values.end());
+        return {view.shape, std::vector<Value>(values.begin(), values.end())};
     });
 }
-
-}  // namespace
 
 void store(const State& state, Checkpoint& checkpoint) {
     checkpoint.parameters.clear();
     checkpoint.optimizer.clear();
     for (const auto& tensor : state.tensors()) {
         auto& tensors = tensor.role == Role::parameter ? checkpoint.parameters : checkpoint.optimizer;
-        tensors[tensor.name] = {tensor.view.shape, values_of(tensor.view)};
+        tensors[tensor.name] = stored(tensor.view);
     }
 }
 

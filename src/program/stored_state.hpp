@@ -7,6 +7,9 @@
 
 namespace dtrain::program {
 
+/// A copy of it.
+CheckpointTensor stored(const TensorView& view);
+
 /// Copies all tensors into the checkpoint.
 void store(const State& state, Checkpoint& checkpoint);
 

@@ -89,10 +89,8 @@ std::string scalars_record(double time, std::int64_t step, const std::vector<Mea
 }
 
 std::string tag_of(const std::string& name) {
-    for (const std::string_view part : {"train_", "test_", "eval_"})
-        if (name.starts_with(part))
-            return fmt::format("{}/{}", part.substr(0, part.size() - 1), name.substr(part.size()));
-    return name;
+    const auto [part, what] = parted(name);
+    return part.empty() ? name : fmt::format("{}/{}", part, what);
 }
 
 std::string event_file_name(double time, const std::string& host, int pid) {

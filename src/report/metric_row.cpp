@@ -9,6 +9,13 @@
 
 namespace dtrain::report {
 
+MeasureName parted(std::string_view name) {
+    for (const std::string_view part : {"train", "test", "eval"})
+        if (name.starts_with(part) && name.substr(part.size()).starts_with('_'))
+            return {part, name.substr(part.size() + 1)};
+    return {"", name};
+}
+
 std::optional<double> MetricRow::value(std::string_view name) const {
     const auto found = std::ranges::find(values, name, &Measured::name);
     return found == values.end() ? std::nullopt : std::optional(found->value);

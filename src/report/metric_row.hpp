@@ -17,6 +17,13 @@ struct Measured {
     friend bool operator==(const Measured&, const Measured&) = default;
 };
 
+/// "train_loss" is "loss" of "train", "test_auc" is "auc" of "test"; "loss" is of no part.
+struct MeasureName {
+    std::string_view part;  ///< "train", "test", "eval" or ""
+    std::string_view what;
+};
+MeasureName parted(std::string_view name);
+
 /// What was measured at one moment of a training.
 struct MetricRow {
     std::string event;       ///< "step": within an epoch; "epoch": after one

@@ -28,9 +28,10 @@ struct Measure {
 
 Measure measure_of(const std::string& name, const std::string& event) {
     const auto within = event == "step";
-    for (const auto& [part, line] : {std::array{"train_", "training, whole epoch"},
-                                     std::array{"test_", "test"}, std::array{"eval_", "evaluation"}})
-        if (name.starts_with(part)) return {name.substr(std::string_view(part).size()), line};
+    if (const auto [part, what] = parted(name); !part.empty())
+        return {std::string(what), part == "train"  ? "training, whole epoch"
+                                   : part == "test" ? "test"
+                                                    : "evaluation"};
     if (name == throughput) return {name, within ? "within an epoch" : "whole epoch"};
     return {name, within ? "training, within an epoch" : "training, whole epoch"};
 }
@@ -131,16 +132,10 @@ constexpr std::array<Phase, 5> phases{{{"compute", "compute", &RankTimes::comput
                                        {"input", "input", &RankTimes::input},
                                        {"rest", "rest", &RankTimes::rest}}};
 
-double all_of(const RankTimes& times) {
-    double sum = 0;
-    for (const auto& phase : phases) sum += times.*phase.seconds;
-    return sum;
-}
-
 std::string phase_bars(const Run& run) {
     if (run.times.empty()) return "";
     double longest = 1e-9;
-    for (const auto& times : run.times) longest = std::max(longest, all_of(times));
+    for (const auto& times : run.times) longest = std::max(longest, times.all());
     std::string out =
         "<section id=\"phases\"><h2>Where the time went</h2><div class=\"card\"><p class=\"legend\">";
     for (const auto& phase : phases)

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/status_line.hpp"
-
 namespace dtrain::report {
 namespace {
 
@@ -40,6 +38,18 @@ std::string progress_text(const Progress& progress, std::size_t width) {
                               progress.epochs, bar(progress.step, progress.steps), progress.step,
                               progress.steps, progress.samples_per_second, loss, clock_text(progress.left)),
                   width);
+}
+
+std::chrono::milliseconds stands_for(const StatusLine& line) {
+    if (line.on_terminal()) return 200ms;
+    return 60s;
+}
+
+void show(const Progress& progress, StatusLine& line, const std::function<void(const std::string&)>& print) {
+    if (line.on_terminal())
+        line.show(progress_text(progress, line.width()));
+    else
+        print(progress_text(progress, std::string::npos) + "\n");
 }
 
 std::chrono::seconds time_left(std::chrono::duration<double> since_begin, std::int64_t done,

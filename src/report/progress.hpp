@@ -5,8 +5,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+
+#include "base/status_line.hpp"
 
 namespace dtrain::report {
 
@@ -23,6 +26,12 @@ struct Progress {
 
 /// "epoch 1/2 [==>       ] 43/157  12345 samples/s  loss 0.5123  0:12 left", at most `width` columns. Pure.
 std::string progress_text(const Progress& progress, std::size_t width);
+
+/// How long a shown progress stands: a fifth of a second on a terminal, elsewhere a minute.
+std::chrono::milliseconds stands_for(const StatusLine& line);
+
+/// Shows it in the line, or gives it to `print` as a line where that is on no terminal.
+void show(const Progress& progress, StatusLine& line, const std::function<void(const std::string&)>& print);
 
 /// How much time a job needs still, when it goes on as it did since `begin`.
 /// @param done steps since then

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::seconds between_pages{5};
 constexpr std::size_t most_rows_of_a_kind = 4000;
-constexpr mode_t readable = 0644;
+constexpr mode_t for_all = 0644, for_the_user = 0600;
 
 void append(const std::filesystem::path& path, const std::string& text) {
     const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
@@ -103,9 +103,9 @@ void Recorder::finish(const std::string& outcome, double seconds, std::optional<
 
 void Recorder::write_page() {
     page_written_ = Clock::now();
-    if (outputs_.page) try_to([&] { replace_passing_file(*outputs_.page, page_html(run_), readable); });
+    if (outputs_.page) try_to([&] { replace_passing_file(*outputs_.page, page_html(run_), for_all); });
     if (outputs_.record)
-        try_to([&] { replace_passing_file(*outputs_.record, run_json(run_), readable & 0600U); });
+        try_to([&] { replace_passing_file(*outputs_.record, run_json(run_), for_the_user); });
 }
 
 }  // namespace dtrain::report

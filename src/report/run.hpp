@@ -38,6 +38,8 @@ struct RankTimes {
     double wait = 0;         ///< for other ranks to come to an exchange
     double input = 0;        ///< until the next batch was there
     double rest = 0;         ///< between the steps: tests, checkpoints
+
+    double all() const { return compute + communicate + wait + input + rest; }
     friend bool operator==(const RankTimes&, const RankTimes&) = default;
 };
 

@@ -15,8 +15,7 @@ std::string slowest_rank(const Run& run) {
     if (run.times.size() < 2) return "";
     const auto [least, most] = std::ranges::minmax_element(run.times, {}, &RankTimes::wait);
     const auto waited = most->wait - least->wait;
-    const auto all = most->compute + most->communicate + most->wait + most->input + most->rest;
-    if (waited <= share_that_matters * all) return "";
+    if (waited <= share_that_matters * most->all()) return "";
     const auto place = std::ranges::find(run.places, least->rank, &RankPlace::rank);
     const auto where = place == run.places.end() || place->host.empty() ? "" : " on " + place->host;
     return fmt::format("Rank {}{} was the slowest: others waited up to {} for it.", least->rank, where,

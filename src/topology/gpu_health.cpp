@@ -81,20 +81,16 @@ void ask_for_load(const NvmlLibrary& nvml, Device device, GpuHealth& health) {
 
 std::vector<GpuHealth> ask_gpu_health(const std::string& library) {
     const NvmlLibrary nvml(library);
-    unsigned count = 0;
     std::vector<GpuHealth> gpus;
-    if (!nvml.started() || nvml.get_count(&count) != success) return gpus;
-    for (unsigned i = 0; i < count; ++i) {
-        Device device = nullptr;
-        GpuHealth health;
-        if (nvml.get_handle(i, &device) != success || !nvml.find_place(device, health.pci)) continue;
+    nvml.for_each_gpu([&](Device device, const PciAddress& pci) {
+        GpuHealth health{.pci = pci};
         health.uncorrected_errors = uncorrected_errors(nvml, device);
         ask_for_rows(nvml, device, health);
         health.slowdowns = slowdowns(nvml, device);
         health.processes = processes(nvml, device);
         ask_for_load(nvml, device, health);
         gpus.push_back(std::move(health));
-    }
+    });
     return gpus;
 }
 

@@ -3,6 +3,7 @@
 #include "topology/nvml.hpp"
 
 #include <array>
+#include <utility>
 
 #include "topology/nvml_library.hpp"
 
@@ -35,19 +36,14 @@ std::vector<std::string> mig_uuids_of(const NvmlLibrary& nvml, Device device) {
 
 std::optional<std::vector<NvmlGpu>> ask_nvml(const std::string& library) {
     const NvmlLibrary nvml(library);
-    unsigned count = 0;
-    if (!nvml.started() || nvml.get_count(&count) != success) return std::nullopt;
     std::vector<NvmlGpu> gpus;
-    for (unsigned i = 0; i < count; ++i) {
-        Device device = nullptr;
-        PciAddress pci;
-        if (nvml.get_handle(i, &device) != success || !nvml.find_place(device, pci)) continue;
+    const bool told = nvml.for_each_gpu([&](Device device, const PciAddress& pci) {
         gpus.push_back({.pci = pci,
                         .uuid = text_of(nvml.get_uuid, device),
                         .model = text_of(nvml.get_name, device),
                         .mig_uuids = mig_uuids_of(nvml, device)});
-    }
-    return gpus;
+    });
+    return told ? std::optional(std::move(gpus)) : std::nullopt;
 }
 
 }  // namespace dtrain::topology

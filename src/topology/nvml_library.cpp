@@ -20,8 +20,8 @@ NvmlLibrary::NvmlLibrary(const std::string& library)
     if (!library_) return;
     find(init_, "nvmlInit_v2");
     find(shutdown_, "nvmlShutdown");
-    find(get_count, "nvmlDeviceGetCount_v2");
-    find(get_handle, "nvmlDeviceGetHandleByIndex_v2");
+    find(get_count_, "nvmlDeviceGetCount_v2");
+    find(get_handle_, "nvmlDeviceGetHandleByIndex_v2");
     find(get_pci_info_, "nvmlDeviceGetPciInfo_v3");
     find(get_uuid, "nvmlDeviceGetUUID");
     find(get_name, "nvmlDeviceGetName");
@@ -37,21 +37,12 @@ NvmlLibrary::NvmlLibrary(const std::string& library)
     find(get_power, "nvmlDeviceGetPowerUsage");
     find(get_temperature, "nvmlDeviceGetTemperature");
     const bool complete =
-        init_ && shutdown_ && get_count && get_handle && get_pci_info_ && get_uuid && get_name;
+        init_ && shutdown_ && get_count_ && get_handle_ && get_pci_info_ && get_uuid && get_name;
     started_ = complete && init_() == success;
 }
 
 NvmlLibrary::~NvmlLibrary() {
     if (started_) shutdown_();
-}
-
-bool NvmlLibrary::find_place(Device device, PciAddress& place) const {
-    PciInfo info{};
-    if (get_pci_info_(device, &info) != success) return false;
-    place = {.domain = info.domain,
-             .bus = static_cast<std::uint8_t>(info.bus),
-             .device = static_cast<std::uint8_t>(info.device)};
-    return true;
 }
 
 }  // namespace dtrain::topology

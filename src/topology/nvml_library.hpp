@@ -51,14 +51,23 @@ class NvmlLibrary {
     NvmlLibrary& operator=(const NvmlLibrary&) = delete;
     ~NvmlLibrary();
 
-    /// The library is there, and has all that came before MIG and row remapping.
-    bool started() const { return started_; }
+    /// Calls function(device, PCI address) for the GPUs that tell where they are.
+    /// @returns false when it does not even tell how many there are
+    template <class Function>
+    bool for_each_gpu(const Function& function) const {
+        unsigned count = 0;
+        if (!started_ || get_count_(&count) != success) return false;
+        for (unsigned i = 0; i < count; ++i) {
+            Device device = nullptr;
+            PciInfo info{};
+            if (get_handle_(i, &device) != success || get_pci_info_(device, &info) != success) continue;
+            function(device, PciAddress{.domain = info.domain,
+                                        .bus = static_cast<std::uint8_t>(info.bus),
+                                        .device = static_cast<std::uint8_t>(info.device)});
+        }
+        return true;
+    }
 
-    /// Of one of the GPUs; nothing when it does not tell where it is.
-    bool find_place(Device device, PciAddress& place) const;
-
-    Result (*get_count)(unsigned*) = nullptr;
-    Result (*get_handle)(unsigned, Device*) = nullptr;
     Result (*get_uuid)(Device, char*, unsigned) = nullptr;
     Result (*get_name)(Device, char*, unsigned) = nullptr;
 
@@ -85,9 +94,11 @@ class NvmlLibrary {
 
     Result (*init_)() = nullptr;
     Result (*shutdown_)() = nullptr;
+    Result (*get_count_)(unsigned*) = nullptr;
+    Result (*get_handle_)(unsigned, Device*) = nullptr;
     Result (*get_pci_info_)(Device, PciInfo*) = nullptr;
     std::unique_ptr<void, Close> library_;
-    bool started_ = false;
+    bool started_ = false;  // it is there, and has all that came before MIG and row remapping
 };
 
 }  // namespace dtrain::topology

@@ -8,15 +8,13 @@
 #include <dtrain/error.hpp>
 #include <dtrain/variable_block.hpp>
 
+#include "base/divided_up.hpp"
+
 namespace dtrain {
 namespace {
 
 std::int64_t elements_of_row(const Shape& shape) {
     return element_count(Shape(shape.begin() + 1, shape.end()));
-}
-
-std::int64_t divided_up(std::int64_t number, std::int64_t by) {
-    return (number + by - 1) / by;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "comm/nccl_world.hpp"
 #include "comm/values.hpp"
+#include "support/message_of.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
@@ -252,22 +253,16 @@ TEST_F(OverNccl, AllocatedMemoryIsZeroedAndSummed) {
 
 TEST_F(OverNccl, WhatNcclHasNotIsRefusedByName) {
     GpuVector<float> values(10);
-    const auto refused = [](const auto& call) -> std::string {
-        try {
-            call();
-        } catch (const NcclError& error) {
-            return error.what();
-        }
-        return "nothing was thrown";
-    };
-    EXPECT_THAT(refused([&] { nccl.reduce_shares(values.span(), [](std::size_t, std::span<float>) {}); }),
+    EXPECT_THAT(tests::message_of<NcclError>(
+                    [&] { nccl.reduce_shares(values.span(), [](std::size_t, std::span<float>) {}); }),
                 HasSubstr("reduce_shares"));
-    EXPECT_THAT(refused([&] { nccl.send(std::span<const float>(values.span()), 0, 3); }),
+    EXPECT_THAT(tests::message_of<NcclError>([&] { nccl.send(std::span<const float>(values.span()), 0, 3); }),
                 HasSubstr("send with tag 3: NCCL has no tags"));
     std::vector<float> on_host(10 * size);
-    EXPECT_THAT(refused([&] { nccl.all_gather(std::span<const float>(values.span()), std::span(on_host)); }),
+    EXPECT_THAT(tests::message_of<NcclError>(
+                    [&] { nccl.all_gather(std::span<const float>(values.span()), std::span(on_host)); }),
                 HasSubstr("all_gather between memory of the host and of the GPU"));
-    EXPECT_THAT(refused([&] { nccl.receive(values.span(), me); }),
+    EXPECT_THAT(tests::message_of<NcclError>([&] { nccl.receive(values.span(), me); }),
                 HasSubstr("a message of a rank to itself"));
     nccl.barrier();  // life goes on
 }

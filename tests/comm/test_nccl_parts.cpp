@@ -18,6 +18,7 @@
 #include "comm/nccl_ids.hpp"
 #include "comm/nccl_queue.hpp"
 #include "comm/nccl_state.hpp"
+#include "support/message_of.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -76,22 +77,15 @@ TEST(NcclChoice, OfTheGpu) {
     EXPECT_EQ(nccl_device({}, {{"FLAGS_selected_gpus", "2,3"}}, 1, 4), 2);
     EXPECT_EQ(nccl_device({}, {}, 5, 1), 0) << "the only one that the launcher lets it see";
     EXPECT_EQ(nccl_device({}, {}, 5, 8), 5);
-    const auto refused = [](const auto& call) -> std::string {
-        try {
-            call();
-        } catch (const NcclError& error) {
-            return error.what();
-        }
-        return "nothing was thrown";
-    };
-    EXPECT_THAT(refused([] { nccl_device(4, {}, 0, 4); }),
+    EXPECT_THAT(tests::message_of<NcclError>([] { nccl_device(4, {}, 0, 4); }),
                 HasSubstr("device says GPU 4, but this process sees 4"));
-    EXPECT_THAT(refused([] {
+    EXPECT_THAT(tests::message_of<NcclError>([] {
                     nccl_device({}, {{"FLAGS_selected_gpus", "9"}}, 0, 4);
                 }),
                 HasSubstr("FLAGS_selected_gpus says GPU 9"));
-    EXPECT_THAT(refused([] { nccl_device({}, {}, 2, 2); }), HasSubstr("number on its node says GPU 2"));
-    EXPECT_THAT(refused([] { nccl_device({}, {}, 0, 0); }), HasSubstr("sees no GPU"));
+    EXPECT_THAT(tests::message_of<NcclError>([] { nccl_device({}, {}, 2, 2); }),
+                HasSubstr("number on its node says GPU 2"));
+    EXPECT_THAT(tests::message_of<NcclError>([] { nccl_device({}, {}, 0, 0); }), HasSubstr("sees no GPU"));
 }
 
 TEST(NcclChoice, OfNameAndIds) {
@@ -256,16 +250,6 @@ class Queue : public testing::Test {
     const Call sum{.operation = Operation::allreduce, .count = 1};
     const Call out{.operation = Operation::send, .count = 1, .peer = 1};
     const Call in{.operation = Operation::receive, .count = 1, .peer = 1};
-
-    template <class Exception, class Body>
-    std::string thrown(Body body) {
-        try {
-            body();
-        } catch (const Exception& error) {
-            return error.what();
-        }
-        return "nothing was thrown";
-    }
 };
 
 TEST_F(Queue, WaitsForNcclBeforeItPutsAnythingIntoTheStream) {
@@ -315,7 +299,8 @@ TEST_F(Queue, AMessageToItselfNeedsItsOtherSide) {
     auto from_self = in;
     from_self.peer = 0;
     const auto lonely = queue.start(to_self);
-    EXPECT_THAT(thrown<NcclError>([&] { queue.wait(lonely); }), HasSubstr("a message of a rank to itself"));
+    EXPECT_THAT(tests::message_of<NcclError>([&] { queue.wait(lonely); }),
+                HasSubstr("a message of a rank to itself"));
     queue.start(to_self);
     queue.wait(queue.start(from_self));
     EXPECT_THAT(nccl.calls, ElementsAre("join", "mark", "issue 2", "mark"));
@@ -325,7 +310,7 @@ TEST_F(Queue, WhatIsRefusedIsNoEnd) {
     queue.join();
     nccl.says = {NcclState::refused};
     const auto number = queue.start(sum);
-    EXPECT_EQ(thrown<NcclError>([&] { queue.wait(number); }), "because of the script");
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.wait(number); }), "because of the script");
     queue.wait(queue.start(sum));
     EXPECT_EQ(nccl.aborted, 0);
     EXPECT_TRUE(others.given_up.empty());
@@ -335,13 +320,13 @@ TEST_F(Queue, AFailureIsToldToTheOthersThenAbortedAndStays) {
     queue.join();
     nccl.says = {NcclState::in_progress, NcclState::in_progress, NcclState::failed};
     const auto number = queue.start(sum);
-    const auto text = thrown<NcclError>([&] { queue.wait(number); });
+    const auto text = tests::message_of<NcclError>([&] { queue.wait(number); });
     EXPECT_EQ(text, "allreduce number 2: NCCL failed on rank 0 (because of the script)");
     EXPECT_EQ(others.own_failure, 2);
     EXPECT_THAT(others.given_up, ElementsAre(2));
     EXPECT_EQ(nccl.aborted, 1);
-    EXPECT_EQ(thrown<NcclError>([&] { queue.start(sum); }), text);
-    EXPECT_EQ(thrown<NcclError>([&] { queue.wait(number); }), text);
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.start(sum); }), text);
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.wait(number); }), text);
     EXPECT_EQ(nccl.aborted, 1) << "once";
 }
 
@@ -351,7 +336,7 @@ TEST_F(Queue, WhatOthersGaveUpIsGivenUpAndNamed) {
     const auto number = queue.start(sum);
     others.gave_up = true;
     others.because.failed = {{2, 6}};
-    EXPECT_EQ(thrown<NcclError>([&] { queue.wait(number); }),
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.wait(number); }),
               "allreduce number 2: NCCL failed on rank 2 (remote error)");
     EXPECT_EQ(nccl.aborted, 1);
     EXPECT_EQ(others.own_failure, 0);
@@ -363,7 +348,7 @@ TEST_F(Queue, TheDeadlineNamesWhoIsMissingAndMpiGoesOnMeanwhile) {
     others.limit = std::chrono::duration<double>(0.05);
     others.because.missing = {{3, "in no operation"}};
     const auto number = queue.start(sum);
-    const auto text = thrown<CommunicatorTimeout>([&] { queue.wait(number); });
+    const auto text = tests::message_of<CommunicatorTimeout>([&] { queue.wait(number); });
     EXPECT_THAT(text, HasSubstr("allreduce number 2 waited 0."));
     EXPECT_THAT(text, HasSubstr("for rank 3 (in no operation)"));
     EXPECT_GT(others.looks_at_mpi, 10);
@@ -376,7 +361,7 @@ TEST_F(Queue, AnAbortThatHangsIsLeftAlone) {
     nccl.abort_hangs = true;
     others.gave_up = true;
     others.because.missing = {{3, "in no operation"}};
-    EXPECT_THAT(thrown<CommunicatorTimeout>([&] { queue.start(sum); }),
+    EXPECT_THAT(tests::message_of<CommunicatorTimeout>([&] { queue.start(sum); }),
                 HasSubstr("; ncclCommAbort did not return within 0.1 s"));
     std::this_thread::sleep_for(milliseconds(400));
 }

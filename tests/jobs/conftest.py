@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the whole-job tests share: the real programs of a build, real mpirun, and a look at what is left behind."""
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -100,6 +101,22 @@ def run(argv, cwd, timeout=120, **changes):
 def mpirun(ranks, argv, cwd, timeout=120, **changes):
     """The command on that many ranks, also with fewer cores than ranks."""
     return run(["mpirun", "--oversubscribe", "-np", ranks, *argv], cwd, timeout, **changes)
+
+
+def build_option(name):
+    options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())
+    return next(option["value"] for option in options if option["name"] == name)
+
+
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory):
+    """A prefix that is not where the build was told that it would be installed."""
+    destination = tmp_path_factory.mktemp("destination")
+    done = run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", destination], ROOT, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    moved = tmp_path_factory.mktemp("moved") / "some where else"
+    shutil.move(destination / pathlib.Path(build_option("prefix")).relative_to("/"), moved)
+    return moved
 
 
 @pytest.fixture(scope="session")

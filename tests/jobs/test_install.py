@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import build_option
+
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("DTRAIN_BUILD", SOURCE / "build")).resolve()
 CONSUMER = """
@@ -25,26 +27,11 @@ int main() { std::cout << dtrain::version << ' ' << dtrain::CpuSet::parse("7,0-2
 """
 
 
-def build_option(name):
-    options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())
-    return next(option["value"] for option in options if option["name"] == name)
-
-
 def run(*command, cwd=None, **environment):
     done = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, text=True, timeout=300,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}"
     return done.stdout
-
-
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory):
-    """A prefix that is not where the build was told that it would be installed."""
-    destination = tmp_path_factory.mktemp("destination")
-    run("meson", "install", "-C", str(BUILD), "--no-rebuild", "--destdir", str(destination))
-    moved = tmp_path_factory.mktemp("moved") / "some where else"
-    shutil.move(destination / Path(build_option("prefix")).relative_to("/"), moved)
-    return moved
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <unistd.h>
@@ -18,10 +17,7 @@ namespace dtrain::native {
 class Console {
   public:
     Console(std::string program, bool talks) : program_(std::move(program)), talks_(talks) {
-        if (!talks) return;
-        const auto* const terminal = std::getenv("TERM");
-        line_ = std::make_shared<StatusLine>(
-            is_watched(STDOUT_FILENO, terminal == nullptr ? "" : terminal) ? STDOUT_FILENO : -1);
+        if (talks) line_ = std::make_shared<StatusLine>(StatusLine::on_output());
     }
 
     void print(const std::string& text) const {

@@ -25,8 +25,6 @@ class ProgressLine {
     void show(const Progress& progress, Clock::time_point now);
 
   private:
-    std::chrono::milliseconds between() const;
-
     const Console& console_;
     Clock::time_point next_ = Clock::time_point::max();
 };

@@ -10,6 +10,8 @@
 
 #include <dtrain/version.hpp>
 
+#include "model/gather_places.hpp"
+
 namespace dtrain::native {
 namespace {
 
@@ -34,8 +36,7 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
     every_steps_ = subject.job.log.every_steps.value_or(
         std::max<std::int64_t>(1, trainer.steps_per_epoch() / rows_of_an_epoch));
     steps_ = trainer.steps_done();
-    const auto own = report::place_text(report::own_place(trainers.rank()));
-    auto places = report::places_of_texts(trainers.allgather(own));
+    auto places = model::gather_places(trainers);
     if (trainers.rank() != 0) return;
     recorder_.emplace(subject.outputs, beginning(subject, std::move(places)),
                       [console](const std::string& complaint) { console.complain(complaint); });
