@@ -22,6 +22,9 @@ namespace report {
 class Recorder;
 struct Outputs;
 }  // namespace report
+namespace topology {
+class GpuWatch;
+}
 
 /// Means over samples of all ranks, each counted once: padding is left out. The same on all ranks.
 struct Measures {
@@ -186,6 +189,7 @@ class RunRecord : public Callback {
     std::string title_;
     std::vector<std::string> measures_;
     std::unique_ptr<report::Recorder> recorder_;
+    std::unique_ptr<topology::GpuWatch> gpus_;
     std::chrono::steady_clock::time_point begin_;
 };
 

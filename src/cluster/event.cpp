@@ -22,9 +22,9 @@ constexpr std::size_t checksum_digits = 8;
 static_assert(longest_event_text * 6 + 1000 < 4096);
 constexpr std::size_t longest_line = 4000;
 
-constexpr std::array<std::string_view, 13> kind_names{"started", "exited",     "stopped", "done",
-                                                      "trouble", "port_taken", "warning", "idle",
-                                                      "active",  "output",     "alive",   "stacks",  "stacks_end"};
+constexpr std::array<std::string_view, 14> kind_names{
+    "started", "exited", "stopped", "done",  "trouble", "port_taken", "warning",
+    "idle",    "active", "output",  "alive", "stacks",  "stacks_end", "gpus"};
 
 /// CRC-32 as in IEEE 802.3, bit by bit: events are few and short.
 std::uint32_t crc32(std::string_view bytes) {
@@ -140,6 +140,8 @@ std::string to_sentence(const Event& event) {
             return fmt::format("{}: it is in {}", who, event.text);
         case Event::Kind::stacks_end:
             return fmt::format("{}: its stacks are in {}", who, event.text);
+        case Event::Kind::gpus:
+            return fmt::format("{}: its GPUs were used so: {}", who, event.text);
     }
     return who;
 }

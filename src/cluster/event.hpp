@@ -26,6 +26,7 @@ struct Event {
         alive,       ///< the worker of a node's first rank is there: sent every few seconds
         stacks,      ///< `text`: the next piece of the stacks that were asked for
         stacks_end,  ///< that was all of them; `text`: the file on its node that has them, "" for none
+        gpus,        ///< how its GPUs were used until the program ended; `text`: report::gpus_text()
     };
 
     Kind kind = Kind::started;

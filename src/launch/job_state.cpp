@@ -26,6 +26,9 @@ void JobState::take(const Event& event) {
         case Event::Kind::output:
             rank.output = event.text;
             break;
+        case Event::Kind::gpus:
+            rank.gpus = event.text;
+            break;
         case Event::Kind::idle:
             if (!rank.idle && !rank.ended) ++idle_;
             rank.idle = event;

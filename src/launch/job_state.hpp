@@ -68,6 +68,8 @@ class JobState {
     const std::optional<cluster::Event>& end_of(int rank) const;
     /// What a failed rank of another node sent of its log; "" when nothing came.
     const std::string& output_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).output; }
+    /// How its GPUs were used, as report::gpus_text(); "" when nothing came.
+    const std::string& gpus_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).gpus; }
 
   private:
     struct Rank {
@@ -75,6 +77,7 @@ class JobState {
         std::optional<cluster::Event> ended;
         std::optional<cluster::Event> idle;
         std::string output;
+        std::string gpus;
         bool stopped_by_us = false;
     };
     void note_end(Rank& rank, const cluster::Event& event);

@@ -124,6 +124,9 @@ void add_start(report::Run& run, int number, const JobState& job, const FailureR
             events.push_back({span.end, fmt::format("rank {}: {}", rank, span.text), true});
         run.spans.push_back(std::move(span));
     }
+    run.gpus.clear();
+    for (int rank = 0; rank < job.size(); ++rank)
+        if (const auto gpus = report::gpus_of_text(rank, job.gpus_of(rank))) run.gpus.push_back(*gpus);
     const auto text = report_text(report);
     events.push_back({run.seconds,
                       report.outcome == FailureReport::Outcome::done
@@ -147,6 +150,7 @@ void add_measured(report::Run& run, report::Run measured) {
     }
     std::ranges::stable_sort(run.events, {}, &report::RunEvent::seconds);
     run.times = std::move(measured.times);
+    if (run.gpus.empty()) run.gpus = std::move(measured.gpus);
     if (!measured.title.empty()) run.title = std::move(measured.title);
     for (auto& fact : measured.facts)
         if (std::ranges::find(run.facts, fact.name, &report::Fact::name) == run.facts.end())

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <dtrain/callbacks.hpp>
+#include <dtrain/environment.hpp>
 #include <dtrain/model.hpp>
 
 #include "base/files.hpp"
+#include "model/gather_gpu_use.hpp"
 #include "model/gather_places.hpp"
 #include "report/recorder.hpp"
 
@@ -30,6 +32,7 @@ RunRecord::~RunRecord() = default;
 void RunRecord::on_begin(Model& model, const std::vector<std::string>& measures) {
     const auto& ranks = model.communicator();
     auto places = model::gather_places(ranks);
+    gpus_ = std::make_unique<topology::GpuWatch>(Environment::of_this_process().get("CUDA_VISIBLE_DEVICES"));
     measures_ = measures;
     begin_ = std::chrono::steady_clock::now();
     if (ranks.rank() != 0) return;
@@ -40,6 +43,7 @@ void RunRecord::on_begin(Model& model, const std::vector<std::string>& measures)
 }
 
 bool RunRecord::on_epoch_end(Model& model, const EpochRecord& record) {
+    const auto gpus = model::gather_gpu_use(model.communicator(), *gpus_);
     if (!recorder_) return true;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
     report::MetricRow row{.event = "epoch",
@@ -51,11 +55,14 @@ bool RunRecord::on_epoch_end(Model& model, const EpochRecord& record) {
         if (const auto value = record.measure(name)) row.values.push_back({name_in_row(name), *value});
     row.values.push_back(
         {"samples_per_second", static_cast<double>(record.train.samples) / record.train_seconds});
+    row.values.insert(row.values.end(), gpus.values.begin(), gpus.values.end());
+    recorder_->set(gpus.ranks);
     recorder_->add(std::move(row));
     return true;
 }
 
 void RunRecord::on_end(Model& /*model*/, const std::exception* failure) noexcept {
+    gpus_.reset();
     if (!recorder_) return;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
     if (failure == nullptr)

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::size_t most_ranks_shown = 128;
 constexpr const char* throughput = "samples_per_second";
+constexpr const char* gpu_utilization = "gpu_utilization";
+constexpr const char* gpu_watts = "gpu_watts";
 
 /// What a name of a metric is about, and on which samples: "train_loss" is "loss" of "training".
 struct Measure {
@@ -32,13 +34,16 @@ Measure measure_of(const std::string& name, const std::string& event) {
         return {std::string(what), part == "train"  ? "training, whole epoch"
                                    : part == "test" ? "test"
                                                     : "evaluation"};
-    if (name == throughput) return {name, within ? "within an epoch" : "whole epoch"};
+    if (name == throughput || name == gpu_utilization || name == gpu_watts)
+        return {name, within ? "within an epoch" : "whole epoch"};
     return {name, within ? "training, within an epoch" : "training, whole epoch"};
 }
 
 std::string title_of(const std::string& what) {
     if (what == throughput) return "Throughput";
     if (what == "auc") return "AUC";
+    if (what == gpu_utilization) return "GPU utilization";
+    if (what == gpu_watts) return "GPU power";
     auto title = what;
     if (!title.empty())
         title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
@@ -48,14 +53,19 @@ std::string title_of(const std::string& what) {
 std::string axis_of(const std::string& what) {
     if (what == throughput) return "samples/s";
     if (what == "auc") return "AUC";
+    if (what == gpu_utilization) return "% of the time";
+    if (what == gpu_watts) return "W, of all ranks";
     return what;
 }
 
 int order_of(const Chart& chart) {
-    constexpr std::array known{"Loss", "Accuracy", "AUC"};
-    const auto found = std::ranges::find(known, chart.title);
-    if (found != known.end()) return static_cast<int>(found - known.begin());
-    return static_cast<int>(known.size()) + (chart.title == "Throughput" ? 1 : 0);
+    constexpr std::array first{"Loss", "Accuracy", "AUC"};
+    constexpr std::array last{"Throughput", "GPU utilization", "GPU power"};
+    const auto place_in = [&](const auto& titles) {
+        return static_cast<int>(std::ranges::find(titles, chart.title) - titles.begin());
+    };
+    const auto in_last = place_in(last);
+    return in_last == std::ssize(last) ? place_in(first) : static_cast<int>(first.size()) + 1 + in_last;
 }
 
 std::string tile(const std::string& name, const std::string& value) {
@@ -170,6 +180,25 @@ std::string phase_bars(const Run& run) {
         out += "</tr>";
     }
     return out + "</tbody></table></div></details></div></section>";
+}
+
+std::string gpu_table(const Run& run) {
+    if (run.gpus.empty()) return "";
+    const auto cell = [](const std::optional<double>& value, double unit) {
+        return value ? fmt::format("<td>{:.1f}</td>", *value / unit) : std::string("<td>-</td>");
+    };
+    std::string out =
+        "<section id=\"gpus\"><h2>GPUs</h2><div class=\"card\"><p class=\"soft\">Of each rank's GPUs: the "
+        "part of the time in which they computed, the power of all together, the most memory that one had in "
+        "use, the hottest moment.</p><div class=\"scroll\"><table><thead><tr><th>rank</th><th>utilization "
+        "[%]</th><th>power [W]</th><th>memory [GB]</th><th>hottest [°C]</th></tr></thead><tbody>";
+    const auto shown = std::min(run.gpus.size(), most_ranks_shown);
+    for (std::size_t number = 0; number < shown; ++number) {
+        const auto& gpus = run.gpus[number];
+        out += fmt::format("<tr><td>{}</td>{}{}{}{}</tr>", gpus.rank, cell(gpus.utilization, 1),
+                           cell(gpus.watts, 1), cell(gpus.memory, 1e9), cell(gpus.celsius, 1));
+    }
+    return out + "</tbody></table></div>" + left_out(shown, run.gpus.size()) + "</div></section>";
 }
 
 /// The ranks that are shown: those that did not end well, then the first ones.
@@ -295,7 +324,7 @@ std::string page_html(const Run& run) {
         escaped(run.title), escaped(run.outcome), escaped(run.outcome), moment_text(run.began),
         run.outcome == "running" ? "written after" : "took", duration_text(run.seconds));
     for (const auto& part : {failure_box(run.failure), tiles(run), curves(run), phase_bars(run),
-                             timeline(run), placement(run), events(run)})
+                             gpu_table(run), timeline(run), placement(run), events(run)})
         out += part + "\n";
     if (!run.facts.empty())
         out += "<section><h2>About this run</h2><div class=\"card\">" + facts_list(run.facts) +

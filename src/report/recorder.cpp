@@ -93,6 +93,10 @@ void Recorder::set(std::vector<RankTimes> times) {
     run_.times = std::move(times);
 }
 
+void Recorder::set(std::vector<RankGpus> gpus) {
+    run_.gpus = std::move(gpus);
+}
+
 void Recorder::finish(const std::string& outcome, double seconds, std::optional<Failure> failure) {
     run_.outcome = outcome;
     run_.seconds = seconds;

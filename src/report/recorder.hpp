@@ -24,6 +24,7 @@ class Recorder {
     void add(MetricRow row);
     void add(RunEvent event);
     void set(std::vector<RankTimes> times);
+    void set(std::vector<RankGpus> gpus);
 
     /// @param seconds that the run took
     void finish(const std::string& outcome, double seconds, std::optional<Failure> failure = std::nullopt);

@@ -43,6 +43,18 @@ ordered_json json_of(const RankTimes& times) {
             {"wait", times.wait}, {"input", times.input},     {"rest", times.rest}};
 }
 
+ordered_json json_of(const std::optional<double>& value) {
+    return value ? ordered_json(*value) : ordered_json();
+}
+
+ordered_json json_of(const RankGpus& gpus) {
+    return {{"rank", gpus.rank},
+            {"utilization", json_of(gpus.utilization)},
+            {"watts", json_of(gpus.watts)},
+            {"memory", json_of(gpus.memory)},
+            {"celsius", json_of(gpus.celsius)}};
+}
+
 ordered_json json_of(const RankSpan& span) {
     return {{"rank", span.rank}, {"start", span.start}, {"begin", span.begin},
             {"end", span.end},   {"state", span.state}, {"text", span.text}};
@@ -98,6 +110,15 @@ RankTimes times_of(const ordered_json& json) {
             json.at("wait"), json.at("input"),   json.at("rest")};
 }
 
+std::optional<double> number_of(const ordered_json& json) {
+    return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+RankGpus gpus_of(const ordered_json& json) {
+    return {json.at("rank"), number_of(json.at("utilization")), number_of(json.at("watts")),
+            number_of(json.at("memory")), number_of(json.at("celsius"))};
+}
+
 RankSpan span_of(const ordered_json& json) {
     return {json.at("rank"), json.at("start"), json.at("begin"),
             json.at("end"),  json.at("state"), json.at("text")};
@@ -118,6 +139,7 @@ std::string run_json(const Run& run) {
                             {"rows", list_of(run.rows)},
                             {"places", list_of(run.places)},
                             {"times", list_of(run.times)},
+                            {"gpus", list_of(run.gpus)},
                             {"spans", list_of(run.spans)},
                             {"events", list_of(run.events)},
                             {"failure", json_of(run.failure)}};
@@ -135,6 +157,7 @@ std::optional<Run> parse_run(std::string_view text) {
                 .rows = items_of(json.at("rows"), row_of),
                 .places = items_of(json.at("places"), place_of),
                 .times = items_of(json.at("times"), times_of),
+                .gpus = items_of(json.at("gpus"), gpus_of),
                 .spans = items_of(json.at("spans"), span_of),
                 .events = items_of(json.at("events"), event_of)};
         if (const auto& failure = json.at("failure"); !failure.is_null())
@@ -168,6 +191,22 @@ std::vector<RankPlace> places_of_texts(const std::vector<std::string>& texts) {
         places.push_back(std::move(place));
     }
     return places;
+}
+
+std::string gpus_text(const RankGpus& gpus) {
+    auto json = json_of(gpus);
+    json.erase("rank");
+    return json.dump();
+}
+
+std::optional<RankGpus> gpus_of_text(int rank, std::string_view text) {
+    try {
+        auto json = ordered_json::parse(text);
+        json["rank"] = rank;
+        return gpus_of(json);
+    } catch (const ordered_json::exception&) {
+        return std::nullopt;
+    }
 }
 
 void thin_out(std::vector<MetricRow>& rows, std::size_t most) {

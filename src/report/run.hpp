@@ -43,6 +43,16 @@ struct RankTimes {
     friend bool operator==(const RankTimes&, const RankTimes&) = default;
 };
 
+/// How the GPUs of a rank were used while it ran; nothing for what they do not tell.
+struct RankGpus {
+    int rank = 0;
+    std::optional<double> utilization;  ///< percent, the mean
+    std::optional<double> watts;        ///< of all together, the mean
+    std::optional<double> memory;       ///< bytes, the most that one had in use
+    std::optional<double> celsius;      ///< the hottest
+    friend bool operator==(const RankGpus&, const RankGpus&) = default;
+};
+
 /// A rank's life from one start to its end.
 struct RankSpan {
     int rank = 0;
@@ -80,6 +90,7 @@ struct Run {
     std::vector<MetricRow> rows = {};
     std::vector<RankPlace> places = {};
     std::vector<RankTimes> times = {};
+    std::vector<RankGpus> gpus = {};
     std::vector<RankSpan> spans = {};
     std::vector<RunEvent> events = {};
     std::optional<Failure> failure = {};
@@ -93,6 +104,10 @@ RankPlace own_place(int rank);
 std::string place_text(const RankPlace& place);
 /// @param texts of all ranks, by rank
 std::vector<RankPlace> places_of_texts(const std::vector<std::string>& texts);
+
+/// The use of a rank's GPUs as a short text, and back; nothing when it is none.
+std::string gpus_text(const RankGpus& gpus);
+std::optional<RankGpus> gpus_of_text(int rank, std::string_view text);
 
 /// One JSON object, and back. Texts that are no UTF-8 are mended.
 std::string run_json(const Run& run);

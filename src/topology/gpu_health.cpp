@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/gpu_health.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -92,6 +93,27 @@ std::vector<GpuHealth> ask_gpu_health(const std::string& library) {
         gpus.push_back(std::move(health));
     });
     return gpus;
+}
+
+std::vector<GpuHealth> ask_gpu_load(const NvmlLibrary& nvml,
+                                    const std::optional<std::vector<PciAddress>>& gpus) {
+    std::vector<GpuHealth> loads;
+    nvml.for_each_gpu([&](Device device, const PciAddress& pci) {
+        if (gpus && std::ranges::find(*gpus, pci) == gpus->end()) return;
+        GpuHealth load{.pci = pci};
+        ask_for_load(nvml, device, load);
+        loads.push_back(std::move(load));
+    });
+    return loads;
+}
+
+std::optional<std::vector<PciAddress>> shown_gpus(const Machine& machine,
+                                                  const std::optional<std::string>& cuda_visible_devices) {
+    if (machine.gpus.empty()) return std::nullopt;
+    std::vector<PciAddress> shown;
+    for (const auto& gpu : visible_gpus(machine, cuda_visible_devices))
+        if (gpu.index) shown.push_back(machine.gpus.at(static_cast<std::size_t>(*gpu.index)).pci);
+    return shown;
 }
 
 }  // namespace dtrain::topology

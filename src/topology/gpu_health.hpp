@@ -42,4 +42,13 @@ struct GpuHealth {
 /// keep the caller waiting for minutes.
 std::vector<GpuHealth> ask_gpu_health(const std::string& library = NvmlLibrary::usual_name);
 
+/// Only how busy these GPUs are. @param gpus nothing: all
+std::vector<GpuHealth> ask_gpu_load(const NvmlLibrary& nvml,
+                                    const std::optional<std::vector<PciAddress>>& gpus);
+
+/// The GPUs that a program with this CUDA_VISIBLE_DEVICES is shown; nothing where the machine does not tell
+/// which these are. Pure.
+std::optional<std::vector<PciAddress>> shown_gpus(const Machine& machine,
+                                                  const std::optional<std::string>& cuda_visible_devices);
+
 }  // namespace dtrain::topology

@@ -37,15 +37,10 @@ void look(const std::optional<std::string>& cuda_visible_devices, const FileDesc
 std::vector<std::string> gpu_warnings(const std::vector<topology::GpuHealth>& gpus,
                                       const topology::Machine& machine,
                                       const std::optional<std::string>& cuda_visible_devices) {
-    const auto shown = topology::visible_gpus(machine, cuda_visible_devices);
-    const auto is_shown = [&](const topology::PciAddress& pci) {
-        return machine.gpus.empty() || std::ranges::any_of(shown, [&](const topology::VisibleGpu& gpu) {
-                   return gpu.index && machine.gpus.at(static_cast<std::size_t>(*gpu.index)).pci == pci;
-               });
-    };
+    const auto shown = topology::shown_gpus(machine, cuda_visible_devices);
     std::vector<std::string> warnings;
     for (const auto& gpu : gpus) {
-        if (!is_shown(gpu.pci)) continue;
+        if (shown && std::ranges::find(*shown, gpu.pci) == shown->end()) continue;
         for (const auto& trouble : topology::troubles_of(gpu))
             warnings.push_back(
                 fmt::format("GPU {}: {}; {}", gpu.pci.to_string(), trouble.text, trouble.mend));

@@ -18,6 +18,8 @@
 
 #include "base/log_files.hpp"
 #include "base/oom_watch.hpp"
+#include "report/run.hpp"
+#include "topology/gpu_use.hpp"
 #include "worker/end_facts.hpp"
 #include "worker/gpu_look.hpp"
 #include "worker/log_follower.hpp"
@@ -57,6 +59,7 @@ class Supervisor {
         guard_.emplace(std::move(job_.program));
         // The guard is forked from a process without threads.
         if (job_.looks_at_gpus) gpu_look_.emplace(visible);
+        if (job_.watches_gpus) gpu_watch_.emplace(visible);
     }
 
     int run() {
@@ -135,6 +138,15 @@ class Supervisor {
         }
     }
 
+    void tell_use_of_gpus() {
+        if (!gpu_watch_) return;
+        const auto use = gpu_watch_->use();
+        if (use == topology::GpuUse{}) return;
+        auto event = new_event(Event::Kind::gpus);
+        event.text = report::gpus_text({job_.rank, use.utilization, use.watts, use.memory, use.celsius});
+        job_.report(event);
+    }
+
     int ms_to_heartbeat() const {
         if (job_.heartbeat.count() == 0) return -1;
         const auto left =
@@ -193,6 +205,7 @@ class Supervisor {
             case GuardNews::Kind::ended:
                 ended_ = ExitStatus::of_wait(news->wait_status);
                 ended_us_ = cluster::now_us();
+                tell_use_of_gpus();
                 if (!ended_->success() && !stop_signal_)
                     facts_ =
                         facts_of_end(*ended_, oom_watch_.kills_since(), xid_watch_.take(), shared_memory());
@@ -296,6 +309,7 @@ class Supervisor {
     OomWatch oom_watch_;
     XidWatch xid_watch_;
     std::optional<GpuLook> gpu_look_;
+    std::optional<topology::GpuWatch> gpu_watch_;
     Orders orders_;
     std::optional<LogFollower> follower_;
     std::optional<PipedLog> output_;

@@ -33,6 +33,8 @@ struct Supervision {
     std::optional<StacksOnDemand> stacks;  ///< when dtrain-launch asks for them
     /// Looks after the GPUs that a program with this environment is shown, for all ranks of the node.
     bool looks_at_gpus = false;
+    /// Tells how busy the GPUs of this rank were.
+    bool watches_gpus = false;
     std::function<void(const cluster::Event&)> report;
     /// Tells the other ranks that this one has failed, where no launcher does; may be none.
     std::function<void()> tell_others;

@@ -132,3 +132,13 @@ def hydra():
     if program is None:
         pytest.skip("mpiexec.hydra (Debian package mpich) is not installed")
     return program
+
+
+@pytest.fixture
+def ill_gpus(tmp_path):
+    """An environment in which tests/topology/fake_nvml.cpp is NVIDIA's library."""
+    stand_in = BUILD / "tests/topology/libfake_nvml.so"
+    if not stand_in.exists():
+        pytest.skip(f"{stand_in} was not built")
+    (tmp_path / "libnvidia-ml.so.1").symlink_to(stand_in)
+    return {"LD_LIBRARY_PATH": tmp_path, "CUDA_VISIBLE_DEVICES": "0,1"}

@@ -296,3 +296,26 @@ def test_jobs_with_servers_tell_of_their_trainers(native, tmp_path, clicks):
     assert "AUC" in page.sections["curves"] and len(page.run["places"]) == 2
     assert len([line for line in lines_of(tmp_path / "m.jsonl") if line["event"] == "epoch"]) == 2
     assert all(times["wait"] == 0 and times["communicate"] > 0 for times in page.run["times"])
+
+
+def test_gpus_are_in_lines_charts_and_table(native, tmp_path, job, ill_gpus):
+    """Oracle: what tests/topology/fake_nvml.cpp always says, of two of its three GPUs."""
+    job.write_text(job.read_text().replace("epochs = 3", "epochs = 100"))  # so long that all have had a look
+    done = mpirun(2, [native, job, "--metrics", "m.jsonl", "--report", "run.html"], tmp_path, **ill_gpus)
+    assert done.returncode == 0, done.stderr
+    epochs = [line for line in lines_of(tmp_path / "m.jsonl") if line["event"] == "epoch" and "gpu_watts" in line]
+    assert epochs and all(line["gpu_utilization"] == 97 for line in epochs)
+    assert {line["gpu_watts"] for line in epochs} <= {1303, 2 * 1303}, "of the ranks that looked in that epoch"
+    page = page_of(tmp_path / "run.html")
+    assert page.run["gpus"] == [{"rank": rank, "utilization": 97, "watts": 1303, "memory": 3 * 2**30, "celsius": 91}
+                                for rank in (0, 1)]
+    assert "GPU power" in page.sections["curves"] and "1303.0" in page.sections["gpus"]
+
+
+def test_gpus_of_any_program_are_on_the_launchers_page(tmp_path, ill_gpus):
+    done = run([LAUNCH, "--gpus", "0,1", "--report", "run.html", "sh", "-c", "sleep 1; exit $PADDLE_TRAINER_ID"], tmp_path,
+               **ill_gpus)
+    assert done.returncode == 1, done.stderr
+    page = page_of(tmp_path / "run.html")
+    assert [(gpus["rank"], gpus["watts"]) for gpus in page.run["gpus"]] == [(0, 1303), (1, 1303)]
+    assert "1303.0" in page.sections["gpus"]

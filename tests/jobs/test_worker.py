@@ -40,16 +40,6 @@ def test_under_hydra(job, hydra):
     assert [job.log(r) for r in (0, 1)] == ["0 of 2 at 0\n", "1 of 2 at 1\n"]
 
 
-@pytest.fixture
-def ill_gpus(tmp_path):
-    """An environment in which tests/topology/fake_nvml.cpp is NVIDIA's library."""
-    stand_in = BUILD / "tests/topology/libfake_nvml.so"
-    if not stand_in.exists():
-        pytest.skip(f"{stand_in} was not built")
-    (tmp_path / "libnvidia-ml.so.1").symlink_to(stand_in)
-    return {"LD_LIBRARY_PATH": tmp_path, "CUDA_VISIBLE_DEVICES": "0,1"}
-
-
 def test_gpus_that_are_ill_are_told_once_a_node(job, ill_gpus):
     done = job.mpirun(2, WORKER, "--", "sh", "-c", "sleep 1", env=ill_gpus)
     assert done.returncode == 0, done.stderr

@@ -38,11 +38,33 @@ TEST(Page, TheFailureStandsBeforeAllElse) {
 
 TEST(Page, HasOnlySectionsOfWhatThereIs) {
     const auto page = page_html(report::Run{.title = "empty"});
-    for (const auto* section : {"curves", "phases", "timeline", "placement", "events", "failure"})
+    for (const auto* section : {"curves", "phases", "gpus", "timeline", "placement", "events", "failure"})
         EXPECT_THAT(page, Not(HasSubstr(std::string("id=\"") + section + "\""))) << section;
     const auto whole = page_html(small_run());
-    for (const auto* section : {"curves", "phases", "timeline", "placement", "events", "failure"})
+    for (const auto* section : {"curves", "phases", "gpus", "timeline", "placement", "events", "failure"})
         EXPECT_THAT(whole, HasSubstr(std::string("id=\"") + section + "\"")) << section;
+}
+
+TEST(Page, HasARowOfGpusForEachRankThatTells) {
+    EXPECT_THAT(page_html(small_run()),
+                HasSubstr("<tr><td>0</td><td>97.2</td><td>651.5</td><td>3.5</td><td>91.0</td></tr>"
+                          "<tr><td>1</td><td>-</td><td>70.0</td><td>-</td><td>-</td></tr>"));
+}
+
+TEST(Page, GpusHaveChartsBehindThroughput) {
+    const auto charts = charts_of({{"epoch",
+                                    0,
+                                    0,
+                                    1,
+                                    1,
+                                    {{"gpu_watts", 3},
+                                     {"gpu_utilization", 7},
+                                     {"samples_per_second", 7},
+                                     {"grip", 1},
+                                     {"train_loss", 1}}}});
+    std::vector<std::string> titles;
+    for (const auto& chart : charts) titles.push_back(chart.title);
+    EXPECT_THAT(titles, testing::ElementsAre("Loss", "Grip", "Throughput", "GPU utilization", "GPU power"));
 }
 
 TEST(Page, HoldsWhatItShowsAsJson) {

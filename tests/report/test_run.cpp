@@ -31,6 +31,14 @@ TEST(Run, TextsThatAreNoUtf8AreMended) {
     EXPECT_EQ(parse_run(run_json(run)).value().title, "a\xef\xbf\xbd");
 }
 
+TEST(Run, TheUseOfGpusIsReadBackForItsRank) {
+    const RankGpus some{.rank = 3, .utilization = 97.25, .celsius = 91};
+    EXPECT_EQ(gpus_of_text(3, gpus_text(some)), some);
+    EXPECT_LT(gpus_text({0, 100.0 / 3, 1e3 / 3, 1e12 / 3, 99}).size(), 200U) << "it must fit into an event";
+    for (const auto* text : {"", "{}", "[]", "null", "3", "{\"utilization\": \"a\"}"})
+        EXPECT_EQ(gpus_of_text(0, text), std::nullopt) << text;
+}
+
 TEST(Run, OtherTextsAreNone) {
     for (const auto* text : {"", "{}", "[]", "null", "{\"title\": 3}"})
         EXPECT_EQ(parse_run(text), std::nullopt) << text;

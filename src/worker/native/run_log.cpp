@@ -10,6 +10,7 @@
 
 #include <dtrain/version.hpp>
 
+#include "model/gather_gpu_use.hpp"
 #include "model/gather_places.hpp"
 
 namespace dtrain::native {
@@ -33,6 +34,7 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
     is_wanted_ = trainers.max(std::int64_t{subject.outputs.any()}) != 0;
     if (!is_wanted_) return;
     trainer.watch_waits();
+    gpus_.emplace(Environment::of_this_process().get("CUDA_VISIBLE_DEVICES"));
     every_steps_ = subject.job.log.every_steps.value_or(
         std::max<std::int64_t>(1, trainer.steps_per_epoch() / rows_of_an_epoch));
     steps_ = trainer.steps_done();
@@ -96,6 +98,7 @@ void RunLog::note_row_within() {
 void RunLog::note_epoch(const EpochReport& epoch) {
     if (!is_wanted_) return;
     gather_times();
+    const auto of_gpus = gather_gpu_use();
     if (recorder_) {
         report::MetricRow row{.event = "epoch",
                               .time = report::time_now(),
@@ -113,6 +116,7 @@ void RunLog::note_epoch(const EpochReport& epoch) {
             add("test_auc", epoch.test->auc);
         }
         add("samples_per_second", static_cast<double>(epoch.timed_samples) / epoch.train_seconds);
+        row.values.insert(row.values.end(), of_gpus.begin(), of_gpus.end());
         recorder_->add(std::move(row));
     }
     steps_ = trainer_.steps_done();
@@ -134,9 +138,18 @@ void RunLog::gather_times() {
     recorder_->set(std::move(times));
 }
 
+std::vector<report::Measured> RunLog::gather_gpu_use() {
+    auto gathered = model::gather_gpu_use(trainers_, *gpus_);
+    if (recorder_) recorder_->set(std::move(gathered.ranks));
+    return std::move(gathered.values);
+}
+
 void RunLog::finish(const std::string& outcome, const std::string& why) {
     if (!is_wanted_) return;
-    if (outcome != "failed") gather_times();
+    if (outcome != "failed") {
+        gather_times();
+        gather_gpu_use();
+    }
     if (!recorder_) return;
     if (outcome != "failed") return recorder_->finish(outcome, seconds());
     recorder_->add(report::RunEvent{.seconds = seconds(), .text = why, .is_bad = true});

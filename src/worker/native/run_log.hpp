@@ -12,6 +12,7 @@
 #include <dtrain/environment.hpp>
 
 #include "report/recorder.hpp"
+#include "topology/gpu_use.hpp"
 #include "worker/native/console.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/trainer.hpp"
@@ -61,6 +62,7 @@ class RunLog {
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
     void note_row_within();
     void gather_times();
+    std::vector<report::Measured> gather_gpu_use();
     void finish(const std::string& outcome, const std::string& why);
     report::Run beginning(const Subject& subject, std::vector<report::RankPlace> places) const;
 
@@ -70,6 +72,7 @@ class RunLog {
     Clock::time_point start_ = Clock::now();
     std::int64_t every_steps_ = 1;
     std::optional<report::Recorder> recorder_;  ///< of the first rank
+    std::optional<topology::GpuWatch> gpus_;
     // At the last row:
     std::int64_t epoch_ = -1;
     std::int64_t steps_ = 0;

@@ -59,9 +59,10 @@ TEST(Event, LinesAreThoseThatAnotherLibraryWrites) {
 }
 
 TEST(Event, RoundTripOfEveryKind) {
-    for (const auto kind : {Event::Kind::started, Event::Kind::exited, Event::Kind::stopped,
-                            Event::Kind::done, Event::Kind::trouble, Event::Kind::port_taken,
-                            Event::Kind::warning, Event::Kind::idle, Event::Kind::active}) {
+    for (const auto kind :
+         {Event::Kind::started, Event::Kind::exited, Event::Kind::stopped, Event::Kind::done,
+          Event::Kind::trouble, Event::Kind::port_taken, Event::Kind::warning, Event::Kind::idle,
+          Event::Kind::active, Event::Kind::gpus}) {
         const Event event{.kind = kind,
                           .rank = 9999,
                           .host = "n01-ib.cluster.example",

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "model/gather_gpu_use.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace dtrain::model {
+namespace {
+
+constexpr std::size_t figures = 6;
+
+double sent(const std::optional<double>& value) {
+    return value.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+std::optional<double> received(double value) {
+    return std::isnan(value) ? std::nullopt : std::optional(value);
+}
+
+}  // namespace
+
+GpuFigures gather_gpu_use(const Communicator& ranks, topology::GpuWatch& watch) {
+    const auto all = watch.use();
+    const auto since_last = watch.use_since_last();
+    const std::array<double, figures> own{
+        sent(all.utilization),        sent(all.watts),       sent(all.memory), sent(all.celsius),
+        sent(since_last.utilization), sent(since_last.watts)};
+    std::vector<double> of_all(figures * static_cast<std::size_t>(ranks.size()));
+    ranks.all_gather(std::span<const double>(own), std::span<double>(of_all));
+
+    GpuFigures gathered;
+    double utilization = 0, watts = 0;
+    int utilizations = 0, powers = 0;
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+        const auto* const told = of_all.data() + figures * static_cast<std::size_t>(rank);
+        const report::RankGpus gpus{rank, received(told[0]), received(told[1]), received(told[2]),
+                                    received(told[3])};
+        if (gpus != report::RankGpus{.rank = rank}) gathered.ranks.push_back(gpus);
+        if (const auto value = received(told[4])) {
+            utilization += *value;
+            ++utilizations;
+        }
+        if (const auto value = received(told[5])) {
+            watts += *value;
+            ++powers;
+        }
+    }
+    if (utilizations > 0) gathered.values.push_back({"gpu_utilization", utilization / utilizations});
+    if (powers > 0) gathered.values.push_back({"gpu_watts", watts});
+    return gathered;
+}
+
+}  // namespace dtrain::model

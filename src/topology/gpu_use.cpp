@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/gpu_use.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/quiet_thread.hpp"
+
+namespace dtrain::topology {
+namespace {
+
+/// Sums of looks, from which their use follows.
+class Looks {
+  public:
+    void add(const std::vector<GpuHealth>& gpus) {
+        double watts = 0;
+        bool tell_watts = false;
+        for (const auto& gpu : gpus) {
+            if (gpu.utilization) {
+                utilization_ += *gpu.utilization;
+                ++utilizations_;
+            }
+            if (gpu.watts) {
+                watts += *gpu.watts;
+                tell_watts = true;
+            }
+            raise(most_.memory, gpu.memory_used);
+            raise(most_.celsius, gpu.celsius);
+        }
+        if (tell_watts) {
+            watts_ += watts;
+            ++looks_at_watts_;
+        }
+    }
+
+    GpuUse use() const {
+        auto use = most_;
+        if (utilizations_ > 0) use.utilization = utilization_ / utilizations_;
+        if (looks_at_watts_ > 0) use.watts = watts_ / looks_at_watts_;
+        return use;
+    }
+
+  private:
+    template <class Number>
+    static void raise(std::optional<double>& most, const std::optional<Number>& seen) {
+        if (seen) most = std::max(most.value_or(0), static_cast<double>(*seen));
+    }
+
+    double utilization_ = 0;
+    int utilizations_ = 0;
+    double watts_ = 0;
+    int looks_at_watts_ = 0;
+    GpuUse most_;
+};
+
+}  // namespace
+
+GpuUse gpu_use(const std::vector<std::vector<GpuHealth>>& looks) {
+    Looks all;
+    for (const auto& gpus : looks) all.add(gpus);
+    return all.use();
+}
+
+struct GpuWatch::Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_over = false;    // told to the thread
+    bool has_ended = false;  // by the thread
+    Looks all;
+    Looks since_last;
+
+    /// @returns whether to go on
+    bool add(const std::vector<GpuHealth>& gpus, std::chrono::milliseconds between) {
+        std::unique_lock lock(mutex);
+        all.add(gpus);
+        since_last.add(gpus);
+        return !changed.wait_for(lock, between, [this] { return is_over; });
+    }
+
+    void end() {
+        const std::lock_guard lock(mutex);
+        has_ended = true;
+        changed.notify_all();
+    }
+};
+
+GpuWatch::GpuWatch(std::optional<std::string> cuda_visible_devices, std::chrono::milliseconds between,
+                   std::string library)
+    : shared_(std::make_shared<Shared>()) {
+    quiet_thread<std::thread>([shared = shared_, visible = std::move(cuda_visible_devices), between,
+                               library = std::move(library)] {
+        try {
+            const NvmlLibrary nvml(library);
+            const auto gpus = shown_gpus(discover(), visible);
+            for (;;) {
+                const auto loads = ask_gpu_load(nvml, gpus);
+                if (loads.empty() || !shared->add(loads, between)) break;
+            }
+        } catch (const std::exception&) {
+            // The job runs without these figures.
+        }
+        shared->end();
+    }).detach();
+}
+
+GpuWatch::~GpuWatch() {
+    std::unique_lock lock(shared_->mutex);
+    shared_->is_over = true;
+    shared_->changed.notify_all();
+    shared_->changed.wait_for(lock, std::chrono::seconds(1), [this] { return shared_->has_ended; });
+}
+
+GpuUse GpuWatch::use() const {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->all.use();
+}
+
+GpuUse GpuWatch::use_since_last() {
+    const std::lock_guard lock(shared_->mutex);
+    return std::exchange(shared_->since_last, {}).use();
+}
+
+}  // namespace dtrain::topology
