@@ -3,8 +3,11 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -136,6 +139,68 @@ class Sigmoid final : public Layer {
     Tensor forward(const Tensor& x) override { return sigmoid(x); }
 };
 
+/// Along the last axis.
+class Softmax final : public Layer {
+  public:
+    Tensor forward(const Tensor& x) override { return softmax(x); }
+};
+
+struct EmbeddingOptions {
+    /// An id that is looked up as zeros and never trained; negative: counted from the end.
+    std::optional<std::int64_t> padding_idx = std::nullopt;
+    std::string name = {};  ///< stem of the parameter's name; "" picks embedding_0, embedding_1, ...
+    DataType type = DataType::float32;
+};
+
+/// embedding(). Its parameter is NAME.weight [num_embeddings, embedding_dim], Xavier uniform: that of
+/// layers::embedding(), and of one name they begin with the same values.
+class Embedding final : public Layer {
+  public:
+    /// @throws ProgramError when a size is below 1 or padding_idx is no row
+    Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingOptions& options = {});
+
+    Tensor forward(const Tensor& ids) override { return embedding(ids, weight_, padding_idx_); }
+
+    const Parameter& weight() const { return weight_; }
+
+  private:
+    std::optional<std::int64_t> padding_idx_;
+    Parameter weight_;
+};
+
+struct LayerNormOptions {
+    std::string name = {};  ///< stem of the parameters' names; "" picks layer_norm_0, layer_norm_1, ...
+    DataType type = DataType::float32;
+};
+
+/// layer_norm(). Its parameters are NAME.scale, one, and NAME.bias, zero, each with an element for each that
+/// is normalised together: those of layers::layer_norm().
+class LayerNorm final : public Layer {
+  public:
+    /// @throws ProgramError when an extent is below 1
+    explicit LayerNorm(Shape normalized_shape, double epsilon = 1e-5, const LayerNormOptions& options = {});
+    explicit LayerNorm(std::int64_t last_extent, double epsilon = 1e-5, const LayerNormOptions& options = {})
+        : LayerNorm(Shape{last_extent}, epsilon, options) {}
+
+    /// LayerNorm({8, 8}): without this it could be a layer that is moved, too.
+    template <std::size_t Axes>
+    explicit LayerNorm(const std::int64_t (&normalized_shape)[Axes])  // NOLINT: nothing else takes braces
+        : LayerNorm(Shape(std::begin(normalized_shape), std::end(normalized_shape))) {}
+
+    Tensor forward(const Tensor& x) override {
+        return layer_norm(x, normalized_shape_, weight_, bias_, epsilon_);
+    }
+
+    const Parameter& weight() const { return weight_; }
+    const Parameter& bias() const { return bias_; }
+
+  private:
+    Shape normalized_shape_;
+    double epsilon_;
+    Parameter weight_;
+    Parameter bias_;
+};
+
 /// In training, elements are set to zero with this probability and the others divided by 1 - probability; in
 /// eval() nothing changes. What is dropped depends on the seed, the layer's number among the dropouts made so
 /// far, how often the layer was used in training before, and the element's place in the batch; under
@@ -167,8 +232,17 @@ class Dropout final : public Layer {
 
 /// cross_entropy() as an object.
 struct CrossEntropyLoss {
+    CrossEntropyOptions options = {};
+
     Tensor operator()(const Tensor& logits, const Tensor& label) const {
-        return cross_entropy(logits, label);
+        return cross_entropy(logits, label, options);
+    }
+};
+
+/// bce_with_logits() as an object.
+struct BCEWithLogitsLoss {
+    Tensor operator()(const Tensor& logits, const Tensor& label) const {
+        return bce_with_logits(logits, label);
     }
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -194,15 +195,21 @@ Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 Tensor softmax(const Tensor& x);  ///< along the last axis
 Tensor square(const Tensor& x);
+Tensor sqrt(const Tensor& x);  ///< its gradient is infinite at 0
 
 /// Element by element, for two tensors of one shape.
 Tensor operator+(const Tensor& x, const Tensor& y);
 Tensor operator-(const Tensor& x, const Tensor& y);
 Tensor operator*(const Tensor& x, const Tensor& y);
+Tensor operator/(const Tensor& x, const Tensor& y);
 
-Tensor matmul(const Tensor& x, const Tensor& y);  ///< of two matrices
-Tensor mean(const Tensor& x);                     ///< of all elements, [1]
-Tensor sum(const Tensor& x);                      ///< of all elements, [1]
+/// factor x + bias, element by element.
+Tensor scale(const Tensor& x, double factor, double bias = 0);
+
+/// Of two matrices, each transposed before it where that is said.
+Tensor matmul(const Tensor& x, const Tensor& y, bool transpose_x = false, bool transpose_y = false);
+Tensor mean(const Tensor& x);  ///< of all elements, [1]
+Tensor sum(const Tensor& x);   ///< of all elements, [1]
 
 /// One extent may be -1 and is what is left.
 Tensor reshape(const Tensor& x, Shape shape);
@@ -210,12 +217,44 @@ Tensor reshape(const Tensor& x, Shape shape);
 /// The axes from `start` to `stop` (negative: counted from the end) become one.
 Tensor flatten(const Tensor& x, std::int64_t start = 1, std::int64_t stop = -1);
 
+/// Tensors side by side along an axis (negative: counted from the end); their other extents are the same.
+Tensor concat(const std::vector<Tensor>& parts, std::int64_t axis = 0);
+
+/// x cut along an axis (negative: counted from the end) into parts of these sizes; one may be -1 and is what
+/// is left.
+std::vector<Tensor> split(const Tensor& x, std::vector<std::int64_t> sizes, std::int64_t axis = 0);
+
+/// The same numbers as another type, data: ids that came as float32 become int64. What is behind the point is
+/// cut off. @throws UsageError when x depends on a parameter, for no gradient goes through it, or an element
+/// is no number of that type
+Tensor cast(const Tensor& x, DataType type);
+
 /// x weight + bias: x [batch, n], weight [n, size], bias [size].
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 
+/// Rows of the table weight [rows, width]: ids of any shape, integers in 0..rows-1; the result has one more
+/// extent, the width. The gradient has the table's size. @param padding_idx an id that is looked up as zeros
+/// and never trained. @throws Error when an id is outside
+Tensor embedding(const Tensor& ids, const Tensor& weight,
+                 std::optional<std::int64_t> padding_idx = std::nullopt);
+
+/// (x - mean) / sqrt(variance + epsilon) * weight + bias with mean and variance over x's last axes, which
+/// have the normalized shape; there is one before them at least. weight and bias have an element for each
+/// that is normalised together: [element_count(normalized_shape)].
+Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
+                  double epsilon = 1e-5);
+
+struct CrossEntropyOptions {
+    bool use_softmax = true;  ///< false: the logits are probabilities already
+};
+
 /// The mean over all rows of -log softmax(logits)[label]: logits [batch, classes], label [batch] or [batch,
 /// 1] of integers. [1]. @throws Error when a label is outside the classes
-Tensor cross_entropy(const Tensor& logits, const Tensor& label);
+Tensor cross_entropy(const Tensor& logits, const Tensor& label, const CrossEntropyOptions& options = {});
+
+/// The mean over all elements of -label log p - (1 - label) log(1 - p) with p = sigmoid(logits): labels are
+/// real numbers in 0..1 of the logits' shape. [1]. No logit overflows it.
+Tensor bce_with_logits(const Tensor& logits, const Tensor& label);
 
 /// The mean of (x - y)^2 over all elements, [1].
 Tensor mse_loss(const Tensor& x, const Tensor& y);

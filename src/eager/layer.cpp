@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -44,6 +46,19 @@ Linear::Linear(std::int64_t in, std::int64_t out, const LinearOptions& options) 
     const auto name = options.name.empty() ? unique_name("fc") : options.name;
     weight_ = add_parameter(name + ".weight", {in, out}, Initializer::xavier_uniform(in, out), options.type);
     bias_ = add_parameter(name + ".bias", {out}, {}, options.type);
+}
+
+LayerNorm::LayerNorm(Shape normalized_shape, double epsilon, const LayerNormOptions& options)
+    : normalized_shape_(std::move(normalized_shape)), epsilon_(epsilon) {
+    const auto name = options.name.empty() ? unique_name("layer_norm") : options.name;
+    if (normalized_shape_.empty() ||
+        std::ranges::any_of(normalized_shape_, [](std::int64_t extent) { return extent < 1; }))
+        throw ProgramError(fmt::format("LayerNorm: normalized_shape is {}, expected extents of at least 1",
+                                       to_string(normalized_shape_)),
+                           "layer_norm", "");
+    const auto size = element_count(normalized_shape_);
+    weight_ = add_parameter(name + ".scale", {size}, Initializer::constant(1), options.type);
+    bias_ = add_parameter(name + ".bias", {size}, {}, options.type);
 }
 
 Dropout::Dropout(double probability)

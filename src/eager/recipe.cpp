@@ -110,8 +110,12 @@ Recipe::Recipe(const OperatorCall& call) {
         op.inputs.push_back({input.slot, name});
         wants_gradient_.push_back(input.wants_gradient);
     }
-    for (const auto slot : call.outputs)
-        op.outputs.push_back({std::string(slot), program_.unique_name(fmt::format("result.{}", slot))});
+    for (const auto slot : call.outputs) {
+        const auto before = std::ranges::count(op.outputs, slot, &Argument::slot);
+        const auto stem =
+            before == 0 ? fmt::format("result.{}", slot) : fmt::format("result.{}.{}", slot, before);
+        op.outputs.push_back({std::string(slot), program_.unique_name(stem)});
+    }
     program_.append_with_outputs(std::move(op));
     forward_ = {program_.operators().back(), next_number()};
     for (const auto& output : forward_.op.outputs) outputs_.push_back(program_.variable(output.variable));

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,6 +28,20 @@ Numbering& numbering() {
 
 namespace nn {
 namespace {
+
+// Whether the number without what is behind its point is one of the type's.
+template <class Wanted, class Given>
+bool is_number_of(Given number) {
+    if constexpr (std::is_floating_point_v<Wanted>) {
+        return true;
+    } else if constexpr (std::is_floating_point_v<Given>) {
+        const auto limit = std::ldexp(1.0, std::numeric_limits<Wanted>::digits);  // one past the largest
+        const double whole = std::trunc(double{number});
+        return whole >= -limit && whole < limit;
+    } else {
+        return std::in_range<Wanted>(number);
+    }
+}
 
 // As Programs check their variables.
 void check_shape(const std::string& what, const Shape& shape) {
@@ -96,6 +113,27 @@ void Tensor::backward() const {
 
 Tensor Tensor::detach() const {
     return Tensor({traced().value, {}});
+}
+
+Tensor cast(const Tensor& x, DataType type) {
+    const auto& [from, origin] = x.traced();
+    if (origin.wants_gradient())
+        throw UsageError(
+            fmt::format("cast(): the tensor depends on a parameter, and no gradient goes through a cast to "
+                        "{}; detach() it when it is to be data",
+                        to_string(type)));
+    const auto to = eager::make_value(from.shape, type);
+    with_element(from.type, [&]<class Given>() {
+        with_element(type, [&]<class Wanted>() {
+            std::ranges::transform(from.as<Given>(), to.as<Wanted>().begin(), [&](Given number) {
+                if (!is_number_of<Wanted>(number))
+                    throw UsageError(
+                        fmt::format("cast(): {} is no number of type {}", number, to_string(type)));
+                return static_cast<Wanted>(number);
+            });
+        });
+    });
+    return Tensor({to, {}});
 }
 
 NoGrad::NoGrad() {

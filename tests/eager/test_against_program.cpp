@@ -3,55 +3,22 @@
 // Oracle: a static Program of the same network, run by the Executor with the same initial values, batches and
 // dropout: the same bits, step by step, but where norms of all gradients are summed up in another order. Its
 // own values are checked elsewhere (tests/program).
-#include <bit>
-#include <cstring>
-
 #include <gtest/gtest.h>
 
-#include <dtrain/executor.hpp>
-#include <dtrain/layers.hpp>
-#include <dtrain/nn.hpp>
-
+#include "against_program.hpp"
 #include "digit_like.hpp"
+#include "networks.hpp"
 
 namespace dtrain::nn {
 namespace {
 
-struct Static {
-    std::string loss;
-    std::string accuracy;
-    Program program;
-};
-
-Static static_network(std::int64_t batch, const dtrain::Optimizer& optimizer,
-                      const OptimizerOptions& options) {
-    Static made;
-    auto& program = made.program;
-    const auto x = layers::data(program, "x", {batch, 4, 4});
-    const auto y = layers::data(program, "y", {batch}, DataType::int64);
+std::string mlp_logits(Program& program, const std::string& x) {
     const auto hidden = layers::fc(program, layers::flatten(program, x), 32, {.activation = "relu"});
     const auto dropped = layers::dropout(program, hidden, 0.2, {.seed = 7});
-    const auto logits =
-        layers::fc(program, layers::tanh(program, layers::fc(program, dropped, 8)), 4, {.name = "last"});
-    made.loss = layers::softmax_with_cross_entropy(program, logits, y).loss;
-    made.accuracy = layers::accuracy(program, logits, y);
-    minimize(program, made.loss, optimizer, options);
-    return made;
+    return layers::fc(program, layers::tanh(program, layers::fc(program, dropped, 8)), 4, {.name = "last"});
 }
 
-void expect_same_bits(float one, float other, const std::string& what) {
-    EXPECT_EQ(std::bit_cast<std::uint32_t>(one), std::bit_cast<std::uint32_t>(other))
-        << what << ": " << one << " and " << other;
-}
-
-// tolerance 0: the same bits
 void check(const dtrain::Optimizer& optimizer, const OptimizerOptions& options = {}, float tolerance = 0) {
-    const auto expect_same = [&](float one, float other, const std::string& what) {
-        if (tolerance > 0)
-            EXPECT_NEAR(one, other, tolerance) << what;
-        else
-            expect_same_bits(one, other, what);
-    };
     seed(7);
     Sequential network{Flatten(),
                        Linear(16, 32),
@@ -60,50 +27,13 @@ void check(const dtrain::Optimizer& optimizer, const OptimizerOptions& options =
                        Linear(32, 8),
                        Tanh(),
                        Linear(8, 4, {.name = "last"})};
-    Optimizer optim(optimizer, network.parameters(), options);
-
-    // 45 samples: an epoch is two batches of 20 and one of 5, each with a program of its own.
     const auto data = digit_like(45);
-    const DataLoader loader(data, {.batch_size = 20, .shuffle = true, .sample = {4, 4}});
-    const auto whole = static_network(20, optimizer, options);
-    const auto rest = static_network(5, optimizer, options);
-    const State state(whole.program, 7);
-    Executor for_whole(whole.program, state);
-    Executor for_rest(rest.program, state);
-
-    int steps = 0;
-    for (std::int64_t epoch = 0; epoch < 8; ++epoch) {
-        for (const auto& [batch_id, x, y] : loader(epoch)) {
-            auto& executor = x.shape()[0] == 20 ? for_whole : for_rest;
-            std::ranges::copy(x.values(), executor.feed<float>("x").begin());
-            std::ranges::copy(y.values<std::int64_t>(), executor.feed<std::int64_t>("y").begin());
-            executor.run();
-
-            const auto predicts = network(x);
-            const auto loss = cross_entropy(predicts, y);
-            const auto acc = accuracy(predicts, y);
-            loss.backward();
-            optim.step();
-            optim.clear_grad();
-            expect_same(loss.item(), executor.fetch_scalar(whole.loss), "loss");
-            expect_same(acc.item(), executor.fetch_scalar(whole.accuracy), "accuracy");
-            ++steps;
-        }
-    }
-    EXPECT_EQ(steps, 24);
-    for (const auto& parameter : network.parameters()) {
-        if (testing::Test::HasFailure()) break;
-        const auto expected = state.find(parameter.name())->view.as<float>();
-        ASSERT_EQ(parameter.values().size(), expected.size());
-        for (std::size_t i = 0; i < expected.size(); ++i)
-            expect_same(parameter.values()[i], expected[i], parameter.name());
-    }
-    for (const auto& kept : optim.state().tensors()) {
-        const auto* const expected = state.find(kept.name);
-        ASSERT_NE(expected, nullptr) << kept.name;
-        if (tolerance > 0) continue;
-        EXPECT_EQ(std::memcmp(kept.view.data, expected->view.data, kept.view.bytes()), 0) << kept.name;
-    }
+    expect_same_training(network, {.logits = mlp_logits,
+                                   .data = data,
+                                   .sample = {4, 4},
+                                   .optimizer = optimizer,
+                                   .options = options,
+                                   .tolerance = tolerance});
 }
 
 TEST(AgainstPrograms, Adam) {
@@ -127,6 +57,92 @@ TEST(AgainstPrograms, AGlobalNormIsNearlyTheSame) {
 
 TEST(AgainstPrograms, Sgd) {
     check(Sgd{0.1});
+}
+
+std::string picture_logits(Program& program, const std::string& x) {
+    const auto first =
+        layers::relu(program, layers::conv2d(program, x, 4, {.window = {3, 5}, .padding = {1, 2}}));
+    const auto pooled = layers::max_pool2d(program, first);
+    const auto second = layers::relu(program, layers::conv2d(program, pooled, 6, {.stride = {2, 1}}));
+    const auto averaged = layers::average_pool2d(program, second, {.window = {1, 2}, .stride = {1, 2}});
+    return layers::fc(program, layers::flatten(program, averaged), 4);
+}
+
+void check_pictures(const dtrain::Optimizer& optimizer) {
+    seed(7);
+    auto network = picture_network();
+    const auto data = digit_like(45, 64);
+    expect_same_training(
+        network, {.logits = picture_logits, .data = data, .sample = {1, 8, 8}, .optimizer = optimizer});
+}
+
+TEST(AgainstPrograms, PicturesWithSgd) {
+    check_pictures(Sgd{0.1});
+}
+
+TEST(AgainstPrograms, PicturesWithAdam) {
+    check_pictures(Adam{0.01});
+}
+
+std::string word_logits(Program& program, const std::string& ids) {
+    const auto words = layers::embedding(program, ids, 10, 8, {.padding = 3});
+    const auto normal = layers::layer_norm(program, words, {.axis = 2});
+    const auto hidden = layers::tanh(program, layers::fc(program, layers::flatten(program, normal), 16));
+    return layers::fc(program, layers::layer_norm(program, hidden, {.epsilon = 1e-3}), 4);
+}
+
+void check_words(const dtrain::Optimizer& optimizer) {
+    seed(7);
+    WordNetwork network;
+    const auto data = word_like(45);
+    expect_same_training(network, {.logits = word_logits,
+                                   .data = data,
+                                   .sample = {5},
+                                   .type = DataType::int64,
+                                   .optimizer = optimizer});
+}
+
+TEST(AgainstPrograms, WordsWithSgd) {
+    check_words(Sgd{0.1});
+}
+
+TEST(AgainstPrograms, WordsWithAdam) {
+    check_words(Adam{0.01});
+}
+
+// What is put together and taken apart, and probabilities that are made before the loss.
+std::string mixed_logits(Program& program, const std::string& x) {
+    const auto parts = layers::split(program, x, {10, 6}, 1);
+    const auto left = layers::sigmoid(program, layers::fc(program, parts[0], 8));
+    const auto right = layers::softmax(program, layers::fc(program, parts[1], 8));
+    const auto both = layers::concat(program, {left, layers::scale(program, right, 3, 1)}, 1);
+    const auto ratio =
+        layers::divide(program, both, layers::scale(program, layers::square(program, both), 1, 2));
+    return layers::fc(program, ratio, 4);
+}
+
+class MixedNetwork : public Layer {
+  public:
+    Tensor forward(const Tensor& x) override {
+        const auto parts = split(x, {10, -1}, -1);
+        const auto right = softmax_(right_(parts[1]));
+        const auto both = concat({sigmoid(left_(parts[0])), scale(right, 3, 1)}, 1);
+        return last_(both / scale(square(both), 1, 2));
+    }
+
+  private:
+    Linear& left_ = add<Linear>(10, 8);
+    Linear& right_ = add<Linear>(6, 8);
+    Softmax& softmax_ = add<Softmax>();
+    Linear& last_ = add<Linear>(16, 4);
+};
+
+TEST(AgainstPrograms, PartsWithAdam) {
+    seed(7);
+    MixedNetwork network;
+    const auto data = digit_like(45);
+    expect_same_training(network,
+                         {.logits = mixed_logits, .data = data, .sample = {16}, .optimizer = Adam{0.01}});
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: training that was not interrupted: the same bits.
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +10,7 @@
 #include <dtrain/nn.hpp>
 
 #include "digit_like.hpp"
+#include "networks.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -62,6 +65,56 @@ TEST(Checkpoints, TrainingGoesOnWithTheSameBits) {
     auto used = made(8);
     load(folder.path() / "half.h5", used.network);
     EXPECT_NE(used.values(), whole.values());
+}
+
+// Trains one after a save and one after the load: the same bits in the end.
+template <class Network, class Data>
+void expect_to_go_on(const std::function<Network()>& make, const Data& data, const Shape& sample) {
+    const tests::TemporaryFolder folder;
+    const auto path = folder.path() / "half.h5";
+    const auto run = [&](Layer& network, Optimizer& adam, int epochs) {
+        const DataLoader loader(data, {.batch_size = 16, .sample = sample});
+        for (int epoch = 0; epoch < epochs; ++epoch)
+            for (const auto& [id, x, y] : loader(epoch)) {
+                cross_entropy(network(x), y).backward();
+                adam.step();
+                adam.clear_grad();
+            }
+    };
+    const auto values_of = [](const Layer& network) {
+        std::vector<std::vector<float>> all;
+        for (const auto& parameter : network.parameters())
+            all.emplace_back(parameter.values().begin(), parameter.values().end());
+        return all;
+    };
+    seed(3);
+    auto whole = make();
+    Optimizer adam(Adam{0.01}, whole.parameters());
+    run(whole, adam, 2);
+    save(path, whole, &adam);
+    const auto half = values_of(whole);
+    run(whole, adam, 2);
+
+    seed(4);
+    auto resumed = make();
+    Optimizer other(Adam{0.01}, resumed.parameters());
+    load(path, resumed, &other);
+    EXPECT_EQ(values_of(resumed), half);
+    run(resumed, other, 2);
+    EXPECT_EQ(values_of(resumed), values_of(whole));
+    EXPECT_NE(half, values_of(whole));
+
+    const auto checkpoint = load_checkpoint(path);
+    for (const auto& parameter : whole.parameters()) {
+        const auto found = checkpoint.parameters.find(parameter.name());
+        ASSERT_NE(found, checkpoint.parameters.end()) << parameter.name();
+        EXPECT_EQ(found->second.shape, parameter.shape()) << parameter.name();
+    }
+}
+
+TEST(Checkpoints, OfPicturesAndWords) {
+    expect_to_go_on<Sequential>(picture_network, digit_like(32, 64), {1, 8, 8});
+    expect_to_go_on<WordNetwork>([] { return WordNetwork(); }, word_like(32), {5});
 }
 
 TEST(Checkpoints, ThatDoNotFitChangeNothing) {

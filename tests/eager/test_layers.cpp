@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: what the layers' own functions give (test_functions.cpp), and numbers worked out by hand.
+// Oracle: what the layers' own functions give (test_functions.cpp), numbers worked out by hand, and names and
+// first values of the layers of Programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dtrain/executor.hpp>
+#include <dtrain/layers.hpp>
 #include <dtrain/nn.hpp>
 
 #include "support/message_of.hpp"
@@ -81,6 +84,69 @@ TEST(Layers, SeedsAndNamesDecideHowTheyBegin) {
     const Linear two(8, 8);
     EXPECT_NE(one.weight().values()[0], two.weight().values()[0]);
     EXPECT_THAT(two.bias().values(), testing::Each(0));
+}
+
+TEST(Layers, OfEveryKindHaveTheParametersOfThePrograms) {
+    seed(4);
+    const Sequential net{Conv2D(3, 4, {2, 5}), LayerNorm({4, 6}), Embedding(7, 2), Conv2D(4, 1, 1),
+                         LayerNorm(2, 1e-5, {.name = "last"})};
+    Program program;
+    layers::conv2d(program, layers::data(program, "x", {1, 3, 8, 8}), 4, {.window = {2, 5}});
+    layers::layer_norm(program, layers::data(program, "y", {1, 4, 6}));
+    layers::embedding(program, layers::data(program, "ids", {1}, DataType::int64), 7, 2);
+    layers::conv2d(program, layers::data(program, "z", {1, 4, 1, 1}), 1, {.window = {1, 1}});
+    layers::layer_norm(program, layers::data(program, "u", {1, 2}), {.name = "last"});
+    const State state(program, 4);
+
+    std::vector<std::string> expected;
+    for (const auto& tensor : state.tensors()) expected.push_back(tensor.name);
+    EXPECT_THAT(names_of(net), testing::UnorderedElementsAreArray(expected));
+    EXPECT_THAT(names_of(net),
+                testing::IsSupersetOf({"conv2d_0.filter", "conv2d_1.bias", "layer_norm_0.scale",
+                                       "embedding_0.weight", "last.bias"}));
+    for (const auto& parameter : net.parameters()) {
+        const auto& view = state.find(parameter.name())->view;
+        EXPECT_EQ(parameter.shape(), view.shape) << parameter.name();
+        EXPECT_TRUE(std::ranges::equal(parameter.values(), view.as<float>())) << parameter.name();
+    }
+}
+
+TEST(Layers, TakeSizesAsPaddleDoes) {
+    const auto x = Tensor::full({1, 2, 12, 12}, 1);
+    EXPECT_EQ(MaxPool2D(2)(x).shape(), (Shape{1, 2, 6, 6}));
+    EXPECT_EQ(MaxPool2D({2, 3})(x).shape(), (Shape{1, 2, 6, 4}));
+    EXPECT_EQ((MaxPool2D{{2, 3}}(x).shape()), (Shape{1, 2, 6, 4}));
+    EXPECT_EQ((MaxPool2D{2, 3}(x).shape()), (Shape{1, 2, 4, 4}));  // a window of 2 and a stride of 3
+    EXPECT_EQ(MaxPool2D(3, 2, 1)(x).shape(), (Shape{1, 2, 6, 6}));
+    EXPECT_EQ(AvgPool2D({2, 3}, {1, 3}, {1, 0})(x).shape(), (Shape{1, 2, 13, 4}));
+    EXPECT_EQ(AvgPool2D({4, 6})(x).shape(), (Shape{1, 2, 3, 2}));
+    EXPECT_EQ(Conv2D(2, 5, 3)(x).shape(), (Shape{1, 5, 10, 10}));
+    EXPECT_EQ(Conv2D(2, 5, {3, 5}, {1, 2}, {1, 2})(x).shape(), (Shape{1, 5, 12, 6}));
+    EXPECT_EQ(LayerNorm({2, 12, 12}).weight().shape(), (Shape{288}));
+    EXPECT_EQ(LayerNorm({12, 12}).weight().shape(), (Shape{144}));
+    EXPECT_EQ(LayerNorm({12}).weight().shape(), (Shape{12}));
+    EXPECT_EQ(LayerNorm(12).weight().shape(), (Shape{12}));
+    EXPECT_THAT(Softmax()(Tensor::full({2, 4}, 7)).values(), testing::Each(FloatEq(0.25)));
+}
+
+TEST(Layers, LossesAreObjectsToo) {
+    const auto logits = Tensor::of(std::vector<float>{1, 3}, {1, 2});
+    const auto label = Tensor::full({1}, 1, DataType::int64);
+    EXPECT_EQ(CrossEntropyLoss()(logits, label).item(), cross_entropy(logits, label).item());
+    const CrossEntropyLoss of_probabilities{{.use_softmax = false}};
+    EXPECT_FLOAT_EQ(of_probabilities(softmax(logits), label).item(), cross_entropy(logits, label).item());
+    const auto wanted = Tensor::full({1, 2}, 0.5);
+    EXPECT_EQ(BCEWithLogitsLoss()(logits, wanted).item(), bce_with_logits(logits, wanted).item());
+}
+
+TEST(Layers, PaddingIsNeverTrained) {
+    seed(1);
+    Embedding table(3, 2, {.padding_idx = -1});
+    const auto ids = Tensor::of(std::vector<std::int64_t>{0, 2, 2, 1}, {4});
+    const auto rows = table(ids);
+    EXPECT_THAT(rows.values().subspan(2, 4), testing::Each(0));
+    sum(rows).backward();
+    EXPECT_THAT(table.weight().gradient(), ElementsAre(1, 1, 1, 1, 0, 0));
 }
 
 TEST(Layers, TrainAndEvalAreForAll) {

@@ -9,6 +9,7 @@
 #include "digit_like.hpp"
 #include "eager/run_operator.hpp"
 #include "eager/value.hpp"
+#include "networks.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain::nn {
@@ -86,11 +87,8 @@ TEST(OptimizerSteps, Refusals) {
     EXPECT_THROW(moved.values(), EmptyError);  // NOLINT(bugprone-use-after-move)
 }
 
-TEST(Loops, KeepNoMoreMemoryAndPrepareNothingAnew) {
-    seed(1);
-    const auto data = digit_like(90);
-    const DataLoader loader(data, {.batch_size = 20, .shuffle = true});
-    Sequential network{Linear(16, 64), ReLU(), Dropout(0.5), Linear(64, 64), Sigmoid(), Linear(64, 4)};
+void expect_to_keep_no_more(Layer& network, const Dataset& data, const Shape& sample) {
+    const DataLoader loader(data, {.batch_size = 20, .shuffle = true, .sample = sample});
     Optimizer adam(Adam{}, network.parameters());
     const auto epoch = [&](std::int64_t number) {
         for (const auto& [id, x, y] : loader(number)) {
@@ -112,6 +110,16 @@ TEST(Loops, KeepNoMoreMemoryAndPrepareNothingAnew) {
     for (std::int64_t number = 2; number < 20; ++number) epoch(number);
     EXPECT_EQ(eager::pool().bytes(), bytes);
     EXPECT_EQ(eager::kernels_prepared(), kernels);
+}
+
+TEST(Loops, KeepNoMoreMemoryAndPrepareNothingAnew) {
+    seed(1);
+    Sequential network{Linear(16, 64), ReLU(), Dropout(0.5), Linear(64, 64), Sigmoid(), Linear(64, 4)};
+    expect_to_keep_no_more(network, digit_like(90), {});
+    auto pictures = picture_network();
+    expect_to_keep_no_more(pictures, digit_like(90, 64), {1, 8, 8});
+    WordNetwork words;
+    expect_to_keep_no_more(words, word_like(90), {});
 }
 
 TEST(Loops, ForwardPassesWithoutBackwardGiveTheirMemoryBack) {

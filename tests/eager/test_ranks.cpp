@@ -10,6 +10,7 @@
 #include <dtrain/nn.hpp>
 
 #include "digit_like.hpp"
+#include "networks.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
 
@@ -26,9 +27,10 @@ Sequential network_of(std::uint64_t with_seed) {
     return Sequential{Linear(16, 32), ReLU(), Dropout(0.2), Linear(32, 4)};
 }
 
-void train(Layer& network, const Communicator& communicator, const DataSource& data, std::int64_t epochs) {
+void train(Layer& network, const Communicator& communicator, const DataSource& data, std::int64_t epochs,
+           const Shape& sample = {}) {
     Optimizer optim(Sgd{0.1}, network.parameters());
-    const DataLoader loader(data, {.batch_size = 16, .shuffle = true}, communicator);
+    const DataLoader loader(data, {.batch_size = 16, .shuffle = true, .sample = sample}, communicator);
     for (std::int64_t epoch = 0; epoch < epochs; ++epoch)
         for (const auto& [id, x, y] : loader(epoch)) {
             cross_entropy(network(x), y).backward();
@@ -57,6 +59,22 @@ TEST(EagerRanks, PartsOfABatchLearnWhatTheWholeDoes) {
         expect_near(parallel, alone);
         EXPECT_TRUE(parallel.parameters_are_identical());
     }
+}
+
+TEST(EagerRanks, PicturesAndWordsToo) {
+    const auto compare = [](const auto& make, const Dataset& data, const Shape& sample) {
+        seed(1);
+        auto alone = make();
+        train(alone, {}, data, 8, sample);
+        seed(1);
+        auto shared = make();
+        DataParallel parallel(shared, test_world(), {.bucket_bytes = 500});
+        train(parallel, test_world(), data, 8, sample);
+        expect_near(parallel, alone);
+        EXPECT_TRUE(parallel.parameters_are_identical());
+    };
+    compare([] { return picture_network(); }, digit_like(40, 64), {1, 8, 8});
+    compare([] { return WordNetwork(); }, word_like(40), {5});
 }
 
 TEST(EagerRanks, TheLayerItselfMayBeCalled) {

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <dtrain/nn_layer.hpp>
+
+namespace dtrain::nn {
+
+/// Height and width; a number alone is both: Conv2D(1, 6, 5) and Conv2D(1, 6, {3, 5}).
+struct Size2D {
+    std::int64_t height;
+    std::int64_t width;
+
+    Size2D(std::int64_t both) : height(both), width(both) {}  // NOLINT: as Paddle's, a number or two
+    Size2D(std::int64_t rows, std::int64_t columns) : height(rows), width(columns) {}
+
+    friend bool operator==(const Size2D&, const Size2D&) = default;
+};
+
+/// Cross-correlation of pictures x [batch, c, height, width] with a filter weight [channels, c, h, w], and
+/// bias [channels]. `padding` are zeros around the pictures, less than the filter. The result is [batch,
+/// channels, h, w] with h = (height + 2 padding - filter) / stride + 1, rounded down.
+/// @throws ProgramError when they do not fit
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Size2D stride = 1,
+              Size2D padding = 0);
+
+/// The largest, or the mean, of what a window sees of each channel of x [batch, c, height, width]; without a
+/// stride the windows lie side by side. Places outside the pictures count nothing (Paddle's exclusive=True).
+/// The gradient of a largest goes to the first of equals. Extents as conv2d() has them.
+Tensor max_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding = 0);
+Tensor avg_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding = 0);
+inline Tensor max_pool2d(const Tensor& x, Size2D kernel_size) {
+    return max_pool2d(x, kernel_size, kernel_size);
+}
+inline Tensor avg_pool2d(const Tensor& x, Size2D kernel_size) {
+    return avg_pool2d(x, kernel_size, kernel_size);
+}
+
+struct Conv2DOptions {
+    std::string name = {};  ///< stem of the parameters' names; "" picks conv2d_0, conv2d_1, ...
+    DataType type = DataType::float32;
+};
+
+/// conv2d(). Its parameters are NAME.filter [out_channels, in_channels, kernel_size...], Xavier uniform, and
+/// NAME.bias [out_channels], zero: those of layers::conv2d(), and of one name they begin with the same
+/// values.
+class Conv2D final : public Layer {
+  public:
+    /// @throws ProgramError when a number of channels is below 1, or kernel, stride or padding cannot be
+    Conv2D(std::int64_t in_channels, std::int64_t out_channels, Size2D kernel_size, Size2D stride = 1,
+           Size2D padding = 0, const Conv2DOptions& options = {});
+
+    Tensor forward(const Tensor& x) override { return conv2d(x, weight_, bias_, stride_, padding_); }
+
+    const Parameter& weight() const { return weight_; }
+    const Parameter& bias() const { return bias_; }
+
+  private:
+    Size2D stride_;
+    Size2D padding_;
+    Parameter weight_;
+    Parameter bias_;
+};
+
+/// max_pool2d() of a window.
+class MaxPool2D final : public Layer {
+  public:
+    /// @throws ProgramError when kernel, stride or padding cannot be
+    MaxPool2D(Size2D kernel_size, Size2D stride, Size2D padding = 0);
+    explicit MaxPool2D(Size2D kernel_size) : MaxPool2D(kernel_size, kernel_size) {}
+
+    /// MaxPool2D({2, 3}): without this it could be a layer that is moved, too.
+    explicit MaxPool2D(const std::int64_t (&kernel_size)[2])  // NOLINT: nothing else takes two in braces
+        : MaxPool2D(Size2D(kernel_size[0], kernel_size[1])) {}
+
+    Tensor forward(const Tensor& x) override { return max_pool2d(x, kernel_size_, stride_, padding_); }
+
+  private:
+    Size2D kernel_size_;
+    Size2D stride_;
+    Size2D padding_;
+};
+
+/// avg_pool2d() of a window.
+class AvgPool2D final : public Layer {
+  public:
+    /// @throws ProgramError when kernel, stride or padding cannot be
+    AvgPool2D(Size2D kernel_size, Size2D stride, Size2D padding = 0);
+    explicit AvgPool2D(Size2D kernel_size) : AvgPool2D(kernel_size, kernel_size) {}
+
+    /// AvgPool2D({2, 3}): without this it could be a layer that is moved, too.
+    explicit AvgPool2D(const std::int64_t (&kernel_size)[2])  // NOLINT: nothing else takes two in braces
+        : AvgPool2D(Size2D(kernel_size[0], kernel_size[1])) {}
+
+    Tensor forward(const Tensor& x) override { return avg_pool2d(x, kernel_size_, stride_, padding_); }
+
+  private:
+    Size2D kernel_size_;
+    Size2D stride_;
+    Size2D padding_;
+};
+
+}  // namespace dtrain::nn

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <dtrain/nn_pictures.hpp>
+
+#include "eager/run_function.hpp"
+
+namespace dtrain::nn {
+namespace {
+
+constexpr std::int64_t largest = 1 << 20;  // of the operators' attributes
+
+Shape pair_of(Size2D size) {
+    return {size.height, size.width};
+}
+
+Size2D checked(const char* layer, const char* what, Size2D size, std::int64_t least) {
+    for (const auto each : pair_of(size))
+        if (each < least || each > largest)
+            throw ProgramError(fmt::format("{}: {} is {}, expected height and width from {} to {}", layer,
+                                           what, to_string(pair_of(size)), least, largest),
+                               "", "");
+    return size;
+}
+
+Size2D checked_padding(const char* layer, Size2D padding, Size2D kernel_size) {
+    checked(layer, "padding", padding, 0);
+    if (padding.height >= kernel_size.height || padding.width >= kernel_size.width)
+        throw ProgramError(fmt::format("{}: padding is {}, expected less than kernel_size, {}", layer,
+                                       to_string(pair_of(padding)), to_string(pair_of(kernel_size))),
+                           "", "");
+    return padding;
+}
+
+Attributes window_of(Size2D kernel_size, Size2D stride, Size2D padding) {
+    return {{"window", pair_of(kernel_size)}, {"stride", pair_of(stride)}, {"padding", pair_of(padding)}};
+}
+
+}  // namespace
+
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Size2D stride, Size2D padding) {
+    return run_one("conv2d", {{"x", x}, {"filter", weight}, {"bias", bias}},
+                   {{"stride", pair_of(stride)}, {"padding", pair_of(padding)}});
+}
+
+Tensor max_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding) {
+    return run_one("max_pool2d", {{"x", x}}, window_of(kernel_size, stride, padding));
+}
+
+Tensor avg_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding) {
+    return run_one("average_pool2d", {{"x", x}}, window_of(kernel_size, stride, padding));
+}
+
+Conv2D::Conv2D(std::int64_t in_channels, std::int64_t out_channels, Size2D kernel_size, Size2D stride,
+               Size2D padding, const Conv2DOptions& options)
+    : stride_(checked("Conv2D", "stride", stride, 1)),
+      padding_(checked_padding("Conv2D", padding, checked("Conv2D", "kernel_size", kernel_size, 1))) {
+    if (in_channels < 1 || out_channels < 1)
+        throw ProgramError(fmt::format("Conv2D: from {} channels to {}, expected at least 1 of each",
+                                       in_channels, out_channels),
+                           "", "");
+    const auto [height, width] = kernel_size;
+    const auto area = height * width;
+    const auto name = options.name.empty() ? unique_name("conv2d") : options.name;
+    weight_ =
+        add_parameter(name + ".filter", {out_channels, in_channels, height, width},
+                      Initializer::xavier_uniform(in_channels * area, out_channels * area), options.type);
+    bias_ = add_parameter(name + ".bias", {out_channels}, {}, options.type);
+}
+
+MaxPool2D::MaxPool2D(Size2D kernel_size, Size2D stride, Size2D padding)
+    : kernel_size_(checked("MaxPool2D", "kernel_size", kernel_size, 1)),
+      stride_(checked("MaxPool2D", "stride", stride, 1)),
+      padding_(checked_padding("MaxPool2D", padding, kernel_size)) {}
+
+AvgPool2D::AvgPool2D(Size2D kernel_size, Size2D stride, Size2D padding)
+    : kernel_size_(checked("AvgPool2D", "kernel_size", kernel_size, 1)),
+      stride_(checked("AvgPool2D", "stride", stride, 1)),
+      padding_(checked_padding("AvgPool2D", padding, kernel_size)) {}
+
+}  // namespace dtrain::nn
