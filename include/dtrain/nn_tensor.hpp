@@ -53,7 +53,7 @@ class SpentGraphError : public UsageError {
     using UsageError::UsageError;
 };
 
-/// A parameter was updated between the forward pass and its backward().
+/// A parameter was changed between the forward pass and its backward().
 class ChangedParameterError : public UsageError {
   public:
     ChangedParameterError(const std::string& message, std::string parameter)
@@ -141,11 +141,22 @@ class Parameter {
     const Shape& shape() const;
     DataType type() const;
 
-    /// May be written, between an optimizer's step() and the next forward pass.
+    /// Good as long as a copy of this parameter lives; what optimizers change is seen in them.
     /// @throws Error when the elements have another type
     template <class Element = float>
-    std::span<Element> values() const {
+    std::span<const Element> values() const {
         return view().as<Element>();
+    }
+
+    /// Sets all of them. What was computed from those before cannot be differentiated any more: its
+    /// backward() throws ChangedParameterError. @throws UsageError when they are of another type or number
+    template <class Element>
+    void set_values(std::span<const Element> values) const {
+        set(std::as_bytes(values), values.size(), data_type_of<Element>);
+    }
+    template <class Element>
+    void set_values(const std::vector<Element>& values) const {
+        set_values(std::span<const Element>(values));
     }
 
     /// Whether backward() has reached it since it was cleared.
@@ -167,6 +178,7 @@ class Parameter {
   private:
     TensorView view() const;
     TensorView gradient_view() const;
+    void set(std::span<const std::byte> bytes, std::size_t count, DataType type) const;
 
     std::shared_ptr<eager::Leaf> leaf_;
 };

@@ -92,8 +92,8 @@ class Backward {
         nodes_.emplace(origin.node->number(), origin.node);
         if (const auto* const leaf = origin.node->changed_parameter())
             throw nn::ChangedParameterError(
-                fmt::format("backward(): parameter '{}' was updated after the operator {} had used it; "
-                            "call step() behind backward()",
+                fmt::format("backward(): parameter '{}' was changed after the operator {} had used it; "
+                            "call step() and set_values() behind backward()",
                             leaf->name, origin.node->recipe().forward().op.type),
                 leaf->name);
         if (origin.node->is_spent())

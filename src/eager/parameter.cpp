@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <dtrain/nn_tensor.hpp>
@@ -56,6 +58,18 @@ DataType Parameter::type() const {
 
 TensorView Parameter::view() const {
     return leaf()->value.view();
+}
+
+void Parameter::set(std::span<const std::byte> bytes, std::size_t count, DataType type) const {
+    const auto& value = leaf()->value;
+    if (type != value.type || count != value.view().size())
+        throw UsageError(
+            fmt::format("set_values(): parameter '{}' is {} {}, which are {} values, but {} of {} "
+                        "were given",
+                        name(), to_string(value.type), to_string(value.shape), value.view().size(), count,
+                        to_string(type)));
+    std::ranges::copy(bytes, value.memory.get());
+    ++leaf()->version;
 }
 
 bool Parameter::has_gradient() const {

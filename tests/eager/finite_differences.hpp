@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,9 +18,11 @@ namespace dtrain::nn {
 using Function = std::function<Tensor(const std::vector<Parameter>& parameters)>;
 
 inline Parameter filled(const std::string& name, const Shape& shape, double phase) {
-    Parameter parameter(name, shape, {}, DataType::float64);
+    const Parameter parameter(name, shape, {}, DataType::float64);
+    std::vector<double> values(parameter.values<double>().size());
     auto angle = phase;
-    for (auto& value : parameter.values<double>()) value = 0.9 * std::sin(angle += 2.3);
+    for (auto& value : values) value = 0.9 * std::sin(angle += 2.3);
+    parameter.set_values(values);
     return parameter;
 }
 
@@ -41,19 +45,23 @@ inline void check_gradients(const Function& function, const std::vector<Shape>& 
     double largest = 0;
     for (const auto& parameter : parameters) {
         ASSERT_TRUE(parameter.has_gradient()) << parameter.name();
-        for (std::size_t i = 0; i < parameter.values<double>().size(); ++i) {
+        const auto given = parameter.values<double>();
+        std::vector<double> values(given.begin(), given.end());
+        const auto loss_with = [&](std::size_t i, double value) {
+            const auto before = std::exchange(values[i], value);
+            parameter.set_values(values);
+            values[i] = before;
+            return loss().item<double>();
+        };
+        for (std::size_t i = 0; i < values.size(); ++i) {
             const double h = 1e-5;
-            auto& value = parameter.values<double>()[i];
-            const auto before = value;
-            value = before + h;
-            const auto above = loss().item<double>();
-            value = before - h;
-            const auto below = loss().item<double>();
-            value = before;
+            const auto above = loss_with(i, values[i] + h);
+            const auto below = loss_with(i, values[i] - h);
             const auto slope = (above - below) / (2 * h);
             ASSERT_NEAR(parameter.gradient<double>()[i], slope, 2e-8) << parameter.name() << "[" << i << "]";
             largest = std::max(largest, std::fabs(slope));
         }
+        parameter.set_values(values);
     }
     EXPECT_GT(largest, 0.02) << "gradients that are all nearly zero prove nothing";
 }

@@ -62,12 +62,34 @@ TEST(OptimizerSteps, BetweenForwardAndBackwardAreNoticed) {
     } catch (const ChangedParameterError& error) {
         EXPECT_EQ(error.parameter(), "p");
         EXPECT_STREQ(error.what(),
-                     "backward(): parameter 'p' was updated after the operator square had used it; "
-                     "call step() behind backward()");
+                     "backward(): parameter 'p' was changed after the operator square had used it; "
+                     "call step() and set_values() behind backward()");
     }
     sgd.clear_grad();
     linear.backward();
     EXPECT_THAT(p.gradient(), ElementsAre(2));
+}
+
+TEST(SetValues, ChangesThemAndIsNoticed) {
+    const Parameter p("p", {2}, Initializer::constant(3));
+    const auto early = sum(square(p));
+    const auto linear = sum(p + p);
+    p.set_values(std::vector<float>{4, 5});
+    EXPECT_THAT(p.values(), ElementsAre(4, 5));
+    EXPECT_THAT(message_of<ChangedParameterError>([&] { early.backward(); }),
+                HasSubstr("parameter 'p' was changed after the operator square"));
+    EXPECT_FALSE(p.has_gradient());
+    linear.backward();  // needs no values
+    sum(square(p)).backward();
+    EXPECT_THAT(p.gradient(), ElementsAre(2 + 8, 2 + 10));
+    EXPECT_EQ(message_of([&] { p.set_values(std::vector<float>{1}); }),
+              "set_values(): parameter 'p' is float32 [2], which are 2 values, but 1 of float32 were given");
+    EXPECT_THAT(message_of([&] {
+                    p.set_values(std::vector<double>{1, 2});
+                }),
+                HasSubstr("but 2 of float64 were given"));
+    EXPECT_THAT(p.values(), ElementsAre(4, 5));
+    EXPECT_THROW(Parameter().set_values(std::vector<float>{1}), EmptyError);
 }
 
 TEST(OptimizerSteps, Refusals) {
