@@ -53,11 +53,13 @@ def test_gpus_of_spawn_that_are_not_visible_are_named(regression, tmp_path):
 @pytest.fixture(scope="module")
 def layer_programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("layer")
-    return {name: compiled(ROOT / f"examples/layer/{name}.cpp", folder) for name in ("digits", "digits_ranks", "linear_net")}
+    return {name: compiled(ROOT / f"examples/layer/{name}.cpp", folder)
+            for name in ("digits", "digits_ranks", "lenet", "lenet_ranks", "linear_net")}
 
 
-def test_from_one_rank_to_many_it_takes_three_lines():
-    one, many = ((ROOT / f"examples/layer/{name}.cpp").read_text().splitlines() for name in ("digits", "digits_ranks"))
+@pytest.mark.parametrize("name", ["digits", "lenet"])
+def test_from_one_rank_to_many_it_takes_three_lines(name):
+    one, many = ((ROOT / f"examples/layer/{each}.cpp").read_text().splitlines() for each in (name, f"{name}_ranks"))
     changes = [line for line in difflib.ndiff(one, many) if line[0] in "+-"]
     assert sum(line[0] == "+" for line in changes) <= 3 and sum(line[0] == "-" for line in changes) <= 1, changes
 
@@ -65,17 +67,18 @@ def test_from_one_rank_to_many_it_takes_three_lines():
 LINE = re.compile(r"^epoch: (\d+), batch_id: (\d+), loss is: (\S+), acc is: (\S+)$", re.M)
 
 
-def test_layers_learn_on_any_number_of_ranks_what_one_learns(layer_programs, tmp_path):
+@pytest.mark.parametrize("name, lines", [("digits", 10), ("lenet", 20)])
+def test_layers_learn_on_any_number_of_ranks_what_one_learns(name, lines, layer_programs, tmp_path):
     """Oracle: means over the ranks' equal parts of a batch are those of the batch, to the six digits printed."""
     digits = ROOT / "examples/digits.h5"
-    alone = run([layer_programs["digits"], digits], tmp_path)
+    alone = run([layer_programs[name], digits], tmp_path)
     assert alone.returncode == 0, alone.stderr
     expected = {(epoch, batch): (float(loss), float(acc)) for epoch, batch, loss, acc in LINE.findall(alone.stdout)}
-    assert len(expected) == 10 and float(alone.stdout.split("test acc is: ")[1]) > .94, alone.stdout
+    assert len(expected) == lines and float(alone.stdout.split("test acc is: ")[1]) > .94, alone.stdout
 
-    assert run([layer_programs["digits_ranks"], digits], tmp_path).stdout == alone.stdout
+    assert run([layer_programs[f"{name}_ranks"], digits], tmp_path).stdout == alone.stdout
     for ranks in (2, 4):
-        several = mpirun(ranks, [layer_programs["digits_ranks"], digits], tmp_path)
+        several = mpirun(ranks, [layer_programs[f"{name}_ranks"], digits], tmp_path)
         found = {}
         for epoch, batch, *measures in LINE.findall(several.stdout):
             found.setdefault((epoch, batch), []).append([float(each) for each in measures])
@@ -86,9 +89,10 @@ def test_layers_learn_on_any_number_of_ranks_what_one_learns(layer_programs, tmp
                 assert mean == pytest.approx(whole, rel=1e-3, abs=1e-4), (step, ranks)
 
 
-def test_layers_without_their_data_say_so(layer_programs, tmp_path):
-    done = run([layer_programs["digits"], "nowhere.h5"], tmp_path)
-    assert done.returncode == 2 and done.stderr.startswith("digits: ") and "nowhere.h5" in done.stderr, done.stderr
+@pytest.mark.parametrize("name", ["digits", "lenet"])
+def test_layers_without_their_data_say_so(name, layer_programs, tmp_path):
+    done = run([layer_programs[name], "nowhere.h5"], tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith(f"{name}: ") and "nowhere.h5" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("form, gpus, losses", [(1, "", 0), (2, "2,3,4", 3), (3, "", 2), (4, "4,5,6", 2)])
