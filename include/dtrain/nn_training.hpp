@@ -51,6 +51,10 @@ class Optimizer {
 struct DataParallelOptions {
     /// As GradientAveragingOptions::bucket_bytes.
     std::int64_t bucket_bytes = 0;
+    /// While the DataParallel lives every backward() in the process takes part in the averages, with zeros
+    /// when its loss depends on no parameter of the layer, or on none at all: for losses that leave the layer
+    /// out on some ranks. All ranks call backward() equally often then, of whatever network.
+    bool every_backward = false;
 };
 
 /// A layer whose gradients are averaged over ranks:
@@ -59,7 +63,8 @@ struct DataParallelOptions {
 ///     nn::DataParallel parallel(network, env.communicator());
 ///
 /// While it lives every backward() that reaches a parameter of the layer ends with averages over the ranks,
-/// in buckets that start while it goes on. All ranks do such passes equally often. A parameter that no rank
+/// in buckets that start while it goes on. All ranks do such passes equally often; where a rank's loss may
+/// leave the layer out, DataParallelOptions::every_backward is for it. A parameter that no rank
 /// used has no gradient then; one that some used has the sum of theirs over the number of ranks, on all of
 /// them. It makes no difference whether this or the layer itself is called. With one rank nothing happens.
 class DataParallel final : public Layer {

@@ -79,6 +79,8 @@ class Backward {
             differentiate(*node);
             node->spend();
         }
+        for (auto* const watcher : GradientWatcher::of_every_pass())
+            watchers_.emplace(watcher->made(), watcher);
         for (const auto& [made, watcher] : watchers_) watcher->finish();
     }
 

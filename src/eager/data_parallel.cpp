@@ -20,7 +20,11 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
     Averaging(const Layer& layer, const Communicator& communicator, const DataParallelOptions& options) {
         for (const auto& parameter : layer.parameters()) leaves_.push_back(parameter.leaf());
         throw_together(communicator, what_is_wrong());
-        if (communicator.size() == 1) return;
+        auto& of_every_pass = GradientWatcher::of_every_pass();
+        if (communicator.size() == 1) {
+            if (options.every_backward) of_every_pass.push_back(this);
+            return;
+        }
         used_.assign(leaves_.size(), 0);
         unused_values_.assign(leaves_.size(), 0);
         is_ready_.assign(leaves_.size(), false);
@@ -34,9 +38,11 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
             leaves_[number]->number = number;
             ++leaves_[number]->version;  // it has rank 0's values now
         }
+        if (options.every_backward) of_every_pass.push_back(this);
     }
 
     ~Averaging() override {
+        std::erase(of_every_pass(), this);
         for (const auto& leaf : leaves_)
             if (leaf->watcher == this) leaf->watcher = nullptr;
     }
@@ -49,7 +55,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
     }
 
     void finish() override {
-        if (pauses > 0) return;
+        if (pauses > 0 || !averaging_) return;
         // Those of backward passes within no_sync() that this one has not reached.
         for (std::size_t number = 0; number < leaves_.size(); ++number)
             if (!is_ready_[number] && leaves_[number]->has_gradient) ready(number);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <dtrain/executor.hpp>
 
@@ -28,6 +29,9 @@ class GradientWatcher {
 
     /// A backward pass that reached one of the parameters is over.
     virtual void finish() = 0;
+
+    /// Those whose finish() ends every backward pass, whatever it reached, in the order of made().
+    static std::vector<GradientWatcher*>& of_every_pass();
 
   private:
     std::uint64_t made_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -86,6 +87,18 @@ Leaves leaves_of(const std::vector<Parameter>& parameters) {
     return leaves;
 }
 
+std::string no_gradient(const Leaves& leaves) {
+    auto text = fmt::format(
+        "step(): none of the {} parameters has a gradient; call backward() of a loss before", leaves.size());
+    const bool averaged =
+        std::ranges::any_of(leaves, [](const auto& leaf) { return leaf->watcher != nullptr; });
+    if (averaged)
+        text +=
+            ". DataParallel averages them: if the loss leaves the layer out on this rank alone, set "
+            "DataParallelOptions::every_backward, or the others wait for this rank";
+    return text;
+}
+
 }  // namespace
 
 struct Optimizer::Content {
@@ -142,10 +155,7 @@ Optimizer::~Optimizer() = default;
 void Optimizer::step() {
     std::vector<bool> wanted;
     for (const auto& leaf : content_->leaves) wanted.push_back(leaf->has_gradient);
-    if (std::ranges::find(wanted, true) == wanted.end())
-        throw NoGradientError(
-            fmt::format("step(): none of the {} parameters has a gradient; call backward() of a loss before",
-                        wanted.size()));
+    if (std::ranges::find(wanted, true) == wanted.end()) throw NoGradientError(no_gradient(content_->leaves));
     content_->updates_of(wanted).run();
     for (const auto& leaf : content_->leaves)
         if (leaf->has_gradient) ++leaf->version;

@@ -21,6 +21,11 @@ std::uint64_t next_number() {
 
 GradientWatcher::GradientWatcher() : made_(next_number()) {}
 
+std::vector<GradientWatcher*>& GradientWatcher::of_every_pass() {
+    static std::vector<GradientWatcher*> alive;
+    return alive;
+}
+
 Node::Node(std::shared_ptr<const Recipe> made_by, std::vector<Origin> of_inputs)
     : recipe_(std::move(made_by)), origins_(std::move(of_inputs)), number_(next_number()) {}
 

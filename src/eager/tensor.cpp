@@ -101,6 +101,11 @@ void Tensor::check_is_scalar(const char* caller) const {
 void Tensor::backward() const {
     check_is_scalar("backward()");
     const auto& [value, origin] = traced();
+    const auto& watchers = eager::GradientWatcher::of_every_pass();
+    if (!origin.wants_gradient() && !watchers.empty()) {
+        for (auto* const watcher : watchers) watcher->finish();
+        return;
+    }
     if (!origin.node)
         throw NoGradientError(
             "backward(): the tensor depends on no parameter; was it computed under NoGrad, or by an "

@@ -124,6 +124,42 @@ TEST(EagerRanks, ParametersThatSomeOrNoRanksUse) {
     }
 }
 
+TEST(EagerRanks, LossesThatLeaveTheLayerOutTakePartWithZeros) {
+    const auto ranks = static_cast<float>(test_world().size());
+    const bool is_last = test_world().rank() == test_world().size() - 1;
+    const Parameter other("other", {2}, Initializer::constant(3));
+    ThreeParameters layer;
+    const DataParallel parallel(layer, test_world(), {.bucket_bytes = 4, .every_backward = true});
+    for (int step = 0; step < 3; ++step) {
+        if (!is_last)
+            sum(layer(Tensor::full({2}, 6))).backward();
+        else if (step == 1)
+            Tensor::full({1}, 7).backward();  // which depends on nothing
+        else
+            sum(square(other)).backward();
+        EXPECT_EQ(other.has_gradient(), is_last);
+        if (test_world().size() > 1) {
+            EXPECT_THAT(layer.all.gradient(), Each(FloatEq(6 * (ranks - 1) / ranks)));
+        } else {
+            EXPECT_FALSE(layer.all.has_gradient());
+        }
+        EXPECT_FALSE(layer.none.has_gradient());
+        for (const auto& parameter : layer.parameters()) parameter.clear_gradient();
+    }
+}
+
+TEST(EagerRanks, AStepWithoutAPassSaysWhatTheOthersWaitFor) {
+    const Parameter other("other", {2}, Initializer::constant(3));
+    ThreeParameters layer;
+    const DataParallel parallel(layer, test_world());
+    Optimizer sgd(Sgd{1}, parallel.parameters());
+    sum(square(other)).backward();  // on all ranks, so that none waits here
+    const auto message = message_of<NoGradientError>([&] { sgd.step(); });
+    EXPECT_THAT(message, HasSubstr("none of the 3 parameters has a gradient"));
+    EXPECT_EQ(message.find("every_backward") != std::string::npos, test_world().size() > 1) << message;
+    EXPECT_THROW(Tensor::full({1}, 7).backward(), NoGradientError);  // the options of the one before are gone
+}
+
 TEST(EagerRanks, WithinNoSyncGradientsAddUpUntilOneIsAveraged) {
     const auto rank = static_cast<float>(test_world().rank());
     const auto ranks = static_cast<float>(test_world().size());
