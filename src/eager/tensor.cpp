@@ -121,8 +121,8 @@ Tensor Tensor::detach() const {
 }
 
 Tensor cast(const Tensor& x, DataType type) {
-    const auto& [from, origin] = x.traced();
-    if (origin.wants_gradient())
+    const auto& from = x.traced().value;
+    if (x.traced().origin.wants_gradient())
         throw UsageError(
             fmt::format("cast(): the tensor depends on a parameter, and no gradient goes through a cast to "
                         "{}; detach() it when it is to be data",

@@ -124,7 +124,7 @@ TEST(Layers, TakeSizesAsPaddleDoes) {
     EXPECT_EQ(Conv2D(2, 5, {3, 5}, {1, 2}, {1, 2})(x).shape(), (Shape{1, 5, 12, 6}));
     EXPECT_EQ(LayerNorm({2, 12, 12}).weight().shape(), (Shape{288}));
     EXPECT_EQ(LayerNorm({12, 12}).weight().shape(), (Shape{144}));
-    EXPECT_EQ(LayerNorm({12}).weight().shape(), (Shape{12}));
+    EXPECT_EQ(LayerNorm(Shape{12}).weight().shape(), (Shape{12}));
     EXPECT_EQ(LayerNorm(12).weight().shape(), (Shape{12}));
     EXPECT_THAT(Softmax()(Tensor::full({2, 4}, 7)).values(), testing::Each(FloatEq(0.25)));
 }

@@ -7,6 +7,7 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/layers.hpp>
 #include <dtrain/model.hpp>
+#include <dtrain/nn.hpp>
 #include <dtrain/parameter_servers.hpp>
 #include <dtrain/passes.hpp>
 #include <dtrain/sampler.hpp>
@@ -59,6 +60,22 @@ void options(dtrain::Executor& executor) {
     static_cast<void>(dtrain::Variable{.name = "x", .shape = {1}});
     static_cast<void>(dtrain::layers::FcOptions{.activation = "tanh"});
     static_cast<void>(dtrain::layers::EmbeddingOptions{.is_sparse = true});
+}
+
+void line_by_line(dtrain::nn::Layer& layer, const std::vector<float>& numbers);
+void line_by_line(dtrain::nn::Layer& layer, const std::vector<float>& numbers) {
+    namespace nn = dtrain::nn;
+    const auto x = nn::Tensor::of(numbers, {1, 1, 8, 8});
+    nn::Sequential net{nn::Conv2D(1, 2, {3, 5}, 1, 2, {.name = "conv"}),
+                       nn::MaxPool2D({2, 3}),
+                       nn::AvgPool2D(2, {1, 2}),
+                       nn::LayerNorm({2, 3}),
+                       nn::Embedding(3, 2, {.padding_idx = 0}),
+                       nn::Linear(2, 2, {.type = dtrain::DataType::float64})};
+    net.parameters().front().set_values(numbers);
+    static_cast<void>(nn::cross_entropy(layer(x), x, {.use_softmax = false}).item());
+    static_cast<void>(nn::DataLoaderOptions{.batch_size = 2});
+    static_cast<void>(nn::DataParallelOptions{.every_backward = true});
 }
 
 void ranks_of_its_own();
