@@ -140,6 +140,7 @@ Tensor concat(const std::vector<Tensor>& parts, std::int64_t axis) {
     if (parts.empty()) throw ProgramError("concat: there is no tensor", "concat", "");
     const auto from = from_front(parts.front(), "concat", "axis", axis);
     std::vector<Given> given;
+    given.reserve(parts.size());
     for (const auto& part : parts) given.push_back({"x", part});
     return run_one("concat", given, {{"axis", static_cast<std::int64_t>(from)}});
 }
