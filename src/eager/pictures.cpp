@@ -60,11 +60,12 @@ Conv2D::Conv2D(std::int64_t in_channels, std::int64_t out_channels, Size2D kerne
         throw ProgramError(fmt::format("Conv2D: from {} channels to {}, expected at least 1 of each",
                                        in_channels, out_channels),
                            "", "");
-    const auto [height, width] = kernel_size;
-    const auto area = height * width;
     const auto name = options.name.empty() ? unique_name("conv2d") : options.name;
+    const Shape filter{out_channels, in_channels, kernel_size.height, kernel_size.width};
+    Program().add({.name = name + ".filter", .shape = filter});  // refuses what has too many elements
+    const auto area = kernel_size.height * kernel_size.width;
     weight_ =
-        add_parameter(name + ".filter", {out_channels, in_channels, height, width},
+        add_parameter(name + ".filter", filter,
                       Initializer::xavier_uniform(in_channels * area, out_channels * area), options.type);
     bias_ = add_parameter(name + ".bias", {out_channels}, {}, options.type);
 }
