@@ -21,7 +21,7 @@ std::unique_ptr<Kernel> make_embedding(const KernelArguments& arguments) {
         constexpr std::size_t ahead = 8;  // rows are anywhere in memory
         for (std::size_t i = 0; i < ids.size(); ++i) {
             const auto id = ids[i];
-            if (id == padding) {
+            if (padding >= 0 && id == padding) {
                 std::fill_n(&out[i * width], width, Real(0));
                 continue;
             }

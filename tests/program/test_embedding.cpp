@@ -39,6 +39,16 @@ TEST(Embedding, LooksRowsUp) {
     }
 }
 
+TEST(Embedding, WithoutPaddingMinusOneIsNoRow) {
+    Program program;
+    const auto ids = layers::data(program, "ids", {2}, DataType::int64);
+    layers::embedding(program, ids, 4, 3);
+    Interpreter interpreter(program);
+    interpreter.set(ids, {0, -1});
+    EXPECT_EQ(message_of<Error>([&] { interpreter.run(); }),
+              "id -1 at place 1 of the batch is outside of the table's rows 0..3");
+}
+
 TEST(Embedding, Gradients) {
     for (const std::int64_t padding : {-1, 1}) {
         check_gradients([&](Program& program, DataType type) {
