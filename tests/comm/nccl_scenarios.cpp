@@ -3,32 +3,34 @@
 // A program that test_nccl_faults.cpp starts under mpirun, with a stand-in for NCCL (nccl_stand_in.hpp): what
 // ranks are told when NCCL fails on one of them, or when one does not come.
 #include <chrono>
-#include <cstdio>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
 #include <dtrain/nccl.hpp>
 
 #include "comm/nccl_stand_in.hpp"
+#include "comm/told_lines.hpp"
 
 namespace {
 
 using dtrain::Communicator;
+using dtrain::tests::ToldLines;
 using Clock = std::chrono::steady_clock;
 
 /// <rank> what after seconds: message
-void tell(int rank, const char* what, Clock::time_point since, const char* message) {
+std::string told(int rank, const char* what, Clock::time_point since, const char* message) {
     const std::chrono::duration<double> passed = Clock::now() - since;
     int aborted = 0;
     for (const auto& call : nccl_stand_in::seen().calls) aborted += call == "abort" ? 1 : 0;
-    std::fprintf(stderr, "<%d> %s after %.1f s, %d aborted: %s\n", rank, what, passed.count(), aborted,
-                 message);
+    return fmt::format("<{}> {} after {:.1f} s, {} aborted: {}", rank, what, passed.count(), aborted,
+                       message);
 }
 
-void body(const Communicator& world, const std::string& scenario) {
+void body(const Communicator& world, const std::string& scenario, ToldLines& lines) {
     auto& script = nccl_stand_in::script();
     const int rank = world.rank();
     const bool is_culprit = rank == 1;
@@ -54,6 +56,8 @@ void body(const Communicator& world, const std::string& scenario) {
     cudaMalloc(&memory, 4000);
     const std::span<float> values(static_cast<float*>(memory), 1000);
     for (int i = 0; i < 3; ++i) nccl.allreduce(values);
+    // One that still waited in the third would be told of the failure there.
+    world.barrier();
     if (is_culprit && (scenario == "sleeps" || scenario == "hangs")) ::sleep(30);
     if (is_culprit && scenario == "late") ::sleep(4);
     const auto since = Clock::now();
@@ -63,15 +67,15 @@ void body(const Communicator& world, const std::string& scenario) {
         // From now on everything throws the same.
         try {
             nccl.barrier();
-            std::fprintf(stderr, "<%d> a barrier after a failure\n", rank);
+            lines.add(fmt::format("<{}> a barrier after a failure", rank));
         } catch (const dtrain::Error& again) {
             if (std::string(again.what()) != error.what())
-                std::fprintf(stderr, "<%d> another error: %s\n", rank, again.what());
+                lines.add(fmt::format("<{}> another error: {}", rank, again.what()));
         }
-        tell(rank, scenario == "late" && is_culprit ? "came late" : "failed", since, error.what());
+        lines.add(told(rank, scenario == "late" && is_culprit ? "came late" : "failed", since, error.what()));
         throw;
     }
-    std::fprintf(stderr, "<%d> done\n", rank);
+    lines.add(fmt::format("<{}> done", rank));
 }
 
 }  // namespace
@@ -79,28 +83,29 @@ void body(const Communicator& world, const std::string& scenario) {
 int main(int, char** argv) {
     const dtrain::MpiSession session;
     const auto& world = session.world();
+    const std::string scenario = argv[1];
     const auto since = Clock::now();
-    const char* kind = nullptr;
-    std::string names;
+    ToldLines lines(world.rank());
+    int status = 9;
+    const auto note = [&](const char* kind, const auto& ranks, const dtrain::Error& error, bool is_joining) {
+        std::string names;
+        for (const auto& rank : ranks) names += fmt::format(" {}", rank.rank);
+        if (is_joining) lines.add(told(world.rank(), "failed", since, error.what()));
+        lines.add(fmt::format("[{}] {}:{}", world.rank(), kind, names));
+    };
     try {
-        body(world, argv[1]);
+        body(world, scenario, lines);
+        lines.end();
         return 0;
     } catch (const dtrain::CommunicatorTimeout& error) {
-        kind = "timeout";
-        for (const auto& rank : error.missing()) names += " " + std::to_string(rank.rank);
-        if (std::string(error.operation()) == "nccl_communicator")
-            tell(world.rank(), "failed", since, error.what());
+        note("timeout", error.missing(), error, std::string(error.operation()) == "nccl_communicator");
     } catch (const dtrain::NcclError& error) {
-        kind = "nccl";
-        for (const auto& rank : error.failed()) names += " " + std::to_string(rank.rank);
-        if (std::string(error.what()).starts_with("nccl_communicator"))
-            tell(world.rank(), "failed", since, error.what());
+        note("nccl", error.failed(), error, std::string(error.what()).starts_with("nccl_communicator"));
     } catch (const dtrain::Error& error) {
-        std::fprintf(stderr, "<%d> something else: %s\n", world.rank(), error.what());
-        ::sleep(3);
-        return 8;
+        lines.add(fmt::format("<{}> something else: {}", world.rank(), error.what()));
+        status = 8;
     }
-    std::fprintf(stderr, "[%d] %s:%s\n", world.rank(), kind, names.c_str());
-    ::usleep(world.rank() == 0 ? 3'000'000 : 5'000'000);  // mpirun ends all when the first one leaves
-    return 9;
+    lines.end();
+    lines.leave_together(scenario == "sleeps" || scenario == "hangs" ? world.size() - 1 : world.size());
+    return status;
 }

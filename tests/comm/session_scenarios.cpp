@@ -8,8 +8,12 @@
 #include <unistd.h>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <dtrain/communicator.hpp>
 #include <dtrain/parallel_env.hpp>
+
+#include "comm/told_lines.hpp"
 
 namespace {
 
@@ -55,13 +59,14 @@ int stuck(const dtrain::Communicator& world, const std::string& scenario) {
     } catch (const dtrain::CommunicatorTimeout& timeout) {
         std::string missing;
         for (const auto& rank : timeout.missing()) missing += " " + std::to_string(rank.rank);
-        std::fprintf(stderr, "<%d> after %.1f s, %s %d misses%s: %s\n", world.rank(),
-                     timeout.waited().count(), timeout.operation().c_str(),
-                     static_cast<int>(timeout.number()), missing.c_str(), timeout.what());
-        if (world.rank() == 0)
-            ::usleep(2'500'000);  // mpirun ends all when the first one leaves
-        else
-            ::sleep(5);
+        dtrain::tests::ToldLines lines(world.rank());
+        lines.add(fmt::format("<{}> after {:.1f} s, {} {} misses{}: {}", world.rank(),
+                              timeout.waited().count(), timeout.operation(), timeout.number(), missing,
+                              timeout.what()));
+        lines.end();
+        const bool is_told_too = scenario == "late";
+        const bool is_for_one = scenario == "message";
+        lines.leave_together(is_for_one ? 1 : is_told_too ? world.size() : world.size() - 1);
         return 9;
     }
     return 0;

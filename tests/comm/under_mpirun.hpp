@@ -10,6 +10,7 @@
 
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "comm/told_lines.hpp"
 
 namespace dtrain {
 
@@ -17,18 +18,23 @@ inline bool can_run_mpi() {
     return std::getenv("DTRAIN_TEST_MPIRUN") != nullptr && std::getenv("DTRAIN_TEST_SCENARIOS") != nullptr;
 }
 
+/// With what ranks have told before what they wrote to stderr.
 inline Captured under_mpirun(int ranks, const std::string& scenario,
                              const std::map<std::string, std::string>& variables = {},
                              const std::string& argument = "") {
     auto environment = Environment::of_this_process();
     environment.set("ASAN_OPTIONS", "detect_leaks=0");  // MPI's own would be found
     for (const auto& [name, value] : variables) environment.set(name, value);
+    const tests::TemporaryFolder told;
+    environment.set(tests::ToldLines::variable, told.path().string());
     ProcessOptions options{.environment = environment};
     options.argv = split(std::getenv("DTRAIN_TEST_MPIRUN"), ' ');
     options.argv.insert(options.argv.end(),
                         {"-np", std::to_string(ranks), std::getenv("DTRAIN_TEST_SCENARIOS"), scenario});
     if (!argument.empty()) options.argv.push_back(argument);
-    return run_and_capture(options, std::chrono::seconds(40));
+    auto run = run_and_capture(options, std::chrono::seconds(40));
+    run.err = tests::ToldLines::in(told.path()) + run.err;
+    return run;
 }
 
 inline Captured alone(const std::string& scenario) {
