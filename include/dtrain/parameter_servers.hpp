@@ -78,8 +78,10 @@ struct ServerJobOptions {
     ServerMode mode = ServerMode::sync;
     /// half_async: steps that a trainer may be ahead of the slowest one.
     std::int64_t staleness = 0;
-    /// async: steps whose gradients are added up on a trainer while the servers are busy with earlier ones.
-    int most_merged = 5;
+    /// async: the dense parameters that a step begins with lack fewer than this many of the trainer's own
+    /// steps, and gradients of so many are added up while the servers are busy with earlier ones. More is
+    /// faster where answers take long, and less stable: see docs/servers.md.
+    int most_merged = 1;
     /// Not float32: half the bytes, and in sync mode no longer the bits of one process.
     WireNumbers wire = WireNumbers::float32;
     std::uint64_t seed = 0;  ///< of the first parameters and rows

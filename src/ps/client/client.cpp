@@ -25,8 +25,6 @@ constexpr std::size_t full_letter = 256 * 1024;
 // Servers give up on other trainers first, and say on which.
 constexpr std::chrono::seconds servers_first{5};
 constexpr std::chrono::microseconds longest_sleep{200};
-// Steps that asynchronous training may go on with parameters that it has asked to be renewed.
-constexpr std::int64_t most_unrenewed = 2;
 
 }  // namespace
 
@@ -41,6 +39,8 @@ Client::Client(ClientOptions options, comm::Post& post)
       merged_(options_.servers.size()),
       gradients_(options_.widths.size()),
       dense_requests_(options_.servers.size()),
+      steps_asked_(options_.servers.size()),
+      steps_known_(options_.servers.size()),
       are_new_(options_.servers.size()),
       room_(options_.limits, options_.servers.size()) {
     if (options_.mode != ServerMode::async) return;
@@ -214,11 +214,8 @@ void Client::end_step_alone() {
     poke();
     if (merged_steps_ >= options_.most_merged) wait_until_applied();
     if (is_all_applied()) send_merged();
-    for (std::size_t server = 0; server < dense_requests_.size(); ++server) {
-        auto& request = dense_requests_[server];
-        if (request != 0 && steps_ - dense_asked_at_ >= most_unrenewed) wait_for(request, "pull");
-        are_new_[server] = request != 0 && has_come(request);
-    }
+    renew_dense();
+    if (is_all_applied()) send_merged();  // as may be known by now
 }
 
 bool Client::is_all_applied() const {

@@ -42,9 +42,10 @@ struct ClientOptions {
     std::vector<bool> with_statistics = {};
     /// Of tables, by number; those that are not named have none.
     std::vector<std::optional<TableLimit>> limits = {};
-    /// async: steps whose gradients may wait for each other on this trainer, added up, while the servers have
-    /// not applied an earlier push.
-    int most_merged = 5;
+    /// async: the dense parameters that a step begins with lack fewer than this many of this trainer's own
+    /// steps. So many may wait for each other on the trainer, their gradients added up, while the servers
+    /// have not applied an earlier push.
+    int most_merged = 1;
     std::chrono::seconds deadline{0};  ///< for an answer; 0: none
 };
 
@@ -79,7 +80,8 @@ class Client {
     void end_step();
 
     /// All dense parameters of a server, once they are there: sync and half_async wait for those of this
-    /// step; async takes what has arrived. Empty: nothing new.
+    /// step, and so does async with a most_merged of 1; else async takes what has arrived. Empty: nothing
+    /// new.
     std::span<const float> dense_values(int server);
     /// Whether dense_values() would not wait.
     bool has_dense_come() const;
@@ -206,6 +208,7 @@ class Client {
                         bool peeks);
     std::optional<RowRequest> prefetched(std::uint32_t table, std::span<const std::int64_t> ids);
     void ask_dense();
+    void renew_dense();
 
     ClientOptions options_;
     comm::Post* post_;
@@ -218,8 +221,9 @@ class Client {
     int merged_steps_ = 0;
     std::vector<Gradients> gradients_;           ///< by table
     std::vector<std::uint64_t> dense_requests_;  ///< by server; 0: none
-    std::int64_t dense_asked_at_ = 0;
-    std::vector<bool> are_new_;  ///< dense values that may be taken, by server
+    std::vector<std::int64_t> steps_asked_;      ///< async: of this trainer, in what is asked for, by server
+    std::vector<std::int64_t> steps_known_;      ///< and in what was taken
+    std::vector<bool> are_new_;                  ///< dense values that may be taken, by server
     std::vector<RowRequest> prefetched_;
     std::vector<std::uint64_t> saves_;  ///< by server; empty: no save is in progress
     TableRoom room_;

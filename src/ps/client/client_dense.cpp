@@ -17,8 +17,27 @@ void Client::ask_dense() {
             {.kind = LetterKind::pull, .step = steps_, .request = dense_requests_[number] = expect(server)});
         writer.ask_dense(0, options_.dense[number]);
         writer.send(options_.servers[number]);
+        steps_asked_[number] = steps_ - merged_steps_;
     }
-    dense_asked_at_ = steps_;
+}
+
+// async: what has come is taken; what lacks too many of this trainer's own steps is waited for.
+void Client::renew_dense() {
+    ask_dense();
+    for (std::size_t server = 0; server < dense_requests_.size(); ++server) {
+        auto& request = dense_requests_[server];
+        if (request == 0) continue;
+        const auto needed = steps_ - options_.most_merged + 1;
+        if (steps_known_[server] < needed) {
+            wait_for(request, "pull");
+            if (steps_asked_[server] < needed) {
+                forget(std::exchange(request, 0));
+                ask_dense();
+                wait_for(request, "pull");
+            }
+        }
+        are_new_[server] = has_come(request);
+    }
 }
 
 std::span<const float> Client::dense_values(int server) {
@@ -40,9 +59,11 @@ void Client::drop_dense_values() {
         if (are_new_[server]) {
             if (dense_requests_[server] != 0) wait_for(dense_requests_[server], "pull");
             forget(std::exchange(dense_requests_[server], 0));
+            steps_known_[server] = steps_asked_[server];
             are_new_[server] = false;
         }
-    if (options_.mode == ServerMode::async) ask_dense();
+    // With 1 each step waits for what it asks for behind its push.
+    if (options_.mode == ServerMode::async && options_.most_merged > 1) ask_dense();
 }
 
 void Client::pull_dense() {

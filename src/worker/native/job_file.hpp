@@ -60,7 +60,7 @@ struct ServerSettings {
     std::optional<int> count;  ///< ranks that serve; none: the launcher says
     ServerMode mode = ServerMode::sync;
     std::int64_t staleness = 0;
-    int most_merged = 5;
+    int most_merged = 1;
     std::int64_t push_every = 100;  ///< steps; geo
     WireNumbers wire = WireNumbers::float32;
     bool slice = true;            ///< large parameters into blocks

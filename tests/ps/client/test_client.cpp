@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: servers in this process whose parameters are minus the sum of all gradients; they work when the
 // client looks for letters, unless the test holds them up.
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -50,7 +52,7 @@ class ClientTest : public testing::Test {
     Client& start(ServerMode mode, int servers, const TableOptions& table) {
         posts_ = comm::local_posts(servers + 1, most_letter_bytes_);
         ClientOptions options{.mode = mode};
-        options.most_merged = 20;
+        options.most_merged = most_merged_;
         for (int server = 0; server < servers; ++server) {
             servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
                                                         two_zeros(1), one_table(table),
@@ -69,12 +71,14 @@ class ClientTest : public testing::Test {
     }
 
     void pump() {
+        ++looks_;
         for (std::size_t server = 0; server < servers_.size(); ++server)
-            while (!are_held_up_) {
+            while (!are_held_up_ && looks_ % looks_per_letter_.at(server) == 0) {
                 auto letter = posts_[server]->receive();
                 if (!letter) break;
                 servers_[server]->take(std::move(*letter));
                 if (behind_letter_) behind_letter_(server);
+                if (looks_per_letter_.at(server) > 1) break;
             }
         if (!do_save_) return;
         for (auto& server : servers_) server->go_on_with_save();
@@ -107,7 +111,10 @@ class ClientTest : public testing::Test {
     std::unique_ptr<Pumped> pumped_;
     std::unique_ptr<Client> client_;
     std::size_t most_letter_bytes_ = comm::most_letter_bytes;
+    int most_merged_ = 20;
     bool are_held_up_ = false;
+    std::array<int, 3> looks_per_letter_{1, 1, 1};  // of servers; more: slow
+    int looks_ = 0;
     bool do_save_ = false;  // between letters
     std::function<void(std::size_t server)> behind_letter_;
 };
@@ -161,6 +168,40 @@ TEST_F(ClientTest, WaitsWhenTooManyStepsAreAddedUp) {
     client_->flush();
     EXPECT_THAT(rows({6}), ElementsAre(-100));
     client_->leave();
+}
+
+// What a server holds says how many of the trainer's steps are in it: each adds one.
+TEST_F(ClientTest, AsyncStepsBeginWithNearlyAllOfTheTrainersOwn) {
+    for (const int most : {1, 2, 5}) {
+        servers_.clear();
+        most_merged_ = most;
+        auto& client = start(ServerMode::async, 2);
+        std::vector<int> known(2);
+        int most_lacked = 0;
+        for (int steps = 1; steps <= 120; ++steps) {
+            const int slow = steps / 10 % 4;  // 2: both
+            looks_per_letter_ = {slow == 0 || slow == 2 ? 1 + steps % 20 : 1,
+                                 slow == 1 || slow == 2 ? 1 + steps % 20 : 1, 1};
+            for (int server = 0; server < 2; ++server)
+                client.push_dense(server, 0, std::vector<float>{-1, 0});
+            client.end_step();
+            for (int server = 0; server < 2; ++server) {
+                const auto values = client.dense_values(server);
+                auto& here = known[static_cast<std::size_t>(server)];
+                if (!values.empty()) here = static_cast<int>(values[0]);
+                most_lacked = std::max(most_lacked, steps - here);
+            }
+            client.drop_dense_values();
+        }
+        EXPECT_EQ(most_lacked, most - 1);
+        looks_per_letter_ = {1, 1, 1};
+        client.flush();
+        EXPECT_THAT(dense(), ElementsAre(120, 0)) << most;
+        if (most == 1) {
+            EXPECT_EQ(servers_[0]->steps(), 120);
+        }
+        client.leave();
+    }
 }
 
 TEST_F(ClientTest, SpreadsIdsOverServers) {
