@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/matrix_product.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/stream.hpp"
+#include "gpu/trouble.hpp"
+#include "kernels/kernel.hpp"
+
+/// The operators that each file has kernels for; registry.cpp puts them together.
+namespace dtrain::gpu {
+
+using kernels::Kernel;
+using kernels::KernelArguments;
+
+/// What kernels are made with; outlives them.
+struct Workshop {
+    Stream stream;
+    ProductLibrary products;
+    DeviceMemory trouble = allocate(sizeof(Trouble::Words));
+    /// By number of a kernel: the text of the error for a place and a value.
+    std::map<unsigned long long, std::function<std::string(long long, long long)>> texts = {};
+    unsigned long long kernels = 0;
+
+    /// That of a kernel that never tells one, but asks whether there is any.
+    Trouble any_trouble() const { return {reinterpret_cast<Trouble::Words*>(trouble.get()), 0}; }
+
+    /// For a kernel that tells one.
+    Trouble trouble_of(std::function<std::string(long long place, long long value)> text) {
+        texts[++kernels] = std::move(text);
+        return {reinterpret_cast<Trouble::Words*>(trouble.get()), kernels};
+    }
+};
+
+using Factory = std::unique_ptr<Kernel> (*)(Workshop&, const KernelArguments&);
+
+struct Entry {
+    std::string_view type;
+    Factory make;
+};
+using Entries = std::vector<Entry>;
+
+/// The kernel for the real numbers that the tensors hold.
+template <Factory of_float, Factory of_double>
+std::unique_ptr<Kernel> by_type(Workshop& workshop, const KernelArguments& arguments) {
+    return arguments.real_type() == DataType::float64 ? of_double(workshop, arguments)
+                                                      : of_float(workshop, arguments);
+}
+
+Entries activation_kernels();
+
+/// Nothing when there is none.
+Factory find_kernel(std::string_view operator_type);
+
+}  // namespace dtrain::gpu

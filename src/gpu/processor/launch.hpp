@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "gpu/processor/block.hpp"
+#include "gpu/stream.hpp"
+
+namespace dtrain::gpu {
+
+/// Runs it now, or when a recording of the stream runs.
+void give(const Stream& stream, std::function<void()> work);
+
+/// Of the blocks of launch(), in place of what is asked for: 1 to begin with.
+void set_threads_of_a_block(unsigned threads);
+
+/// Calls body(block) on so many threads.
+void run_block(unsigned number, const std::function<void(const Block&)>& body);
+
+template <class Body>
+void for_each(const Stream& stream, std::size_t count, const Body& body) {
+    give(stream, [count, body] {
+        for (std::size_t i = 0; i < count; ++i) body(i);
+    });
+}
+
+template <class Body>
+void launch(const Stream& stream, std::size_t blocks, unsigned /*threads*/, const Body& body) {
+    give(stream, [blocks, body] {
+        for (std::size_t number = 0; number < blocks; ++number)
+            run_block(static_cast<unsigned>(number), body);
+    });
+}
+
+}  // namespace dtrain::gpu

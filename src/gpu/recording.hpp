@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "gpu/stream.hpp"
+
+namespace dtrain::gpu {
+
+/// What a stream was given, to be given again at once: a CUDA graph.
+class Recording {
+  public:
+    /// @param give gives it to the stream, which does not compute it
+    Recording(const Stream& stream, const std::function<void()>& give);
+    ~Recording();
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+
+    void run(const Stream& stream) const;
+
+  private:
+    struct Content;
+    std::unique_ptr<Content> content_;
+};
+
+}  // namespace dtrain::gpu
