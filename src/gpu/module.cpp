@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// The one object that programs open, see kernels/gpu.hpp.
+#include <dtrain/error.hpp>
+
+#include "gpu/machine.hpp"
+#include "gpu/mark.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/operators.hpp"
+#include "gpu/recording.hpp"
+#include "kernels/gpu.hpp"
+
+namespace dtrain::gpu {
+namespace {
+
+class Recorded final : public Kernel {
+  public:
+    Recorded(const Stream& stream, const std::function<void()>& give)
+        : stream_(stream), recording_(stream, give) {}
+
+    void run() override { recording_.run(stream_); }
+
+  private:
+    const Stream& stream_;
+    Recording recording_;
+};
+
+class UploadStream final : public kernels::Gpu::Uploads {
+  public:
+    explicit UploadStream(const Stream& computing) : computing_(computing) {}
+
+    void to_gpu(void* to, const void* from, std::size_t bytes) override {
+        gpu::to_gpu(stream_, to, from, bytes);
+    }
+    void take() override {
+        uploaded_.set(stream_);
+        uploaded_.hold(computing_);
+    }
+    void release() override {
+        read_.set(computing_);
+        read_.hold(stream_);
+    }
+    void finish() override { stream_.finish(); }
+
+  private:
+    const Stream& computing_;
+    Stream stream_;
+    Mark uploaded_;
+    Mark read_;
+};
+
+class OneGpu final : public kernels::Gpu {
+  public:
+    explicit OneGpu(int number) : name_(name_of_gpu(number)) {}
+
+    std::string description() const override { return name_; }
+    void* stream() const override { return workshop_.stream.handle(); }
+
+    Memory allocate(std::size_t bytes) override { return gpu::allocate(bytes); }
+    Memory allocate_host(std::size_t bytes) override { return gpu::allocate_host(bytes); }
+
+    void to_gpu(void* to, const void* from, std::size_t bytes) override {
+        gpu::to_gpu(workshop_.stream, to, from, bytes);
+    }
+    void to_host(void* to, const void* from, std::size_t bytes) override {
+        gpu::to_host(workshop_.stream, to, from, bytes);
+    }
+    void copy(void* to, const void* from, std::size_t bytes) override {
+        gpu::copy(workshop_.stream, to, from, bytes);
+    }
+
+    bool has_kernel(std::string_view operator_type) const override {
+        return find_kernel(operator_type) != nullptr;
+    }
+    std::unique_ptr<Kernel> make_kernel(std::string_view operator_type,
+                                        const KernelArguments& arguments) override {
+        const auto make = find_kernel(operator_type);
+        if (make == nullptr)
+            throw Error("there is no GPU kernel for the operator '" + std::string(operator_type) +
+                        "': compute on the CPU");
+        return make(workshop_, arguments);
+    }
+    std::unique_ptr<Kernel> recorded(const std::function<void()>& give) override {
+        return std::make_unique<Recorded>(workshop_.stream, give);
+    }
+    std::unique_ptr<Uploads> uploads() override { return std::make_unique<UploadStream>(workshop_.stream); }
+
+    void finish() override {
+        gpu::to_host(workshop_.stream, told_.get(), workshop_.trouble.get(), sizeof(Trouble::Words));
+        workshop_.stream.finish();
+        const auto trouble = *reinterpret_cast<const Trouble::Words*>(told_.get());
+        if (trouble.kernel == 0) return;
+        set_to_zero(workshop_.stream, workshop_.trouble.get(), sizeof(Trouble::Words));
+        throw Error(workshop_.texts.at(trouble.kernel)(trouble.place, trouble.value));
+    }
+
+  private:
+    std::string name_;
+    Workshop workshop_;
+    DeviceMemory told_ = gpu::allocate_host(sizeof(Trouble::Words));
+};
+
+}  // namespace
+}  // namespace dtrain::gpu
+
+extern "C" __attribute__((visibility("default"))) dtrain::kernels::Gpu* dtrain_open_gpu(int number) {
+    dtrain::gpu::choose_gpu(number);
+    return new dtrain::gpu::OneGpu(number);
+}

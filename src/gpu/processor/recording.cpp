@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/recording.hpp"
+
+#include "gpu/processor/launch.hpp"
+#include "gpu/processor/work.hpp"
+
+namespace dtrain::gpu {
+
+struct Recording::Content {
+    std::vector<std::function<void()>> work;
+};
+
+Recording::Recording(const Stream& stream, const std::function<void()>& give)
+    : content_(std::make_unique<Content>()) {
+    auto& recorded = work_of(stream).recorded;
+    recorded = &content_->work;
+    try {
+        give();
+    } catch (...) {
+        recorded = nullptr;
+        throw;
+    }
+    recorded = nullptr;
+}
+
+Recording::~Recording() = default;
+
+void Recording::run(const Stream& stream) const {
+    for (const auto& work : content_->work) give(stream, work);
+}
+
+}  // namespace dtrain::gpu
