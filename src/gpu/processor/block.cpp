@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/processor/block.hpp"
 
+#include <cstdlib>
+#include <string>
 #include <thread>
 
 #include "gpu/processor/launch.hpp"
@@ -9,18 +11,18 @@
 namespace dtrain::gpu {
 namespace {
 
-unsigned threads_of_a_block = 1;
+unsigned threads_of_a_block() {
+    const char* told = std::getenv("DTRAIN_GPU_STAND_IN_THREADS");
+    return told == nullptr ? 1 : static_cast<unsigned>(std::stoul(told));
+}
 
 }  // namespace
 
-void set_threads_of_a_block(unsigned threads) {
-    threads_of_a_block = threads;
-}
-
 void run_block(unsigned number, const std::function<void(const Block&)>& body) {
-    Block::Team team(threads_of_a_block);
+    static const auto threads = threads_of_a_block();
+    Block::Team team(threads);
     std::vector<std::jthread> others;
-    for (unsigned thread = 1; thread < threads_of_a_block; ++thread)
+    for (unsigned thread = 1; thread < threads; ++thread)
         others.emplace_back([&, thread] { body(Block(number, thread, team)); });
     body(Block(number, 0, team));
 }

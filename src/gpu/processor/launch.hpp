@@ -13,10 +13,7 @@ namespace dtrain::gpu {
 /// Runs it now, or when a recording of the stream runs.
 void give(const Stream& stream, std::function<void()> work);
 
-/// Of the blocks of launch(), in place of what is asked for: 1 to begin with.
-void set_threads_of_a_block(unsigned threads);
-
-/// Calls body(block) on so many threads.
+/// Calls body(block) on as many threads as the environment variable DTRAIN_GPU_STAND_IN_THREADS says, or one.
 void run_block(unsigned number, const std::function<void(const Block&)>& body);
 
 template <class Body>
