@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/format.h>
-
+#include "kernels/data_errors.hpp"
 #include "kernels/integers.hpp"
 #include "kernels/operators.hpp"
 
@@ -56,9 +55,7 @@ std::unique_ptr<Kernel> make_auc(const KernelArguments& arguments) {
         const auto bins = positives.size();
         for (std::size_t i = 0; i < count; ++i) {
             const double score = scores[i];
-            if (!(score >= 0 && score <= 1))
-                throw Error(fmt::format("auc: the score in row {} of the batch is {}, expected a probability",
-                                        i, score));
+            if (!(score >= 0 && score <= 1)) throw Error(score_outside(score, static_cast<std::int64_t>(i)));
             const auto bin = std::min(bins - 1, static_cast<std::size_t>(score * static_cast<double>(bins)));
             (labels.is_positive(i) ? positives : negatives)[bin] += weights[i];
         }

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "kernels/data_errors.hpp"
 #include "kernels/integers.hpp"
 #include "kernels/loops.hpp"
 #include "kernels/operators.hpp"
@@ -19,8 +18,7 @@ std::size_t columns_of(const TensorView& matrix) {
 std::size_t checked_label(const Integers& labels, std::size_t row, std::size_t classes) {
     const auto label = labels[row];
     if (label < 0 || label >= static_cast<std::int64_t>(classes))
-        throw Error(fmt::format("label {} in row {} of the batch is outside of the {} classes 0..{}", label,
-                                row, classes, classes - 1));
+        throw Error(label_outside(label, static_cast<std::int64_t>(row), static_cast<std::int64_t>(classes)));
     return static_cast<std::size_t>(label);
 }
 

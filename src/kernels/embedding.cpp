@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "kernels/data_errors.hpp"
 #include "kernels/integers.hpp"
 #include "kernels/loops.hpp"
 #include "kernels/operators.hpp"
@@ -25,9 +24,7 @@ std::unique_ptr<Kernel> make_embedding(const KernelArguments& arguments) {
                 std::fill_n(&out[i * width], width, Real(0));
                 continue;
             }
-            if (id < 0 || id >= rows)
-                throw Error(fmt::format("id {} at place {} of the batch is outside of the table's rows 0..{}",
-                                        id, i, rows - 1));
+            if (id < 0 || id >= rows) throw Error(id_outside(id, static_cast<std::int64_t>(i), rows));
             if (i + ahead < ids.size())
                 __builtin_prefetch(table.data() + static_cast<std::size_t>(ids[i + ahead]) * width);
             std::copy_n(&table[static_cast<std::size_t>(id) * width], width, &out[i * width]);

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/operators/functions.hpp"
+#include "gpu/operators/rows.hpp"
+
+namespace dtrain::gpu {
+namespace {
+
+template <class Real, class Function>
+struct Forward {
+    const Real* x;
+    Real* y;
+    ON_DEVICE void operator()(std::size_t i) const { y[i] = Function::value(x[i]); }
+};
+
+/// From the function's own result.
+template <class Real, class Function>
+struct Backward {
+    const Real* y;
+    const Real* dy;
+    Real* dx;
+    ON_DEVICE void operator()(std::size_t i) const { dx[i] = Function::gradient(y[i], dy[i]); }
+};
+
+template <class Real, class Function>
+std::unique_ptr<Kernel> make_forward(Workshop& workshop, const KernelArguments& arguments) {
+    const auto y = arguments.out<Real>("out");
+    return kernel_for_each(workshop, y.size(),
+                           Forward<Real, Function>{arguments.in<Real>("x").data(), y.data()});
+}
+
+template <class Real, class Function>
+std::unique_ptr<Kernel> make_backward(Workshop& workshop, const KernelArguments& arguments) {
+    const auto dx = arguments.out<Real>("x@grad");
+    return kernel_for_each(workshop, dx.size(),
+                           Backward<Real, Function>{arguments.in<Real>("out").data(),
+                                                    arguments.in<Real>("out@grad").data(), dx.data()});
+}
+
+template <class Function>
+constexpr Factory forward = by_type<make_forward<float, Function>, make_forward<double, Function>>;
+
+template <class Function>
+constexpr Factory backward = by_type<make_backward<float, Function>, make_backward<double, Function>>;
+
+template <class Real>
+struct Softmax {
+    const Real* in;
+    Real* out;
+    std::size_t columns;
+
+    template <class Team>
+    ON_GPU void operator()(std::size_t row, const Team& team) const {
+        const Real* x = in + row * columns;
+        Real* y = out + row * columns;
+        Real largest = x[0];
+        for (std::size_t i = team.thread(); i < columns; i += team.threads())
+            largest = x[i] > largest ? x[i] : largest;
+        largest = team.max(largest);
+        Real sum = 0;
+        for (std::size_t i = team.thread(); i < columns; i += team.threads())
+            sum += y[i] = std::exp(x[i] - largest);
+        const Real scale = 1 / team.sum(sum);
+        for (std::size_t i = team.thread(); i < columns; i += team.threads()) y[i] *= scale;
+    }
+};
+
+/// dx = y (dy - sum over the row of y dy)
+template <class Real>
+struct SoftmaxGradient {
+    const Real* out;
+    const Real* dout;
+    Real* din;
+    std::size_t columns;
+
+    template <class Team>
+    ON_GPU void operator()(std::size_t row, const Team& team) const {
+        const Real* y = out + row * columns;
+        const Real* dy = dout + row * columns;
+        Real* dx = din + row * columns;
+        Real dot = 0;
+        for (std::size_t i = team.thread(); i < columns; i += team.threads()) dot += y[i] * dy[i];
+        dot = team.sum(dot);
+        for (std::size_t i = team.thread(); i < columns; i += team.threads()) dx[i] = y[i] * (dy[i] - dot);
+    }
+};
+
+template <class Real>
+std::unique_ptr<Kernel> make_softmax(Workshop& workshop, const KernelArguments& arguments) {
+    const auto columns = static_cast<std::size_t>(arguments.input("x").shape.back());
+    const auto y = arguments.out<Real>("out");
+    return kernel_for_each_row(workshop, y.size() / columns, columns,
+                               Softmax<Real>{arguments.in<Real>("x").data(), y.data(), columns});
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_softmax_grad(Workshop& workshop, const KernelArguments& arguments) {
+    const auto columns = static_cast<std::size_t>(arguments.input("out").shape.back());
+    const auto dx = arguments.out<Real>("x@grad");
+    return kernel_for_each_row(
+        workshop, dx.size() / columns, columns,
+        SoftmaxGradient<Real>{arguments.in<Real>("out").data(), arguments.in<Real>("out@grad").data(),
+                              dx.data(), columns});
+}
+
+}  // namespace
+
+Entries activation_kernels() {
+    return {
+        {"relu", forward<Relu>},
+        {"relu_grad", backward<Relu>},
+        {"sigmoid", forward<Sigmoid>},
+        {"sigmoid_grad", backward<Sigmoid>},
+        {"softmax", by_type<make_softmax<float>, make_softmax<double>>},
+        {"softmax_grad", by_type<make_softmax_grad<float>, make_softmax_grad<double>>},
+        {"sqrt", forward<Sqrt>},
+        {"sqrt_grad", backward<Sqrt>},
+        {"tanh", forward<Tanh>},
+        {"tanh_grad", backward<Tanh>},
+    };
+}
+
+}  // namespace dtrain::gpu

@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "gpu/operators/integers.hpp"
+#include "gpu/operators/rows.hpp"
+#include "gpu/operators/sums.hpp"
+#include "kernels/data_errors.hpp"
+
+namespace dtrain::gpu {
+namespace {
+
+std::size_t columns_of(const TensorView& matrix) {
+    return static_cast<std::size_t>(matrix.shape[1]);
+}
+
+/// Labels that are looked at before they are used.
+struct CheckedLabels {
+    Integers labels;
+    std::int64_t classes;
+    Trouble trouble;
+
+    CheckedLabels(Workshop& workshop, const KernelArguments& arguments, std::size_t columns)
+        : labels(arguments.input("label")),
+          classes(static_cast<std::int64_t>(columns)),
+          trouble(workshop.trouble_of([classes = classes](long long row, long long label) {
+              return kernels::label_outside(label, row, classes);
+          })) {}
+
+    ON_DEVICE bool are_right(std::size_t row) const { return labels[row] >= 0 && labels[row] < classes; }
+
+    ON_DEVICE void tell(std::size_t row) const { trouble.tell(static_cast<long long>(row), labels[row]); }
+};
+
+template <class Real>
+struct SoftmaxWithCrossEntropy {
+    const Real* logits;
+    CheckedLabels label;
+    Real* probabilities;
+    Real* row_loss;
+    std::size_t classes;
+
+    template <class Team>
+    ON_GPU void operator()(std::size_t row, const Team& team) const {
+        const Real* x = logits + row * classes;
+        Real* p = probabilities + row * classes;
+        Real largest = x[0];
+        for (std::size_t i = team.thread(); i < classes; i += team.threads())
+            largest = x[i] > largest ? x[i] : largest;
+        largest = team.max(largest);
+        Real sum = 0;
+        for (std::size_t i = team.thread(); i < classes; i += team.threads())
+            sum += p[i] = std::exp(x[i] - largest);
+        sum = team.sum(sum);
+        for (std::size_t i = team.thread(); i < classes; i += team.threads()) p[i] *= 1 / sum;
+        if (team.thread() != 0) return;
+        if (label.are_right(row)) {
+            row_loss[row] = largest + std::log(sum) - x[label.labels[row]];
+        } else {
+            label.tell(row);
+            row_loss[row] = 0;
+        }
+    }
+};
+
+template <class Real>
+std::unique_ptr<Kernel> make_softmax_with_cross_entropy(Workshop& workshop,
+                                                        const KernelArguments& arguments) {
+    const auto classes = columns_of(arguments.input("logits"));
+    const auto row_loss = arguments.out<Real>("row_loss");
+    return kernel_for_each_row(
+        workshop, row_loss.size(), classes,
+        SoftmaxWithCrossEntropy<Real>{arguments.in<Real>("logits").data(),
+                                      CheckedLabels(workshop, arguments, classes),
+                                      arguments.out<Real>("probabilities").data(), row_loss.data(), classes});
+}
+
+template <class Real>
+struct SoftmaxWithCrossEntropyGradient {
+    const Real* probabilities;
+    Integers label;
+    const Real* drow_loss;
+    Real* dlogits;
+    std::size_t classes;
+
+    ON_DEVICE void operator()(std::size_t i) const {
+        const auto [row, column] = place_of(i, classes);
+        const bool is_right = label[row] == static_cast<std::int64_t>(column);
+        dlogits[i] = drow_loss[row] * probabilities[i] - (is_right ? drow_loss[row] : Real(0));
+    }
+};
+
+template <class Real>
+std::unique_ptr<Kernel> make_softmax_with_cross_entropy_grad(Workshop& workshop,
+                                                             const KernelArguments& arguments) {
+    const auto dlogits = arguments.out<Real>("logits@grad");
+    return kernel_for_each(workshop, dlogits.size(),
+                           SoftmaxWithCrossEntropyGradient<Real>{
+                               arguments.in<Real>("probabilities").data(), Integers(arguments.input("label")),
+                               arguments.in<Real>("row_loss@grad").data(), dlogits.data(),
+                               columns_of(arguments.input("probabilities"))});
+}
+
+template <class Real>
+struct CrossEntropy {
+    const Real* probabilities;
+    CheckedLabels label;
+    Real* row_loss;
+    std::size_t classes;
+
+    ON_DEVICE void operator()(std::size_t row) const {
+        if (label.are_right(row)) {
+            const auto right = static_cast<std::size_t>(label.labels[row]);
+            row_loss[row] = -std::log(probabilities[row * classes + right]);
+        } else {
+            label.tell(row);
+            row_loss[row] = 0;
+        }
+    }
+};
+
+template <class Real>
+std::unique_ptr<Kernel> make_cross_entropy(Workshop& workshop, const KernelArguments& arguments) {
+    const auto classes = columns_of(arguments.input("probabilities"));
+    const auto row_loss = arguments.out<Real>("row_loss");
+    return kernel_for_each(
+        workshop, row_loss.size(),
+        CrossEntropy<Real>{arguments.in<Real>("probabilities").data(),
+                           CheckedLabels(workshop, arguments, classes), row_loss.data(), classes});
+}
+
+template <class Real>
+struct CrossEntropyGradient {
+    const Real* probabilities;
+    Integers label;
+    const Real* drow_loss;
+    Real* dprobabilities;
+    std::size_t classes;
+
+    ON_DEVICE void operator()(std::size_t i) const {
+        const auto [row, column] = place_of(i, classes);
+        const bool is_right = label[row] == static_cast<std::int64_t>(column);
+        dprobabilities[i] = is_right ? -drow_loss[row] / probabilities[i] : Real(0);
+    }
+};
+
+template <class Real>
+std::unique_ptr<Kernel> make_cross_entropy_grad(Workshop& workshop, const KernelArguments& arguments) {
+    const auto dprobabilities = arguments.out<Real>("probabilities@grad");
+    return kernel_for_each(workshop, dprobabilities.size(),
+                           CrossEntropyGradient<Real>{
+                               arguments.in<Real>("probabilities").data(), Integers(arguments.input("label")),
+                               arguments.in<Real>("row_loss@grad").data(), dprobabilities.data(),
+                               columns_of(arguments.input("probabilities"))});
+}
+
+/// The weights of rows whose first largest score is that of their label.
+template <class Real>
+struct RightRows {
+    const Real* scores;
+    Integers label;
+    const Real* weight;  ///< none: 1
+    std::size_t classes;
+
+    /// For one thread of the team.
+    template <class Team>
+    ON_GPU Real of(std::size_t row, const Team& team) const {
+        const Real* score = scores + row * classes;
+        Real largest = score[0];
+        std::size_t place = 0;
+        for (std::size_t i = team.thread(); i < classes; i += team.threads())
+            if (score[i] > largest) {
+                largest = score[i];
+                place = i;
+            }
+        const Real of_all = team.max(largest);
+        // The first: the largest distance from the end. What is no number equals nothing.
+        const std::size_t from_end = classes - (largest == of_all ? place : classes);
+        place = classes - team.max(from_end);
+        if (score[0] != score[0]) place = 0;
+        if (label[row] != static_cast<std::int64_t>(place)) return 0;
+        return weight != nullptr ? weight[row] : Real(1);
+    }
+};
+
+template <class Real>
+struct RightRowsAlone {
+    RightRows<Real> right;
+    ON_GPU Real operator()(std::size_t row) const { return right.of(row, Alone{}); }
+};
+
+template <class Real>
+struct StoreRightRow {
+    RightRows<Real> right;
+    Real* rows;
+
+    ON_GPU void operator()(std::size_t row, const Block& block) const {
+        const Real value = right.of(row, block);
+        if (block.thread() == 0) rows[row] = value;
+    }
+};
+
+template <class Real>
+struct Store {
+    Real* out;
+    Real divisor;
+    ON_DEVICE void operator()(Real sum) const { *out = sum / divisor; }
+};
+
+template <class Real>
+std::unique_ptr<Kernel> make_count(Workshop& workshop, const KernelArguments& arguments, const Real* weight,
+                                   Real divisor) {
+    const auto& scores = arguments.input("scores");
+    const RightRows<Real> right{scores.template as<Real>().data(), Integers(arguments.input("label")), weight,
+                                columns_of(scores)};
+    const auto rows = static_cast<std::size_t>(scores.shape[0]);
+    const Store<Real> store{arguments.out<Real>("out").data(), divisor};
+    if (right.classes < columns_for_block)
+        return kernel_of_sum<Real>(workshop, rows, RightRowsAlone<Real>{right}, store);
+    const auto memory = allocate(rows * sizeof(Real));
+    auto* values = reinterpret_cast<Real*>(memory.get());
+    std::shared_ptr sum = kernel_of_sum<Real>(workshop, rows, Elements<Real>{values}, store);
+    return kernels::kernel_of([&stream = workshop.stream, memory, rows, sum,
+                               body = RowOfBlock<StoreRightRow<Real>>{{right, values}},
+                               threads = threads_for(right.classes)] {
+        launch(stream, rows, threads, body);
+        sum->run();
+    });
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_correct_count(Workshop& workshop, const KernelArguments& arguments) {
+    return make_count<Real>(workshop, arguments, arguments.in<Real>("weight").data(), 1);
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_accuracy(Workshop& workshop, const KernelArguments& arguments) {
+    return make_count<Real>(workshop, arguments, nullptr,
+                            static_cast<Real>(arguments.input("scores").shape[0]));
+}
+
+}  // namespace
+
+Entries classification_kernels() {
+    return {
+        {"accuracy", by_type<make_accuracy<float>, make_accuracy<double>>},
+        {"correct_count", by_type<make_correct_count<float>, make_correct_count<double>>},
+        {"cross_entropy", by_type<make_cross_entropy<float>, make_cross_entropy<double>>},
+        {"cross_entropy_grad", by_type<make_cross_entropy_grad<float>, make_cross_entropy_grad<double>>},
+        {"softmax_with_cross_entropy",
+         by_type<make_softmax_with_cross_entropy<float>, make_softmax_with_cross_entropy<double>>},
+        {"softmax_with_cross_entropy_grad",
+         by_type<make_softmax_with_cross_entropy_grad<float>, make_softmax_with_cross_entropy_grad<double>>},
+    };
+}
+
+}  // namespace dtrain::gpu

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <type_traits>
+
+#include "gpu/matrix_product.hpp"
+#include "gpu/operators/bfloat16.hpp"
+#include "gpu/operators/column_sums.hpp"
+#include "gpu/operators/functions.hpp"
+
+namespace dtrain::gpu {
+namespace {
+
+MatrixOnGpu matrix(const TensorView& tensor) {
+    return {tensor.data, tensor.shape[0], tensor.shape[1]};
+}
+
+MatrixOnGpu transposed(const TensorView& tensor) {
+    return {tensor.data, tensor.shape[1], tensor.shape[0], true};
+}
+
+std::size_t size_of(const MatrixOnGpu& matrix) {
+    return static_cast<std::size_t>(matrix.rows * matrix.columns);
+}
+
+/// Of both factors of a product.
+struct Round {
+    const float* a;
+    const float* b;
+    std::size_t count_of_a;
+    std::uint16_t* rounded_a;
+    std::uint16_t* rounded_b;
+
+    ON_DEVICE void operator()(std::size_t i) const {
+        if (i < count_of_a)
+            rounded_a[i] = bfloat16_bits(a[i]);
+        else
+            rounded_b[i - count_of_a] = bfloat16_bits(b[i - count_of_a]);
+    }
+};
+
+/// out = a b, with factors that are rounded first when a program says so.
+class Product {
+  public:
+    Product(Workshop& workshop, const KernelArguments& arguments, MatrixOnGpu a, MatrixOnGpu b,
+            MatrixOnGpu out, Finish finish = Finish::nothing, const void* bias = nullptr)
+        : is_rounded_(arguments.products == ProductNumbers::bfloat16 &&
+                      arguments.real_type() == DataType::float32),
+          product_(workshop.products, rounded(a, rounded_a_), rounded(b, rounded_b_), out,
+                   is_rounded_                                  ? Number::bfloat16
+                   : arguments.real_type() == DataType::float64 ? Number::float64
+                                                                : Number::float32,
+                   finish, bias),
+          round_{static_cast<const float*>(a.data), static_cast<const float*>(b.data), size_of(a),
+                 reinterpret_cast<std::uint16_t*>(rounded_a_.get()),
+                 reinterpret_cast<std::uint16_t*>(rounded_b_.get())},
+          count_(size_of(a) + size_of(b)) {}
+
+    void run(const Stream& stream) const {
+        if (is_rounded_) for_each(stream, count_, round_);
+        product_.run(stream);
+    }
+
+  private:
+    /// Where the factor of the product lies: memory for it, or itself.
+    MatrixOnGpu rounded(MatrixOnGpu factor, DeviceMemory& memory) const {
+        if (!is_rounded_) return factor;
+        memory = allocate(size_of(factor) * sizeof(std::uint16_t));
+        factor.data = memory.get();
+        return factor;
+    }
+
+    bool is_rounded_;
+    DeviceMemory rounded_a_;
+    DeviceMemory rounded_b_;
+    MatrixProduct product_;
+    Round round_;
+    std::size_t count_;
+};
+
+std::unique_ptr<Kernel> kernel_of_product(Workshop& workshop, Product product) {
+    return kernels::kernel_of(
+        [&stream = workshop.stream, product = std::move(product)] { product.run(stream); });
+}
+
+template <class Real, class Function>
+struct AddBias {
+    const Real* bias;
+    Real* y;
+    std::size_t columns;
+    ON_DEVICE void operator()(std::size_t i) const {
+        y[i] = Function::value(y[i] + bias[place_of(i, columns).column]);
+    }
+};
+
+template <class Real, class Function>
+std::unique_ptr<Kernel> make_fc_with_pass(Workshop& workshop, const KernelArguments& arguments) {
+    const auto bias = arguments.in<Real>("bias");
+    const auto out = arguments.out<Real>("out");
+    return kernels::kernel_of(
+        [&stream = workshop.stream, size = out.size(),
+         product = Product(workshop, arguments, matrix(arguments.input("x")),
+                           matrix(arguments.input("weight")), matrix(arguments.output("out"))),
+         pass = AddBias<Real, Function>{bias.data(), out.data(), bias.size()}] {
+            product.run(stream);
+            for_each(stream, size, pass);
+        });
+}
+
+std::unique_ptr<Kernel> make_finished_fc(Workshop& workshop, const KernelArguments& arguments,
+                                         Finish finish) {
+    return kernel_of_product(
+        workshop,
+        Product(workshop, arguments, matrix(arguments.input("x")), matrix(arguments.input("weight")),
+                matrix(arguments.output("out")), finish, arguments.input("bias").data));
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_fc(Workshop& workshop, const KernelArguments& arguments) {
+    const auto activation = arguments.text("activation");
+    constexpr bool is_finished = std::is_same_v<Real, float>;  // the library does so for no others
+    if (activation == "relu")
+        return is_finished ? make_finished_fc(workshop, arguments, Finish::add_bias_relu)
+                           : make_fc_with_pass<Real, Relu>(workshop, arguments);
+    if (activation == "tanh") return make_fc_with_pass<Real, Tanh>(workshop, arguments);
+    if (activation == "sigmoid") return make_fc_with_pass<Real, Sigmoid>(workshop, arguments);
+    if (!activation.empty()) throw Error("there is no activation '" + activation + "'");
+    return is_finished ? make_finished_fc(workshop, arguments, Finish::add_bias)
+                       : make_fc_with_pass<Real, Nothing>(workshop, arguments);
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_fc_grad_weight(Workshop& workshop, const KernelArguments& arguments) {
+    const auto dy = arguments.in<Real>("out@grad");
+    const auto dbias = arguments.out<Real>("bias@grad");
+    const auto columns = dbias.size();
+    return kernels::kernel_of(
+        [&stream = workshop.stream,
+         product = Product(workshop, arguments, transposed(arguments.input("x")),
+                           matrix(arguments.input("out@grad")), matrix(arguments.output("weight@grad"))),
+         sums = ColumnSums<Real, MatrixTerms<Real>>(dy.size() / columns, columns, {dy.data(), columns},
+                                                    dbias.data())] {
+            product.run(stream);
+            sums.run(stream);
+        });
+}
+
+std::unique_ptr<Kernel> make_fc_grad_input(Workshop& workshop, const KernelArguments& arguments) {
+    return kernel_of_product(
+        workshop, Product(workshop, arguments, matrix(arguments.input("out@grad")),
+                          transposed(arguments.input("weight")), matrix(arguments.output("x@grad"))));
+}
+
+/// The matrix that an input is, or its transpose when the attribute says so.
+MatrixOnGpu factor(const KernelArguments& arguments, std::string_view slot, std::string_view attribute) {
+    const auto& tensor = arguments.input(slot);
+    return arguments.whole(attribute) != 0 ? transposed(tensor) : matrix(tensor);
+}
+
+std::unique_ptr<Kernel> make_matmul(Workshop& workshop, const KernelArguments& arguments) {
+    return kernel_of_product(workshop,
+                             Product(workshop, arguments, factor(arguments, "x", "transpose_x"),
+                                     factor(arguments, "y", "transpose_y"), matrix(arguments.output("out"))));
+}
+
+}  // namespace
+
+Entries fc_kernels() {
+    return {
+        {"fc", by_type<make_fc<float>, make_fc<double>>},
+        {"fc_grad_input", make_fc_grad_input},
+        {"fc_grad_weight", by_type<make_fc_grad_weight<float>, make_fc_grad_weight<double>>},
+        {"matmul", make_matmul},
+    };
+}
+
+}  // namespace dtrain::gpu

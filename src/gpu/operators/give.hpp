@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "gpu/launch.hpp"
+#include "gpu/on_device.hpp"
+#include "gpu/operators.hpp"
+
+namespace dtrain::gpu {
+
+/// As many threads as there are elements for them, as launch() takes them.
+inline unsigned threads_for(std::size_t elements, std::size_t most = 256) {
+    constexpr std::size_t warp = 32;
+    return static_cast<unsigned>(std::clamp((elements + warp - 1) / warp * warp, warp, most));
+}
+
+/// body(i) for each i below count.
+template <class Body>
+std::unique_ptr<Kernel> kernel_for_each(Workshop& workshop, std::size_t count, const Body& body) {
+    return kernels::kernel_of([&stream = workshop.stream, count, body] { for_each(stream, count, body); });
+}
+
+/// body(block) in so many blocks.
+template <class Body>
+std::unique_ptr<Kernel> kernel_of_blocks(Workshop& workshop, std::size_t blocks, unsigned threads,
+                                         const Body& body) {
+    return kernels::kernel_of(
+        [&stream = workshop.stream, blocks, threads, body] { launch(stream, blocks, threads, body); });
+}
+
+/// Where an element is in a matrix.
+struct Place {
+    std::size_t row;
+    std::size_t column;
+};
+
+/// Of element i of rows that have so many columns. GPUs divide numbers of 64 bits slowly.
+ON_DEVICE inline Place place_of(std::size_t i, std::size_t columns) {
+    if (((i | columns) >> 32U) == 0) {
+        const auto n = static_cast<std::uint32_t>(i);
+        const auto width = static_cast<std::uint32_t>(columns);
+        return {n / width, n % width};
+    }
+    return {i / columns, i % columns};
+}
+
+}  // namespace dtrain::gpu

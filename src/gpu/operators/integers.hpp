@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/on_device.hpp"
+#include "kernels/kernel.hpp"
+
+namespace dtrain::gpu {
+
+/// Labels or ids on the GPU, whatever integers the tensor holds.
+class Integers {
+  public:
+    explicit Integers(const TensorView& tensor)
+        : data_(tensor.data), is_wide_(tensor.type == DataType::int64) {
+        if (!is_integer(tensor.type))
+            throw Error("a tensor of " + to_string(tensor.type) + " was asked for integers");
+    }
+
+    ON_DEVICE std::int64_t operator[](std::size_t i) const {
+        return is_wide_ ? static_cast<const std::int64_t*>(data_)[i]
+                        : static_cast<const std::int32_t*>(data_)[i];
+    }
+
+  private:
+    const void* data_;
+    bool is_wide_;
+};
+
+}  // namespace dtrain::gpu

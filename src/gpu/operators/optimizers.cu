@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "gpu/operators/updated.hpp"
+
+namespace dtrain::gpu {
+namespace {
+
+/// The learning rate: an input when a schedule makes it, else an attribute.
+class Rate {
+  public:
+    explicit Rate(const KernelArguments& arguments)
+        : value_(arguments.number("learning_rate")),
+          scheduled_(arguments.has_input("learning_rate") ? arguments.in("learning_rate").data() : nullptr) {}
+
+    ON_DEVICE double operator()() const {
+        return scheduled_ != nullptr ? static_cast<double>(*scheduled_) : value_;
+    }
+
+  private:
+    double value_;
+    const float* scheduled_;
+};
+
+/// A rule updates all elements that the gradient is for, with factors that each block makes once.
+template <class Real, class Rule>
+struct Update {
+    static constexpr std::size_t share = 1024;  // elements of a block
+
+    Rule rule;
+    UpdatedElements elements;
+    const Real* gradient;
+    std::size_t count;
+    Trouble trouble;
+
+    ON_GPU void operator()(const Block& block) const {
+        if (trouble.is_any()) return;
+        const auto factors = rule.factors(block);
+        const auto begin = std::size_t{block.number()} * share;
+        const auto end = begin + share < count ? begin + share : count;
+        std::size_t at = 0;
+        for (std::size_t i = begin + block.thread(); i < end; i += block.threads())
+            if (elements.find(i, at)) rule.update(factors, at, gradient[i]);
+    }
+};
+
+template <class Real, class Rule>
+std::unique_ptr<Kernel> make_update(Workshop& workshop, const KernelArguments& arguments) {
+    refuse_part(Rule::name, arguments);
+    const UpdatedElements elements(arguments);
+    using Body = Update<Real, Rule>;
+    return kernel_of_blocks(workshop, (elements.count() + Body::share - 1) / Body::share,
+                            threads_for(elements.count()),
+                            Body{Rule::from(arguments), elements, arguments.in<Real>("gradient").data(),
+                                 elements.count(), workshop.any_trouble()});
+}
+
+template <class Real>
+Real* memory(const KernelArguments& arguments, std::string_view slot) {
+    return arguments.out<Real>(slot).data();
+}
+
+template <class Real>
+Real setting(const KernelArguments& arguments, std::string_view attribute) {
+    return static_cast<Real>(arguments.number(attribute));
+}
+
+template <class Real>
+struct Sgd {
+    static constexpr const char* name = "sgd";
+    Real* p;
+    Rate rate;
+
+    static Sgd from(const KernelArguments& arguments) {
+        return {memory<Real>(arguments, "parameter"), Rate(arguments)};
+    }
+    ON_GPU Real factors(const Block& /*block*/) const { return static_cast<Real>(rate()); }
+    ON_GPU void update(Real r, std::size_t at, Real g) const { p[at] -= r * g; }
+};
+
+template <class Real>
+struct Momentum {
+    static constexpr const char* name = "momentum";
+    Real* p;
+    Real* velocity;
+    Rate rate;
+    Real mu;
+    bool is_nesterov;
+
+    static Momentum from(const KernelArguments& arguments) {
+        return {memory<Real>(arguments, "parameter"), memory<Real>(arguments, "velocity"), Rate(arguments),
+                setting<Real>(arguments, "mu"), arguments.whole("nesterov") != 0};
+    }
+    ON_GPU Real factors(const Block& /*block*/) const { return static_cast<Real>(rate()); }
+    ON_GPU void update(Real r, std::size_t at, Real g) const {
+        const Real v = velocity[at] = mu * velocity[at] + g;
+        p[at] -= r * (is_nesterov ? g + mu * v : v);
+    }
+};
+
+template <class Real>
+struct Adagrad {
+    static constexpr const char* name = "adagrad";
+    Real* p;
+    Real* squares;
+    Rate rate;
+    Real epsilon;
+
+    static Adagrad from(const KernelArguments& arguments) {
+        return {memory<Real>(arguments, "parameter"), memory<Real>(arguments, "squares"), Rate(arguments),
+                setting<Real>(arguments, "epsilon")};
+    }
+    ON_GPU Real factors(const Block& /*block*/) const { return static_cast<Real>(rate()); }
+    ON_GPU void update(Real r, std::size_t at, Real g) const {
+        const Real s = squares[at] += g * g;
+        p[at] -= r * g / (std::sqrt(s) + epsilon);
+    }
+};
+
+/// Both forms of Adam: weights that decay are scaled by 1 - rate weight_decay first.
+template <class Real, bool decays>
+struct Adam {
+    static constexpr const char* name = decays ? "adamw" : "adam";
+    Real* p;
+    Real* moment1;
+    Real* moment2;
+    const std::int64_t* step;
+    Rate rate;
+    double beta1;
+    double beta2;
+    double epsilon;
+    double decay;
+
+    struct Factors {
+        Real rate;
+        Real epsilon;
+        Real kept;
+    };
+
+    static Adam from(const KernelArguments& arguments) {
+        return {memory<Real>(arguments, "parameter"),
+                memory<Real>(arguments, "moment1"),
+                memory<Real>(arguments, "moment2"),
+                arguments.in<std::int64_t>("step").data(),
+                Rate(arguments),
+                arguments.number("beta1"),
+                arguments.number("beta2"),
+                arguments.number("epsilon"),
+                decays ? arguments.number("weight_decay") : 0.0};
+    }
+
+    /// Powers take long: one thread makes them for its block.
+    ON_GPU Factors factors(const Block& block) const {
+        double scaled_rate = 0;
+        double scaled_epsilon = 0;
+        if (block.thread() == 0) {
+            const auto t = static_cast<double>(*step);
+            const double correction = std::sqrt(1.0 - std::pow(beta2, t));
+            scaled_rate = rate() * correction / (1.0 - std::pow(beta1, t));
+            scaled_epsilon = epsilon * correction;
+        }
+        return {static_cast<Real>(block.sum(scaled_rate)), static_cast<Real>(block.sum(scaled_epsilon)),
+                static_cast<Real>(1.0 - rate() * decay)};
+    }
+
+    ON_GPU void update(const Factors& factors, std::size_t at, Real g) const {
+        const Real m = moment1[at] =
+            static_cast<Real>(beta1) * moment1[at] + static_cast<Real>(1.0 - beta1) * g;
+        const Real v = moment2[at] =
+            static_cast<Real>(beta2) * moment2[at] + static_cast<Real>(1.0 - beta2) * g * g;
+        const Real before = decays ? factors.kept * p[at] : p[at];
+        p[at] = before - factors.rate * m / (std::sqrt(v) + factors.epsilon);
+    }
+};
+
+template <class Real>
+struct Ftrl {
+    static constexpr const char* name = "ftrl";
+    Real* p;
+    Real* linear;
+    Real* squares;
+    Rate rate;
+    Real beta;
+    Real l1;
+    Real l2;
+
+    static Ftrl from(const KernelArguments& arguments) {
+        return {memory<Real>(arguments, "parameter"), memory<Real>(arguments, "linear"),
+                memory<Real>(arguments, "squares"),   Rate(arguments),
+                setting<Real>(arguments, "beta"),     setting<Real>(arguments, "l1"),
+                setting<Real>(arguments, "l2")};
+    }
+
+    /// 1 / rate, or 0 when nothing is to be done: a warm-up's first step.
+    ON_GPU Real factors(const Block& /*block*/) const {
+        return rate() <= 0 ? Real(0) : static_cast<Real>(1.0 / rate());
+    }
+
+    ON_GPU void update(Real inverse_rate, std::size_t at, Real g) const {
+        if (inverse_rate == 0) return;
+        const Real before = std::sqrt(squares[at]);
+        const Real after = std::sqrt(squares[at] += g * g);
+        const Real z = linear[at] += g - (after - before) * inverse_rate * p[at];
+        const Real beyond = std::fabs(z) - l1;
+        const Real far = beyond > 0 ? beyond : Real(0);
+        p[at] = -std::copysign(far, z) / ((beta + after) * inverse_rate + l2);
+    }
+};
+
+struct Increment {
+    std::int64_t* step;
+    Trouble trouble;
+    ON_DEVICE void operator()(std::size_t /*one*/) const {
+        if (!trouble.is_any()) ++*step;
+    }
+};
+
+std::unique_ptr<Kernel> make_increment(Workshop& workshop, const KernelArguments& arguments) {
+    return kernel_for_each(workshop, 1,
+                           Increment{arguments.out<std::int64_t>("step").data(), workshop.any_trouble()});
+}
+
+template <class OfFloat, class OfDouble>
+constexpr Factory update = by_type<make_update<float, OfFloat>, make_update<double, OfDouble>>;
+
+}  // namespace
+
+Entries optimizer_kernels() {
+    return {
+        {"adagrad", update<Adagrad<float>, Adagrad<double>>},
+        {"adam", update<Adam<float, false>, Adam<double, false>>},
+        {"adamw", update<Adam<float, true>, Adam<double, true>>},
+        {"ftrl", update<Ftrl<float>, Ftrl<double>>},
+        {"increment", make_increment},
+        {"momentum", update<Momentum<float>, Momentum<double>>},
+        {"sgd", update<Sgd<float>, Sgd<double>>},
+    };
+}
+
+}  // namespace dtrain::gpu
