@@ -57,14 +57,19 @@ std::unique_ptr<Kernel> by_type(Workshop& workshop, const KernelArguments& argum
 
 Entries activation_kernels();
 Entries adjustment_kernels();
+Entries auc_kernels();
 Entries classification_kernels();
+Entries convolution_kernels();
 Entries dropout_kernels();
 Entries element_wise_kernels();
+Entries embedding_kernels();
 Entries fc_kernels();
 Entries normalisation_kernels();
 Entries optimizer_kernels();
+Entries pooling_kernels();
 Entries reduction_kernels();
 Entries schedule_kernels();
+Entries shape_kernels();
 
 /// Nothing when there is none.
 Factory find_kernel(std::string_view operator_type);

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/memory.hpp"
+#include "gpu/operators/row_lists.hpp"
+#include "kernels/data_errors.hpp"
+
+namespace dtrain::gpu {
+namespace {
+
+template <class Real>
+struct LookUp {
+    Integers ids;
+    const Real* table;
+    Real* out;
+    std::int64_t rows;
+    std::size_t width;
+    std::int64_t padding;
+    Trouble trouble;
+
+    ON_DEVICE void operator()(std::size_t i) const {
+        const auto [place, column] = place_of(i, width);
+        const auto id = ids[place];
+        const bool is_inside = id >= 0 && id < rows;
+        out[i] = id != padding && is_inside ? table[static_cast<std::size_t>(id) * width + column] : Real(0);
+        if (column == 0 && id != padding && !is_inside) trouble.tell(static_cast<long long>(place), id);
+    }
+};
+
+template <class Real>
+std::unique_ptr<Kernel> make_embedding(Workshop& workshop, const KernelArguments& arguments) {
+    const auto& shape = arguments.input("weight").shape;
+    const auto out = arguments.out<Real>("out");
+    return kernel_for_each(
+        workshop, out.size(),
+        LookUp<Real>{Integers(arguments.input("ids")), arguments.in<Real>("weight").data(), out.data(),
+                     shape[0], static_cast<std::size_t>(shape[1]), arguments.whole("padding"),
+                     workshop.trouble_of([rows = shape[0]](long long place, long long id) {
+                         return kernels::id_outside(id, place, rows);
+                     })});
+}
+
+/// What is added to a row of the table, for each different row.
+template <class Real>
+struct AddToTable {
+    RowSums<Real> sums;
+    std::int64_t rows;
+    Real* table;
+
+    template <class Team>
+    ON_GPU void operator()(std::size_t number, const Team& team) const {
+        if (number >= *sums.different_rows) return;
+        const auto begin = sums.begins[number];
+        const auto row = sums.places[begin].row;
+        if (row < 0 || row >= rows) return;  // embedding has told it
+        for (std::size_t i = team.thread(); i < sums.width; i += team.threads())
+            table[static_cast<std::size_t>(row) * sums.width + i] = sums.sum(begin, i);
+    }
+};
+
+template <class Real>
+RowLists<Real> gradients_of(Workshop& workshop, const KernelArguments& arguments) {
+    const auto& ids = arguments.input("ids");
+    const auto dout = arguments.in<Real>("out@grad");
+    return {workshop,
+            {{Integers(ids), dout.data(), ids.size()}},
+            arguments.whole("padding"),
+            dout.size() / ids.size()};
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_embedding_grad(Workshop& workshop, const KernelArguments& arguments) {
+    const auto& table = arguments.output("weight@grad");
+    return kernels::kernel_of(
+        [&stream = workshop.stream, table, lists = gradients_of<Real>(workshop, arguments)] {
+            set_to_zero(stream, table.data, table.bytes());
+            lists.run(stream);
+            const auto sums = lists.sums();
+            for_each_row(stream, lists.count(), sums.width,
+                         AddToTable<Real>{sums, table.shape[0], static_cast<Real*>(table.data)});
+        });
+}
+
+/// The list of different rows; -1 and zeros at its end.
+template <class Real>
+struct MakeList {
+    RowSums<Real> sums;
+    std::int64_t* rows;
+    Real* values;
+
+    template <class Team>
+    ON_GPU void operator()(std::size_t number, const Team& team) const {
+        const bool is_row = number < *sums.different_rows;
+        const auto begin = is_row ? sums.begins[number] : 0;
+        for (std::size_t i = team.thread(); i < sums.width; i += team.threads())
+            values[number * sums.width + i] = is_row ? sums.sum(begin, i) : Real(0);
+        if (team.thread() == 0) rows[number] = is_row ? sums.places[begin].row : -1;
+    }
+};
+
+template <class Real>
+std::unique_ptr<Kernel> kernel_of_lists(Workshop& workshop, const KernelArguments& arguments,
+                                        std::string_view values, RowLists<Real> lists) {
+    return kernels::kernel_of([&stream = workshop.stream, lists = std::move(lists),
+                               rows = arguments.out<std::int64_t>("rows"),
+                               to = arguments.out<Real>(values).data()] {
+        lists.run(stream);
+        const auto sums = lists.sums();
+        for_each_row(stream, rows.size(), sums.width, MakeList<Real>{sums, rows.data(), to});
+    });
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_embedding_grad_sparse(Workshop& workshop, const KernelArguments& arguments) {
+    return kernel_of_lists<Real>(workshop, arguments, "weight@grad", gradients_of<Real>(workshop, arguments));
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_merge_rows(Workshop& workshop, const KernelArguments& arguments) {
+    const auto rows = arguments.inputs_of("rows");
+    const auto values = arguments.inputs_of("x");
+    std::vector<RowList<Real>> lists;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        lists.push_back({Integers(rows[i]), values[i].template as<Real>().data(), rows[i].size()});
+    const auto width = static_cast<std::size_t>(arguments.output("out").shape.back());
+    return kernel_of_lists<Real>(workshop, arguments, "out", RowLists<Real>(workshop, lists, -1, width));
+}
+
+}  // namespace
+
+Entries embedding_kernels() {
+    return {
+        {"embedding", by_type<make_embedding<float>, make_embedding<double>>},
+        {"embedding_grad", by_type<make_embedding_grad<float>, make_embedding_grad<double>>},
+        {"embedding_grad_sparse",
+         by_type<make_embedding_grad_sparse<float>, make_embedding_grad_sparse<double>>},
+        {"merge_rows", by_type<make_merge_rows<float>, make_merge_rows<double>>},
+    };
+}
+
+}  // namespace dtrain::gpu

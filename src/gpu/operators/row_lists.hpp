@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gpu/operators/integers.hpp"
+#include "gpu/operators/rows.hpp"
+#include "gpu/operators/table.hpp"
+
+/// Sums of what lists of rows have for the same row, without the chance of an order: places are sorted by
+/// row.
+namespace dtrain::gpu {
+
+/// Numbers of rows of a table, and what is to be added to each.
+template <class Real>
+struct RowList {
+    Integers rows;
+    const Real* values;
+    std::size_t count;
+};
+
+/// A place in the lists, counted through all of them.
+struct RowPlace {
+    std::int64_t row;
+    std::size_t place;
+
+    ON_DEVICE bool is_after(const RowPlace& other) const {
+        return row > other.row || (row == other.row && place > other.place);
+    }
+};
+
+/// The row of what is left out: after all others.
+inline constexpr std::int64_t left_out = INT64_MAX;
+
+template <class Real>
+struct FillPlaces {
+    const RowList<Real>* lists;
+    std::size_t count;
+    std::int64_t skipped;
+    RowPlace* places;
+
+    ON_DEVICE void operator()(std::size_t i) const {
+        places[i] = {left_out, i};
+        std::size_t at = i;
+        for (std::size_t list = 0; list < count; ++list) {
+            if (at < lists[list].count) {
+                const auto row = lists[list].rows[at];
+                if (row != skipped && row != -1) places[i].row = row;
+                return;
+            }
+            at -= lists[list].count;
+        }
+    }
+};
+
+/// Batcher's bitonic sort: puts a pair that is `distance` apart into the order of its run of `length`.
+struct SortPair {
+    RowPlace* places;
+    std::size_t length;
+    std::size_t distance;
+
+    ON_DEVICE void operator()(std::size_t pair) const {
+        const std::size_t within = pair & (distance - 1);
+        RowPlace& a = places[(pair - within) * 2 + within];
+        RowPlace& b = places[(pair - within) * 2 + within + distance];
+        const bool is_ascending = (((pair - within) * 2) & length) == 0;
+        if (a.is_after(b) != is_ascending) return;
+        const RowPlace kept = a;
+        a = b;
+        b = kept;
+    }
+};
+
+/// All pairs of a block's tile, for the lengths from `first` to `last`.
+struct SortTile {
+    static constexpr std::size_t longest = 2048;
+
+    RowPlace* places;
+    std::size_t tile;
+    std::size_t first;
+    std::size_t last;
+
+    ON_GPU void operator()(const Block& block) const {
+        const std::size_t half = tile / 2;
+        for (std::size_t length = first; length <= last; length *= 2)
+            for (std::size_t distance = length / 2 < half ? length / 2 : half; distance > 0; distance /= 2) {
+                const SortPair sort{places, length, distance};
+                for (std::size_t i = block.thread(); i < half; i += block.threads())
+                    sort(block.number() * half + i);
+                block.wait();
+            }
+    }
+};
+
+/// Whether a sorted place is the first of its row.
+ON_DEVICE inline bool is_first(const RowPlace* places, std::size_t i) {
+    return places[i].row != left_out && (i == 0 || places[i - 1].row != places[i].row);
+}
+
+struct CountRows {
+    const RowPlace* places;
+    std::size_t segment;
+    std::size_t* counts;
+
+    ON_DEVICE void operator()(std::size_t number) const {
+        std::size_t count = 0;
+        for (std::size_t i = number * segment; i < (number + 1) * segment; ++i)
+            if (is_first(places, i)) ++count;
+        counts[number] = count;
+    }
+};
+
+/// Where each different row begins, and, after the counts of all segments, how many there are.
+struct FindRows {
+    const RowPlace* places;
+    std::size_t segment;
+    std::size_t segments;
+    std::size_t* counts;
+    std::size_t* begins;
+
+    ON_DEVICE void operator()(std::size_t number) const {
+        std::size_t next = 0;
+        for (std::size_t i = 0; i < number; ++i) next += counts[i];
+        for (std::size_t i = number * segment; i < (number + 1) * segment; ++i)
+            if (is_first(places, i)) begins[next++] = i;
+        if (number + 1 == segments) counts[segments] = next;
+    }
+};
+
+/// The sums of one row after the other.
+template <class Real>
+struct RowSums {
+    const RowList<Real>* lists;
+    const RowPlace* places;
+    std::size_t size;                   ///< of places
+    const std::size_t* different_rows;  ///< how many there are
+    const std::size_t* begins;
+    std::size_t width;
+
+    ON_DEVICE const Real* values_at(std::size_t place) const {
+        const RowList<Real>* list = lists;
+        while (place >= list->count) place -= (list++)->count;
+        return list->values + place * width;
+    }
+
+    ON_DEVICE Real sum(std::size_t begin, std::size_t column) const {
+        Real sum = values_at(places[begin].place)[column];
+        for (std::size_t i = begin + 1; i < size && places[i].row == places[begin].row; ++i)
+            sum += values_at(places[i].place)[column];
+        return sum;
+    }
+};
+
+/// What a kernel that adds up rows works with.
+template <class Real>
+class RowLists {
+  public:
+    /// @param skipped a row that is left out, as -1 is
+    RowLists(Workshop& workshop, const std::vector<RowList<Real>>& lists, std::int64_t skipped,
+             std::size_t width)
+        : count_(count_of(lists)),
+          size_(std::bit_ceil(std::max<std::size_t>(count_, 2))),
+          segment_(std::size_t{1} << (std::bit_width(size_) / 2)),
+          lists_(workshop.stream, lists),
+          places_(allocate(size_ * sizeof(RowPlace))),
+          counts_(allocate((size_ / segment_ + 1) * sizeof(std::size_t))),
+          begins_(allocate(size_ * sizeof(std::size_t))),
+          skipped_(skipped),
+          width_(width) {}
+
+    /// Sorts them as they are now.
+    void run(const Stream& stream) const {
+        auto* places = reinterpret_cast<RowPlace*>(places_.get());
+        for_each(stream, size_, FillPlaces<Real>{lists_.data(), lists_.size(), skipped_, places});
+        const auto tile = std::min(size_, SortTile::longest);
+        const auto threads = threads_for(tile / 2, 1024);
+        launch(stream, size_ / tile, threads, SortTile{places, tile, 2, tile});
+        for (std::size_t length = 2 * tile; length <= size_; length *= 2) {
+            for (std::size_t distance = length / 2; distance >= tile; distance /= 2)
+                for_each(stream, size_ / 2, SortPair{places, length, distance});
+            launch(stream, size_ / tile, threads, SortTile{places, tile, length, length});
+        }
+        const auto segments = size_ / segment_;
+        for_each(stream, segments, CountRows{places, segment_, counts()});
+        for_each(stream, segments, FindRows{places, segment_, segments, counts(), begins()});
+    }
+
+    RowSums<Real> sums() const {
+        return {lists_.data(), reinterpret_cast<const RowPlace*>(places_.get()),
+                size_,         counts() + size_ / segment_,
+                begins(),      width_};
+    }
+
+    /// Places in all lists.
+    std::size_t count() const { return count_; }
+
+  private:
+    static std::size_t count_of(const std::vector<RowList<Real>>& lists) {
+        std::size_t count = 0;
+        for (const auto& list : lists) count += list.count;
+        return count;
+    }
+
+    std::size_t* counts() const { return reinterpret_cast<std::size_t*>(counts_.get()); }
+    std::size_t* begins() const { return reinterpret_cast<std::size_t*>(begins_.get()); }
+
+    std::size_t count_;
+    std::size_t size_;     // a power of two
+    std::size_t segment_;  // places that one thread counts
+    Table<RowList<Real>> lists_;
+    DeviceMemory places_;
+    DeviceMemory counts_;
+    DeviceMemory begins_;
+    std::int64_t skipped_;
+    std::size_t width_;
+};
+
+}  // namespace dtrain::gpu
