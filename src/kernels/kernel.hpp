@@ -83,6 +83,9 @@ struct KernelArguments {
 /// True when make_cpu_kernel() knows this operator.
 bool has_cpu_kernel(std::string_view operator_type);
 
+/// All operators that it knows, sorted.
+std::vector<std::string_view> cpu_operators();
+
 /// @throws Error when there is no kernel for this operator
 std::unique_ptr<Kernel> make_cpu_kernel(std::string_view operator_type, const KernelArguments& arguments);
 

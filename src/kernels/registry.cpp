@@ -22,8 +22,13 @@ std::vector<Entry> all_entries() {
     return all;
 }
 
-const Entry* find(std::string_view type) {
+const std::vector<Entry>& sorted_entries() {
     static const auto entries = all_entries();
+    return entries;
+}
+
+const Entry* find(std::string_view type) {
+    const auto& entries = sorted_entries();
     const auto at = std::ranges::lower_bound(entries, type, {}, &Entry::type);
     return at == entries.end() || at->type != type ? nullptr : &*at;
 }
@@ -32,6 +37,12 @@ const Entry* find(std::string_view type) {
 
 bool has_cpu_kernel(std::string_view operator_type) {
     return find(operator_type) != nullptr;
+}
+
+std::vector<std::string_view> cpu_operators() {
+    std::vector<std::string_view> types;
+    std::ranges::transform(sorted_entries(), std::back_inserter(types), &Entry::type);
+    return types;
 }
 
 std::unique_ptr<Kernel> make_cpu_kernel(std::string_view operator_type, const KernelArguments& arguments) {

@@ -12,6 +12,7 @@ namespace {
 
 template <class Real>
 struct WithSign {
+    static constexpr const char* name = "l1_decay";
     ON_DEVICE static Real of(Real g, Real p, Real coefficient) {
         return g + (p > 0 ? coefficient : p < 0 ? -coefficient : Real(0));
     }
@@ -19,6 +20,7 @@ struct WithSign {
 
 template <class Real>
 struct WithScaled {
+    static constexpr const char* name = "l2_decay";
     ON_DEVICE static Real of(Real g, Real p, Real coefficient) { return g + coefficient * p; }
 };
 
@@ -38,7 +40,7 @@ struct Decayed {
 
 template <class Real, class Decay>
 std::unique_ptr<Kernel> make_decay(Workshop& workshop, const KernelArguments& arguments) {
-    refuse_part("l1_decay or l2_decay", arguments);
+    refuse_part(Decay::name, arguments);
     const UpdatedElements elements(arguments);
     return kernel_for_each(workshop, elements.count(),
                            Decayed<Real, Decay>{elements, arguments.in<Real>("parameter").data(),
