@@ -48,7 +48,8 @@ OperatorCases element_cases(DataType real) {
                 .set("probability", 0.3)
                 .set("seed", std::int64_t{12})
                 .set("stream", std::int64_t{3})
-                .set("is_test", is_test);
+                .set("is_test", is_test)
+                .tolerance_factor = 0;
         add("clip_by_value").in("x", shape).out("out", shape).set("min", -0.5).set("max", 1.0);
         add("scale_by").in("x", shape).in("factor", {1}).out("out", shape);
         add("mean_grad").in("x", shape).in("out@grad", {1}).out("x@grad", shape);
