@@ -80,6 +80,10 @@ class OneGpu final : public kernels::Gpu {
                         "': compute on the CPU");
         return make(workshop_, arguments);
     }
+    std::unique_ptr<Kernel> make_chain_kernel(const std::vector<kernels::ChainLink>& links,
+                                              const std::set<const void*>& inner) override {
+        return gpu::make_chain_kernel(workshop_, links, inner);
+    }
     std::unique_ptr<Kernel> recorded(const std::function<void()>& give) override {
         return std::make_unique<Recorded>(workshop_.stream, give);
     }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "gpu/memory.hpp"
 #include "gpu/stream.hpp"
 #include "gpu/trouble.hpp"
+#include "kernels/chain_link.hpp"
 #include "kernels/kernel.hpp"
 
 /// The operators that each file has kernels for; registry.cpp puts them together.
@@ -73,5 +75,9 @@ Entries shape_kernels();
 
 /// Nothing when there is none.
 Factory find_kernel(std::string_view operator_type);
+
+/// See kernels::Gpu.
+std::unique_ptr<Kernel> make_chain_kernel(Workshop& workshop, const std::vector<kernels::ChainLink>& links,
+                                          const std::set<const void*>& inner);
 
 }  // namespace dtrain::gpu

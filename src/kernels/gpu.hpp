@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "kernels/chain_link.hpp"
 #include "kernels/kernel.hpp"
 
 namespace dtrain::kernels {
@@ -43,6 +46,11 @@ class Gpu {
     /// @throws Error when there is no kernel for this operator, or not for these tensors
     virtual std::unique_ptr<Kernel> make_kernel(std::string_view operator_type,
                                                 const KernelArguments& arguments) = 0;
+
+    /// Element-wise operators that follow each other, of tensors of one size, in one pass over memory.
+    /// @param inner tells by a tensor's memory that nobody else reads it: nothing is stored there
+    virtual std::unique_ptr<Kernel> make_chain_kernel(const std::vector<ChainLink>& links,
+                                                      const std::set<const void*>& inner) = 0;
 
     /// All that `give` gives to the GPU, which it does not compute now, but at each run() of what is
     /// returned.

@@ -51,6 +51,12 @@ OperatorCases table_cases(DataType real) {
                     .out("weight@grad", {count_of(lookup), lookup.width})
                     .set("padding", padding);
             }
+    // Padding that is no row of the table.
+    add("embedding")
+        .exactly("ids", DataType::int64, {5}, {-1, 3, -1, 0, -1})
+        .in("weight", {4, 3})
+        .out("out", {5, 3})
+        .set("padding", std::int64_t{-1});
     for (const auto& lookup : lookups)
         for (const std::int64_t lists : {1, 2, 3}) {
             auto& merge = add("merge_rows");

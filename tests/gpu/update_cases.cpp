@@ -73,6 +73,12 @@ OperatorCases update_cases(DataType real) {
                                 : form.parameter)
                 .set("coefficient", 0.3);
     }
+    // No sign.
+    cases.emplace_back("l1_decay", real)
+        .exactly("parameter", real, {3}, {0, -1, 1})
+        .in("gradient", {3})
+        .out("out", {3})
+        .set("coefficient", 0.3);
     // A warm-up's first step: there is no 1 / rate.
     cases.emplace_back("ftrl", real)
         .in("parameter", {7})

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "gpu/operators/chain.hpp"
+#include "gpu/operators/give.hpp"
+#include "gpu/operators/table.hpp"
+
+namespace dtrain::gpu {
+namespace {
+
+using kernels::ChainLink;
+
+/// What an operator is as a step, and the slots whose elements it reads.
+struct Form {
+    std::string_view type;
+    Code code;
+    std::vector<std::string_view> slots;
+};
+
+const std::vector<Form>& forms() {
+    static const std::vector<Form> all{
+        {"bce_with_logits", Code::bce_with_logits, {"logits", "label"}},
+        {"bce_with_logits_grad", Code::bce_with_logits_grad, {"logits", "label", "out@grad"}},
+        {"divide", Code::divide, {"x", "y"}},
+        {"divide_grad_y", Code::divide_grad_y, {"y", "out", "out@grad"}},
+        {"dropout", Code::dropout, {"x"}},
+        {"fill_like", Code::fill, {}},
+        {"multiply", Code::multiply, {"x", "y"}},
+        {"relu", Code::relu, {"x"}},
+        {"relu_grad", Code::relu_grad, {"out", "out@grad"}},
+        {"scale", Code::scale, {"x"}},
+        {"sigmoid", Code::sigmoid, {"x"}},
+        {"sigmoid_grad", Code::sigmoid_grad, {"out", "out@grad"}},
+        {"sqrt", Code::sqrt, {"x"}},
+        {"sqrt_grad", Code::sqrt_grad, {"out", "out@grad"}},
+        {"square", Code::square, {"x"}},
+        {"square_grad", Code::square_grad, {"x", "out@grad"}},
+        {"subtract", Code::subtract, {"x", "y"}},
+        {"sum", Code::add, {"x"}},
+        {"tanh", Code::tanh, {"x"}},
+        {"tanh_grad", Code::tanh_grad, {"out", "out@grad"}},
+    };
+    return all;
+}
+
+const Form& form_of(const ChainLink& link) {
+    const auto at = std::ranges::find(forms(), link.type, &Form::type);
+    if (at == forms().end())
+        throw Error("the operator '" + std::string(link.type) + "' is none that the GPU has in chains");
+    return *at;
+}
+
+/// The memory that an operator reads elements of.
+std::vector<const void*> read_by(const ChainLink& link) {
+    std::vector<const void*> read;
+    for (const auto slot : form_of(link).slots)
+        for (const auto& tensor : link.arguments.inputs_of(slot)) read.push_back(tensor.data);
+    return read;
+}
+
+const TensorView& result_of(const ChainLink& link) {
+    return link.arguments.outputs.front().tensor;
+}
+
+/// A chain under construction.
+template <class Real>
+class ChainProgram {
+  public:
+    ChainProgram(const std::vector<ChainLink>& links, const std::set<const void*>& inner) : inner_(inner) {
+        std::set<const void*> made;
+        for (const auto& link : links) {
+            for (const auto* read : read_by(link))
+                if (!made.contains(read) && std::ranges::find(known_, read) == known_.end())
+                    known_.push_back(read);
+            made.insert(result_of(link).data);
+        }
+        loads_ = known_.size();
+        for (const auto& link : links) append(link);
+    }
+
+    /// False: it has more tensors or steps than a kernel is given.
+    bool fits() const {
+        return loads_ <= Chain<Real>::most_loads && steps_.size() <= Chain<Real>::most_steps;
+    }
+
+    Chain<Real> chain(const Dropped* dropped) const {
+        Chain<Real> made;
+        made.load_count = static_cast<std::uint32_t>(loads_);
+        made.step_count = static_cast<std::uint32_t>(steps_.size());
+        for (std::size_t load = 0; load < loads_; ++load)
+            made.loads[load] = static_cast<const Real*>(known_[load]);
+        std::ranges::copy(steps_, made.steps);
+        made.dropped = dropped;
+        return made;
+    }
+
+    const std::vector<Dropped>& dropped() const { return dropped_; }
+
+  private:
+    void append(const ChainLink& link) {
+        const auto& arguments = link.arguments;
+        const auto read = read_by(link);
+        ChainStep<Real> step{form_of(link).code};
+        if (!read.empty()) step.x = number_of(read[0]);
+        if (read.size() > 1) step.y = number_of(read[1]);
+        if (read.size() > 2) step.z = number_of(read[2]);
+        if (step.code == Code::fill) step.a = static_cast<Real>(arguments.number("value"));
+        if (step.code == Code::scale) {
+            step.a = static_cast<Real>(arguments.number("scale"));
+            step.b = static_cast<Real>(arguments.number("bias"));
+        }
+        if (step.code == Code::dropout && arguments.whole("is_test") != 0) step.code = Code::copy;
+        if (step.code == Code::dropout) {
+            step.a = static_cast<Real>(kept_factor(arguments));
+            step.y = static_cast<std::uint8_t>(dropped_.size());
+            dropped_.emplace_back(arguments);
+        }
+        if (step.code == Code::add) {
+            if (read.size() == 1) step.code = Code::copy;
+            for (std::size_t term = 2; term < read.size(); ++term) {
+                push(step, nullptr);
+                step.x = static_cast<std::uint8_t>(known_.size() - 1);
+                step.y = number_of(read[term]);
+            }
+        }
+        push(step, result_of(link).data);
+    }
+
+    /// The value of a step is the next one.
+    void push(ChainStep<Real> step, void* result) {
+        if (result != nullptr && !inner_.contains(result)) step.stored = static_cast<Real*>(result);
+        known_.push_back(result);
+        steps_.push_back(step);
+    }
+
+    std::uint8_t number_of(const void* memory) const {
+        const auto last = std::find(known_.rbegin(), known_.rend(), memory);
+        return static_cast<std::uint8_t>(known_.rend() - last - 1);
+    }
+
+    const std::set<const void*>& inner_;
+    std::vector<const void*> known_;  // memory whose elements the values are
+    std::size_t loads_ = 0;
+    std::vector<ChainStep<Real>> steps_;
+    std::vector<Dropped> dropped_;
+};
+
+/// What is inner has memory of this kernel.
+std::unique_ptr<Kernel> make_one_by_one(Workshop& workshop, std::vector<ChainLink> links,
+                                        const std::set<const void*>& inner) {
+    std::map<const void*, DeviceMemory> memory;
+    const auto place = [&](std::vector<kernels::SlotTensor>& tensors) {
+        for (auto& [slot, tensor] : tensors) {
+            if (!inner.contains(tensor.data)) continue;
+            auto& own = memory[tensor.data];
+            if (!own) own = allocate(tensor.bytes());
+            tensor.data = own.get();
+        }
+    };
+    std::vector<std::shared_ptr<Kernel>> all;
+    for (auto& [type, arguments] : links) {
+        place(arguments.inputs);
+        place(arguments.outputs);
+        all.push_back(find_kernel(type)(workshop, arguments));
+    }
+    return kernels::kernel_of([memory = std::move(memory), all = std::move(all)] {
+        for (const auto& kernel : all) kernel->run();
+    });
+}
+
+template <class Real>
+std::unique_ptr<Kernel> make_chain(Workshop& workshop, const std::vector<ChainLink>& links,
+                                   const std::set<const void*>& inner) {
+    const ChainProgram<Real> program(links, inner);
+    if (!program.fits()) return make_one_by_one(workshop, links, inner);
+    return kernels::kernel_of([&stream = workshop.stream, size = result_of(links.front()).size(), program,
+                               dropped = Table<Dropped>(workshop.stream, program.dropped())] {
+        for_each(stream, size, program.chain(dropped.data()));
+    });
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_chain_kernel(Workshop& workshop, const std::vector<ChainLink>& links,
+                                          const std::set<const void*>& inner) {
+    return links.front().arguments.real_type() == DataType::float64
+               ? make_chain<double>(workshop, links, inner)
+               : make_chain<float>(workshop, links, inner);
+}
+
+}  // namespace dtrain::gpu

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "gpu/on_device.hpp"
+#include "kernels/kernel.hpp"
+
+namespace dtrain::gpu {
+
+/// Four random numbers, those of kernels/philox.hpp.
+struct RandomBlock {
+    std::uint32_t c0;
+    std::uint32_t c1;
+    std::uint32_t c2;
+    std::uint32_t c3;
+
+    ON_DEVICE std::uint32_t at(std::uint64_t place) const {
+        return place == 0 ? c0 : place == 1 ? c1 : place == 2 ? c2 : c3;
+    }
+};
+
+ON_DEVICE inline std::uint32_t high(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value >> 32U);
+}
+
+ON_DEVICE inline std::uint32_t low(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value);
+}
+
+ON_DEVICE inline RandomBlock philox(std::uint64_t key, std::uint64_t step, std::uint64_t block) {
+    RandomBlock c{low(block), high(block), low(step), high(step)};
+    std::uint32_t k0 = low(key);
+    std::uint32_t k1 = high(key);
+    for (int round = 0; round < 10; ++round) {
+        const std::uint64_t product0 = 0xD2511F53ULL * c.c0;
+        const std::uint64_t product1 = 0xCD9E8D57ULL * c.c2;
+        c = {high(product1) ^ c.c1 ^ k0, low(product1), high(product0) ^ c.c3 ^ k1, low(product0)};
+        k0 += 0x9E3779B9U;
+        k1 += 0xBB67AE85U;
+    }
+    return c;
+}
+
+/// Which elements of a batch are dropped, as kernels/dropout.cpp.
+class Dropped {
+  public:
+    explicit Dropped(const kernels::KernelArguments& arguments)
+        : step_(place(arguments, "step")),
+          first_row_(place(arguments, "first_row")),
+          batch_(place(arguments, "batch")) {
+        const auto slice = arguments.slice.value_or(kernels::Slice{arguments.input("x").shape, 0});
+        size_ = static_cast<std::uint64_t>(element_count(slice.whole));
+        row_size_ = size_ / static_cast<std::uint64_t>(slice.whole.front());
+        first_ = slice.first;
+        // Operators of one program have different streams; seeds of neighbouring programs must not meet them.
+        key_ = static_cast<std::uint64_t>(arguments.whole("seed")) ^
+               (static_cast<std::uint64_t>(arguments.whole("stream")) * 0x9E3779B97F4A7C15U);
+        dropped_below_ = static_cast<std::uint64_t>(std::ldexp(arguments.number("probability"), 32));
+    }
+
+    /// The first element's place in the global batch.
+    ON_DEVICE std::uint64_t begin() const {
+        return value(first_row_) * row_size_ + value(batch_) * size_ + first_;
+    }
+    /// Numbers for four neighbours in the global batch.
+    ON_DEVICE RandomBlock random(std::uint64_t block) const { return philox(key_, value(step_), block); }
+    ON_DEVICE bool has(std::uint32_t random) const { return random < dropped_below_; }
+    /// For one element alone.
+    ON_DEVICE bool has_element(std::uint64_t i) const {
+        const std::uint64_t at = begin() + i;
+        return has(random(at / 4).at(at % 4));
+    }
+
+  private:
+    static const std::int64_t* place(const kernels::KernelArguments& arguments, std::string_view slot) {
+        return arguments.has_input(slot) ? arguments.in<std::int64_t>(slot).data() : nullptr;
+    }
+    ON_DEVICE static std::uint64_t value(const std::int64_t* counter) {
+        return counter != nullptr ? static_cast<std::uint64_t>(*counter) : 0;
+    }
+
+    const std::int64_t* step_;
+    const std::int64_t* first_row_;
+    const std::int64_t* batch_;
+    std::uint64_t size_ = 0;      ///< of the batch that x is, or is cut from
+    std::uint64_t row_size_ = 0;  ///< of it
+    std::uint64_t first_ = 0;     ///< element of it that x begins with
+    std::uint64_t key_ = 0;
+    std::uint64_t dropped_below_ = 0;
+};
+
+/// What elements that are not dropped are multiplied by.
+inline double kept_factor(const kernels::KernelArguments& arguments) {
+    return 1.0 / (1.0 - arguments.number("probability"));
+}
+
+}  // namespace dtrain::gpu
