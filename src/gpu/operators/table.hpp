@@ -17,6 +17,7 @@ class Table {
   public:
     Table(const Stream& stream, const std::vector<Value>& values)
         : count_(values.size()), memory_(allocate(std::max<std::size_t>(count_, 1) * sizeof(Value))) {
+        if (values.empty()) return;
         to_gpu(stream, memory_.get(), values.data(), count_ * sizeof(Value));
         stream.finish();  // `values` may go
     }
