@@ -155,14 +155,6 @@ std::unique_ptr<Kernel> make_global_norm_factor(Workshop& workshop, const Kernel
 }
 
 template <class Real>
-struct ScaledBy {
-    const Real* x;
-    const Real* factor;
-    Real* out;
-    ON_DEVICE void operator()(std::size_t i) const { out[i] = *factor * x[i]; }
-};
-
-template <class Real>
 std::unique_ptr<Kernel> make_scale_by(Workshop& workshop, const KernelArguments& arguments) {
     const auto out = arguments.out<Real>("out");
     return kernel_for_each(

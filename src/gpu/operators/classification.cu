@@ -201,13 +201,6 @@ struct StoreRightRow {
 };
 
 template <class Real>
-struct Store {
-    Real* out;
-    Real divisor;
-    ON_DEVICE void operator()(Real sum) const { *out = sum / divisor; }
-};
-
-template <class Real>
 std::unique_ptr<Kernel> make_count(Workshop& workshop, const KernelArguments& arguments, const Real* weight,
                                    Real divisor) {
     const auto& scores = arguments.input("scores");

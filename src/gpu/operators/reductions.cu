@@ -5,14 +5,6 @@
 namespace dtrain::gpu {
 namespace {
 
-/// What a sum is stored as.
-template <class Real>
-struct Store {
-    Real* out;
-    Real divisor;
-    ON_DEVICE void operator()(Real sum) const { *out = sum / divisor; }
-};
-
 /// Of one number to all elements.
 template <class Real>
 struct Spread {
@@ -20,14 +12,6 @@ struct Spread {
     Real divisor;
     Real* out;
     ON_DEVICE void operator()(std::size_t i) const { out[i] = *value / divisor; }
-};
-
-template <class Real>
-struct ScaledBy {
-    const Real* x;
-    const Real* factor;
-    Real* out;
-    ON_DEVICE void operator()(std::size_t i) const { out[i] = *factor * x[i]; }
 };
 
 template <class Real, bool is_mean>

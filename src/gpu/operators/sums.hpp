@@ -22,6 +22,23 @@ struct Products {
     ON_DEVICE Real operator()(std::size_t i) const { return x[i] * y[i]; }
 };
 
+/// What a sum, or a mean, is stored as.
+template <class Real>
+struct Store {
+    Real* out;
+    Real divisor;
+    ON_DEVICE void operator()(Real sum) const { *out = sum / divisor; }
+};
+
+/// Elements times one number on the GPU.
+template <class Real>
+struct ScaledBy {
+    const Real* x;
+    const Real* factor;
+    Real* out;
+    ON_DEVICE void operator()(std::size_t i) const { out[i] = *factor * x[i]; }
+};
+
 /// The sum of the terms [begin, end), for all threads of a block.
 template <class Real, class Terms>
 ON_GPU Real sum_of(const Block& block, const Terms& terms, std::size_t begin, std::size_t end) {
