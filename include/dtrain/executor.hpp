@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <dtrain/communicator.hpp>
+#include <dtrain/device.hpp>
 #include <dtrain/product_numbers.hpp>
 #include <dtrain/program.hpp>
 
@@ -20,7 +21,8 @@ namespace dtrain {
 
 namespace program {
 class ServerLink;
-}
+class StateAccess;
+}  // namespace program
 
 /// A persistable variable and its memory.
 struct StateTensor {
@@ -31,6 +33,12 @@ struct StateTensor {
 
 /// What outlives a step: parameters and optimizer state, in one block of memory. Copies of a State share that
 /// memory, so that a training and a test executor see the same parameters; it lives as long as any of them.
+///
+/// An executor on a GPU computes with a copy there, which belongs to the State. What either side has written
+/// comes to the other when that one is about to use it: the next run() uploads what tensors() or find() gave
+/// out for writing, and these bring what runs have computed. So a view shows, and may be written, until the
+/// next run on a GPU; ask anew after it. There these functions, and all that read or write a State, throw
+/// what Executor::fetch() throws of the steps before.
 class State {
   public:
     /// Every persistable variable of the program at its initial value, which depends on (seed, name) alone.
@@ -50,13 +58,15 @@ class State {
     /// All tensors in the order in which the program declares them: the same on every rank and in every run.
     const std::vector<StateTensor>& tensors() const;
 
-    /// Nothing when there is no such tensor. The view stays valid as long as a copy of this State lives.
+    /// Nothing when there is no such tensor. The view stays valid as long as a copy of this State lives, but
+    /// see above for GPUs.
     const StateTensor* find(std::string_view name) const;
 
     /// A copy of this State with memory of its own.
     State clone() const;
 
   private:
+    friend class program::StateAccess;
     struct Content;
     std::shared_ptr<Content> content_;
 };
@@ -76,6 +86,12 @@ std::uint64_t parameters_checksum(const State& state);
 bool parameters_are_identical(const State& state, const Communicator& communicator);
 
 struct ExecutorOptions {
+    /// None: what DTRAIN_DEVICE says ("cpu", "gpu", "gpu:1"), else the CPU. A State is on one GPU at most; an
+    /// executor that is told no number computes on that one.
+    std::optional<Device> device = {};
+    /// On a GPU, with several ranks that add gradients: they are added by NCCL, in a communicator that the
+    /// executor makes of the one that it is given. False: by MPI, through memory of the host.
+    bool nccl = false;
     /// Threads for matrix products; 0 leaves the OpenMP runtime's choice (OMP_NUM_THREADS). A run repeats bit
     /// for bit with the same number.
     int threads = 0;
@@ -124,17 +140,21 @@ struct VirtualRanks {
     friend bool operator==(const VirtualRanks&, const VirtualRanks&) = default;
 };
 
-/// A program compiled for this process' CPU: prepared primitives over one block of memory. A step
+/// A program compiled for this process' CPU or a GPU: prepared primitives over one block of memory. A step
 /// allocates nothing (but what oneDNN does inside) and looks nothing up by name. Use from one thread, the one
 /// that may call MPI.
+///
+/// On a GPU run() returns when it has read what was fed, and the GPU computes on. What it finds wrong with
+/// the data (a label outside the classes) is thrown by whatever waits for it next, fetch() or the State, and
+/// no update since then has changed anything. With several ranks that add gradients, run() waits for them.
 class Executor {
   public:
     /// Compiles. Collective when the program is data parallel. The program's persistable variables must be in
     /// `state` with the same shape and type. When the program is data parallel, `communicator` must have as
     /// many ranks as it was made for.
     /// @throws ProgramError when state or communicator do not fit; UsageError when the communicator is not
-    /// that of num_trainers and trainer_id, or options.products wants what this CPU has not, see
-    /// has_bfloat16_products().
+    /// that of num_trainers and trainer_id, options.products wants what this CPU has not, see
+    /// has_bfloat16_products(), or there is no such GPU; ProgramError for what a GPU does not do.
     Executor(const Program& program, State state, Communicator communicator = {},
              const ExecutorOptions& options = {});
     Executor(Executor&&) noexcept;
@@ -150,7 +170,7 @@ class Executor {
     }
 
     /// One step. Collective when the program is data parallel.
-    /// @throws Error when a label is outside the classes; MpiError.
+    /// @throws Error when a label is outside the classes (not on a GPU, see above); MpiError.
     void run();
 
     /// The part of a step that makes gradients, for one batch; they are added to those of the batches since
@@ -170,7 +190,7 @@ class Executor {
     VirtualRanks virtual_ranks() const;
 
     /// Values of a variable after run(), in C order. Valid as long as the executor lives; the next run()
-    /// changes them.
+    /// changes them; on a GPU the next fetch() after it.
     /// @throws ProgramError when the program has no such variable, it has other elements, or was not kept.
     template <class Element = float>
     std::span<const Element> fetch(std::string_view name) const {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "comm/nccl_ids.hpp"
+#include "comm/rank_gpu.hpp"
 
 namespace dtrain::comm {
 
@@ -16,13 +17,8 @@ int nccl_device(const std::optional<int>& asked, const Environment& environment,
             fmt::format("nccl_communicator: {} says GPU {}, but this process sees {}", who, device, visible));
     };
     if (asked) return checked(*asked, "NcclOptions::device");
-    const auto selected = environment.get_or("FLAGS_selected_gpus", "");
-    if (const auto first = selected.substr(0, selected.find(',')); !first.empty())
-        return checked(
-            Environment{{"FLAGS_selected_gpus", first}}.get_int("FLAGS_selected_gpus").value_or(-1),
-            "FLAGS_selected_gpus");
-    if (visible == 1) return 0;
-    return checked(node_rank, "the rank's number on its node");
+    const auto own = gpu_of_rank(environment, node_rank, visible);
+    return checked(own.number, own.said_by);
 }
 
 std::string nccl_name(const std::string& asked, const Environment& environment) {

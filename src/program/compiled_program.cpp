@@ -10,7 +10,6 @@
 
 #include <dtrain/optimizer.hpp>
 
-#include "kernels/loops.hpp"
 #include "program/check_fits.hpp"
 #include "program/exchanges.hpp"
 #include "program/merge_updates.hpp"
@@ -29,8 +28,8 @@ std::set<std::string, std::less<>> kept(const ExecutorOptions& options) {
     return {options.keep.begin(), options.keep.end()};
 }
 
-ElementChains chains_of(const Program& program, const ExecutorOptions& options) {
-    if (!options.fuse || !options.fuse_chains) return {};
+ElementChains chains_of(const Program& program, const ComputeDevice& device, const ExecutorOptions& options) {
+    if (!options.fuse || !options.fuse_chains || !device.has_caches()) return {};
     return find_element_chains(program, update_begin(program), kept(options));
 }
 
@@ -49,6 +48,14 @@ const Program& checked(const Program& program, const State& state, const Communi
     return program;
 }
 
+bool has_persistable_output(const Program& program) {
+    return std::ranges::any_of(program.operators(), [&](const Operator& op) {
+        return std::ranges::any_of(op.outputs, [&](const Argument& output) {
+            return is_persistable(program.variable(output.variable).role);
+        });
+    });
+}
+
 }  // namespace
 
 CompiledProgram::CompiledProgram(Program program, State state, Communicator communicator,
@@ -56,14 +63,16 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
     : program_(std::move(program)),
       state_(std::move(state)),
       communicator_(std::move(communicator)),
-      chains_(chains_of(program_, options)),
-      tensors_(checked(program_, state_, communicator_, options), state_, communicator_,
-               memory_options(options, chains_)),
+      device_(make_compute_device(checked(program_, state_, communicator_, options), options, state_,
+                                  communicator_)),
+      chains_(chains_of(program_, *device_, options)),
+      tensors_(program_, *device_, memory_options(options, chains_)),
       shares_(tensors_.exchanged().data()),
+      writes_state_(has_persistable_output(program_)),
       profiles_(options.profile),
       products_(options.products),
-      servers_(options.servers) {
-    requests_.resize(tensors_.buckets());
+      servers_(options.servers),
+      buckets_(device_->make_bucket_sums(tensors_.buckets())) {
     const auto batches = step_batches(program_, communicator_);
     batches_ = batches.own;
     are_virtual_ = batches.are_virtual;
@@ -130,7 +139,7 @@ std::unique_ptr<kernels::Kernel> CompiledProgram::make_kernel(const Operator& op
     if (needs_servers(op.type)) return servers_->make_kernel(op, arguments_of(op));
     auto arguments = arguments_of(op);
     arguments.products = products_;
-    return kernels::make_cpu_kernel(op.type, arguments);
+    return device_->make_kernel(op.type, arguments);
 }
 
 void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {
@@ -215,7 +224,7 @@ void CompiledProgram::prepare_updates(std::size_t begin, std::size_t count) {
     const auto& first = program_.operators()[begin];
     for (const auto& update : merged_updates(begin, count)) {
         add_step(Action::compute, Phase::update, kernels_.size(), first);
-        kernels_.push_back(kernels::make_cpu_kernel(first.type, update));
+        kernels_.push_back(device_->make_kernel(first.type, update));
     }
 }
 
@@ -228,22 +237,66 @@ void CompiledProgram::prepare_shares(std::size_t begin) {
     }
 }
 
-template <class Wanted>
-void CompiledProgram::run_steps(const Wanted& wanted) {
-    for (auto& step : steps_) {
-        if (!wanted(step)) continue;
-        if (!profiles_ && !step.exchanges) {
-            run_step(step);
-            continue;
-        }
-        const auto begin = Clock::now();
-        run_step(step);
-        const auto took = Clock::now() - begin;
-        if (step.exchanges) exchange_time_ += took;
-        if (!profiles_) continue;
-        step.time.total += took;
-        ++step.time.calls;
+bool CompiledProgram::is_of(const Step& step, Part part) {
+    return part == Part::all || (step.phase == Phase::batch) == (part == Part::batch);
+}
+
+void CompiledProgram::run_part(Part part) {
+    device_->begin_step({.data = part != Part::rest, .writes_state = writes_state_});
+    if (device_->records() && !profiles_)
+        run_recorded(part);
+    else
+        for (auto& step : steps_)
+            if (is_of(step, part)) run_timed(step);
+    device_->end_step();
+}
+
+void CompiledProgram::run_timed(Step& step) {
+    if (!profiles_ && !step.exchanges) return run_step(step);
+    const auto begin = Clock::now();
+    run_step(step);
+    if (profiles_) device_->finish();
+    const auto took = Clock::now() - begin;
+    if (step.exchanges) exchange_time_ += took;
+    if (!profiles_) return;
+    step.time.total += took;
+    ++step.time.calls;
+}
+
+void CompiledProgram::run_recorded(Part part) {
+    auto& pieces = pieces_[part];
+    if (pieces.empty()) pieces = recorded(part);
+    for (const auto& piece : pieces) {
+        if (piece.recording)
+            piece.recording->run();
+        else
+            run_timed(steps_[piece.step]);
+        poke();
     }
+}
+
+// Whatever the device does without others from one step that is not so to the next.
+std::vector<CompiledProgram::Piece> CompiledProgram::recorded(Part part) {
+    std::vector<Piece> pieces;
+    std::vector<std::size_t> together;
+    const auto end_piece = [&] {
+        if (together.empty()) return;
+        pieces.push_back({device_->recorded([&] {
+            for (const auto number : together) kernels_[steps_[number].number]->run();
+        })});
+        together.clear();
+    };
+    for (std::size_t number = 0; number < steps_.size(); ++number) {
+        if (!is_of(steps_[number], part)) continue;
+        if (steps_[number].action == Action::compute) {
+            together.push_back(number);
+        } else {
+            end_piece();
+            pieces.push_back({nullptr, number});
+        }
+    }
+    end_piece();
+    return pieces;
 }
 
 void CompiledProgram::run_step(const Step& step) {
@@ -253,13 +306,13 @@ void CompiledProgram::run_step(const Step& step) {
             poke();
             break;
         case Action::start:
-            requests_[step.number] = communicator_.start_allreduce_sum(tensors_.bucket(step.number));
+            buckets_.start(step.number);
             break;
         case Action::wait:
-            requests_[step.number].wait();
+            buckets_.wait(step.number);
             break;
         case Action::exchange:
-            communicator_.allreduce_sum(tensors_.bucket(step.number));
+            buckets_.add(step.number);
             break;
         case Action::shares:
             communicator_.reduce_shares(
@@ -284,10 +337,8 @@ void CompiledProgram::run_step(const Step& step) {
     }
 }
 
-// MPI moves data only while it is called.
 void CompiledProgram::poke() {
-    for (auto& request : requests_)
-        if (!request.complete()) request.test();
+    buckets_.poke();
     if (servers_) servers_->poke();
 }
 
@@ -297,7 +348,7 @@ void CompiledProgram::run() {
         update();
         return;
     }
-    run_steps([](const Step&) { return true; });
+    run_part(Part::all);
 }
 
 void CompiledProgram::accumulate() {
@@ -307,18 +358,14 @@ void CompiledProgram::accumulate() {
     if (are_virtual_ && accumulated_ == batches_.count())
         throw Error(fmt::format("all {} virtual ranks of rank {} have given their gradients already",
                                 accumulated_, communicator_.rank()));
-    run_steps([](const Step& step) { return step.phase == Phase::batch; });
+    run_part(Part::batch);
     ++accumulated_;
-    const auto gradients = tensors_.exchanged();
-    if (tree_) {
-        tree_->add(gradients);
-    } else if (sums_.empty()) {
-        sums_.assign(gradients.begin(), gradients.end());
-    } else if (accumulated_ == 1) {
-        std::ranges::copy(gradients, sums_.begin());
-    } else {
-        kernels::loops::add(gradients.data(), sums_.data(), sums_.size());
-    }
+    if (tree_) return tree_->add(tensors_.exchanged());
+    if (!sums_) sums_ = device_->make_gradient_sums(tensors_.exchanged());
+    if (accumulated_ == 1)
+        sums_->set();
+    else
+        sums_->add();
 }
 
 void CompiledProgram::update() {
@@ -327,8 +374,8 @@ void CompiledProgram::update() {
         throw Error(fmt::format("{} of {} virtual ranks of rank {} have given their gradients", accumulated_,
                                 batches_.count(), communicator_.rank()));
     accumulated_ = 0;
-    if (!tree_) std::ranges::copy(sums_, tensors_.exchanged().begin());
-    run_steps([](const Step& step) { return step.phase != Phase::batch; });
+    if (sums_) sums_->give_back();
+    run_part(Part::rest);
 }
 
 VirtualRanks CompiledProgram::virtual_ranks() const {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 #include <dtrain/executor.hpp>
 
 #include "kernels/kernel.hpp"
+#include "program/compute_device.hpp"
 #include "program/element_chains.hpp"
 #include "program/placed_tensors.hpp"
 #include "program/row_exchange.hpp"
@@ -32,6 +35,13 @@ class CompiledProgram {
     const Program& program() const { return program_; }
     const State& state() const { return state_; }
     const PlacedTensors& tensors() const { return tensors_; }
+    /// Memory of this process, for a data variable, or for what a step has made.
+    TensorView fed(const Variable& variable) const {
+        return device_->fed(variable, tensors_.of(variable.name));
+    }
+    TensorView fetched(const Variable& variable) const {
+        return device_->fetched(variable, tensors_.of(variable.name));
+    }
     /// Whether there is never more than a part of it.
     bool is_inner(std::string_view variable) const { return chains_.inner.contains(variable); }
     VirtualRanks virtual_ranks() const;
@@ -53,6 +63,8 @@ class CompiledProgram {
     };
     /// One batch makes gradients, these are exchanged, the update reads them.
     enum class Phase { batch, exchange, update };
+    /// What of a step is run at a time: all, what one batch does, or the rest.
+    enum class Part : std::uint8_t { all, batch, rest };
 
     struct Step {
         Action action;
@@ -60,6 +72,12 @@ class CompiledProgram {
         std::size_t number;  // of the kernel or bucket
         bool exchanges;      // with other ranks or servers
         OperatorTime time;
+    };
+
+    /// Steps after each other that the device does at once, or one that it does not.
+    struct Piece {
+        std::unique_ptr<kernels::Kernel> recording;
+        std::size_t step = 0;  // where there is no recording
     };
 
     void note_what_can_be_added(std::size_t second);
@@ -75,14 +93,18 @@ class CompiledProgram {
     std::size_t run_of_updates(std::size_t begin) const;
     std::vector<kernels::KernelArguments> merged_updates(std::size_t begin, std::size_t count) const;
 
-    template <class Wanted>
-    void run_steps(const Wanted& wanted);
+    static bool is_of(const Step& step, Part part);
+    void run_part(Part part);
+    void run_timed(Step& step);
     void run_step(const Step& step);
+    void run_recorded(Part part);
+    std::vector<Piece> recorded(Part part);
     void poke();
 
     Program program_;
     State state_;
     Communicator communicator_;
+    std::unique_ptr<ComputeDevice> device_;
     ElementChains chains_;
     PlacedTensors tensors_;
     std::vector<std::unique_ptr<kernels::Kernel>> kernels_;
@@ -92,17 +114,19 @@ class CompiledProgram {
     std::optional<RowExchange> rows_;
     VirtualRanks batches_;  // of this rank, of those of all ranks
     bool are_virtual_ = false;
-    bool rows_are_shared_ = false;    // rows of one copy: each rank of a node updates its share
-    std::int64_t* number_ = nullptr;  // of the batch, where an operator wants it
-    std::vector<float> sums_;         // gradients of the batches since the last update
-    int accumulated_ = 0;             // such batches
+    bool rows_are_shared_ = false;        // rows of one copy: each rank of a node updates its share
+    std::int64_t* number_ = nullptr;      // of the batch, where an operator wants it
+    std::unique_ptr<GradientSums> sums_;  // of the batches since the last update
+    int accumulated_ = 0;                 // such batches
     bool updates_follow_ = true;
     std::string unaddable_;  // why some gradient cannot be added to that of another batch; "": all can
+    bool writes_state_ = false;
     bool profiles_;
     std::chrono::nanoseconds exchange_time_{0};
     ProductNumbers products_;
     std::shared_ptr<ServerLink> servers_;
-    std::vector<Request> requests_;  // by bucket; goes first, for it uses communicator and memory
+    std::map<Part, std::vector<Piece>> pieces_;
+    BucketSums buckets_;  // goes first, for it uses memory
 };
 
 }  // namespace dtrain::program

@@ -9,6 +9,7 @@
 
 #include "kernels/kernel.hpp"
 #include "program/compiled_program.hpp"
+#include "program/gpu_choice.hpp"
 
 namespace dtrain {
 
@@ -35,7 +36,8 @@ void check_trainers(const ExecutorOptions& options, const Communicator& communic
 Executor::Executor(const Program& program, State state, Communicator communicator,
                    const ExecutorOptions& options) {
     check_trainers(options, communicator);
-    if (options.products == ProductNumbers::bfloat16 && !has_bfloat16_products())
+    const auto device = program::device_to_use(options.device, Environment::of_this_process());
+    if (options.products == ProductNumbers::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
         throw UsageError(
             "ExecutorOptions::products is bfloat16, and this CPU multiplies no bfloat16: it has neither "
             "AVX512-BF16 nor AMX; leave it float32");
@@ -78,7 +80,7 @@ TensorView Executor::fed(std::string_view name, DataType type) const {
         throw ProgramError(fmt::format("feed: '{}' is {} {}, it was asked for {} elements", name,
                                        to_string(variable.type), to_string(variable.shape), to_string(type)),
                            "", variable.name);
-    return content_->compiled.tensors().of(name);
+    return content_->compiled.fed(variable);
 }
 
 TensorView Executor::fetched(std::string_view name, DataType type) const {
@@ -103,7 +105,7 @@ TensorView Executor::fetched(std::string_view name, DataType type) const {
         throw ProgramError(
             fmt::format("fetch: '{}' is {}, expected {}", name, to_string(variable.type), to_string(type)),
             "", variable.name);
-    return content_->compiled.tensors().of(name);
+    return content_->compiled.fetched(variable);
 }
 
 TensorView Executor::fetched_scalar(std::string_view name, DataType type) const {

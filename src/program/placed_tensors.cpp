@@ -10,25 +10,27 @@
 
 namespace dtrain::program {
 
-PlacedTensors::PlacedTensors(const Program& program, const State& state, const Communicator& communicator,
-                             const MemoryPlanOptions& options)
-    : plan_(plan_memory(program, options)), memory_(make_memory(plan_.bytes - plan_.exchanged)) {
-    place_state(program, state);
-    if (communicator.size() > 1 && std::ranges::any_of(program.operators(), is_communication))
-        reachable_ = communicator.allocate(plan_.exchanged);
-    else
-        gradients_ = make_memory(plan_.exchanged);
+PlacedTensors::PlacedTensors(const Program& program, ComputeDevice& device, const MemoryPlanOptions& options)
+    : plan_(plan_memory(program, options)), memory_(device.allocate(plan_.bytes - plan_.exchanged)) {
+    place_state(program, device.state_tensors());
+    gradients_ = std::ranges::any_of(program.operators(), is_communication)
+                     ? device.allocate_exchanged(plan_.exchanged)
+                     : device.allocate(plan_.exchanged);
+    std::vector<StateTensor> data;
     for (const auto& [name, range] : plan_.places) {
         const auto& variable = program.variable(name);
-        tensors_.emplace(name, TensorView{place_of(range.begin), variable.shape, variable.type});
+        const auto& [at, _] =
+            tensors_.emplace(name, TensorView{place_of(range.begin), variable.shape, variable.type});
+        if (variable.role == Role::data) data.push_back({name, variable.role, at->second});
     }
+    device.set_data(std::move(data));
 }
 
-void PlacedTensors::place_state(const Program& program, const State& state) {
+void PlacedTensors::place_state(const Program& program, const std::vector<StateTensor>& state) {
     for (const auto& variable : program.variables()) {
         if (!is_persistable(variable.role)) continue;
-        const auto* tensor = state.find(variable.name);
-        if (tensor == nullptr)
+        const auto tensor = std::ranges::find(state, variable.name, &StateTensor::name);
+        if (tensor == state.end())
             throw ProgramError(
                 fmt::format("the state has no {} '{}'", to_string(variable.role), variable.name), "",
                 variable.name);
@@ -44,7 +46,7 @@ void PlacedTensors::place_state(const Program& program, const State& state) {
 
 std::byte* PlacedTensors::place_of(std::size_t offset) const {
     if (offset >= plan_.exchanged) return memory_.get() + (offset - plan_.exchanged);
-    return (gradients_ ? gradients_.get() : reachable_.bytes().data()) + offset;
+    return gradients_.get() + offset;
 }
 
 std::vector<kernels::SlotTensor> PlacedTensors::bound(const std::vector<Argument>& arguments) const {
@@ -62,9 +64,11 @@ std::span<float> PlacedTensors::exchanged() const {
     return {reinterpret_cast<float*>(place_of(0)), plan_.exchanged / sizeof(float)};
 }
 
-std::span<float> PlacedTensors::bucket(std::size_t number) const {
-    const auto& range = plan_.buckets[number];
-    return {reinterpret_cast<float*>(place_of(range.begin)), (range.end - range.begin) / sizeof(float)};
+std::vector<std::span<float>> PlacedTensors::buckets() const {
+    std::vector<std::span<float>> out;
+    for (const auto& [begin, end] : plan_.buckets)
+        out.emplace_back(reinterpret_cast<float*>(place_of(begin)), (end - begin) / sizeof(float));
+    return out;
 }
 
 }  // namespace dtrain::program

@@ -9,43 +9,40 @@
 #include <vector>
 
 #include <dtrain/executor.hpp>
-#include <dtrain/shared_buffer.hpp>
 
 #include "kernels/kernel.hpp"
-#include "program/aligned_memory.hpp"
+#include "program/compute_device.hpp"
 #include "program/memory_plan.hpp"
 
 namespace dtrain::program {
 
-/// Every variable of a program in memory: what persists in a State, the rest in memory of this object.
+/// Every variable of a program in a device's memory: what persists in a State, the rest in memory of this
+/// object.
 class PlacedTensors {
   public:
-    /// Collective when ranks add gradients of the program: those lie where ranks of a node reach them.
+    /// Collective when ranks add gradients of the program: those lie where the device wants them.
     /// @throws ProgramError when the state lacks a variable or has it with another shape or type
-    PlacedTensors(const Program& program, const State& state, const Communicator& communicator,
-                  const MemoryPlanOptions& options);
+    PlacedTensors(const Program& program, ComputeDevice& device, const MemoryPlanOptions& options);
 
     const TensorView& of(std::string_view name) const { return tensors_.find(name)->second; }
     kernels::KernelArguments arguments_of(const Operator& op) const;
 
     /// All gradients that ranks add, with the zeros between them, and those of each bucket.
     std::span<float> exchanged() const;
-    std::span<float> bucket(std::size_t number) const;
-    std::size_t buckets() const { return plan_.buckets.size(); }
+    std::vector<std::span<float>> buckets() const;
 
     std::size_t bytes() const { return plan_.bytes; }
     /// Whether others use its memory later in a step.
     bool is_overwritten(std::string_view name) const { return plan_.overwritten.contains(name); }
 
   private:
-    void place_state(const Program& program, const State& state);
+    void place_state(const Program& program, const std::vector<StateTensor>& state);
     std::byte* place_of(std::size_t offset) const;
     std::vector<kernels::SlotTensor> bound(const std::vector<Argument>& arguments) const;
 
     MemoryPlan plan_;
-    AlignedMemory memory_;     // of all but the gradients that ranks add
-    AlignedMemory gradients_;  // those, or, where other ranks reach them,
-    SharedBuffer reachable_;
+    ComputeDevice::Memory memory_;     // of all but the gradients that ranks add
+    ComputeDevice::Memory gradients_;  // those
     std::map<std::string, TensorView, std::less<>> tensors_;
 };
 

@@ -4,12 +4,11 @@
 #include <map>
 
 #include <dtrain/executor.hpp>
-#include <dtrain/shared_buffer.hpp>
 
 #include "base/initial_value.hpp"
 #include "base/with_element.hpp"
-#include "program/aligned_memory.hpp"
 #include "program/check_fits.hpp"
+#include "program/state_access.hpp"
 #include "program/state_order.hpp"
 
 namespace dtrain {
@@ -45,60 +44,63 @@ std::byte* first_part(const SharedBuffer& shared) {
 
 }  // namespace
 
-struct State::Content {
-    program::AlignedMemory own;  // of all, or of what is not shared
-    SharedBuffer shared;
-    bool is_shared = false;
-    std::size_t shared_bytes = 0;
-    std::size_t bytes = 0;
-    std::vector<std::size_t> offsets;  // of the tensors; those below shared_bytes are in the shared copy
-    std::vector<StateTensor> tensors;
-
-    explicit Content(const Program& program) {
-        program::check_has_no_distributed_table(program);
-        const auto order = program::state_order(program);
-        std::map<std::string_view, std::size_t> places;
-        for (const auto* variable : order.variables) {
-            places[variable->name] = bytes;
-            bytes += program::aligned_bytes_of(*variable);
-            if (places.size() == order.updated) shared_bytes = bytes;
-        }
-        for (const auto& variable : program.variables()) {
-            const auto place = places.find(variable.name);
-            if (place == places.end()) continue;
-            offsets.push_back(place->second);
-            tensors.push_back({variable.name, variable.role, {nullptr, variable.shape, variable.type}});
-        }
+State::Content::Content(const Program& program) {
+    program::check_has_no_distributed_table(program);
+    const auto order = program::state_order(program);
+    std::map<std::string_view, std::size_t> places;
+    for (const auto* variable : order.variables) {
+        places[variable->name] = bytes;
+        bytes += program::aligned_bytes_of(*variable);
+        if (places.size() == order.updated) shared_bytes = bytes;
     }
-
-    std::byte* place_of(std::size_t offset) const {
-        if (!is_shared) return own.get() + offset;
-        return offset < shared_bytes ? first_part(shared) + offset : own.get() + (offset - shared_bytes);
+    for (const auto& variable : program.variables()) {
+        const auto place = places.find(variable.name);
+        if (place == places.end()) continue;
+        offsets.push_back(place->second);
+        tensors.push_back({variable.name, variable.role, {nullptr, variable.shape, variable.type}});
     }
+}
 
-    /// With memory of its own.
-    Content(const Content& other)
-        : shared_bytes(other.shared_bytes),
-          bytes(other.bytes),
-          offsets(other.offsets),
-          tensors(other.tensors) {
-        place();
-        for (std::size_t i = 0; i < tensors.size(); ++i)
-            std::copy_n(static_cast<const std::byte*>(other.tensors[i].view.data), tensors[i].view.bytes(),
-                        static_cast<std::byte*>(tensors[i].view.data));
-    }
+State::Content::Content(const Content& other)
+    : shared_bytes(other.shared_bytes), bytes(other.bytes), offsets(other.offsets), tensors(other.tensors) {
+    other.read_here();
+    place();
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        std::copy_n(static_cast<const std::byte*>(other.tensors[i].view.data), tensors[i].view.bytes(),
+                    static_cast<std::byte*>(tensors[i].view.data));
+}
 
-    void place() {
-        own = program::make_memory(is_shared ? bytes - shared_bytes : bytes);
-        for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].view.data = place_of(offsets[i]);
-    }
+std::byte* State::Content::place_of(std::size_t offset) const {
+    if (!is_shared) return own.get() + offset;
+    return offset < shared_bytes ? first_part(shared) + offset : own.get() + (offset - shared_bytes);
+}
 
-    void initialise(const Program& program, std::uint64_t seed, bool shared_ones) const {
-        for (std::size_t i = 0; i < tensors.size(); ++i)
-            if (shared_ones || !is_shared || offsets[i] >= shared_bytes)
-                dtrain::initialise(tensors[i], program.variable(tensors[i].name).initializer, seed);
-    }
-};
+void State::Content::place() {
+    own = program::make_memory(is_shared ? bytes - shared_bytes : bytes);
+    for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].view.data = place_of(offsets[i]);
+}
+
+void State::Content::initialise(const Program& program, std::uint64_t seed, bool shared_ones) const {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (shared_ones || !is_shared || offsets[i] >= shared_bytes)
+            dtrain::initialise(tensors[i], program.variable(tensors[i].name).initializer, seed);
+}
+
+program::StateOnGpu& program::StateAccess::put_on(const State& state, std::shared_ptr<kernels::Gpu> gpu,
+                                                  int number) {
+    auto& content = *state.content_;
+    if (!content.on_gpu)
+        content.on_gpu =
+            std::make_unique<StateOnGpu>(std::move(gpu), number, content.own.get(), content.bytes);
+    return *content.on_gpu;
+}
+
+std::vector<StateTensor> program::StateAccess::there(const State& state) {
+    auto tensors = state.content_->tensors;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        tensors[i].view.data = state.content_->on_gpu->memory() + state.content_->offsets[i];
+    return tensors;
+}
 
 State::State(const Program& program, std::uint64_t seed) : content_(std::make_shared<Content>(program)) {
     content_->place();
@@ -125,12 +127,14 @@ bool State::shares(const StateTensor& tensor) const {
 }
 
 const std::vector<StateTensor>& State::tensors() const {
+    content_->write_here();
     return content_->tensors;
 }
 
 const StateTensor* State::find(std::string_view name) const {
-    const auto at = std::ranges::find(content_->tensors, name, &StateTensor::name);
-    return at == content_->tensors.end() ? nullptr : &*at;
+    const auto& all = tensors();
+    const auto at = std::ranges::find(all, name, &StateTensor::name);
+    return at == all.end() ? nullptr : &*at;
 }
 
 State State::clone() const {
@@ -176,7 +180,7 @@ void average_parameters(const State& state, const Communicator& communicator) {
 
 std::uint64_t parameters_checksum(const State& state) {
     std::uint64_t sum = 0;
-    for (const auto& tensor : state.tensors()) {
+    for (const auto& tensor : program::StateAccess::to_read(state)) {
         if (tensor.role != Role::parameter) continue;
         sum = checksum(sum, std::as_bytes(std::span(tensor.name)));
         sum = checksum(sum, std::as_bytes(std::span(tensor.view.shape)));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/with_element.hpp"
+#include "program/state_access.hpp"
 
 namespace dtrain::program {
 
@@ -18,7 +19,7 @@ CheckpointTensor stored(const TensorView& view) {
 void store(const State& state, Checkpoint& checkpoint) {
     checkpoint.parameters.clear();
     checkpoint.optimizer.clear();
-    for (const auto& tensor : state.tensors()) {
+    for (const auto& tensor : StateAccess::to_read(state)) {
         auto& tensors = tensor.role == Role::parameter ? checkpoint.parameters : checkpoint.optimizer;
         tensors[tensor.name] = stored(tensor.view);
     }

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/check_gpu.hpp"
+
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "program/exchanges.hpp"
+#include "program/server_link.hpp"
+
+namespace dtrain::program {
+namespace {
+
+struct NotThere {
+    std::string_view type;
+    std::string_view what;
+};
+
+constexpr std::array not_there{
+    NotThere{"tree_sum", "virtual ranks"},
+    NotThere{"batch_number", "dropout with virtual ranks or micro-batches"},
+    NotThere{"gather_rows", "sparse gradients (is_sparse) of several ranks or micro-batches"},
+    NotThere{"reduce_shares", "one copy of the parameters for the ranks of a node (one_copy)"},
+};
+
+// "" when a GPU can do it.
+std::string what_is_missing(const Operator& op, const kernels::Gpu& gpu) {
+    for (const auto& [type, what] : not_there)
+        if (op.type == type) return std::string(what);
+    if (is_communication(op)) return "";
+    if (needs_servers(op.type)) return "trainers with parameter servers";
+    return gpu.has_kernel(op.type) ? "" : fmt::format("the operator {}", op.type);
+}
+
+[[noreturn]] void refuse(std::string_view what, const std::string& type) {
+    throw ProgramError(fmt::format("a GPU does not do {} yet: {}", what, compute_on_the_cpu), type, "");
+}
+
+}  // namespace
+
+void check_gpu_has_state(const State& state) {
+    if (state.is_shared()) refuse("one copy of the parameters for the ranks of a node (one_copy)", "");
+}
+
+void check_gpu_has_all_of(const Program& program, const kernels::Gpu& gpu) {
+    for (const auto& op : program.operators())
+        if (const auto missing = what_is_missing(op, gpu); !missing.empty()) refuse(missing, op.type);
+}
+
+}  // namespace dtrain::program

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/compute_device.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/nccl.hpp>
+
+#include "program/check_gpu.hpp"
+#include "program/cpu_device.hpp"
+#include "program/exchanges.hpp"
+#include "program/gpu_choice.hpp"
+#include "program/gpu_device.hpp"
+#include "program/state_access.hpp"
+
+namespace dtrain::program {
+namespace {
+
+StateOnGpu& state_on_gpu(const State& state, const std::optional<int>& number, const Environment& environment,
+                         int node_rank) {
+    auto* const there = StateAccess::on_gpu(state);
+    if (there == nullptr) {
+        auto opened = open_gpu_of_rank(number, environment, node_rank);
+        return StateAccess::put_on(state, std::move(opened.gpu), opened.number);
+    }
+    if (number && *number != there->number())
+        throw UsageError(
+            fmt::format("the state is on GPU {} for another executor, and this one is to compute on GPU {}: "
+                        "give it that device, or State::clone()",
+                        there->number(), *number));
+    return *there;
+}
+
+// Alone, or on all ranks.
+void throw_now(bool together, const Communicator& communicator, const std::optional<std::string>& problem) {
+    if (together)
+        throw_together<UsageError>(communicator, problem);
+    else if (problem)
+        throw UsageError(*problem);
+}
+
+}  // namespace
+
+std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const ExecutorOptions& options,
+                                                   const State& state, const Communicator& communicator) {
+    const auto environment = Environment::of_this_process();
+    const auto device = device_to_use(options.device, environment);
+    if (!device.is_gpu()) return std::make_unique<CpuDevice>(state, communicator);
+    check_gpu_has_state(state);
+    const bool adds = communicator.size() > 1 && std::ranges::any_of(program.operators(), is_communication);
+    StateOnGpu* on_gpu = nullptr;
+    std::optional<std::string> problem;
+    try {
+        on_gpu = &state_on_gpu(state, device.number, environment, communicator.node_rank());
+        check_gpu_has_all_of(program, *on_gpu->gpu());
+    } catch (const UsageError& error) {
+        problem = error.what();
+    }
+    throw_now(adds, communicator, problem);
+    const bool over_nccl = options.nccl && adds;
+    auto ranks =
+        over_nccl
+            ? nccl_communicator(communicator, {.device = on_gpu->number(), .stream = on_gpu->gpu()->stream()})
+            : communicator;
+    return std::make_unique<GpuDevice>(*on_gpu, state, std::move(ranks), over_nccl);
+}
+
+}  // namespace dtrain::program

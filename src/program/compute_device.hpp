@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <dtrain/executor.hpp>
+
+#include "kernels/kernel.hpp"
+#include "program/bucket_sums.hpp"
+#include "program/gradient_sums.hpp"
+
+namespace dtrain::program {
+
+/// What one compiled program runs on: where its tensors are, who computes with them, and how the caller's
+/// data get there and back. "There" is its memory, "here" this process'.
+class ComputeDevice {
+  public:
+    using Memory = std::shared_ptr<std::byte>;
+
+    virtual ~ComputeDevice() = default;
+
+    /// Zeros there.
+    virtual Memory allocate(std::size_t bytes) = 0;
+    /// Zeros there that ranks add up. Collective.
+    virtual Memory allocate_exchanged(std::size_t bytes) = 0;
+
+    /// What persists, there.
+    virtual std::vector<StateTensor> state_tensors() = 0;
+    /// The tensors of a data variable, there: begin_step() brings them.
+    virtual void set_data(std::vector<StateTensor> data) = 0;
+
+    virtual std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
+                                                         const kernels::KernelArguments& arguments) = 0;
+    virtual std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) = 0;
+    virtual BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) = 0;
+
+    /// Whether chains of element-wise operators run block by block.
+    virtual bool has_caches() const = 0;
+
+    /// All that `give` gives to it, to be computed at each run() of what is returned; nothing where that
+    /// gains nothing.
+    virtual std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) = 0;
+    virtual bool records() const = 0;
+
+    /// What a step uses of the caller's is there after begin_step(), and the caller may write it again after
+    /// end_step().
+    struct StepUses {
+        bool data = true;
+        bool writes_state = true;
+    };
+    virtual void begin_step(const StepUses& uses) = 0;
+    virtual void end_step() = 0;
+
+    /// Waits until all has been computed.
+    virtual void finish() = 0;
+
+    /// Memory here, for a variable and its tensor there.
+    virtual TensorView fed(const Variable& variable, const TensorView& there) = 0;
+    virtual TensorView fetched(const Variable& variable, const TensorView& there) = 0;
+};
+
+/// That of the options, for the ranks that run a program. Collective when they add gradients.
+/// @throws UsageError on all ranks when some rank has no such GPU
+std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const ExecutorOptions& options,
+                                                   const State& state, const Communicator& communicator);
+
+}  // namespace dtrain::program

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/cpu_device.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <dtrain/shared_buffer.hpp>
+
+#include "kernels/loops.hpp"
+#include "program/aligned_memory.hpp"
+#include "program/state_access.hpp"
+
+namespace dtrain::program {
+namespace {
+
+class SumsHere final : public GradientSums {
+  public:
+    explicit SumsHere(std::span<float> gradients) : gradients_(gradients), sums_(gradients.size()) {}
+
+    void set() override { std::ranges::copy(gradients_, sums_.begin()); }
+    void add() override { kernels::loops::add(gradients_.data(), sums_.data(), sums_.size()); }
+    void give_back() override { std::ranges::copy(sums_, gradients_.begin()); }
+
+  private:
+    std::span<float> gradients_;
+    std::vector<float> sums_;
+};
+
+}  // namespace
+
+ComputeDevice::Memory CpuDevice::allocate(std::size_t bytes) {
+    auto memory = make_memory(bytes);
+    const auto free = memory.get_deleter();
+    return {memory.release(), free};
+}
+
+ComputeDevice::Memory CpuDevice::allocate_exchanged(std::size_t bytes) {
+    if (communicator_.size() == 1) return allocate(bytes);
+    const auto reachable = std::make_shared<SharedBuffer>(communicator_.allocate(bytes));
+    return {reachable, reachable->bytes().data()};
+}
+
+std::unique_ptr<GradientSums> CpuDevice::make_gradient_sums(std::span<float> gradients) {
+    return std::make_unique<SumsHere>(gradients);
+}
+
+// Another executor may compute with the state on a GPU.
+void CpuDevice::begin_step(const StepUses& uses) {
+    auto* const elsewhere = StateAccess::on_gpu(state_);
+    if (elsewhere == nullptr) return;
+    if (uses.writes_state)
+        elsewhere->write_here();
+    else
+        elsewhere->read_here();
+}
+
+TensorView CpuDevice::fetched(const Variable& variable, const TensorView& there) {
+    if (is_persistable(variable.role)) StateAccess::to_read(state_);
+    return there;
+}
+
+}  // namespace dtrain::program

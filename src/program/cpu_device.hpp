@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "program/compute_device.hpp"
+
+namespace dtrain::program {
+
+/// This process' CPU: "there" is here.
+class CpuDevice final : public ComputeDevice {
+  public:
+    CpuDevice(State state, Communicator communicator)
+        : state_(std::move(state)), communicator_(std::move(communicator)) {}
+
+    Memory allocate(std::size_t bytes) override;
+    Memory allocate_exchanged(std::size_t bytes) override;
+    std::vector<StateTensor> state_tensors() override { return state_.tensors(); }
+    void set_data(std::vector<StateTensor>) override {}
+
+    std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
+                                                 const kernels::KernelArguments& arguments) override {
+        return kernels::make_cpu_kernel(operator_type, arguments);
+    }
+    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) override;
+    BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override {
+        return {communicator_, std::move(buckets)};
+    }
+
+    bool has_caches() const override { return true; }
+    std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>&) override { return nullptr; }
+    bool records() const override { return false; }
+
+    void begin_step(const StepUses& uses) override;
+    void end_step() override {}
+    void finish() override {}
+
+    TensorView fed(const Variable&, const TensorView& there) override { return there; }
+    TensorView fetched(const Variable&, const TensorView& there) override;
+
+  private:
+    State state_;
+    Communicator communicator_;
+};
+
+}  // namespace dtrain::program

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dtrain/executor.hpp>
+
+#include "kernels/gpu.hpp"
+
+namespace dtrain::program {
+
+/// The data variables of a program on a GPU. The caller writes them in memory here; the next batch is brought
+/// beside the running step, to a place of its own there, and from it to the variables when that step is done.
+class GpuBatches {
+  public:
+    /// @param data the variables and where they are there
+    GpuBatches(std::shared_ptr<kernels::Gpu> gpu, std::vector<StateTensor> data);
+
+    TensorView here(const std::string& variable) const;
+
+    /// What the GPU is given from now on finds what is written here now.
+    void bring();
+    /// Waits until it has been read.
+    void settle();
+
+  private:
+    /// Of neighbours there, which are neighbours here as well.
+    struct Stretch {
+        std::byte* there;
+        std::size_t here;
+        std::size_t bytes;
+    };
+
+    void lay_out(std::vector<StateTensor> data);
+
+    std::shared_ptr<kernels::Gpu> gpu_;
+    std::vector<Stretch> stretches_;
+    std::map<std::string, std::size_t, std::less<>> offsets_;
+    std::map<std::string, TensorView, std::less<>> views_;
+    std::size_t bytes_ = 0;
+    kernels::Gpu::Memory here_;
+    kernels::Gpu::Memory staging_;
+    std::unique_ptr<kernels::Gpu::Uploads> uploads_;
+};
+
+}  // namespace dtrain::program

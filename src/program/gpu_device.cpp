@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/gpu_device.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/shared_buffer.hpp>
+
+#include "program/check_gpu.hpp"
+#include "program/gpu_sums.hpp"
+#include "program/state_access.hpp"
+
+namespace dtrain::program {
+namespace {
+
+// From the first one's beginning to the last one's end.
+std::span<float> all_of(const std::vector<std::span<float>>& buckets) {
+    if (buckets.empty()) return {};
+    const auto* end = buckets.back().data() + buckets.back().size();
+    return {buckets.front().data(), static_cast<std::size_t>(end - buckets.front().data())};
+}
+
+}  // namespace
+
+GpuDevice::GpuDevice(StateOnGpu& on_gpu, State state, Communicator communicator, bool reaches_gpu)
+    : gpu_(on_gpu.gpu()),
+      state_(std::move(state)),
+      on_gpu_(on_gpu),
+      communicator_(std::move(communicator)),
+      reaches_gpu_(reaches_gpu),
+      mirrors_(gpu_) {}
+
+ComputeDevice::Memory GpuDevice::allocate_exchanged(std::size_t bytes) {
+    if (!reaches_gpu_) return allocate(bytes);
+    const auto registered = std::make_shared<SharedBuffer>(communicator_.allocate(bytes));
+    return {registered, registered->bytes().data()};
+}
+
+std::vector<StateTensor> GpuDevice::state_tensors() {
+    return StateAccess::there(state_);
+}
+
+void GpuDevice::set_data(std::vector<StateTensor> data) {
+    batches_.emplace(gpu_, std::move(data));
+}
+
+std::unique_ptr<kernels::Kernel> GpuDevice::make_kernel(const std::string& operator_type,
+                                                        const kernels::KernelArguments& arguments) {
+    try {
+        return gpu_->make_kernel(operator_type, arguments);
+    } catch (const Error& error) {
+        throw ProgramError(
+            fmt::format("operator {} on a GPU: {}; {}", operator_type, error.what(), compute_on_the_cpu),
+            operator_type, "");
+    }
+}
+
+std::unique_ptr<GradientSums> GpuDevice::make_gradient_sums(std::span<float> gradients) {
+    return std::make_unique<GpuSums>(gpu_, gradients);
+}
+
+BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {
+    std::unique_ptr<StagedBuckets> staged;
+    if (communicator_.size() > 1 && !reaches_gpu_)
+        staged = std::make_unique<StagedBuckets>(gpu_, all_of(buckets), communicator_);
+    return {communicator_, std::move(buckets), std::move(staged)};
+}
+
+void GpuDevice::begin_step(const StepUses& uses) {
+    if (uses.writes_state)
+        on_gpu_.write_there();
+    else
+        on_gpu_.read_there();
+    mirrors_.note_step();
+    if (uses.data) batches_->bring();
+}
+
+void GpuDevice::end_step() {
+    batches_->settle();
+}
+
+TensorView GpuDevice::fed(const Variable& variable, const TensorView& /*there*/) {
+    return batches_->here(variable.name);
+}
+
+TensorView GpuDevice::fetched(const Variable& variable, const TensorView& there) {
+    if (variable.role == Role::data) return batches_->here(variable.name);
+    if (!is_persistable(variable.role)) return mirrors_.of(variable.name, there);
+    for (const auto& tensor : StateAccess::to_read(state_))
+        if (tensor.name == variable.name) return tensor.view;
+    throw Error(fmt::format("the state has no '{}'", variable.name));
+}
+
+}  // namespace dtrain::program

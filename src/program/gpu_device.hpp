@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/gpu.hpp"
+#include "program/compute_device.hpp"
+#include "program/gpu_batches.hpp"
+#include "program/gpu_mirrors.hpp"
+#include "program/state_on_gpu.hpp"
+
+namespace dtrain::program {
+
+/// A GPU. It computes while the caller goes on; what its data did wrong is thrown when the caller waits for
+/// it the next time.
+class GpuDevice final : public ComputeDevice {
+  public:
+    /// @param communicator over NCCL and with Gpu::stream(), or over MPI: then gradients go through memory
+    /// here
+    /// @param reaches_gpu whether it is one over NCCL
+    GpuDevice(StateOnGpu& on_gpu, State state, Communicator communicator, bool reaches_gpu);
+
+    Memory allocate(std::size_t bytes) override { return gpu_->allocate(bytes); }
+    Memory allocate_exchanged(std::size_t bytes) override;
+    std::vector<StateTensor> state_tensors() override;
+    void set_data(std::vector<StateTensor> data) override;
+
+    std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
+                                                 const kernels::KernelArguments& arguments) override;
+    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) override;
+    BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override;
+
+    bool has_caches() const override { return false; }
+    std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) override {
+        return gpu_->recorded(give);
+    }
+    bool records() const override { return true; }
+
+    void begin_step(const StepUses& uses) override;
+    void end_step() override;
+    void finish() override { gpu_->finish(); }
+
+    TensorView fed(const Variable& variable, const TensorView& there) override;
+    TensorView fetched(const Variable& variable, const TensorView& there) override;
+
+  private:
+    std::shared_ptr<kernels::Gpu> gpu_;
+    State state_;
+    StateOnGpu& on_gpu_;
+    Communicator communicator_;
+    bool reaches_gpu_;
+    std::optional<GpuBatches> batches_;
+    GpuMirrors mirrors_;
+};
+
+}  // namespace dtrain::program

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <dtrain/tensor.hpp>
+
+#include "kernels/gpu.hpp"
+
+namespace dtrain::program {
+
+/// Copies here of what a step has made on a GPU, for those variables that somebody wants to see.
+class GpuMirrors {
+  public:
+    explicit GpuMirrors(std::shared_ptr<kernels::Gpu> gpu) : gpu_(std::move(gpu)) {}
+
+    /// The copies are old from now on.
+    void note_step() { ++steps_; }
+
+    /// Stays where it is. @throws Error as Gpu::finish()
+    TensorView of(const std::string& variable, const TensorView& there);
+
+  private:
+    struct Mirror {
+        kernels::Gpu::Memory memory;
+        std::int64_t step = -1;
+    };
+
+    std::shared_ptr<kernels::Gpu> gpu_;
+    std::map<std::string, Mirror, std::less<>> mirrors_;
+    std::int64_t steps_ = 0;
+};
+
+}  // namespace dtrain::program

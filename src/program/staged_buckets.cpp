@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/staged_buckets.hpp"
+
+#include <utility>
+
+namespace dtrain::program {
+
+StagedBuckets::StagedBuckets(std::shared_ptr<kernels::Gpu> gpu, std::span<float> all,
+                             const Communicator& communicator)
+    : gpu_(std::move(gpu)), there_(all.data()), memory_(communicator.allocate(all.size_bytes())) {}
+
+std::span<float> StagedBuckets::here(std::span<float> bucket) const {
+    return memory_.as<float>().subspan(static_cast<std::size_t>(bucket.data() - there_), bucket.size());
+}
+
+std::span<float> StagedBuckets::take(std::span<float> bucket) {
+    const auto to = here(bucket);
+    gpu_->to_host(to.data(), bucket.data(), bucket.size_bytes());
+    gpu_->finish();
+    return to;
+}
+
+void StagedBuckets::give_back(std::span<float> bucket) {
+    gpu_->to_gpu(bucket.data(), here(bucket).data(), bucket.size_bytes());
+}
+
+}  // namespace dtrain::program

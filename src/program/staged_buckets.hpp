@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/shared_buffer.hpp>
+
+#include "kernels/gpu.hpp"
+
+namespace dtrain::program {
+
+/// Buckets of gradients on a GPU, once more in this process' memory, where MPI adds them.
+class StagedBuckets {
+  public:
+    /// Collective.
+    /// @param all on the GPU
+    StagedBuckets(std::shared_ptr<kernels::Gpu> gpu, std::span<float> all, const Communicator& communicator);
+
+    /// What the GPU has made of a part of them by now. @throws Error as Gpu::finish()
+    std::span<float> take(std::span<float> bucket);
+    void give_back(std::span<float> bucket);
+
+  private:
+    std::span<float> here(std::span<float> bucket) const;
+
+    std::shared_ptr<kernels::Gpu> gpu_;
+    float* there_;
+    SharedBuffer memory_;
+};
+
+}  // namespace dtrain::program

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <dtrain/executor.hpp>
+#include <dtrain/shared_buffer.hpp>
+
+#include "program/aligned_memory.hpp"
+#include "program/state_on_gpu.hpp"
+
+namespace dtrain {
+
+struct State::Content {
+    program::AlignedMemory own;  // of all, or of what is not shared
+    SharedBuffer shared;
+    bool is_shared = false;
+    std::size_t shared_bytes = 0;
+    std::size_t bytes = 0;
+    std::vector<std::size_t> offsets;  // of the tensors; those below shared_bytes are in the shared copy
+    std::vector<StateTensor> tensors;
+    std::unique_ptr<program::StateOnGpu> on_gpu;  // where an executor computes with it there
+
+    explicit Content(const Program& program);
+    /// With memory of its own.
+    Content(const Content& other);
+
+    std::byte* place_of(std::size_t offset) const;
+    void place();
+    void initialise(const Program& program, std::uint64_t seed, bool shared_ones) const;
+
+    /// The caller reads the tensors, or writes them as well.
+    void read_here() const {
+        if (on_gpu) on_gpu->read_here();
+    }
+    void write_here() const {
+        if (on_gpu) on_gpu->write_here();
+    }
+};
+
+}  // namespace dtrain
