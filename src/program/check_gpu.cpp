@@ -20,7 +20,6 @@ struct NotThere {
 
 constexpr std::array not_there{
     NotThere{"tree_sum", "virtual ranks"},
-    NotThere{"batch_number", "dropout with virtual ranks or micro-batches"},
     NotThere{"gather_rows", "sparse gradients (is_sparse) of several ranks or micro-batches"},
     NotThere{"reduce_shares", "one copy of the parameters for the ranks of a node (one_copy)"},
 };

@@ -114,7 +114,7 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
         } else if (op.type == "gather_rows") {
             prepare_row_exchange(op);
         } else if (op.type == "batch_number") {
-            number_ = tensors_.of(op.output("out")).as<std::int64_t>().data();
+            set_number_ = device_->make_set_number(tensors_.of(op.output("out")), batches_);
             add_step(Action::number_batch, Phase::batch, 0, op);
         } else if (op.type == "reduce_shares") {
             add_step(Action::shares, Phase::exchange, 0, op);
@@ -329,7 +329,7 @@ void CompiledProgram::run_step(const Step& step) {
             rows_->finish();
             break;
         case Action::number_batch:
-            *number_ = batches_.begin + accumulated_;
+            set_number_(batches_.begin + accumulated_);
             break;
         case Action::meet:
             communicator_.barrier();

@@ -28,6 +28,12 @@ class CompiledProgram {
     /// As Executor.
     CompiledProgram(Program program, State state, Communicator communicator, const ExecutorOptions& options);
 
+    CompiledProgram(CompiledProgram&&) noexcept = default;
+    CompiledProgram& operator=(CompiledProgram&&) = delete;
+    ~CompiledProgram() {
+        if (device_) device_->leave();
+    }
+
     void run();
     void accumulate();
     void update();
@@ -114,10 +120,10 @@ class CompiledProgram {
     std::optional<RowExchange> rows_;
     VirtualRanks batches_;  // of this rank, of those of all ranks
     bool are_virtual_ = false;
-    bool rows_are_shared_ = false;        // rows of one copy: each rank of a node updates its share
-    std::int64_t* number_ = nullptr;      // of the batch, where an operator wants it
-    std::unique_ptr<GradientSums> sums_;  // of the batches since the last update
-    int accumulated_ = 0;                 // such batches
+    bool rows_are_shared_ = false;         // rows of one copy: each rank of a node updates its share
+    ComputeDevice::SetNumber set_number_;  // of the batch, where an operator wants it
+    std::unique_ptr<GradientSums> sums_;   // of the batches since the last update
+    int accumulated_ = 0;                  // such batches
     bool updates_follow_ = true;
     std::string unaddable_;  // why some gradient cannot be added to that of another batch; "": all can
     bool writes_state_ = false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -36,6 +37,9 @@ class ComputeDevice {
 
     virtual std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
                                                          const kernels::KernelArguments& arguments) = 0;
+    /// What sets a tensor there, of one whole number, to a number of a batch: of any of these.
+    using SetNumber = std::function<void(std::int64_t)>;
+    virtual SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) = 0;
     virtual std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) = 0;
     virtual BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) = 0;
 
@@ -58,6 +62,8 @@ class ComputeDevice {
 
     /// Waits until all has been computed.
     virtual void finish() = 0;
+    /// The same before the program's memory is given back.
+    virtual void leave() noexcept = 0;
 
     /// Memory here, for a variable and its tensor there.
     virtual TensorView fed(const Variable& variable, const TensorView& there) = 0;

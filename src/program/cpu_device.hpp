@@ -21,6 +21,9 @@ class CpuDevice final : public ComputeDevice {
                                                  const kernels::KernelArguments& arguments) override {
         return kernels::make_cpu_kernel(operator_type, arguments);
     }
+    SetNumber make_set_number(const TensorView& there, const VirtualRanks&) override {
+        return [number = there.as<std::int64_t>().data()](std::int64_t value) { *number = value; };
+    }
     std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override {
         return {communicator_, std::move(buckets)};
@@ -33,6 +36,7 @@ class CpuDevice final : public ComputeDevice {
     void begin_step(const StepUses& uses) override;
     void end_step() override {}
     void finish() override {}
+    void leave() noexcept override {}
 
     TensorView fed(const Variable&, const TensorView& there) override { return there; }
     TensorView fetched(const Variable&, const TensorView& there) override;

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/gpu_device.hpp"
 
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -55,6 +57,24 @@ std::unique_ptr<kernels::Kernel> GpuDevice::make_kernel(const std::string& opera
             fmt::format("operator {} on a GPU: {}; {}", operator_type, error.what(), compute_on_the_cpu),
             operator_type, "");
     }
+}
+
+// The numbers of a step's batches are there from the beginning, so that nobody waits for one.
+ComputeDevice::SetNumber GpuDevice::make_set_number(const TensorView& there, const VirtualRanks& batches) {
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(batches.count()));
+    std::iota(numbers.begin(), numbers.end(), batches.begin);
+    auto all = gpu_->allocate(numbers.size() * sizeof(std::int64_t));
+    gpu_->to_gpu(all.get(), numbers.data(), numbers.size() * sizeof(std::int64_t));
+    gpu_->finish();
+    return [this, all = std::move(all), there, batches](std::int64_t value) {
+        if (value < batches.end) {
+            const auto place = static_cast<std::size_t>(value - batches.begin) * sizeof value;
+            gpu_->copy(there.data, all.get() + place, sizeof value);
+        } else {  // who accumulates more than the program was made for
+            gpu_->to_gpu(there.data, &value, sizeof value);
+            gpu_->finish();
+        }
+    };
 }
 
 std::unique_ptr<GradientSums> GpuDevice::make_gradient_sums(std::span<float> gradients) {

@@ -30,6 +30,7 @@ class GpuDevice final : public ComputeDevice {
 
     std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
                                                  const kernels::KernelArguments& arguments) override;
+    SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) override;
     std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override;
 
@@ -42,6 +43,7 @@ class GpuDevice final : public ComputeDevice {
     void begin_step(const StepUses& uses) override;
     void end_step() override;
     void finish() override { gpu_->finish(); }
+    void leave() noexcept override { on_gpu_.finish_later_told(); }
 
     TensorView fed(const Variable& variable, const TensorView& there) override;
     TensorView fetched(const Variable& variable, const TensorView& there) override;

@@ -30,8 +30,13 @@ class StateOnGpu {
     void read_here();
     void write_here();
 
+    /// Like Gpu::finish(), but whoever uses either of the two next gets the error.
+    void finish_later_told() noexcept;
+
   private:
     enum class Newer : std::uint8_t { none, here, there };
+
+    void throw_told();
 
     std::shared_ptr<kernels::Gpu> gpu_;
     int number_;
@@ -39,6 +44,7 @@ class StateOnGpu {
     std::size_t bytes_;
     kernels::Gpu::Memory memory_;
     Newer newer_ = Newer::here;
+    std::string told_;
 };
 
 }  // namespace dtrain::program
