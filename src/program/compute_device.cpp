@@ -36,14 +36,6 @@ StateOnGpu& state_on_gpu(const State& state, const std::optional<int>& number, c
     return *there;
 }
 
-// Alone, or on all ranks.
-void throw_now(bool together, const Communicator& communicator, const std::optional<std::string>& problem) {
-    if (together)
-        throw_together<UsageError>(communicator, problem);
-    else if (problem)
-        throw UsageError(*problem);
-}
-
 }  // namespace
 
 std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const ExecutorOptions& options,
@@ -57,16 +49,18 @@ std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const
     std::optional<std::string> problem;
     try {
         on_gpu = &state_on_gpu(state, device.number, environment, communicator.node_rank());
-        check_gpu_has_all_of(program, *on_gpu->gpu());
     } catch (const UsageError& error) {
         problem = error.what();
     }
-    throw_now(adds, communicator, problem);
+    if (adds)
+        throw_together<UsageError>(communicator, problem);
+    else if (problem)
+        throw UsageError(*problem);
+    check_gpu_has_all_of(program, *on_gpu->gpu());
     const bool over_nccl = options.nccl && adds;
-    auto ranks =
-        over_nccl
-            ? nccl_communicator(communicator, {.device = on_gpu->number(), .stream = on_gpu->gpu()->stream()})
-            : communicator;
+    auto ranks = over_nccl ? nccl_communicator(communicator, {.device = on_gpu->number(),
+                                                              .stream = on_gpu->gpu()->stream()})
+                           : communicator;
     return std::make_unique<GpuDevice>(*on_gpu, state, std::move(ranks), over_nccl);
 }
 

@@ -13,6 +13,7 @@
 #include "classifier.hpp"
 #include "program/tree_sum.hpp"
 #include "support/message_of.hpp"
+#include "support/on_gpu.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
@@ -53,6 +54,7 @@ State train_virtually(const Communicator& world, int parts, std::int64_t part, c
 }
 
 TEST(VirtualRanks, GiveTheSameBitsOnAnyNumberOfRanks) {
+    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const auto& world = test_world();
     for (const int parts : {4, 5, 8})
         for (const Optimizer& optimizer : {Optimizer(Sgd{.learning_rate = 0.1}), Optimizer(Adam{})}) {
@@ -63,6 +65,7 @@ TEST(VirtualRanks, GiveTheSameBitsOnAnyNumberOfRanks) {
 }
 
 TEST(VirtualRanks, TrainAsAWholeBatchDoes) {
+    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     constexpr int parts = 4;
     const auto virtually = train_virtually(test_world(), parts, 8, Sgd{.learning_rate = 0.1});
     auto made = make_classifier(parts * 8);
@@ -77,6 +80,7 @@ TEST(VirtualRanks, TrainAsAWholeBatchDoes) {
 }
 
 TEST(VirtualRanks, AreEnoughForAllRanks) {
+    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const auto& world = test_world();
     if (world.size() == 1) GTEST_SKIP() << "one rank always has one";
     auto made = make_classifier(4);
@@ -87,6 +91,7 @@ TEST(VirtualRanks, AreEnoughForAllRanks) {
 }
 
 TEST(VirtualRanks, EachHasItsBatchOnce) {
+    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     auto made = make_classifier(4);
     minimize(made.program, made.cross_entropy.loss, Sgd{});
     const auto program = with_virtual_ranks(made.program, 2);

@@ -11,6 +11,7 @@
 #include <dtrain/passes.hpp>
 
 #include "classifier.hpp"
+#include "support/on_gpu.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
@@ -130,6 +131,7 @@ TEST(DataParallelState, LocalSgdAveragesParametersAndNothingElse) {
 class OneCopy : public testing::TestWithParam<int> {};
 
 TEST_P(OneCopy, TrainsAsOneProcessWithTheWholeBatch) {
+    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do one_copy";
     const auto& world = test_world();
     const Optimizer optimizers[] = {Sgd{.learning_rate = 0.05}, Momentum{.learning_rate = 0.01},
                                     Adam{.learning_rate = 0.001}};

@@ -14,6 +14,7 @@
 
 #include "classifier.hpp"
 #include "copy_of.hpp"
+#include "support/on_gpu.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
@@ -90,6 +91,7 @@ TEST(DropoutOfRanks, IsThatOfTheWholeBatch) {
     const auto ranks = static_cast<std::size_t>(world.size());
     const auto rank = static_cast<std::size_t>(world.rank());
     for (const bool one_copy : {false, true}) {
+        if (one_copy && tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do one_copy";
         const auto made = dropping_classifier(part);
         const auto program = data_parallel(made.program, {.ranks = world.size(), .one_copy = one_copy});
         const auto state = one_copy ? State(program, 3, world) : State(program, 3);
@@ -124,6 +126,7 @@ TEST(DropoutOfRanks, IsThatOfTheWholeBatchInSeveralBatches) {
 }
 
 TEST(DropoutOfRanks, IsTheSameBitsForAnyNumberOfRanksThatShareVirtualOnes) {
+    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     for (const std::size_t parts : {4U, 5U, 8U}) {
         const auto alone = train_virtually({}, parts);
         EXPECT_EQ(parameters_checksum(train_virtually(test_world(), parts)), parameters_checksum(alone));

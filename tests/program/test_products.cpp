@@ -15,6 +15,7 @@
 #include <dtrain/passes.hpp>
 
 #include "classifier.hpp"
+#include "support/on_gpu.hpp"
 
 namespace dtrain {
 namespace {
@@ -44,7 +45,8 @@ double distance(const StateTensor& a, const StateTensor& b) {
 class Products : public testing::Test {
   protected:
     void SetUp() override {
-        if (!has_bfloat16_products()) GTEST_SKIP() << "this CPU has neither AVX512-BF16 nor AMX";
+        if (!tests::executors_are_on_a_gpu() && !has_bfloat16_products())
+            GTEST_SKIP() << "this CPU has neither AVX512-BF16 nor AMX";
     }
 };
 
@@ -88,6 +90,7 @@ TEST_F(Products, OfBfloat16Teach) {
 
 // The test starts itself again, so that oneDNN has not looked at the variable yet.
 TEST(ProductsDeathTest, OfBfloat16AreRefusedWithoutTheInstructions) {
+    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU needs none of the CPU's instructions";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto refused = [] {
         setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);

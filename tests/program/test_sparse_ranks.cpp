@@ -13,6 +13,7 @@
 #include <dtrain/passes.hpp>
 
 #include "support/message_of.hpp"
+#include "support/on_gpu.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
@@ -146,6 +147,8 @@ std::vector<Way> adjusted_ways() {
 }
 
 TEST(SparseGradientsOfRanks, TrainAsOneProcessWithTheWholeBatch) {
+    if (tests::executors_are_on_a_gpu())
+        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     const std::int64_t batch = 12;
     for (const auto& [name, optimizer, options, has_dense] : adjusted_ways()) {
@@ -168,6 +171,8 @@ TEST(SparseGradientsOfRanks, TrainAsOneProcessWithTheWholeBatch) {
 }
 
 TEST(SparseGradientsOfRanks, AreTheSameBitsForAnyNumberOfRanksThatShareVirtualOnes) {
+    if (tests::executors_are_on_a_gpu())
+        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     for (const int parts : {4, 5, 8})
         for (const auto& [name, optimizer, options, has_dense] : adjusted_ways()) {
@@ -179,6 +184,8 @@ TEST(SparseGradientsOfRanks, AreTheSameBitsForAnyNumberOfRanksThatShareVirtualOn
 }
 
 TEST(SparseGradientsOfRanks, OfSeveralBatchesAreAsOfOneLargeOne) {
+    if (tests::executors_are_on_a_gpu())
+        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     constexpr int micro_batches = 3;
     constexpr std::size_t part = 4;
@@ -199,6 +206,8 @@ TEST(SparseGradientsOfRanks, OfSeveralBatchesAreAsOfOneLargeOne) {
 }
 
 TEST(SparseGradientsOfRanks, UpdateOneCopyOfTheParameters) {
+    if (tests::executors_are_on_a_gpu())
+        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     const std::int64_t batch = 12;
     for (const auto& [name, optimizer, options, has_dense] : ways()) {
@@ -215,6 +224,8 @@ TEST(SparseGradientsOfRanks, UpdateOneCopyOfTheParameters) {
 }
 
 TEST(SparseGradientsOfRanks, MayBeOfNoRowAtAll) {
+    if (tests::executors_are_on_a_gpu())
+        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     const auto program = data_parallel(clicks(2, Adagrad{}, {}, true), {.ranks = world.size()});
     const State state(program, 1);
@@ -236,6 +247,8 @@ TEST(SparseGradientsOfRanks, MayBeOfNoRowAtAll) {
 }
 
 TEST(SparseGradientsOfRanks, SayWhatCannotBeAdded) {
+    if (tests::executors_are_on_a_gpu())
+        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     const auto plain = clicks(2, Sgd{}, {}, true);
     Executor alone(plain, State(plain, 1));

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: executors on the CPU with the same program, data, seed and ranks, within the tolerances of
+// trained_networks.hpp; one rank's parameters against the others' bit by bit. All ranks share the one GPU,
+// and MPI adds. Runs at 1, 2 and 4 ranks.
+#include <gmock/gmock.h>
+
+#include <dtrain/passes.hpp>
+
+#include "gpu/a_gpu.hpp"
+#include "support/message_of.hpp"
+#include "support/test_world.hpp"
+#include "trained_networks.hpp"
+
+namespace dtrain {
+namespace {
+
+using testing::HasSubstr;
+using tests::message_of;
+
+constexpr std::size_t steps = 24;
+constexpr std::size_t part = 8;
+constexpr double loss_tolerance = 1e-4;
+
+const ExecutorOptions on_cpu{.device = Device::cpu()};
+const ExecutorOptions on_gpu{.device = Device::gpu()};
+
+struct Trained {
+    State state;
+    std::vector<float> losses;
+};
+
+/// With `batches` of `part` samples of each rank for an update.
+Trained train(const TrainedNetwork& network, ExecutorOptions options, std::int64_t bucket_bytes,
+              int batches = 1) {
+    const auto& world = test_world();
+    Program program;
+    const auto loss = network.build(program, part);
+    options.keep = {loss};
+    program = data_parallel(program,
+                            {.ranks = world.size(), .bucket_bytes = bucket_bytes, .micro_batches = batches});
+    Trained trained{State(program, 5), {}};
+    Executor executor(program, trained.state, world, options);
+    const auto of_all = static_cast<std::size_t>(world.size() * batches) * part;
+    for (std::size_t step = 0; step < steps; ++step) {
+        for (int batch = 0; batch < batches; ++batch) {
+            const auto own = static_cast<std::size_t>(world.rank() * batches + batch);
+            network.feed(executor, step * of_all + own * part);
+            if (batches > 1)
+                executor.accumulate();
+            else
+                executor.run();
+            trained.losses.push_back(executor.fetch_scalar(loss));
+        }
+        if (batches > 1) executor.update();
+    }
+    return trained;
+}
+
+void expect_alike(const Trained& given, const Trained& expected, double tolerance) {
+    for (std::size_t i = 0; i < expected.losses.size(); ++i)
+        EXPECT_NEAR(given.losses[i], expected.losses[i], loss_tolerance) << i;
+    for (const auto& tensor : expected.state.tensors()) {
+        if (tensor.role != Role::parameter) continue;
+        const auto wanted = tensor.view.as<float>();
+        const auto values = given.state.find(tensor.name)->view.as<float>();
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            ASSERT_NEAR(values[i], wanted[i], tolerance) << tensor.name << ' ' << i;
+    }
+}
+
+class GpuRanks : public tests::OnAGpu, public testing::WithParamInterface<TrainedNetwork> {};
+
+TEST_P(GpuRanks, TrainAsOnCpus) {
+    for (const std::int64_t bucket_bytes : {0, 20'000, 1 << 20}) {
+        const auto given = train(GetParam(), on_gpu, bucket_bytes);
+        EXPECT_TRUE(parameters_are_identical(given.state, test_world())) << bucket_bytes;
+        expect_alike(given, train(GetParam(), on_cpu, bucket_bytes), GetParam().tolerance);
+    }
+}
+
+TEST_P(GpuRanks, TrainAsOnCpusWithSeveralBatchesForAnUpdate) {
+    const auto given = train(GetParam(), on_gpu, 20'000, 3);
+    EXPECT_TRUE(parameters_are_identical(given.state, test_world()));
+    expect_alike(given, train(GetParam(), on_cpu, 20'000, 3), GetParam().tolerance);
+}
+
+TEST_P(GpuRanks, HaveTheSameBitsWhateverOverlaps) {
+    auto options = on_gpu;
+    const auto plain = train(GetParam(), options, 20'000);
+    options.overlap = false;
+    const auto waiting = train(GetParam(), options, 20'000);
+    options.profile = true;
+    const auto one_by_one = train(GetParam(), options, 20'000);
+    EXPECT_EQ(parameters_checksum(waiting.state), parameters_checksum(plain.state));
+    EXPECT_EQ(parameters_checksum(one_by_one.state), parameters_checksum(plain.state));
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuRanks,
+                         testing::Values(mlp_with_adam(), momentum_with_a_schedule(), dropout_classifier(),
+                                         picture_classifier(), click_through_model()),
+                         [](const auto& each) { return each.param.name; });
+
+struct GpuOfRanks : tests::OnAGpu {
+    TrainedNetwork network = momentum_with_a_schedule();
+    Program program;
+    std::string loss = network.build(program, part);
+};
+
+TEST_F(GpuOfRanks, TakesParametersThatOneRankSends) {
+    const auto& world = test_world();
+    const State state(program, 5 + static_cast<std::uint64_t>(world.rank()));
+    Executor executor(program, state, {}, on_gpu);
+    network.feed(executor, 0);
+    executor.run();
+    broadcast(state, world);
+    EXPECT_TRUE(parameters_are_identical(state, world));
+    network.feed(executor, part);
+    executor.run();
+    EXPECT_TRUE(parameters_are_identical(state, world)) << "it went on with those";
+    network.feed(executor, part * static_cast<std::size_t>(world.rank() + 2));
+    executor.run();
+    average_parameters(state, world);
+    EXPECT_TRUE(parameters_are_identical(state, world));
+}
+
+TEST_F(GpuOfRanks, RefuseOneCopyOfTheParameters) {
+    const auto& world = test_world();
+    if (world.size() == 1) GTEST_SKIP() << "needs two ranks";
+    const auto one_copy = data_parallel(program, {.ranks = world.size(), .one_copy = true});
+    EXPECT_THAT(
+        message_of<ProgramError>([&] { Executor(one_copy, State(one_copy, 1, world), world, on_gpu); }),
+        HasSubstr("a GPU does not do one copy of the parameters for the ranks of a node (one_copy) yet"));
+}
+
+TEST_F(GpuOfRanks, SayTogetherThatOneHasNoGpu) {
+    const auto& world = test_world();
+    const auto parallel = data_parallel(program, {.ranks = world.size()});
+    const bool is_last = world.rank() + 1 == world.size();
+    EXPECT_THAT(message_of([&] {
+                    Executor(parallel, State(parallel, 1), world, {.device = Device::gpu(is_last ? 77 : 0)});
+                }),
+                HasSubstr("77"));
+}
+
+}  // namespace
+}  // namespace dtrain
