@@ -208,6 +208,9 @@ class Executor {
     /// The program as it runs, after the executor's own passes.
     const Program& program() const;
 
+    /// What it computes on: "CPU", "GPU 0, NVIDIA H200".
+    std::string device() const;
+
     /// Memory for everything that a step makes; parameters and optimizer state are the State's.
     std::size_t memory_bytes() const;
 

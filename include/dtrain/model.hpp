@@ -18,6 +18,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
 #include <dtrain/dataset.hpp>
+#include <dtrain/device.hpp>
 #include <dtrain/error.hpp>
 #include <dtrain/executor.hpp>
 #include <dtrain/optimizer.hpp>
@@ -143,6 +144,9 @@ struct ModelOptions {
     int virtual_ranks = 0;
     std::uint64_t seed = 1;  ///< of initial parameters and of the order of samples
     int threads = 0;         ///< as ExecutorOptions::threads
+    /// As ExecutorOptions::device and ExecutorOptions::nccl.
+    std::optional<Device> device = {};
+    bool nccl = false;
     /// As ExecutorOptions::products, in training, evaluate() and predict().
     ProductNumbers products = ProductNumbers::float32;
 };
@@ -160,7 +164,7 @@ struct ModelOptions {
 class Model {
   public:
     /// @throws UsageError when there is no input, or virtual ranks are fewer than ranks, or this CPU has
-    /// not what `products` wants; ProgramError when a
+    /// not what `products` wants, or there is no such GPU; ProgramError when a
     /// spec or the network does not fit
     Model(Network network, std::vector<SampleSpec> inputs, std::vector<SampleSpec> labels,
           ModelOptions options = {});

@@ -14,6 +14,8 @@
 #include "base/text.hpp"
 #include "model/batch_sums.hpp"
 #include "model/together.hpp"
+#include "program/compute_device.hpp"
+#include "program/gpu_choice.hpp"
 
 namespace dtrain::model {
 
@@ -23,7 +25,8 @@ Learner::Learner(Blueprint blueprint, ModelOptions options)
     together(communicator, [&] {
         if (!blueprint_.network) throw UsageError("a model needs a network; the function given is empty");
         if (blueprint_.inputs.empty()) throw UsageError("a model needs one input at least");
-        if (options_.products == ProductNumbers::bfloat16 && !has_bfloat16_products())
+        const auto device = program::device_to_use(options_.device, Environment::of_this_process());
+        if (options_.products == ProductNumbers::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
             throw UsageError(
                 "products of bfloat16: this CPU has neither AVX512-BF16 nor AMX; choose float32");
         shares_ = shares_of(communicator.rank(), communicator.size(), options_.virtual_ranks);
@@ -52,6 +55,8 @@ void Learner::prepare(const Optimizer& optimizer, const Loss& loss, const std::v
     prepared_.emplace(Prepared{optimizer, loss, metrics, adjust,
                                job_fields(blueprint_, network_, loss, optimizer),
                                State(program, options_.seed)});
+    together(options_.communicator,
+             [&] { program::place(prepared_->state, options_.device, options_.communicator); });
     epochs_ = 0;
     steps_ = 0;
 }
@@ -104,7 +109,11 @@ std::unique_ptr<Feeder> Learner::training_feeder(const Samples& samples, const F
 }
 
 ExecutorOptions Learner::executor_options(const std::vector<std::string>& keep) const {
-    return {.threads = options_.threads, .keep = keep, .products = options_.products};
+    return {.device = options_.device,
+            .nccl = options_.nccl,
+            .threads = options_.threads,
+            .keep = keep,
+            .products = options_.products};
 }
 
 Learner::Compiled& Learner::trainer(std::int64_t local_batch) {

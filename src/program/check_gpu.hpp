@@ -11,7 +11,7 @@
 namespace dtrain::program {
 
 inline constexpr std::string_view compute_on_the_cpu =
-    "compute on the CPU (ExecutorOptions::device, or DTRAIN_DEVICE=cpu)";
+    "compute on the CPU (device \"cpu\", or DTRAIN_DEVICE=cpu)";
 
 /// @throws ProgramError for one copy of the parameters for several ranks
 void check_gpu_has_state(const State& state);

@@ -41,6 +41,7 @@ class CompiledProgram {
     const Program& program() const { return program_; }
     const State& state() const { return state_; }
     const PlacedTensors& tensors() const { return tensors_; }
+    std::string device() const { return device_->description(); }
     /// Memory of this process, for a data variable, or for what a step has made.
     TensorView fed(const Variable& variable) const {
         return device_->fed(variable, tensors_.of(variable.name));

@@ -38,6 +38,12 @@ StateOnGpu& state_on_gpu(const State& state, const std::optional<int>& number, c
 
 }  // namespace
 
+void place(const State& state, const std::optional<Device>& device, const Communicator& communicator) {
+    const auto environment = Environment::of_this_process();
+    const auto chosen = device_to_use(device, environment);
+    if (chosen.is_gpu()) state_on_gpu(state, chosen.number, environment, communicator.node_rank());
+}
+
 std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const ExecutorOptions& options,
                                                    const State& state, const Communicator& communicator) {
     const auto environment = Environment::of_this_process();
@@ -58,9 +64,10 @@ std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const
         throw UsageError(*problem);
     check_gpu_has_all_of(program, *on_gpu->gpu());
     const bool over_nccl = options.nccl && adds;
-    auto ranks = over_nccl ? nccl_communicator(communicator, {.device = on_gpu->number(),
-                                                              .stream = on_gpu->gpu()->stream()})
-                           : communicator;
+    auto ranks =
+        over_nccl
+            ? nccl_communicator(communicator, {.device = on_gpu->number(), .stream = on_gpu->gpu()->stream()})
+            : communicator;
     return std::make_unique<GpuDevice>(*on_gpu, state, std::move(ranks), over_nccl);
 }
 

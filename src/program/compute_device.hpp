@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <dtrain/executor.hpp>
@@ -24,6 +25,9 @@ class ComputeDevice {
     using Memory = std::shared_ptr<std::byte>;
 
     virtual ~ComputeDevice() = default;
+
+    /// "CPU", "GPU 0, NVIDIA H200"
+    virtual std::string description() const = 0;
 
     /// Zeros there.
     virtual Memory allocate(std::size_t bytes) = 0;
@@ -74,5 +78,9 @@ class ComputeDevice {
 /// @throws UsageError on all ranks when some rank has no such GPU
 std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const ExecutorOptions& options,
                                                    const State& state, const Communicator& communicator);
+
+/// Puts a State where executors of this process compute that are told this: also those which are not told the
+/// rank's communicator find it there. @throws UsageError when there is no such GPU
+void place(const State& state, const std::optional<Device>& device, const Communicator& communicator);
 
 }  // namespace dtrain::program

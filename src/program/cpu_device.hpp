@@ -12,6 +12,7 @@ class CpuDevice final : public ComputeDevice {
     CpuDevice(State state, Communicator communicator)
         : state_(std::move(state)), communicator_(std::move(communicator)) {}
 
+    std::string description() const override { return "CPU"; }
     Memory allocate(std::size_t bytes) override;
     Memory allocate_exchanged(std::size_t bytes) override;
     std::vector<StateTensor> state_tensors() override { return state_.tensors(); }

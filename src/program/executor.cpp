@@ -125,6 +125,10 @@ const Program& Executor::program() const {
     return content_->compiled.program();
 }
 
+std::string Executor::device() const {
+    return content_->compiled.device();
+}
+
 std::size_t Executor::memory_bytes() const {
     return content_->compiled.tensors().bytes();
 }

@@ -23,6 +23,7 @@ class GpuDevice final : public ComputeDevice {
     /// @param reaches_gpu whether it is one over NCCL
     GpuDevice(StateOnGpu& on_gpu, State state, Communicator communicator, bool reaches_gpu);
 
+    std::string description() const override { return gpu_->description(); }
     Memory allocate(std::size_t bytes) override { return gpu_->allocate(bytes); }
     Memory allocate_exchanged(std::size_t bytes) override;
     std::vector<StateTensor> state_tensors() override;

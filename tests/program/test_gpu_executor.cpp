@@ -231,9 +231,9 @@ TEST_F(GpuExecutor, RefusesWhatGpusDoNotDo) {
     const auto refused = [](const Program& given) {
         return message_of<ProgramError>([&] { Executor(given, State(given, 1), {}, on_gpu); });
     };
-    EXPECT_EQ(refused(with_virtual_ranks(program, 2)),
-              "a GPU does not do virtual ranks yet: compute on the CPU (ExecutorOptions::device, or "
-              "DTRAIN_DEVICE=cpu)");
+    EXPECT_EQ(
+        refused(with_virtual_ranks(program, 2)),
+        "a GPU does not do virtual ranks yet: compute on the CPU (device \"cpu\", or DTRAIN_DEVICE=cpu)");
     EXPECT_THAT(refused(data_parallel(program, {.ranks = 1, .one_copy = true})),
                 HasSubstr("a GPU does not do one copy of the parameters for the ranks of a node (one_copy) "
                           "yet: compute on the CPU"));

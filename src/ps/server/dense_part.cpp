@@ -14,7 +14,7 @@ namespace dtrain::ps {
 
 DensePart::DensePart(const Program& program, std::vector<VariableBlock> blocks, int sources,
                      std::uint64_t seed, int threads)
-    : executor_(program, State(program, seed), {}, {.threads = threads}) {
+    : executor_(program, State(program, seed), {}, {.device = Device::cpu(), .threads = threads}) {
     for (const auto& block : blocks) {
         if (const auto type = program.variable(block.name()).type; type != DataType::float32)
             throw ProgramError(

@@ -16,6 +16,7 @@
 #include "base/files.hpp"
 #include "io/checkpoint_directory.hpp"
 #include "model/state_checkpoint.hpp"
+#include "program/state_access.hpp"
 #include "program/stored_state.hpp"
 #include "worker/native/collective_file.hpp"
 
@@ -92,6 +93,7 @@ Checkpointer::~Checkpointer() {
 
 void Checkpointer::start(const CheckpointHeader& header) {
     finish();
+    program::StateAccess::to_read(state_);  // memory_ is up to date from here on
     header_ = header;
     path_ = CheckpointFolder(settings_.dir.value()).path(header, settings_.format);
     if (settings_.collective) return write_together();

@@ -14,6 +14,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/click_log.hpp>
 #include <dtrain/dataset.hpp>
+#include <dtrain/device.hpp>
 #include <dtrain/optimizer.hpp>
 #include <dtrain/product_numbers.hpp>
 #include <dtrain/row_rules.hpp>
@@ -53,6 +54,8 @@ struct TrainSettings {
     OptimizerOptions adjust = {};
     bool one_copy = false;  ///< of parameters and optimizer state for all ranks of a node
     ProductNumbers products = ProductNumbers::float32;  ///< "matmul"
+    std::optional<Device> device = {};                  ///< of trainers
+    bool nccl = false;
 };
 
 /// Of a job in which some ranks are parameter servers.

@@ -238,13 +238,26 @@ void read_ranks(const Section& train, TrainSettings& settings) {
                                    key));
 }
 
+std::optional<Device> read_device(const Section& train) {
+    if (!train.has("device")) return std::nullopt;
+    const auto text = train.text("device", "");
+    try {
+        return device_of(text, "it");
+    } catch (const UsageError&) {
+        train.fail("device", fmt::format("[train] device = \"{}\": it must be \"cpu\", \"gpu\" or a GPU's "
+                                         "number such as \"gpu:0\"",
+                                         text));
+    }
+}
+
 }  // namespace
 
 TrainSettings read_training(const Section& top) {
     const auto train = top.section(
-        "train", joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy", "matmul",
-                         "last_batch", "seed", "optimizer", "learning_rate", "schedule", "clip", "decay"},
-                        keys_of(optimizers)));
+        "train",
+        joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy", "matmul", "device", "nccl",
+                "last_batch", "seed", "optimizer", "learning_rate", "schedule", "clip", "decay"},
+               keys_of(optimizers)));
     TrainSettings settings;
     settings.epochs = train.whole("epochs", settings.epochs, 1, most_whole);
     settings.batch = train.whole("batch", settings.batch, 1, most_size);
@@ -256,6 +269,8 @@ TrainSettings read_training(const Section& top) {
     read_ranks(train, settings);
     if (train.one_of("matmul", "float32", {"bfloat16", "float32"}) == "bfloat16")
         settings.products = ProductNumbers::bfloat16;
+    settings.device = read_device(train);
+    settings.nccl = train.truth("nccl", false);
     static const std::map<std::string, LastBatch> last_batches = {
         {"repeat", LastBatch::repeat}, {"random", LastBatch::random}, {"drop", LastBatch::drop}};
     settings.last_batch = last_batches.at(train.one_of("last_batch", "repeat", {"repeat", "random", "drop"}));

@@ -10,8 +10,9 @@
 
 namespace dtrain::native {
 
-ProductNumbers agreed_products(ProductNumbers wanted, const Communicator& ranks, const Console& console) {
-    if (wanted == ProductNumbers::float32) return wanted;
+ProductNumbers agreed_products(ProductNumbers wanted, const Device& device, const Communicator& ranks,
+                               const Console& console) {
+    if (device.is_gpu() || wanted == ProductNumbers::float32) return wanted;
     const auto without = ranks.sum(std::int64_t{has_bfloat16_products() ? 0 : 1});
     if (without == 0) return wanted;
     console.complain(fmt::format(

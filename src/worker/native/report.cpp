@@ -51,12 +51,13 @@ std::string header(const Job& job, const std::string& job_name, const Trainer& t
     out += fmt::format("model     {}: {} parameters\n", trainer.model().description,
                        grouped(trainer.model().parameters));
     out += fmt::format(
-        "training  {}, global batch {} ({} per rank), {} steps an epoch; {}, learning rate {}, seed {}{}\n",
+        "training  {}, global batch {} ({} per rank), {} steps an epoch; {}, learning rate {}, seed {}{}{}\n",
         ranks, trainer.global_batch(), trainer.local_batch(), trainer.steps_per_epoch(),
         name_of(job.train.optimizer), rate_of(job.train), job.train.seed,
         job.train.products == ProductNumbers::float32
             ? ""
-            : fmt::format(", products of {}", to_string(job.train.products)));
+            : fmt::format(", products of {}", to_string(job.train.products)),
+        trainer.executor().device() == "CPU" ? "" : fmt::format(", on {}", trainer.executor().device()));
     return out;
 }
 

@@ -66,7 +66,7 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     });
     auto& train_settings = input.job.train;
     if (!ranks.serves())
-        train_settings.products = agreed_products(train_settings.products, ranks.peers(), own);
+        train_settings.products = agreed_products(train_settings.products, Device::cpu(), ranks.peers(), own);
     auto plan = agreed(world, [&] {
         return ranks.serves() ? TrainingPlan{}
                               : plan_training(train_settings, std::move(input.task), ranks.peers(), true);

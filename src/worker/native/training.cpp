@@ -13,6 +13,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "program/gpu_choice.hpp"
 #include "worker/native/agreed.hpp"
 #include "worker/native/job_input.hpp"
 #include "worker/native/products.hpp"
@@ -55,8 +56,11 @@ int train(const Options& options, const Communicator& world, const std::string& 
         check_ranks_can_save(job.checkpoint);
         return read_input(options, std::move(job), world.rank(), false);
     });
+    const auto device = agreed(world, [&] {
+        return program::device_to_use(input.job.train.device, Environment::of_this_process());
+    });
     auto& products = input.job.train.products;
-    products = agreed_products(products, world, console);
+    products = agreed_products(products, device, world, console);
     auto trainer = agreed(world, [&] {
         return Trainer(input.job.train, std::move(input.task), world, input.threads, options.profile);
     });

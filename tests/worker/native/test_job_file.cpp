@@ -258,6 +258,12 @@ TEST(JobFile, ClippingDecayOneCopyAndProducts) {
     EXPECT_EQ(none.products, ProductNumbers::float32);
     EXPECT_EQ(training("[train]\nmatmul = \"float32\"").products, ProductNumbers::float32);
     EXPECT_EQ(training("[train]\nmatmul = \"bfloat16\"").products, ProductNumbers::bfloat16);
+    EXPECT_EQ(none.device, std::nullopt);
+    EXPECT_FALSE(none.nccl);
+    EXPECT_EQ(training("[train]\ndevice = \"cpu\"").device, Device::cpu());
+    EXPECT_EQ(training("[train]\ndevice = \"gpu\"").device, Device::gpu());
+    EXPECT_EQ(training("[train]\ndevice = \"gpu:3\"\nnccl = true").device, Device::gpu(3));
+    EXPECT_TRUE(training("[train]\nnccl = true").nccl);
     const auto clipping = [](const std::string& text) {
         return training("[train.clip]\n" + text).adjust.clipping;
     };
@@ -348,7 +354,8 @@ const Refused refused[] = {
      "jobs/my.toml:4: unknown key 'learning-rate' in [train]; did you mean 'learning_rate'?"},
     {"SMALLEST[train]\nseed = 1\nzzz = 3\nyyy = 4",
      "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, virtual_ranks, "
-     "one_copy, matmul, last_batch, seed, optimizer, learning_rate, schedule, clip, decay, epsilon, initial, "
+     "one_copy, matmul, device, nccl, last_batch, seed, optimizer, learning_rate, schedule, clip, decay, "
+     "epsilon, initial, "
      "beta1, "
      "beta2, weight_decay, beta, l1, l2, momentum, nesterov"},
     {"[modell]\nSMALLEST", "jobs/my.toml:1: unknown key 'modell' at the top; did you mean 'model'?"},
@@ -418,6 +425,9 @@ const Refused refused[] = {
      "parameters right after adding the gradients"},
     {"SMALLEST[train]\nmatmul = \"bf16\"",
      "jobs/my.toml:4: [train] matmul = \"bf16\": it must be one of \"bfloat16\", \"float32\""},
+    {"SMALLEST[train]\ndevice = \"cuda\"",
+     "jobs/my.toml:4: [train] device = \"cuda\": it must be \"cpu\", \"gpu\" or a GPU's number such as "
+     "\"gpu:0\""},
     {"SMALLEST[model]\nhidden = 64",
      "jobs/my.toml:4: [model] hidden = 64: it must be a list of whole numbers such as [128, 64], or [] for "
      "none"},
