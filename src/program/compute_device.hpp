@@ -64,6 +64,9 @@ class ComputeDevice {
     virtual void begin_step(const StepUses& uses) = 0;
     virtual void end_step() = 0;
 
+    /// Waits for what ranks are about to add, where that is waited for anyhow: so that the time of an exchange
+    /// has no computing in it.
+    virtual void before_exchange() = 0;
     /// Waits until all has been computed.
     virtual void finish() = 0;
     /// The same before the program's memory is given back.

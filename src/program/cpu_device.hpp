@@ -36,6 +36,7 @@ class CpuDevice final : public ComputeDevice {
 
     void begin_step(const StepUses& uses) override;
     void end_step() override {}
+    void before_exchange() override {}
     void finish() override {}
     void leave() noexcept override {}
 

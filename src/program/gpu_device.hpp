@@ -43,6 +43,9 @@ class GpuDevice final : public ComputeDevice {
 
     void begin_step(const StepUses& uses) override;
     void end_step() override;
+    void before_exchange() override {
+        if (!reaches_gpu_) gpu_->finish();
+    }
     void finish() override { gpu_->finish(); }
     void leave() noexcept override { on_gpu_.finish_later_told(); }
 

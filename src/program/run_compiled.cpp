@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "program/compiled_program.hpp"
+
+namespace dtrain::program {
+
+using Clock = std::chrono::steady_clock;
+
+bool CompiledProgram::is_of(const Step& step, Part part) {
+    return part == Part::all || (step.phase == Phase::batch) == (part == Part::batch);
+}
+
+void CompiledProgram::run_part(Part part) {
+    device_->begin_step({.data = part != Part::rest, .writes_state = writes_state_});
+    if (device_->records() && !profiles_)
+        run_recorded(part);
+    else
+        for (auto& step : steps_)
+            if (is_of(step, part)) run_timed(step);
+    device_->end_step();
+}
+
+void CompiledProgram::run_timed(Step& step) {
+    if (!profiles_ && !step.exchanges) return run_step(step);
+    if (step.action == Action::start || step.action == Action::exchange) device_->before_exchange();
+    const auto begin = Clock::now();
+    run_step(step);
+    if (profiles_) device_->finish();
+    const auto took = Clock::now() - begin;
+    if (step.exchanges) exchange_time_ += took;
+    if (!profiles_) return;
+    step.time.total += took;
+    ++step.time.calls;
+}
+
+void CompiledProgram::run_recorded(Part part) {
+    auto& pieces = pieces_[part];
+    if (pieces.empty()) pieces = recorded(part);
+    for (const auto& piece : pieces) {
+        if (piece.recording)
+            piece.recording->run();
+        else
+            run_timed(steps_[piece.step]);
+        poke();
+    }
+}
+
+// Whatever the device does without others from one step that is not so to the next.
+std::vector<CompiledProgram::Piece> CompiledProgram::recorded(Part part) {
+    std::vector<Piece> pieces;
+    std::vector<std::size_t> together;
+    const auto end_piece = [&] {
+        if (together.empty()) return;
+        pieces.push_back({device_->recorded([&] {
+            for (const auto number : together) kernels_[steps_[number].number]->run();
+        })});
+        together.clear();
+    };
+    for (std::size_t number = 0; number < steps_.size(); ++number) {
+        if (!is_of(steps_[number], part)) continue;
+        if (steps_[number].action == Action::compute) {
+            together.push_back(number);
+        } else {
+            end_piece();
+            pieces.push_back({nullptr, number});
+        }
+    }
+    end_piece();
+    return pieces;
+}
+
+void CompiledProgram::run_step(const Step& step) {
+    switch (step.action) {
+        case Action::compute:
+            kernels_[step.number]->run();
+            poke();
+            break;
+        case Action::start:
+            buckets_.start(step.number);
+            break;
+        case Action::wait:
+            buckets_.wait(step.number);
+            break;
+        case Action::exchange:
+            buckets_.add(step.number);
+            break;
+        case Action::shares:
+            communicator_.reduce_shares(
+                tensors_.exchanged(),
+                [this](std::size_t first, std::span<float> sums) { shares_.run(first, sums.size()); });
+            break;
+        case Action::tree:
+            tree_->finish(tensors_.exchanged());
+            break;
+        case Action::collect_rows:
+            rows_->collect();
+            break;
+        case Action::exchange_rows:
+            rows_->finish();
+            break;
+        case Action::number_batch:
+            set_number_(batches_.begin + accumulated_);
+            break;
+        case Action::meet:
+            communicator_.barrier();
+            break;
+    }
+}
+
+void CompiledProgram::poke() {
+    buckets_.poke();
+    if (servers_) servers_->poke();
+}
+
+void CompiledProgram::run() {
+    if (accumulated_ > 0 || are_virtual_) {
+        accumulate();
+        update();
+        return;
+    }
+    run_part(Part::all);
+}
+
+void CompiledProgram::accumulate() {
+    if (!updates_follow_)
+        throw Error("accumulate(): the program updates parameters before it has made all gradients");
+    if (!unaddable_.empty()) throw Error("accumulate(): " + unaddable_);
+    if (are_virtual_ && accumulated_ == batches_.count())
+        throw Error(fmt::format("all {} virtual ranks of rank {} have given their gradients already",
+                                accumulated_, communicator_.rank()));
+    run_part(Part::batch);
+    ++accumulated_;
+    if (tree_) return tree_->add(tensors_.exchanged());
+    if (!sums_) sums_ = device_->make_gradient_sums(tensors_.exchanged());
+    if (accumulated_ == 1)
+        sums_->set();
+    else
+        sums_->add();
+}
+
+void CompiledProgram::update() {
+    if (accumulated_ == 0) throw Error("update() without a batch: call accumulate() before, or run()");
+    if (are_virtual_ && accumulated_ < batches_.count())
+        throw Error(fmt::format("{} of {} virtual ranks of rank {} have given their gradients", accumulated_,
+                                batches_.count(), communicator_.rank()));
+    accumulated_ = 0;
+    if (sums_) sums_->give_back();
+    run_part(Part::rest);
+}
+
+VirtualRanks CompiledProgram::virtual_ranks() const {
+    return are_virtual_ ? batches_ : VirtualRanks{communicator_.rank(), communicator_.rank() + 1};
+}
+
+std::vector<OperatorTime> CompiledProgram::profile() const {
+    std::vector<OperatorTime> times;
+    for (const auto& step : steps_) times.push_back(step.time);
+    return times;
+}
+
+}  // namespace dtrain::program
