@@ -18,7 +18,7 @@ namespace dtrain::native {
 namespace {
 
 constexpr const char* description =
-    "Trains the model of a job file on all ranks of an MPI job, data parallel on CPU.\n"
+    "Trains the model of a job file on all ranks of an MPI job, data parallel on CPUs or GPUs.\n"
     "Without a job file it trains the built-in one: a small network on 1797 images of handwritten digits.";
 
 constexpr const char* examples =

@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Native jobs on a GPU: on the stand-in, which runs the kernels for GPUs on the processor.
+
+Oracles: the accuracy that the same job reaches on the CPU, of which 1 in 50 test samples may be missing; an uninterrupted run,
+bit by bit; and for what cannot be the promise "one line, status 2, nothing written".
+"""
+import re
+
+import pytest
+
+from conftest import mpirun
+from test_native import accuracy, complaints, write_job
+from whole_jobs import BUILD
+
+STAND_IN = {"DTRAIN_GPU_MODULE": str(BUILD / "src" / "gpu" / "libdtrain_gpu_stand_in.so")}
+ON_GPU = {"[checkpoint]": 'device = "gpu"\n[checkpoint]'}
+
+
+def checksum(result):
+    return re.search(r"checksum ([0-9a-f]+)", result.stdout)[1]
+
+
+def trained(native, folder, ranks, job, *options, **environment):
+    result = mpirun(ranks, [native, job, *options], folder, **STAND_IN, **environment)
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_job_learns_as_on_the_cpu(native, tmp_path, ranks):
+    here = trained(native, tmp_path, ranks, write_job(tmp_path, "here", 12))
+    there = trained(native, tmp_path, ranks, write_job(tmp_path, "there", 12, **ON_GPU))
+    told = trained(native, tmp_path, ranks, write_job(tmp_path, "told", 12), DTRAIN_DEVICE="gpu:0")
+    assert ", on GPU 0, this processor\n" in there.stdout
+    assert ", on " not in here.stdout
+    assert accuracy(there) >= accuracy(here) - 0.02
+    assert checksum(there) == checksum(told) != checksum(here)
+    assert f"the same on {ranks} rank" in there.stdout
+
+
+def test_a_job_goes_on_from_what_it_saved(native, tmp_path):
+    straight = trained(native, tmp_path, 2, write_job(tmp_path, "straight", 6, **ON_GPU))
+    job = write_job(tmp_path, "stopped", 6, **ON_GPU)
+    trained(native, tmp_path, 2, job, "--epochs", 3)
+    resumed = trained(native, tmp_path, 2, job, "--resume")
+    assert checksum(resumed) == checksum(straight)
+
+
+def test_the_profile_is_of_the_operators_one_by_one(native, tmp_path):
+    result = trained(native, tmp_path, 1, write_job(tmp_path, "job", 1, **ON_GPU), "--profile")
+    assert re.search(r"^fc +\S+ +\d+ +[\d.]+ +[\d.]+%$", result.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("added, environment, message", [
+    ("virtual_ranks = 2\n", {"DTRAIN_DEVICE": "gpu"},
+     'a GPU does not do virtual ranks yet: compute on the CPU (device "cpu", or DTRAIN_DEVICE=cpu)'),
+    ("one_copy = true\n", {"DTRAIN_DEVICE": "gpu"},
+     "a GPU does not do one copy of the parameters for the ranks of a node (one_copy) yet: compute on the CPU "
+     '(device "cpu", or DTRAIN_DEVICE=cpu)'),
+    ("", {"DTRAIN_DEVICE": "cuda"}, "DTRAIN_DEVICE is 'cuda', expected cpu, gpu or gpu:NUMBER"),
+    ('device = "gpu:5"\n', {}, "there is no GPU 5: the stand-in for GPUs has one, number 0"),
+])
+def test_what_cannot_be_is_one_line(native, tmp_path, added, environment, message):
+    job = write_job(tmp_path, **{"[checkpoint]": added + "[checkpoint]"})
+    result = mpirun(1, [native, job], tmp_path, **STAND_IN, **environment)
+    assert result.returncode == 2
+    assert complaints(result) == ["dtrain-native: " + message]
+    assert not list(tmp_path.glob("**/epoch-*"))
+
+
+def test_without_the_module_there_is_one_line(native, tmp_path):
+    result = mpirun(1, [native, write_job(tmp_path, **ON_GPU)], tmp_path, DTRAIN_GPU_MODULE="/nowhere.so")
+    assert result.returncode == 2
+    (line,) = complaints(result)
+    assert line.startswith("dtrain-native: dtrain cannot compute on GPUs here: /nowhere.so: ")
