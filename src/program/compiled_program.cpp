@@ -25,8 +25,8 @@ std::set<std::string, std::less<>> kept(const ExecutorOptions& options) {
     return {options.keep.begin(), options.keep.end()};
 }
 
-ElementChains chains_of(const Program& program, const ComputeDevice& device, const ExecutorOptions& options) {
-    if (!options.fuse || !options.fuse_chains || !device.has_caches()) return {};
+ElementChains chains_of(const Program& program, const ExecutorOptions& options) {
+    if (!options.fuse || !options.fuse_chains) return {};
     return find_element_chains(program, update_begin(program), kept(options));
 }
 
@@ -62,7 +62,7 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
       communicator_(std::move(communicator)),
       device_(make_compute_device(checked(program_, state_, communicator_, options), options, state_,
                                   communicator_)),
-      chains_(chains_of(program_, *device_, options)),
+      chains_(chains_of(program_, options)),
       tensors_(program_, *device_, memory_options(options, chains_)),
       shares_(tensors_.exchanged().data()),
       writes_state_(has_persistable_output(program_)),
@@ -152,7 +152,7 @@ void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {
         all.outputs = op.outputs;
     }
     add_step(Action::compute, phase, kernels_.size(), all);
-    kernels_.push_back(make_chain_kernel(links, inner));
+    kernels_.push_back(device_->make_chain_kernel(links, inner));
 }
 
 void CompiledProgram::prepare_row_exchange(const Operator& op) {

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <dtrain/executor.hpp>
 
+#include "kernels/chain_link.hpp"
 #include "kernels/kernel.hpp"
 #include "program/bucket_sums.hpp"
 #include "program/gradient_sums.hpp"
@@ -41,14 +43,14 @@ class ComputeDevice {
 
     virtual std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
                                                          const kernels::KernelArguments& arguments) = 0;
+    /// All operators of a chain at once. @param inner memory of what nobody else reads
+    virtual std::unique_ptr<kernels::Kernel> make_chain_kernel(const std::vector<kernels::ChainLink>& links,
+                                                               const std::set<const void*>& inner) = 0;
     /// What sets a tensor there, of one whole number, to a number of a batch: of any of these.
     using SetNumber = std::function<void(std::int64_t)>;
     virtual SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) = 0;
     virtual std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) = 0;
     virtual BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) = 0;
-
-    /// Whether chains of element-wise operators run block by block.
-    virtual bool has_caches() const = 0;
 
     /// All that `give` gives to it, to be computed at each run() of what is returned; nothing where that
     /// gains nothing.
@@ -64,8 +66,8 @@ class ComputeDevice {
     virtual void begin_step(const StepUses& uses) = 0;
     virtual void end_step() = 0;
 
-    /// Waits for what ranks are about to add, where that is waited for anyhow: so that the time of an exchange
-    /// has no computing in it.
+    /// Waits for what ranks are about to add, where that is waited for anyhow: so that the time of an
+    /// exchange has no computing in it.
     virtual void before_exchange() = 0;
     /// Waits until all has been computed.
     virtual void finish() = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "program/compute_device.hpp"
+#include "program/element_chains.hpp"
 
 namespace dtrain::program {
 
@@ -22,6 +23,10 @@ class CpuDevice final : public ComputeDevice {
                                                  const kernels::KernelArguments& arguments) override {
         return kernels::make_cpu_kernel(operator_type, arguments);
     }
+    std::unique_ptr<kernels::Kernel> make_chain_kernel(const std::vector<kernels::ChainLink>& links,
+                                                       const std::set<const void*>& inner) override {
+        return program::make_chain_kernel(links, inner);
+    }
     SetNumber make_set_number(const TensorView& there, const VirtualRanks&) override {
         return [number = there.as<std::int64_t>().data()](std::int64_t value) { *number = value; };
     }
@@ -30,7 +35,6 @@ class CpuDevice final : public ComputeDevice {
         return {communicator_, std::move(buckets)};
     }
 
-    bool has_caches() const override { return true; }
     std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>&) override { return nullptr; }
     bool records() const override { return false; }
 

@@ -11,7 +11,7 @@
 
 #include <dtrain/program.hpp>
 
-#include "kernels/kernel.hpp"
+#include "kernels/chain_link.hpp"
 
 namespace dtrain::program {
 
@@ -43,10 +43,7 @@ struct ElementChains {
 ElementChains find_element_chains(const Program& program, std::size_t barrier,
                                   const std::set<std::string, std::less<>>& keep);
 
-struct ChainLink {
-    std::string_view type;
-    kernels::KernelArguments arguments;
-};
+using kernels::ChainLink;
 
 /// All operators of a chain, block by block. The results have the bits that the operators make one by one.
 /// @param inner tells by the tensor's memory whether there is only a block of it

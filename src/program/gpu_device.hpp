@@ -31,11 +31,14 @@ class GpuDevice final : public ComputeDevice {
 
     std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
                                                  const kernels::KernelArguments& arguments) override;
+    std::unique_ptr<kernels::Kernel> make_chain_kernel(const std::vector<kernels::ChainLink>& links,
+                                                       const std::set<const void*>& inner) override {
+        return gpu_->make_chain_kernel(links, inner);
+    }
     SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) override;
     std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override;
 
-    bool has_caches() const override { return false; }
     std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) override {
         return gpu_->recorded(give);
     }

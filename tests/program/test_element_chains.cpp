@@ -13,7 +13,6 @@
 #include "copy_of.hpp"
 #include "program/element_chains.hpp"
 #include "support/message_of.hpp"
-#include "support/on_gpu.hpp"
 
 namespace dtrain {
 namespace {
@@ -77,7 +76,6 @@ TEST(ElementChains, GiveTheBitsOfOneOperatorAfterTheOther) {
 }
 
 TEST(ElementChains, AreOneRowOfTheProfile) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "only a CPU runs chains of operators block by block";
     auto net = element_wise_net(64);
     Executor executor(net.program, State(net.program, 1));
     std::vector<std::string> types;
@@ -86,7 +84,6 @@ TEST(ElementChains, AreOneRowOfTheProfile) {
 }
 
 TEST(ElementChains, NeedMemoryForABlockOfWhatOnlyTheyRead) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "only a CPU runs chains of operators block by block";
     auto net = element_wise_net(640);
     minimize(net.program, net.loss, Sgd{});
     const auto bytes = [&](bool fuse_chains, bool memory_optimize) {
@@ -99,7 +96,6 @@ TEST(ElementChains, NeedMemoryForABlockOfWhatOnlyTheyRead) {
 }
 
 TEST(ElementChains, KeepWhatIsToBeFetched) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "only a CPU runs chains of operators block by block";
     const auto net = element_wise_net(64);
     Executor fused(net.program, State(net.program, 1));
     fused.run();
