@@ -49,14 +49,13 @@ void Learner::prepare(const Optimizer& optimizer, const Loss& loss, const std::v
     Program program;
     together(options_.communicator,
              [&] { program = training_program(1, optimizer, loss, metrics, adjust).program; });
+    State state(program, options_.seed);
+    together(options_.communicator, [&] { program::place(state, options_.device, options_.communicator); });
     trainer_.reset();
     tester_.reset();
     predictor_.reset();
     prepared_.emplace(Prepared{optimizer, loss, metrics, adjust,
-                               job_fields(blueprint_, network_, loss, optimizer),
-                               State(program, options_.seed)});
-    together(options_.communicator,
-             [&] { program::place(prepared_->state, options_.device, options_.communicator); });
+                               job_fields(blueprint_, network_, loss, optimizer), std::move(state)});
     epochs_ = 0;
     steps_ = 0;
 }

@@ -84,7 +84,7 @@ std::unique_ptr<GradientSums> GpuDevice::make_gradient_sums(std::span<float> gra
 BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {
     std::unique_ptr<StagedBuckets> staged;
     if (communicator_.size() > 1 && !reaches_gpu_)
-        staged = std::make_unique<StagedBuckets>(gpu_, all_of(buckets), communicator_);
+        staged = std::make_unique<StagedBuckets>(gpu_, all_of(buckets));
     return {communicator_, std::move(buckets), std::move(staged)};
 }
 

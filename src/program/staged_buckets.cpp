@@ -6,12 +6,11 @@
 
 namespace dtrain::program {
 
-StagedBuckets::StagedBuckets(std::shared_ptr<kernels::Gpu> gpu, std::span<float> all,
-                             const Communicator& communicator)
-    : gpu_(std::move(gpu)), there_(all.data()), memory_(communicator.allocate(all.size_bytes())) {}
+StagedBuckets::StagedBuckets(std::shared_ptr<kernels::Gpu> gpu, std::span<float> all)
+    : gpu_(std::move(gpu)), there_(all.data()), memory_(gpu_->allocate_host(all.size_bytes())) {}
 
 std::span<float> StagedBuckets::here(std::span<float> bucket) const {
-    return memory_.as<float>().subspan(static_cast<std::size_t>(bucket.data() - there_), bucket.size());
+    return {reinterpret_cast<float*>(memory_.get()) + (bucket.data() - there_), bucket.size()};
 }
 
 std::span<float> StagedBuckets::take(std::span<float> bucket) {

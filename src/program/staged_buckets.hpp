@@ -6,9 +6,6 @@
 #include <memory>
 #include <span>
 
-#include <dtrain/communicator.hpp>
-#include <dtrain/shared_buffer.hpp>
-
 #include "kernels/gpu.hpp"
 
 namespace dtrain::program {
@@ -16,9 +13,8 @@ namespace dtrain::program {
 /// Buckets of gradients on a GPU, once more in this process' memory, where MPI adds them.
 class StagedBuckets {
   public:
-    /// Collective.
     /// @param all on the GPU
-    StagedBuckets(std::shared_ptr<kernels::Gpu> gpu, std::span<float> all, const Communicator& communicator);
+    StagedBuckets(std::shared_ptr<kernels::Gpu> gpu, std::span<float> all);
 
     /// What the GPU has made of a part of them by now. @throws Error as Gpu::finish()
     std::span<float> take(std::span<float> bucket);
@@ -29,7 +25,7 @@ class StagedBuckets {
 
     std::shared_ptr<kernels::Gpu> gpu_;
     float* there_;
-    SharedBuffer memory_;
+    kernels::Gpu::Memory memory_;
 };
 
 }  // namespace dtrain::program

@@ -242,6 +242,11 @@ TEST(Model, ProductsOfBfloat16WhereTheCpuHasThem) {
     EXPECT_LT(model.fit(data, {.eval = data, .epochs = 5, .batch_size = 8}).back().eval->loss, before);
 }
 
+TEST(Model, IsRefusedForAGpuThatIsNotThere) {
+    EXPECT_THROW(prepared_model({.device = Device::gpu(77)}), UsageError);
+    EXPECT_EQ(prepared_model({.device = Device::cpu()}).epochs_done(), 0);
+}
+
 TEST(Model, TheLastBatchMayBeDropped) {
     const auto data = three_classes(50);
     auto model = prepared_model();
