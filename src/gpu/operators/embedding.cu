@@ -20,9 +20,10 @@ struct LookUp {
     ON_DEVICE void operator()(std::size_t i) const {
         const auto [place, column] = place_of(i, width);
         const auto id = ids[place];
+        const bool is_padding = padding >= 0 && id == padding;
         const bool is_inside = id >= 0 && id < rows;
-        out[i] = id != padding && is_inside ? table[static_cast<std::size_t>(id) * width + column] : Real(0);
-        if (column == 0 && id != padding && !is_inside) trouble.tell(static_cast<long long>(place), id);
+        out[i] = is_inside && !is_padding ? table[static_cast<std::size_t>(id) * width + column] : Real(0);
+        if (column == 0 && !is_inside && !is_padding) trouble.tell(static_cast<long long>(place), id);
     }
 };
 
