@@ -53,10 +53,10 @@ OperatorCases table_cases(DataType real) {
             }
     // Padding that is no row of the table.
     add("embedding")
-        .exactly("ids", DataType::int64, {5}, {-1, 3, -1, 0, -1})
+        .exactly("ids", DataType::int64, {5}, {7, 3, 7, 0, 7})
         .in("weight", {4, 3})
         .out("out", {5, 3})
-        .set("padding", std::int64_t{-1});
+        .set("padding", std::int64_t{7});
     for (const auto& lookup : lookups)
         for (const std::int64_t lists : {1, 2, 3}) {
             auto& merge = add("merge_rows");
