@@ -117,7 +117,7 @@ struct ExecutorOptions {
     /// documents' ParallelExecutor): they are compared with the communicator. None: not compared.
     std::optional<int> num_trainers = {};
     std::optional<int> trainer_id = {};
-    /// Of fc, matmul and conv2d, and of their gradients.
+    /// Of fc, matmul and conv2d, and of their gradients. With float16 train a program of with_loss_scaling().
     ProductNumbers products = ProductNumbers::float32;
     /// Of a trainer with parameter servers: see ServerConnection.
     std::shared_ptr<program::ServerLink> servers = {};
@@ -154,7 +154,7 @@ class Executor {
     /// many ranks as it was made for.
     /// @throws ProgramError when state or communicator do not fit; UsageError when the communicator is not
     /// that of num_trainers and trainer_id, options.products wants what this CPU has not, see
-    /// has_bfloat16_products(), or there is no such GPU; ProgramError for what a GPU does not do.
+    /// ProductNumbers, or there is no such GPU; ProgramError for what a GPU does not do.
     Executor(const Program& program, State state, Communicator communicator = {},
              const ExecutorOptions& options = {});
     Executor(Executor&&) noexcept;

@@ -45,6 +45,33 @@ Program with_virtual_ranks(const Program& program, int virtual_ranks);
 /// with one_copy also when anything but updates reads the gradients (clipping by norm).
 Program data_parallel(const Program& program, const DataParallelOptions& options);
 
+/// What the loss is multiplied by while gradients are made: powers of two, so that nothing is rounded.
+struct LossScaling {
+    double first = 65536;  ///< until there is a checkpoint that says otherwise
+    double growth = 2;     ///< times this after growth_steps good steps; 1: never
+    double backoff = 0.5;  ///< times this after a step with a gradient that is not finite
+    std::int64_t growth_steps = 2000;
+};
+
+/// Variables that with_loss_scaling() adds: the scale (float32, to be fetched as any variable), the good
+/// steps since it was changed (int64), both optimizer state, and whether this step is left out (int64, 1 or
+/// 0).
+inline constexpr const char* loss_scale_name = "loss_scale";
+inline constexpr const char* loss_scale_steps_name = "loss_scale.good_steps";
+inline constexpr const char* loss_scale_skip_name = "loss_scale.skip";
+
+/// Makes a training program (minimize() done) one for products of float16, whose numbers end at 65504 and
+/// 2^-25: the loss's own gradient is the scale, and behind the last gradient an operator `unscale_gradients`
+/// looks at all of them, which data_parallel() has summed by then, so that all ranks decide alike. When all
+/// are finite it multiplies them by 1 / scale. Else nothing is updated in this step, neither parameters nor
+/// optimizer state nor counters, and the scale becomes smaller. Where no number overflows or becomes
+/// subnormal, with and without scaling train to the same bits. To be called before data_parallel() and
+/// with_virtual_ranks(); not with one_copy.
+/// @throws ProgramError when an option is no power of two or out of its range; when the program has no
+/// gradients, is data parallel or scales its loss already; for sparse gradients and those that are not
+/// float32.
+Program with_loss_scaling(const Program& program, const LossScaling& options = {});
+
 /// The part of a program that `fetches` need, without any operator that changes parameters or optimizer
 /// state. Keeps the order; variables that are not needed are left out.
 /// @throws ProgramError when a fetch is unknown or only comes with training (a gradient of a data parallel

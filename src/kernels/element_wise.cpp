@@ -96,6 +96,15 @@ std::unique_ptr<Kernel> make_fill(const KernelArguments& arguments) {
                       out = arguments.out<Real>("out")] { std::ranges::fill(out, value); });
 }
 
+// The gradient of a loss by itself, times the scale that the loss is given.
+template <class Real>
+std::unique_ptr<Kernel> make_loss_gradient(const KernelArguments& arguments) {
+    if (!arguments.has_input("scale")) return make_fill<Real>(arguments);
+    return kernel_of([value = static_cast<Real>(arguments.number("value")),
+                      scale = arguments.in<Real>("scale").data(),
+                      out = arguments.out<Real>("out").data()] { *out = value * *scale; });
+}
+
 }  // namespace
 
 Entries element_wise_kernels() {
@@ -106,7 +115,7 @@ Entries element_wise_kernels() {
         {"divide", by_type<make_divide<float>, make_divide<double>>},
         {"divide_grad_y", by_type<make_divide_grad_y<float>, make_divide_grad_y<double>>},
         {"fill_like", by_type<make_fill<float>, make_fill<double>>},
-        {"loss_gradient", by_type<make_fill<float>, make_fill<double>>},
+        {"loss_gradient", by_type<make_loss_gradient<float>, make_loss_gradient<double>>},
         {"multiply", by_type<make_multiply<float>, make_multiply<double>>},
         {"scale", by_type<make_scale<float>, make_scale<double>>},
         {"square", by_type<make_square<float>, make_square<double>>},

@@ -115,6 +115,14 @@ EACH_SET float exp_minus(float a, const float* x, float* y, std::size_t n) {
     return result;
 }
 
+EACH_SET bool are_finite(const float* x, std::size_t n) {
+    constexpr std::uint32_t exponent = 0x7F800000U;  // all of its bits are set in what is not finite
+    std::uint32_t bad = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        bad |= (std::bit_cast<std::uint32_t>(x[i]) & exponent) == exponent ? 1U : 0U;
+    return bad == 0;
+}
+
 EACH_SET float sum(const float* x, std::size_t n) {
     std::array<float, lanes> parts{};
     std::size_t i = 0;

@@ -61,6 +61,9 @@ void add(const float* x, float* y, std::size_t n);
 /// y = a x
 void scale(float a, const float* x, float* y, std::size_t n);
 
+/// Neither an infinity nor a NaN among them.
+bool are_finite(const float* x, std::size_t n);
+
 /// y = exp(x - a); returns the sum of y.
 float exp_minus(float a, const float* x, float* y, std::size_t n);
 

@@ -25,6 +25,7 @@ dnnl::primitive_attr onednn_attributes() {
 }
 
 dnnl::memory::data_type factor_type(ProductNumbers numbers) {
+    if (numbers == ProductNumbers::float16) throw Error("only GPUs multiply float16");
     return numbers == ProductNumbers::bfloat16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 }
 

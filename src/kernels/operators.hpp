@@ -34,6 +34,7 @@ Entries dropout_kernels();
 Entries element_wise_kernels();
 Entries embedding_kernels();
 Entries fc_kernels();
+Entries loss_scaling_kernels();
 Entries normalisation_kernels();
 Entries optimizer_kernels();
 Entries pooling_kernels();

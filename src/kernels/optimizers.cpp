@@ -106,17 +106,29 @@ std::unique_ptr<Kernel> make_ftrl(const KernelArguments& arguments) {
     });
 }
 
+// Does nothing in a step that its input "skip" tells to leave out.
+template <Factory make>
+std::unique_ptr<Kernel> unless_skipped(const KernelArguments& arguments) {
+    if (!arguments.has_input("skip")) return make(arguments);
+    return kernel_of([kernel = make(arguments), skip = arguments.in<std::int64_t>("skip").data()] {
+        if (*skip == 0) kernel->run();
+    });
+}
+
+template <Factory of_float, Factory of_double>
+constexpr Factory update = unless_skipped<by_type<of_float, of_double>>;
+
 }  // namespace
 
 Entries optimizer_kernels() {
     return {
-        {"adagrad", by_type<make_adagrad<float>, make_adagrad<double>>},
-        {"adam", by_type<make_adam<float, false>, make_adam<double, false>>},
-        {"adamw", by_type<make_adam<float, true>, make_adam<double, true>>},
-        {"ftrl", by_type<make_ftrl<float>, make_ftrl<double>>},
-        {"increment", make_increment},
-        {"momentum", by_type<make_momentum<float>, make_momentum<double>>},
-        {"sgd", by_type<make_sgd<float>, make_sgd<double>>},
+        {"adagrad", update<make_adagrad<float>, make_adagrad<double>>},
+        {"adam", update<make_adam<float, false>, make_adam<double, false>>},
+        {"adamw", update<make_adam<float, true>, make_adam<double, true>>},
+        {"ftrl", update<make_ftrl<float>, make_ftrl<double>>},
+        {"increment", unless_skipped<make_increment>},
+        {"momentum", update<make_momentum<float>, make_momentum<double>>},
+        {"sgd", update<make_sgd<float>, make_sgd<double>>},
     };
 }
 

@@ -2,12 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dnnl.hpp>
 
+#include <dtrain/error.hpp>
 #include <dtrain/product_numbers.hpp>
 
 namespace dtrain {
 
 std::string to_string(ProductNumbers numbers) {
-    return numbers == ProductNumbers::bfloat16 ? "bfloat16" : "float32";
+    switch (numbers) {
+        case ProductNumbers::float32:
+            return "float32";
+        case ProductNumbers::bfloat16:
+            return "bfloat16";
+        case ProductNumbers::float16:
+            return "float16";
+    }
+    throw Error("there are no such products");
 }
 
 bool has_bfloat16_products() {

@@ -15,8 +15,8 @@ std::vector<Entry> all_entries() {
     for (const auto& entries :
          {activation_kernels(), adjustment_kernels(), auc_kernels(), classification_kernels(),
           convolution_kernels(), dropout_kernels(), element_wise_kernels(), embedding_kernels(), fc_kernels(),
-          normalisation_kernels(), optimizer_kernels(), pooling_kernels(), reduction_kernels(),
-          schedule_kernels(), shape_kernels()})
+          loss_scaling_kernels(), normalisation_kernels(), optimizer_kernels(), pooling_kernels(),
+          reduction_kernels(), schedule_kernels(), shape_kernels()})
         std::ranges::copy(entries, std::back_inserter(all));
     std::ranges::sort(all, {}, &Entry::type);
     return all;

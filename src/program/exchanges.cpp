@@ -41,6 +41,11 @@ Exchanges read_by_updates(const Program& program) {
     return found;
 }
 
+/// What changes a gradient does not make it.
+bool reads(const Operator& op, const std::string& variable) {
+    return std::ranges::find(op.inputs, variable, &Argument::variable) != op.inputs.end();
+}
+
 /// The sum of a sparse gradient over batches has a variable of its own.
 void note_where_batches_make(const std::vector<Operator>& operators, std::size_t sum, Exchanges& by_name) {
     const auto makes = [](const std::string& variable) {
@@ -68,7 +73,9 @@ std::vector<Exchange> exchanges_of(const Program& program) {
             if (const auto at = by_name.find(input.variable); at != by_name.end())
                 at->second.read = std::min(at->second.read, number);
         for (const auto& output : operators[number].outputs)
-            if (const auto at = by_name.find(output.variable); at != by_name.end()) at->second.made = number;
+            if (const auto at = by_name.find(output.variable);
+                at != by_name.end() && !reads(operators[number], output.variable))
+                at->second.made = number;
     }
     std::vector<Exchange> exchanges;
     for (auto& [name, exchange] : by_name)

@@ -37,6 +37,11 @@ Executor::Executor(const Program& program, State state, Communicator communicato
                    const ExecutorOptions& options) {
     check_trainers(options, communicator);
     const auto device = program::device_to_use(options.device, Environment::of_this_process());
+    if (options.products == ProductNumbers::float16 && !device.is_gpu())
+        throw UsageError(
+            "ExecutorOptions::products is float16, and only GPUs multiply float16: choose one (device "
+            "\"gpu\", "
+            "or DTRAIN_DEVICE=gpu), or bfloat16 or float32");
     if (options.products == ProductNumbers::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
         throw UsageError(
             "ExecutorOptions::products is bfloat16, and this CPU multiplies no bfloat16: it has neither "

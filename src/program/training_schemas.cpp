@@ -10,6 +10,11 @@
 namespace dtrain::program {
 namespace {
 
+// Not 0: the operator is to change nothing in this step.
+void expect_skip(const Checked& op) {
+    if (op.has("skip")) op.expect("skip", one(DataType::int64));
+}
+
 // Checks an update of a parameter with this state; the gradient may be for some rows only.
 Types infer_update(const Checked& op, const std::vector<std::string_view>& state) {
     const TensorType type{op.shape("parameter"), op.real("parameter")};
@@ -22,6 +27,7 @@ Types infer_update(const Checked& op, const std::vector<std::string_view>& state
     op.expect("gradient", gradient);
     if (op.has("learning_rate")) op.expect("learning_rate", one(DataType::float32));
     if (op.has("step")) op.expect("step", one(DataType::int64));
+    expect_skip(op);
     for (const auto slot : state) op.expect(slot, type);
     return Types(1 + state.size(), type);
 }
@@ -33,7 +39,8 @@ Schema update(std::string_view type, const std::vector<std::string_view>& state,
                   .inputs = {{"parameter"},
                              {"gradient"},
                              {.name = "rows", .optional = true},
-                             {.name = "learning_rate", .optional = true}},
+                             {.name = "learning_rate", .optional = true},
+                             {.name = "skip", .optional = true}},
                   .outputs = {{"parameter"}},
                   .attributes = std::move(attributes),
                   .infer = [state](const Checked& op) { return infer_update(op, state); }};
@@ -47,6 +54,16 @@ Schema update(std::string_view type, const std::vector<std::string_view>& state,
 Schema with_step(Schema schema) {
     schema.inputs.push_back({"step"});
     return schema;
+}
+
+// Gradients are divided by the scale, and that is changed, where they are.
+Types infer_unscale_gradients(const Checked& op) {
+    op.expect_type("gradient", DataType::float32);
+    op.expect("scale", one(DataType::float32));
+    op.expect("good_steps", one(DataType::int64));
+    auto types = op.types_of("gradient");
+    for (const auto type : {DataType::float32, DataType::int64, DataType::int64}) types.push_back(one(type));
+    return types;
 }
 
 // Pairs of rows and gradients; the sums have room for the rows of all batches.
@@ -75,17 +92,21 @@ Types infer_gather_rows(const Checked& op) {
 std::vector<Schema> training_schemas() {
     std::vector<Schema> schemas;
     schemas.push_back({.type = "loss_gradient",
-                       .inputs = {{.name = "loss", .optional = true}},  // when it is not float32
+                       .inputs = {{.name = "loss", .optional = true},  // when it is not float32
+                                  {.name = "scale", .optional = true}},
                        .outputs = {{"out"}},
                        .attributes = {{"value", 1.0}},
                        .infer = [](const Checked& op) -> Types {
-                           return {one(op.has("loss") ? op.real("loss") : DataType::float32)};
+                           const auto type = op.has("loss") ? op.real("loss") : DataType::float32;
+                           if (op.has("scale")) op.expect("scale", one(type));
+                           return {one(type)};
                        }});
 
     schemas.push_back({.type = "increment",
-                       .inputs = {{"step"}},
+                       .inputs = {{"step"}, {.name = "skip", .optional = true}},
                        .outputs = {{"step"}},
                        .infer = [](const Checked& op) -> Types {
+                           expect_skip(op);
                            op.expect("step", {{1}, DataType::int64});
                            return {{{1}, DataType::int64}};
                        }});
@@ -98,6 +119,13 @@ std::vector<Schema> training_schemas() {
     schemas.push_back(with_step(update("adam", {"moment1", "moment2"}, adam)));
     schemas.push_back(with_step(update("adamw", {"moment1", "moment2"}, adamw)));
     schemas.push_back(update("ftrl", {"linear", "squares"}, {{"beta", 0.0}, {"l1", 0.0}, {"l2", 0.0}}));
+
+    schemas.push_back(
+        {.type = "unscale_gradients",
+         .inputs = {{"gradient", true}, {"scale"}, {"good_steps"}},
+         .outputs = {{"gradient", true}, {"scale"}, {"good_steps"}, {"skip"}},
+         .attributes = {{"growth", 2.0}, {"backoff", 0.5}, {"growth_steps", std::int64_t{2000}}},
+         .infer = infer_unscale_gradients});
 
     const auto float_gradients = [](const Checked& op) {
         op.expect_type("gradient", DataType::float32);

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <dtrain/optimizer.hpp>
+#include <dtrain/passes.hpp>
 #include <dtrain/transpiler.hpp>
 
 #include "cluster/endpoint_list.hpp"
@@ -204,6 +205,9 @@ void DistributeTranspiler::transpile(const Program& program, const TranspileOpti
     check(config_, options, made.endpoints_);
     made.trainers_ = options.trainers;
     made.sync_mode_ = options.sync_mode;
+    if (program.has(loss_scale_name))
+        throw ProgramError("transpile: the program scales its loss, and parameter servers leave out no steps",
+                           "unscale_gradients", "");
     const UpdatePart part(program);
     if (part.exchanges().empty())
         throw ProgramError("transpile: the program updates nothing; call minimize() first", "", "");

@@ -35,6 +35,7 @@ OperatorCases layer_cases(DataType real) {
         add("fc_grad_weight", products)
             .in("x", {batch, in})
             .in("out@grad", {batch, out})
+            .rounded(products)  // the bias gets the sum of what is not rounded
             .out("weight@grad", {in, out})
             .out("bias@grad", {out});
         add("fc_grad_input", products)
@@ -53,6 +54,7 @@ OperatorCases layer_cases(DataType real) {
     for (const auto& layer : layers) {
         add_all(layer, ProductNumbers::float32);
         if (has_bfloat16_products()) add_all(layer, ProductNumbers::bfloat16);
+        add_all(layer, ProductNumbers::float16);
     }
     // More rows than a block has of a column.
     add("fc_grad_weight", ProductNumbers::float32)

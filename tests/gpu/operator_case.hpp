@@ -37,6 +37,8 @@ struct OperatorCase {
                         DataType integers = DataType::int64);
     OperatorCase& exactly(const std::string& slot, DataType type, const Shape& shape,
                           std::vector<double> values);
+    /// The last input's values are float16 already, if these are.
+    OperatorCase& rounded(ProductNumbers numbers);
     OperatorCase& out(const std::string& slot, const Shape& shape);
     OperatorCase& out(const std::string& slot, DataType type, const Shape& shape);
     /// The last input is an output, too: in the same memory.
@@ -56,8 +58,9 @@ struct OperatorCase {
     double tolerance_factor = 1;  ///< for results that carry errors of many operations
 };
 
-/// Runs the CPU's kernel twice, the GPU's once as it is and once out of a recording; compares all that they
-/// make. Also that an operator that updates nothing makes the same bits twice.
+/// With products of float16, which CPUs do not multiply, the CPU's are those of factors that are rounded
+/// before. Runs the CPU's kernel twice, the GPU's once as it is and once out of a recording; compares all
+/// that they make. Also that an operator that updates nothing makes the same bits twice.
 void expect_as_on_cpu(kernels::Gpu& gpu, const OperatorCase& operator_case);
 
 /// The message of the error, or "nothing".
@@ -71,6 +74,7 @@ OperatorCases layer_cases(DataType real);
 OperatorCases picture_cases(DataType real);
 OperatorCases table_cases(DataType real);
 OperatorCases update_cases(DataType real);
+OperatorCases loss_scaling_cases();
 OperatorCases schedule_cases();
 OperatorCases auc_cases(DataType real);
 

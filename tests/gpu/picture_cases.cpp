@@ -45,7 +45,8 @@ OperatorCases picture_cases(DataType real) {
                            pictures.window[1]};
         const Shape out{pictures.batch, pictures.out_channels, pictures.result(0), pictures.result(1)};
         const Shape pooled{pictures.batch, pictures.in_channels, pictures.result(0), pictures.result(1)};
-        for (const auto products : {ProductNumbers::float32, ProductNumbers::bfloat16}) {
+        for (const auto products :
+             {ProductNumbers::float32, ProductNumbers::bfloat16, ProductNumbers::float16}) {
             if (products == ProductNumbers::bfloat16 && !has_bfloat16_products()) continue;
             add("conv2d", pictures)
                 .in("x", x)

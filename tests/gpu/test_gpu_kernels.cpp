@@ -3,12 +3,16 @@
 // Oracle: the CPU's kernels with the same arguments (their own tests have other oracles). What may differ, by
 // rounding and by the order of sums: 3e-6 (float32) and 1e-13 (float64) of a result and of the largest one of
 // its tensor, times what a case says. Each kernel runs twice, the second time out of a recording.
+#include <bit>
 #include <set>
 
 #include <gmock/gmock.h>
 
+#include <dtrain/half.hpp>
+
 #include "gpu/a_gpu.hpp"
 #include "gpu/operator_case.hpp"
+#include "gpu/operators/float16.hpp"
 
 namespace dtrain {
 namespace {
@@ -52,6 +56,22 @@ TEST_F(GpuKernels, Updates) {
     expect_both(tests::update_cases);
 }
 
+TEST_F(GpuKernels, LossScaling) {
+    expect_all(tests::loss_scaling_cases());
+}
+
+// Of every 1009th float of either sign; half.hpp has tests of its own.
+TEST(GpuFloat16, RoundsAsThatOfTheCpu) {
+    for (std::uint64_t bits = 0; bits <= 0xFFFFFFFFU; bits += 1009) {
+        const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+        const float16 expected(value);
+        ASSERT_EQ(gpu::float16_bits(value), expected.bits) << bits;
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(gpu::as_float16(value)),
+                  std::bit_cast<std::uint32_t>(static_cast<float>(expected)))
+            << bits;
+    }
+}
+
 TEST_F(GpuKernels, Schedules) {
     expect_all(tests::schedule_cases());
 }
@@ -62,10 +82,11 @@ TEST_F(GpuKernels, Auc) {
 
 std::set<std::string> types_of_cases() {
     std::set<std::string> types;
-    for (const auto& cases : {tests::element_cases(DataType::float32), tests::row_cases(DataType::float32),
-                              tests::layer_cases(DataType::float32), tests::picture_cases(DataType::float32),
-                              tests::table_cases(DataType::float32), tests::update_cases(DataType::float32),
-                              tests::schedule_cases(), tests::auc_cases(DataType::float32)})
+    for (const auto& cases :
+         {tests::element_cases(DataType::float32), tests::row_cases(DataType::float32),
+          tests::layer_cases(DataType::float32), tests::picture_cases(DataType::float32),
+          tests::table_cases(DataType::float32), tests::update_cases(DataType::float32),
+          tests::loss_scaling_cases(), tests::schedule_cases(), tests::auc_cases(DataType::float32)})
         for (const auto& operator_case : cases) types.insert(operator_case.type);
     return types;
 }

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "gpu/operator_case.hpp"
 
 namespace dtrain::tests {
@@ -94,6 +96,45 @@ OperatorCases update_cases(DataType real) {
         .set("l1", 0.5)
         .set("l2", 0.1);
     cases.emplace_back("increment", real).whole("step", {1}, 0, 100).updated();
+    for (const double skip : {0, 1}) {
+        const auto add = [&](const std::string& type) -> OperatorCase& {
+            return cases.emplace_back(type, real).exactly("skip", DataType::int64, {1}, {skip});
+        };
+        add("increment").whole("step", {1}, 0, 100).updated();
+        const auto add_update = [&](const std::string& type) -> OperatorCase& {
+            return add(type)
+                .in("parameter", {7, 33})
+                .updated()
+                .in("gradient", {7, 33})
+                .set("learning_rate", 0.1);
+        };
+        add_update("sgd");
+        add_update("momentum").in("velocity", {7, 33}).updated().set("mu", 0.9).set("nesterov", no);
+        add_update("adagrad").in("squares", {7, 33}, 0, 2).updated().set("epsilon", 1e-6);
+    }
+    return cases;
+}
+
+OperatorCases loss_scaling_cases() {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    OperatorCases cases;
+    for (const double last : {3.0, 3e38, -infinity, infinity, none})
+        for (const double good_steps : {0, 9})
+            for (const Shape& shape : {Shape{3}, Shape{7, 33}, Shape{20'000}})
+                cases.emplace_back("unscale_gradients")
+                    .in("gradient", shape)
+                    .updated()
+                    .exactly("gradient", DataType::float32, {2}, {1.5, last})
+                    .updated()
+                    .exactly("scale", DataType::float32, {1}, {64})
+                    .updated()
+                    .exactly("good_steps", DataType::int64, {1}, {good_steps})
+                    .updated()
+                    .out("skip", DataType::int64, {1})
+                    .set("growth", 4.0)
+                    .set("backoff", 0.25)
+                    .set("growth_steps", std::int64_t{10});
     return cases;
 }
 

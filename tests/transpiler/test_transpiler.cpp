@@ -381,6 +381,8 @@ TEST(Transpiler, SaysWhatServersCannotDo) {
     EXPECT_THAT(wrong(by_global_norm, 2, false),
                 HasSubstr("operator global_norm_factor needs the whole of several parameters"));
     EXPECT_EQ(wrong(by_global_norm, 1), "");
+    EXPECT_EQ(wrong(with_loss_scaling(training_program(Sgd{})), 1),
+              "transpile: the program scales its loss, and parameter servers leave out no steps");
     Program untrained;
     layers::fc(untrained, layers::data(untrained, "x", {8, 64}), 10);
     EXPECT_EQ(wrong(untrained, 1), "transpile: the program updates nothing; call minimize() first");

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/operators/bfloat16.hpp"
+#include "gpu/operators/float16.hpp"
 #include "gpu/operators/sums.hpp"
 #include "kernels/convolution_shape.hpp"
 
@@ -20,6 +21,10 @@ struct Exact {
 
 struct Bfloat16 {
     ON_DEVICE static float of(float value) { return as_bfloat16(value); }
+};
+
+struct Float16 {
+    ON_DEVICE static float of(float value) { return as_float16(value); }
 };
 
 /// The place in a picture that a place in the window is over; false when it is outside.
@@ -193,10 +198,11 @@ std::unique_ptr<Kernel> make_conv2d_grad_filter(Workshop& workshop, const Kernel
                                      arguments.in<Real>("out@grad").data(), dfilter.data(), dbias.data()});
 }
 
-template <Factory of_float, Factory of_double, Factory of_bfloat16>
+template <Factory of_float, Factory of_double, Factory of_bfloat16, Factory of_float16>
 std::unique_ptr<Kernel> by_numbers(Workshop& workshop, const KernelArguments& arguments) {
     const auto make = arguments.real_type() == DataType::float64       ? of_double
                       : arguments.products == ProductNumbers::bfloat16 ? of_bfloat16
+                      : arguments.products == ProductNumbers::float16  ? of_float16
                                                                        : of_float;
     return make(workshop, arguments);
 }
@@ -205,14 +211,14 @@ std::unique_ptr<Kernel> by_numbers(Workshop& workshop, const KernelArguments& ar
 
 Entries convolution_kernels() {
     return {
-        {"conv2d",
-         by_numbers<make_conv2d<float, Exact>, make_conv2d<double, Exact>, make_conv2d<float, Bfloat16>>},
+        {"conv2d", by_numbers<make_conv2d<float, Exact>, make_conv2d<double, Exact>,
+                              make_conv2d<float, Bfloat16>, make_conv2d<float, Float16>>},
         {"conv2d_grad_filter",
          by_numbers<make_conv2d_grad_filter<float, Exact>, make_conv2d_grad_filter<double, Exact>,
-                    make_conv2d_grad_filter<float, Bfloat16>>},
+                    make_conv2d_grad_filter<float, Bfloat16>, make_conv2d_grad_filter<float, Float16>>},
         {"conv2d_grad_input",
          by_numbers<make_conv2d_grad_input<float, Exact>, make_conv2d_grad_input<double, Exact>,
-                    make_conv2d_grad_input<float, Bfloat16>>},
+                    make_conv2d_grad_input<float, Bfloat16>, make_conv2d_grad_input<float, Float16>>},
     };
 }
 

@@ -138,6 +138,24 @@ std::unique_ptr<Kernel> make_fill(Workshop& workshop, const KernelArguments& arg
                            Fill<Real>{static_cast<Real>(arguments.number("value")), result.data()});
 }
 
+/// The gradient of a loss by itself, times the scale that the loss is given.
+template <class Real>
+struct ScaledLoss {
+    Real value;
+    const Real* scale;
+    Real* out;
+    ON_DEVICE void operator()(std::size_t /*one*/) const { *out = value * *scale; }
+};
+
+template <class Real>
+std::unique_ptr<Kernel> make_loss_gradient(Workshop& workshop, const KernelArguments& arguments) {
+    if (!arguments.has_input("scale")) return make_fill<Real>(workshop, arguments);
+    return kernel_for_each(
+        workshop, 1,
+        ScaledLoss<Real>{static_cast<Real>(arguments.number("value")), arguments.in<Real>("scale").data(),
+                         arguments.out<Real>("out").data()});
+}
+
 }  // namespace
 
 Entries element_wise_kernels() {
@@ -148,7 +166,7 @@ Entries element_wise_kernels() {
         {"divide", of_two<Over, x, y, out>},
         {"divide_grad_y", of_three<DivisorGradient, y, out, out_grad, y_grad>},
         {"fill_like", by_type<make_fill<float>, make_fill<double>>},
-        {"loss_gradient", by_type<make_fill<float>, make_fill<double>>},
+        {"loss_gradient", by_type<make_loss_gradient<float>, make_loss_gradient<double>>},
         {"multiply", of_two<Times, x, y, out>},
         {"scale", by_type<make_scale<float>, make_scale<double>>},
         {"square", by_type<make_square<float>, make_square<double>>},

@@ -5,6 +5,7 @@
 #include "gpu/matrix_product.hpp"
 #include "gpu/operators/bfloat16.hpp"
 #include "gpu/operators/column_sums.hpp"
+#include "gpu/operators/float16.hpp"
 #include "gpu/operators/functions.hpp"
 
 namespace dtrain::gpu {
@@ -29,47 +30,66 @@ struct Round {
     std::size_t count_of_a;
     std::uint16_t* rounded_a;
     std::uint16_t* rounded_b;
+    bool is_to_float16;  // else to bfloat16
 
     ON_DEVICE void operator()(std::size_t i) const {
         if (i < count_of_a)
-            rounded_a[i] = bfloat16_bits(a[i]);
+            rounded_a[i] = bits(a[i]);
         else
-            rounded_b[i - count_of_a] = bfloat16_bits(b[i - count_of_a]);
+            rounded_b[i - count_of_a] = bits(b[i - count_of_a]);
+    }
+
+    ON_DEVICE std::uint16_t bits(float value) const {
+        return is_to_float16 ? float16_bits(value) : bfloat16_bits(value);
     }
 };
+
+Number number_of(const KernelArguments& arguments) {
+    if (arguments.real_type() == DataType::float64) return Number::float64;
+    switch (arguments.products) {
+        case ProductNumbers::float32:
+            return Number::float32;
+        case ProductNumbers::bfloat16:
+            return Number::bfloat16;
+        case ProductNumbers::float16:
+            return Number::float16;
+    }
+    throw Error("there are no such products");
+}
 
 /// out = a b, with factors that are rounded first when a program says so.
 class Product {
   public:
     Product(Workshop& workshop, const KernelArguments& arguments, MatrixOnGpu a, MatrixOnGpu b,
             MatrixOnGpu out, Finish finish = Finish::nothing, const void* bias = nullptr)
-        : is_rounded_(arguments.products == ProductNumbers::bfloat16 &&
-                      arguments.real_type() == DataType::float32),
-          product_(workshop.products, rounded(a, rounded_a_), rounded(b, rounded_b_), out,
-                   is_rounded_                                  ? Number::bfloat16
-                   : arguments.real_type() == DataType::float64 ? Number::float64
-                                                                : Number::float32,
-                   finish, bias),
-          round_{static_cast<const float*>(a.data), static_cast<const float*>(b.data), size_of(a),
+        : number_(number_of(arguments)),
+          product_(workshop.products, rounded(a, rounded_a_), rounded(b, rounded_b_), out, number_, finish,
+                   bias),
+          round_{static_cast<const float*>(a.data),
+                 static_cast<const float*>(b.data),
+                 size_of(a),
                  reinterpret_cast<std::uint16_t*>(rounded_a_.get()),
-                 reinterpret_cast<std::uint16_t*>(rounded_b_.get())},
+                 reinterpret_cast<std::uint16_t*>(rounded_b_.get()),
+                 number_ == Number::float16},
           count_(size_of(a) + size_of(b)) {}
 
     void run(const Stream& stream) const {
-        if (is_rounded_) for_each(stream, count_, round_);
+        if (is_rounded()) for_each(stream, count_, round_);
         product_.run(stream);
     }
 
   private:
+    bool is_rounded() const { return number_ == Number::bfloat16 || number_ == Number::float16; }
+
     /// Where the factor of the product lies: memory for it, or itself.
     MatrixOnGpu rounded(MatrixOnGpu factor, DeviceMemory& memory) const {
-        if (!is_rounded_) return factor;
+        if (!is_rounded()) return factor;
         memory = allocate(size_of(factor) * sizeof(std::uint16_t));
         factor.data = memory.get();
         return factor;
     }
 
-    bool is_rounded_;
+    Number number_;
     DeviceMemory rounded_a_;
     DeviceMemory rounded_b_;
     MatrixProduct product_;

@@ -23,6 +23,18 @@ class Rate {
     const float* scheduled_;
 };
 
+/// Whether a step may update anything: nobody told of bad data, and no input "skip" says no.
+struct Gate {
+    Trouble trouble;
+    const std::int64_t* skip;
+
+    Gate(const Workshop& workshop, const KernelArguments& arguments)
+        : trouble(workshop.any_trouble()),
+          skip(arguments.has_input("skip") ? arguments.in<std::int64_t>("skip").data() : nullptr) {}
+
+    ON_DEVICE bool is_closed() const { return trouble.is_any() || (skip != nullptr && *skip != 0); }
+};
+
 /// A rule updates all elements that the gradient is for, with factors that each block makes once.
 template <class Real, class Rule>
 struct Update {
@@ -32,10 +44,10 @@ struct Update {
     UpdatedElements elements;
     const Real* gradient;
     std::size_t count;
-    Trouble trouble;
+    Gate gate;
 
     ON_GPU void operator()(const Block& block) const {
-        if (trouble.is_any()) return;
+        if (gate.is_closed()) return;
         const auto factors = rule.factors(block);
         const auto begin = std::size_t{block.number()} * share;
         const auto end = begin + share < count ? begin + share : count;
@@ -53,7 +65,7 @@ std::unique_ptr<Kernel> make_update(Workshop& workshop, const KernelArguments& a
     return kernel_of_blocks(workshop, (elements.count() + Body::share - 1) / Body::share,
                             threads_for(elements.count()),
                             Body{Rule::from(arguments), elements, arguments.in<Real>("gradient").data(),
-                                 elements.count(), workshop.any_trouble()});
+                                 elements.count(), Gate(workshop, arguments)});
 }
 
 template <class Real>
@@ -210,15 +222,15 @@ struct Ftrl {
 
 struct Increment {
     std::int64_t* step;
-    Trouble trouble;
+    Gate gate;
     ON_DEVICE void operator()(std::size_t /*one*/) const {
-        if (!trouble.is_any()) ++*step;
+        if (!gate.is_closed()) ++*step;
     }
 };
 
 std::unique_ptr<Kernel> make_increment(Workshop& workshop, const KernelArguments& arguments) {
     return kernel_for_each(workshop, 1,
-                           Increment{arguments.out<std::int64_t>("step").data(), workshop.any_trouble()});
+                           Increment{arguments.out<std::int64_t>("step").data(), Gate(workshop, arguments)});
 }
 
 template <class OfFloat, class OfDouble>

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace dtrain::kernels {
+
+/// What a loss is multiplied by, and for how many steps the gradients have been finite with it.
+struct LossScale {
+    float scale = 1;
+    std::int64_t good_steps = 0;
+};
+
+struct LossScaleRule {
+    float growth;
+    float backoff;
+    std::int64_t growth_steps;
+};
+
+/// Within these a scale and 1 / scale are normal numbers.
+inline constexpr float least_loss_scale = 0x1p-126F;
+inline constexpr float largest_loss_scale = 0x1p126F;
+
+/// After a step whose gradients were all finite, or not. On GPUs, too.
+constexpr LossScale after_step(LossScale now, const LossScaleRule& rule, bool were_finite) {
+    if (were_finite && now.good_steps + 1 < rule.growth_steps) return {now.scale, now.good_steps + 1};
+    const float next = now.scale * (were_finite ? rule.growth : rule.backoff);
+    return {next < least_loss_scale || next > largest_loss_scale ? now.scale : next, 0};
+}
+
+}  // namespace dtrain::kernels
