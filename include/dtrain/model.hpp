@@ -147,7 +147,8 @@ struct ModelOptions {
     /// As ExecutorOptions::device and ExecutorOptions::nccl.
     std::optional<Device> device = {};
     bool nccl = false;
-    /// As ExecutorOptions::products, in training, evaluate() and predict().
+    /// As ExecutorOptions::products, in training, evaluate() and predict(); with float16 the loss is scaled,
+    /// see with_loss_scaling().
     ProductNumbers products = ProductNumbers::float32;
 };
 

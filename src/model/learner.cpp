@@ -26,6 +26,10 @@ Learner::Learner(Blueprint blueprint, ModelOptions options)
         if (!blueprint_.network) throw UsageError("a model needs a network; the function given is empty");
         if (blueprint_.inputs.empty()) throw UsageError("a model needs one input at least");
         const auto device = program::device_to_use(options_.device, Environment::of_this_process());
+        if (options_.products == ProductNumbers::float16 && !device.is_gpu())
+            throw UsageError(
+                "products of float16: only GPUs multiply float16; choose one (device \"gpu\", or "
+                "DTRAIN_DEVICE=gpu), or bfloat16 or float32");
         if (options_.products == ProductNumbers::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
             throw UsageError(
                 "products of bfloat16: this CPU has neither AVX512-BF16 nor AMX; choose float32");
@@ -39,6 +43,7 @@ LossProgram Learner::training_program(std::int64_t local_batch, const Optimizer&
                                       const OptimizerOptions& adjust) const {
     auto made = loss_program(blueprint_, loss, metrics, local_batch);
     minimize(made.program, made.loss, optimizer, adjust);
+    if (options_.products == ProductNumbers::float16) made.program = with_loss_scaling(made.program);
     made.program = shares_.are_virtual ? with_virtual_ranks(made.program, shares_.ranks)
                                        : data_parallel(made.program, {.ranks = options_.communicator.size()});
     return made;

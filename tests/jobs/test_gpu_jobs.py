@@ -47,6 +47,18 @@ def test_a_job_goes_on_from_what_it_saved(native, tmp_path):
     assert checksum(resumed) == checksum(straight)
 
 
+def test_products_of_float16_teach_and_their_scale_is_saved(native, tmp_path):
+    half = {"[checkpoint]": 'device = "gpu"\nmatmul = "float16"\n[checkpoint]'}
+    exact = trained(native, tmp_path, 2, write_job(tmp_path, "exact", 12, **ON_GPU))
+    straight = trained(native, tmp_path, 2, write_job(tmp_path, "straight", 12, **half))
+    assert ", products of float16, on GPU 0" in straight.stdout
+    assert accuracy(straight) >= accuracy(exact) - 0.02
+    job = write_job(tmp_path, "stopped", 12, **half)
+    trained(native, tmp_path, 2, job, "--epochs", 3)
+    resumed = trained(native, tmp_path, 2, job, "--resume")
+    assert checksum(resumed) == checksum(straight) != checksum(exact)
+
+
 def test_the_profile_is_of_the_operators_one_by_one(native, tmp_path):
     result = trained(native, tmp_path, 1, write_job(tmp_path, "job", 1, **ON_GPU), "--profile")
     assert re.search(r"^fc +\S+ +\d+ +[\d.]+ +[\d.]+%$", result.stdout, re.MULTILINE)

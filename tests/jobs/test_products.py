@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs with matmul = "bfloat16".
+"""Jobs with matmul = "bfloat16" or "float16" on CPUs.
 
 Oracles: the accuracy that any sound training of the shipped job reaches, and that of the same job in float32, of which 1 in
 100 test samples may be missing; where the CPU cannot, that job's very bits. ONEDNN_MAX_CPU_ISA makes any CPU one that cannot.
@@ -38,6 +38,13 @@ def test_products_of_bfloat16_teach_as_well(native, tmp_path, ranks):
     assert checksum(rounded) != checksum(exact)
     assert accuracy(rounded) >= max(0.96, accuracy(exact) - 0.01)
     assert f"the same on {ranks} rank" in rounded.stdout
+
+
+def test_no_cpu_multiplies_float16(native, tmp_path):
+    asked = trained(native, tmp_path, 2, "half", {"[checkpoint]": 'matmul = "float16"\n[checkpoint]'})
+    assert complaints(asked) == ['dtrain-native: [train] matmul = "float16": only GPUs multiply float16 ([train] '
+                                 'device = "gpu"); all ranks compute with float32']
+    assert checksum(asked) == checksum(trained(native, tmp_path, 2, "exact", {}))
 
 
 def test_a_cpu_without_them_computes_with_float32_and_says_so(native, tmp_path):

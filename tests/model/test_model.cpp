@@ -11,12 +11,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dtrain/checkpoint.hpp>
 #include <dtrain/model.hpp>
 #include <dtrain/passes.hpp>
 #include <dtrain/sampler.hpp>
 
 #include "small_models.hpp"
 #include "support/on_gpu.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace dtrain {
 namespace {
@@ -242,9 +244,29 @@ TEST(Model, ProductsOfBfloat16WhereTheCpuHasThem) {
     EXPECT_LT(model.fit(data, {.eval = data, .epochs = 5, .batch_size = 8}).back().eval->loss, before);
 }
 
-TEST(Model, IsRefusedForAGpuThatIsNotThere) {
-    EXPECT_THROW(prepared_model({.device = Device::gpu(77)}), UsageError);
-    EXPECT_EQ(prepared_model({.device = Device::cpu()}).epochs_done(), 0);
+// Oracle: the training that was not stopped; the scale is a checkpoint's, too.
+TEST(Model, ProductsOfFloat16OnGpusScaleTheLoss) {
+    const ModelOptions options{.products = ProductNumbers::float16};
+    if (!tests::executors_are_on_a_gpu()) {
+        EXPECT_THROW(small_model(options), UsageError);
+        return;
+    }
+    const auto data = three_classes(40);
+    auto model = prepared_model(options);
+    const auto before = model.evaluate(data).loss;
+    EXPECT_LT(model.fit(data, {.eval = data, .epochs = 5, .batch_size = 8}).back().eval->loss, before);
+    const tests::TemporaryFolder folder;
+    model.save(folder / "half.h5");
+    const auto saved = load_checkpoint(folder / "half.h5").optimizer;
+    EXPECT_TRUE(saved.contains(loss_scale_name));
+    EXPECT_TRUE(saved.contains(loss_scale_steps_name));
+    auto other = prepared_model(options);
+    other.load(folder / "half.h5");
+    for (auto* each : {&model, &other}) each->fit(data, {.epochs = 2, .batch_size = 8});
+    EXPECT_EQ(other.predict(data).values, model.predict(data).values);
+    other.save(folder / "after.h5");
+    model.save(folder / "whole.h5");
+    EXPECT_EQ(load_checkpoint(folder / "after.h5").optimizer, load_checkpoint(folder / "whole.h5").optimizer);
 }
 
 TEST(Model, TheLastBatchMayBeDropped) {

@@ -267,8 +267,10 @@ TrainSettings read_training(const Section& top) {
         settings.global_batch = train.whole("global_batch", 0, 1, most_size);
     }
     read_ranks(train, settings);
-    if (train.one_of("matmul", "float32", {"bfloat16", "float32"}) == "bfloat16")
-        settings.products = ProductNumbers::bfloat16;
+    static const std::map<std::string, ProductNumbers> products = {{"float32", ProductNumbers::float32},
+                                                                   {"bfloat16", ProductNumbers::bfloat16},
+                                                                   {"float16", ProductNumbers::float16}};
+    settings.products = products.at(train.one_of("matmul", "float32", {"bfloat16", "float16", "float32"}));
     settings.device = read_device(train);
     settings.nccl = train.truth("nccl", false);
     static const std::map<std::string, LastBatch> last_batches = {

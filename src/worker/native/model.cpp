@@ -37,6 +37,7 @@ Model completed(Model model, const std::string& loss, const Optimizer& optimizer
     for (const auto& variable : program.variables())
         if (variable.role == Role::parameter) model.parameters += element_count(variable.shape);
     minimize(program, loss, optimizer, adjust);
+    if (ranks.scales_loss) program = with_loss_scaling(program);
     if (!ranks.by_servers)
         program = ranks.virtual_ones > 0
                       ? with_virtual_ranks(program, ranks.virtual_ones)

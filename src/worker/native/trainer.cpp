@@ -67,10 +67,10 @@ TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const 
     plan.train_feeder = plan.task->train_feeder(shuffled);
     if (plan.task->test_samples() > 0)
         plan.test_feeder = plan.task->test_feeder(sampling(plan.task->test_samples()));
-    plan.model =
-        plan.task->build(plan.train_feeder->local_batch(), settings.optimizer,
-                         {communicator.size(), settings.virtual_ranks, settings.one_copy, by_servers},
-                         with_steps(settings.adjust, plan.train_feeder->steps()));
+    plan.model = plan.task->build(plan.train_feeder->local_batch(), settings.optimizer,
+                                  {communicator.size(), settings.virtual_ranks, settings.one_copy,
+                                   settings.products == ProductNumbers::float16, by_servers},
+                                  with_steps(settings.adjust, plan.train_feeder->steps()));
     return plan;
 }
 

@@ -258,6 +258,7 @@ TEST(JobFile, ClippingDecayOneCopyAndProducts) {
     EXPECT_EQ(none.products, ProductNumbers::float32);
     EXPECT_EQ(training("[train]\nmatmul = \"float32\"").products, ProductNumbers::float32);
     EXPECT_EQ(training("[train]\nmatmul = \"bfloat16\"").products, ProductNumbers::bfloat16);
+    EXPECT_EQ(training("[train]\nmatmul = \"float16\"").products, ProductNumbers::float16);
     EXPECT_EQ(none.device, std::nullopt);
     EXPECT_FALSE(none.nccl);
     EXPECT_EQ(training("[train]\ndevice = \"cpu\"").device, Device::cpu());
@@ -424,7 +425,7 @@ const Refused refused[] = {
      "jobs/my.toml:4: 'one_copy' and 'virtual_ranks' exclude each other: each rank updates its share of the "
      "parameters right after adding the gradients"},
     {"SMALLEST[train]\nmatmul = \"bf16\"",
-     "jobs/my.toml:4: [train] matmul = \"bf16\": it must be one of \"bfloat16\", \"float32\""},
+     "jobs/my.toml:4: [train] matmul = \"bf16\": it must be one of \"bfloat16\", \"float16\", \"float32\""},
     {"SMALLEST[train]\ndevice = \"cuda\"",
      "jobs/my.toml:4: [train] device = \"cuda\": it must be \"cpu\", \"gpu\" or a GPU's number such as "
      "\"gpu:0\""},
