@@ -80,6 +80,7 @@ TEST_P(LossScalingOf, LeavesOutStepsThatOverflow) {
     bad();
     expect_same_bits(state, expected);
     EXPECT_EQ(scale_of(state), 0x1p59F);
+    EXPECT_EQ(executor.fetch_scalar(loss_scale_name), 0x1p59F);
     EXPECT_EQ(good_steps_of(state), 0);
     bad();
     bad();
