@@ -300,7 +300,7 @@ def test_jobs_with_servers_tell_of_their_trainers(native, tmp_path, clicks):
 
 def test_gpus_are_in_lines_charts_and_table(native, tmp_path, job, ill_gpus):
     """Oracle: what tests/topology/fake_nvml.cpp always says, of two of its three GPUs."""
-    job.write_text(job.read_text().replace("epochs = 3", "epochs = 100"))  # so long that all have had a look
+    job.write_text(job.read_text().replace("epochs = 3", "epochs = 400"))  # so long that all have had a look
     done = mpirun(2, [native, job, "--metrics", "m.jsonl", "--report", "run.html"], tmp_path, **ill_gpus)
     assert done.returncode == 0, done.stderr
     epochs = [line for line in lines_of(tmp_path / "m.jsonl") if line["event"] == "epoch" and "gpu_watts" in line]
@@ -313,7 +313,7 @@ def test_gpus_are_in_lines_charts_and_table(native, tmp_path, job, ill_gpus):
 
 
 def test_gpus_of_any_program_are_on_the_launchers_page(tmp_path, ill_gpus):
-    done = run([LAUNCH, "--gpus", "0,1", "--report", "run.html", "sh", "-c", "sleep 1; exit $PADDLE_TRAINER_ID"], tmp_path,
+    done = run([LAUNCH, "--gpus", "0,1", "--report", "run.html", "sh", "-c", "sleep 2; exit $PADDLE_TRAINER_ID"], tmp_path,
                **ill_gpus)
     assert done.returncode == 1, done.stderr
     page = page_of(tmp_path / "run.html")
