@@ -13,9 +13,9 @@ struct float16 {
 
     float16() = default;
     /// Rounds to the nearest, ties to even; too large becomes infinite, NaN stays NaN.
-    explicit float16(float value);
+    constexpr explicit float16(float value);
     /// Exact.
-    explicit operator float() const;
+    constexpr explicit operator float() const;
     static float16 of_bits(std::uint16_t bits) {
         float16 value;
         value.bits = bits;
@@ -30,9 +30,9 @@ struct bfloat16 {
 
     bfloat16() = default;
     /// Rounds to the nearest, ties to even; NaN stays NaN.
-    explicit bfloat16(float value);
+    constexpr explicit bfloat16(float value);
     /// Exact.
-    explicit operator float() const;
+    constexpr explicit operator float() const;
     static bfloat16 of_bits(std::uint16_t bits) {
         bfloat16 value;
         value.bits = bits;
@@ -43,7 +43,7 @@ struct bfloat16 {
 
 // The conversions have no branches, so that loops over them become vector code.
 
-inline float16::float16(float value) {
+constexpr float16::float16(float value) {
     const auto word = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = word >> 16U & 0x8000U;
     const std::uint32_t magnitude = word & 0x7FFFFFFFU;
@@ -56,7 +56,7 @@ inline float16::float16(float value) {
     bits = static_cast<std::uint16_t>(sign | (magnitude >= 0x477FF000U ? large : finite));
 }
 
-inline float16::operator float() const {
+constexpr float16::operator float() const {
     const std::uint32_t sign = (bits & 0x8000U) << 16U;
     const std::uint32_t magnitude = bits & 0x7FFFU;
     // 2^112 moves the exponent from one bias to the other, subnormal numbers included.
@@ -66,14 +66,14 @@ inline float16::operator float() const {
     return std::bit_cast<float>(sign | (magnitude >= 0x7C00U ? special : finite));
 }
 
-inline bfloat16::bfloat16(float value) {
+constexpr bfloat16::bfloat16(float value) {
     const auto word = std::bit_cast<std::uint32_t>(value);
     const bool is_nan = (word & 0x7FFFFFFFU) > 0x7F800000U;
     const std::uint32_t rounded = word + 0x7FFFU + (word >> 16U & 1U);
     bits = static_cast<std::uint16_t>((is_nan ? word | 0x400000U : rounded) >> 16U);
 }
 
-inline bfloat16::operator float() const {
+constexpr bfloat16::operator float() const {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
 }
 

@@ -65,11 +65,24 @@ class Conv2D final : public Layer {
     Parameter bias_;
 };
 
+/// What pooling layers have in common.
+class Pool2D : public Layer {
+  protected:
+    /// @param layer its name in errors
+    /// @throws ProgramError when kernel, stride or padding cannot be
+    Pool2D(const char* layer, Size2D kernel_size, Size2D stride, Size2D padding);
+
+    Size2D kernel_size_;
+    Size2D stride_;
+    Size2D padding_;
+};
+
 /// max_pool2d() of a window.
-class MaxPool2D final : public Layer {
+class MaxPool2D final : public Pool2D {
   public:
     /// @throws ProgramError when kernel, stride or padding cannot be
-    MaxPool2D(Size2D kernel_size, Size2D stride, Size2D padding = 0);
+    MaxPool2D(Size2D kernel_size, Size2D stride, Size2D padding = 0)
+        : Pool2D("MaxPool2D", kernel_size, stride, padding) {}
     explicit MaxPool2D(Size2D kernel_size) : MaxPool2D(kernel_size, kernel_size) {}
 
     /// MaxPool2D({2, 3}): without this it could be a layer that is moved, too.
@@ -77,18 +90,14 @@ class MaxPool2D final : public Layer {
         : MaxPool2D(Size2D(kernel_size[0], kernel_size[1])) {}
 
     Tensor forward(const Tensor& x) override { return max_pool2d(x, kernel_size_, stride_, padding_); }
-
-  private:
-    Size2D kernel_size_;
-    Size2D stride_;
-    Size2D padding_;
 };
 
 /// avg_pool2d() of a window.
-class AvgPool2D final : public Layer {
+class AvgPool2D final : public Pool2D {
   public:
     /// @throws ProgramError when kernel, stride or padding cannot be
-    AvgPool2D(Size2D kernel_size, Size2D stride, Size2D padding = 0);
+    AvgPool2D(Size2D kernel_size, Size2D stride, Size2D padding = 0)
+        : Pool2D("AvgPool2D", kernel_size, stride, padding) {}
     explicit AvgPool2D(Size2D kernel_size) : AvgPool2D(kernel_size, kernel_size) {}
 
     /// AvgPool2D({2, 3}): without this it could be a layer that is moved, too.
@@ -96,11 +105,6 @@ class AvgPool2D final : public Layer {
         : AvgPool2D(Size2D(kernel_size[0], kernel_size[1])) {}
 
     Tensor forward(const Tensor& x) override { return avg_pool2d(x, kernel_size_, stride_, padding_); }
-
-  private:
-    Size2D kernel_size_;
-    Size2D stride_;
-    Size2D padding_;
 };
 
 }  // namespace dtrain::nn

@@ -70,14 +70,9 @@ Conv2D::Conv2D(std::int64_t in_channels, std::int64_t out_channels, Size2D kerne
     bias_ = add_parameter(name + ".bias", {out_channels}, {}, options.type);
 }
 
-MaxPool2D::MaxPool2D(Size2D kernel_size, Size2D stride, Size2D padding)
-    : kernel_size_(checked("MaxPool2D", "kernel_size", kernel_size, 1)),
-      stride_(checked("MaxPool2D", "stride", stride, 1)),
-      padding_(checked_padding("MaxPool2D", padding, kernel_size)) {}
-
-AvgPool2D::AvgPool2D(Size2D kernel_size, Size2D stride, Size2D padding)
-    : kernel_size_(checked("AvgPool2D", "kernel_size", kernel_size, 1)),
-      stride_(checked("AvgPool2D", "stride", stride, 1)),
-      padding_(checked_padding("AvgPool2D", padding, kernel_size)) {}
+Pool2D::Pool2D(const char* layer, Size2D kernel_size, Size2D stride, Size2D padding)
+    : kernel_size_(checked(layer, "kernel_size", kernel_size, 1)),
+      stride_(checked(layer, "stride", stride, 1)),
+      padding_(checked_padding(layer, padding, kernel_size)) {}
 
 }  // namespace dtrain::nn

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/kernel.hpp"
+
 namespace dtrain::kernels {
 
 /// What a loss is multiplied by, and for how many steps the gradients have been finite with it.
@@ -17,6 +19,11 @@ struct LossScaleRule {
     float backoff;
     std::int64_t growth_steps;
 };
+
+inline LossScaleRule loss_scale_rule(const KernelArguments& arguments) {
+    return {static_cast<float>(arguments.number("growth")), static_cast<float>(arguments.number("backoff")),
+            arguments.whole("growth_steps")};
+}
 
 /// Within these a scale and 1 / scale are normal numbers.
 inline constexpr float least_loss_scale = 0x1p-126F;

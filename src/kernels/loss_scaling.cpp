@@ -19,10 +19,7 @@ std::unique_ptr<Kernel> make_unscale_gradients(const KernelArguments& arguments)
     for (const auto& tensor : arguments.outputs_of("gradient")) gradients.push_back(tensor.as<float>());
     return kernel_of([gradients = std::move(gradients), scale = arguments.out("scale").data(),
                       good_steps = arguments.out<std::int64_t>("good_steps").data(),
-                      skip = arguments.out<std::int64_t>("skip").data(),
-                      rule = LossScaleRule{static_cast<float>(arguments.number("growth")),
-                                           static_cast<float>(arguments.number("backoff")),
-                                           arguments.whole("growth_steps")}] {
+                      skip = arguments.out<std::int64_t>("skip").data(), rule = loss_scale_rule(arguments)] {
         const bool finite = are_finite(gradients);
         if (finite)
             for (const auto& each : gradients)

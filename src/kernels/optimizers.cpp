@@ -4,24 +4,11 @@
 
 #include "kernels/loops.hpp"
 #include "kernels/operators.hpp"
+#include "kernels/rate.hpp"
 #include "kernels/updated_rows.hpp"
 
 namespace dtrain::kernels {
 namespace {
-
-// The learning rate: an input when a schedule makes it, else an attribute.
-class Rate {
-  public:
-    explicit Rate(const KernelArguments& arguments)
-        : value_(arguments.number("learning_rate")),
-          scheduled_(arguments.has_input("learning_rate") ? arguments.in("learning_rate").data() : nullptr) {}
-
-    double operator()() const { return scheduled_ != nullptr ? static_cast<double>(*scheduled_) : value_; }
-
-  private:
-    double value_;
-    const float* scheduled_;
-};
 
 std::unique_ptr<Kernel> make_increment(const KernelArguments& arguments) {
     return kernel_of([step = arguments.output("step").as<std::int64_t>()] { ++step[0]; });

@@ -18,10 +18,11 @@ struct NotThere {
     std::string_view what;
 };
 
+constexpr std::string_view one_copy = "one copy of the parameters for the ranks of a node (one_copy)";
 constexpr std::array not_there{
     NotThere{"tree_sum", "virtual ranks"},
     NotThere{"gather_rows", "sparse gradients (is_sparse) of several ranks or micro-batches"},
-    NotThere{"reduce_shares", "one copy of the parameters for the ranks of a node (one_copy)"},
+    NotThere{"reduce_shares", one_copy},
 };
 
 // "" when a GPU can do it.
@@ -40,7 +41,7 @@ std::string what_is_missing(const Operator& op, const kernels::Gpu& gpu) {
 }  // namespace
 
 void check_gpu_has_state(const State& state) {
-    if (state.is_shared()) refuse("one copy of the parameters for the ranks of a node (one_copy)", "");
+    if (state.is_shared()) refuse(one_copy, "");
 }
 
 void check_gpu_has_all_of(const Program& program, const kernels::Gpu& gpu) {

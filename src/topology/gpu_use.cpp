@@ -96,10 +96,12 @@ GpuWatch::GpuWatch(std::optional<std::string> cuda_visible_devices, std::chrono:
                                library = std::move(library)] {
         try {
             const NvmlLibrary nvml(library);
-            const auto gpus = shown_gpus(discover(), visible);
-            for (;;) {
-                const auto loads = ask_gpu_load(nvml, gpus);
-                if (loads.empty() || !shared->add(loads, between)) break;
+            if (!ask_gpu_load(nvml, std::nullopt).empty()) {
+                const auto gpus = shown_gpus(discover(), visible);
+                for (;;) {
+                    const auto loads = ask_gpu_load(nvml, gpus);
+                    if (loads.empty() || !shared->add(loads, between)) break;
+                }
             }
         } catch (const std::exception&) {
             // The job runs without these figures.

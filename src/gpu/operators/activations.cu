@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/operators/functions.hpp"
 #include "gpu/operators/rows.hpp"
+#include "gpu/operators/softmax_row.hpp"
 
 namespace dtrain::gpu {
 namespace {
@@ -51,17 +52,7 @@ struct Softmax {
 
     template <class Team>
     ON_GPU void operator()(std::size_t row, const Team& team) const {
-        const Real* x = in + row * columns;
-        Real* y = out + row * columns;
-        Real largest = x[0];
-        for (std::size_t i = team.thread(); i < columns; i += team.threads())
-            largest = x[i] > largest ? x[i] : largest;
-        largest = team.max(largest);
-        Real sum = 0;
-        for (std::size_t i = team.thread(); i < columns; i += team.threads())
-            sum += y[i] = std::exp(x[i] - largest);
-        const Real scale = 1 / team.sum(sum);
-        for (std::size_t i = team.thread(); i < columns; i += team.threads()) y[i] *= scale;
+        softmax_row(team, in + row * columns, out + row * columns, columns);
     }
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "gpu/operators/pieces.hpp"
 #include "gpu/operators/sums.hpp"
 #include "gpu/operators/table.hpp"
 #include "gpu/operators/updated.hpp"
@@ -108,12 +109,6 @@ std::unique_ptr<Kernel> make_clip_by_norm(Workshop& workshop, const KernelArgume
     });
 }
 
-template <class Real>
-struct Piece {
-    const Real* x;
-    std::size_t count;
-};
-
 /// The sum of squares of each piece.
 template <class Real>
 struct SquaresOfPieces {
@@ -136,13 +131,7 @@ struct StoreFactor {
 
 template <class Real>
 std::unique_ptr<Kernel> make_global_norm_factor(Workshop& workshop, const KernelArguments& arguments) {
-    constexpr std::size_t longest = 8192;
-    std::vector<Piece<Real>> pieces;
-    for (const auto& tensor : arguments.inputs_of("x")) {
-        const auto x = tensor.template as<Real>();
-        for (std::size_t first = 0; first < x.size(); first += longest)
-            pieces.push_back({x.data() + first, std::min(longest, x.size() - first)});
-    }
+    const auto pieces = pieces_of<Real>(arguments.inputs_of("x"));
     return kernels::kernel_of([&stream = workshop.stream, table = Table<Piece<Real>>(workshop.stream, pieces),
                                squares = allocate(pieces.size() * sizeof(Real)),
                                finish = StoreFactor<Real>{static_cast<Real>(arguments.number("norm")),

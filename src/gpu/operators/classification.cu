@@ -4,6 +4,7 @@
 
 #include "gpu/operators/integers.hpp"
 #include "gpu/operators/rows.hpp"
+#include "gpu/operators/softmax_row.hpp"
 #include "gpu/operators/sums.hpp"
 #include "kernels/data_errors.hpp"
 
@@ -43,16 +44,7 @@ struct SoftmaxWithCrossEntropy {
     template <class Team>
     ON_GPU void operator()(std::size_t row, const Team& team) const {
         const Real* x = logits + row * classes;
-        Real* p = probabilities + row * classes;
-        Real largest = x[0];
-        for (std::size_t i = team.thread(); i < classes; i += team.threads())
-            largest = x[i] > largest ? x[i] : largest;
-        largest = team.max(largest);
-        Real sum = 0;
-        for (std::size_t i = team.thread(); i < classes; i += team.threads())
-            sum += p[i] = std::exp(x[i] - largest);
-        sum = team.sum(sum);
-        for (std::size_t i = team.thread(); i < classes; i += team.threads()) p[i] *= 1 / sum;
+        const auto [largest, sum] = softmax_row(team, x, probabilities + row * classes, classes);
         if (team.thread() != 0) return;
         if (label.are_right(row)) {
             row_loss[row] = largest + std::log(sum) - x[label.labels[row]];

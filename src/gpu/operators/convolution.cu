@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/operators/bfloat16.hpp"
 #include "gpu/operators/float16.hpp"
+#include "gpu/operators/picture_place.hpp"
 #include "gpu/operators/sums.hpp"
 #include "kernels/convolution_shape.hpp"
 
@@ -44,23 +45,6 @@ ON_DEVICE bool sees(const Sliding& axis, std::int64_t at, std::int64_t i, std::i
 ON_DEVICE std::int64_t element(std::int64_t plane, std::int64_t y, std::int64_t x, std::int64_t height,
                                std::int64_t width) {
     return (plane * height + y) * width + x;
-}
-
-/// One channel of one picture, and a place in it.
-struct PicturePlace {
-    std::int64_t picture;
-    std::int64_t channel;
-    std::int64_t y;
-    std::int64_t x;
-};
-
-ON_DEVICE PicturePlace picture_place(std::size_t i, std::int64_t channels, std::int64_t height,
-                                     std::int64_t width) {
-    const auto x = place_of(i, static_cast<std::size_t>(width));
-    const auto y = place_of(x.row, static_cast<std::size_t>(height));
-    const auto channel = place_of(y.row, static_cast<std::size_t>(channels));
-    return {static_cast<std::int64_t>(channel.row), static_cast<std::int64_t>(channel.column),
-            static_cast<std::int64_t>(y.column), static_cast<std::int64_t>(x.column)};
 }
 
 template <class Real, class Factor>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gpu/operators/give.hpp"
+#include "gpu/operators/pieces.hpp"
 #include "gpu/operators/table.hpp"
 #include "kernels/loss_scale.hpp"
 
@@ -12,14 +13,9 @@ namespace {
 
 using kernels::LossScaleRule;
 
-struct Piece {
-    float* x;
-    std::size_t count;
-};
-
 /// How many threads of each block met an infinity or a NaN.
 struct CountBad {
-    const Piece* pieces;
+    const Piece<float>* pieces;
     int* bad;
 
     ON_GPU void operator()(const Block& block) const {
@@ -59,7 +55,7 @@ struct Decide {
 };
 
 struct Unscale {
-    const Piece* pieces;
+    const Piece<float>* pieces;
     const float* factor;
     const std::int64_t* skip;
 
@@ -70,19 +66,8 @@ struct Unscale {
     }
 };
 
-std::vector<Piece> pieces_of(const std::vector<TensorView>& gradients) {
-    constexpr std::size_t longest = 8192;
-    std::vector<Piece> pieces;
-    for (const auto& tensor : gradients) {
-        const auto x = tensor.as<float>();
-        for (std::size_t first = 0; first < x.size(); first += longest)
-            pieces.push_back({x.data() + first, std::min(longest, x.size() - first)});
-    }
-    return pieces;
-}
-
 std::unique_ptr<Kernel> make_unscale_gradients(Workshop& workshop, const KernelArguments& arguments) {
-    const auto pieces = pieces_of(arguments.outputs_of("gradient"));
+    const auto pieces = pieces_of<float>(arguments.outputs_of("gradient"));
     auto counts = allocate(pieces.size() * sizeof(int));
     auto one = allocate(sizeof(float));
     auto* bad = reinterpret_cast<int*>(counts.get());
@@ -93,10 +78,10 @@ std::unique_ptr<Kernel> make_unscale_gradients(Workshop& workshop, const KernelA
                         arguments.out("scale").data(),
                         arguments.out<std::int64_t>("good_steps").data(),
                         arguments.out<std::int64_t>("skip").data(),
-                        {static_cast<float>(arguments.number("growth")),
-                         static_cast<float>(arguments.number("backoff")), arguments.whole("growth_steps")},
+                        kernels::loss_scale_rule(arguments),
                         workshop.any_trouble()};
-    return kernels::kernel_of([&stream = workshop.stream, table = Table<Piece>(workshop.stream, pieces),
+    return kernels::kernel_of([&stream = workshop.stream,
+                               table = Table<Piece<float>>(workshop.stream, pieces),
                                counts = std::move(counts), one = std::move(one), decide] {
         launch(stream, table.size(), 256, CountBad{table.data(), decide.bad});
         launch(stream, 1, threads_for(table.size()), decide);

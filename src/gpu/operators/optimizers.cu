@@ -3,25 +3,12 @@
 #include <cmath>
 
 #include "gpu/operators/updated.hpp"
+#include "kernels/rate.hpp"
 
 namespace dtrain::gpu {
 namespace {
 
-/// The learning rate: an input when a schedule makes it, else an attribute.
-class Rate {
-  public:
-    explicit Rate(const KernelArguments& arguments)
-        : value_(arguments.number("learning_rate")),
-          scheduled_(arguments.has_input("learning_rate") ? arguments.in("learning_rate").data() : nullptr) {}
-
-    ON_DEVICE double operator()() const {
-        return scheduled_ != nullptr ? static_cast<double>(*scheduled_) : value_;
-    }
-
-  private:
-    double value_;
-    const float* scheduled_;
-};
+using kernels::Rate;
 
 /// Whether a step may update anything: nobody told of bad data, and no input "skip" says no.
 struct Gate {

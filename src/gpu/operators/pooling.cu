@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/operators/give.hpp"
+#include "gpu/operators/picture_place.hpp"
 #include "kernels/convolution_shape.hpp"
 
 namespace dtrain::gpu {
@@ -29,18 +29,11 @@ ON_DEVICE Seen results_of(const Sliding& axis, std::int64_t at) {
     return {begin, end < axis.out ? end : axis.out};
 }
 
-/// One channel of one picture, and a place in it.
-struct PlanePlace {
-    std::int64_t plane;
-    std::int64_t y;
-    std::int64_t x;
-};
-
-ON_DEVICE PlanePlace plane_place(std::size_t i, std::int64_t height, std::int64_t width) {
-    const auto x = place_of(i, static_cast<std::size_t>(width));
-    const auto y = place_of(x.row, static_cast<std::size_t>(height));
-    return {static_cast<std::int64_t>(y.row), static_cast<std::int64_t>(y.column),
-            static_cast<std::int64_t>(x.column)};
+/// Calls function(row, column) for all places that are in both ranges, in order.
+template <class Function>
+ON_DEVICE void for_each_place(const Seen& rows, const Seen& columns, const Function& function) {
+    for (std::int64_t row = rows.begin; row < rows.end; ++row)
+        for (std::int64_t column = columns.begin; column < columns.end; ++column) function(row, column);
 }
 
 /// The first of the largest elements of a plane that a result sees.
@@ -49,9 +42,9 @@ ON_DEVICE std::int64_t largest(const SlidingWindow& w, const Real* plane, std::i
     const auto rows = seen_by(w.y, y);
     const auto columns = seen_by(w.x, x);
     std::int64_t best = rows.begin * w.x.in + columns.begin;
-    for (std::int64_t row = rows.begin; row < rows.end; ++row)
-        for (std::int64_t column = columns.begin; column < columns.end; ++column)
-            if (plane[row * w.x.in + column] > plane[best]) best = row * w.x.in + column;
+    for_each_place(rows, columns, [&](std::int64_t row, std::int64_t column) {
+        if (plane[row * w.x.in + column] > plane[best]) best = row * w.x.in + column;
+    });
     return best;
 }
 
@@ -80,12 +73,10 @@ struct MaxPoolGradient {
         const auto at = plane_place(i, w.y.in, w.x.in);
         const Real* plane = in + at.plane * w.y.in * w.x.in;
         const Real* dplane = dout + at.plane * w.y.out * w.x.out;
-        const auto rows = results_of(w.y, at.y);
-        const auto columns = results_of(w.x, at.x);
         Real sum = 0;
-        for (std::int64_t y = rows.begin; y < rows.end; ++y)
-            for (std::int64_t x = columns.begin; x < columns.end; ++x)
-                if (largest(w, plane, y, x) == at.y * w.x.in + at.x) sum += dplane[y * w.x.out + x];
+        for_each_place(results_of(w.y, at.y), results_of(w.x, at.x), [&](std::int64_t y, std::int64_t x) {
+            if (largest(w, plane, y, x) == at.y * w.x.in + at.x) sum += dplane[y * w.x.out + x];
+        });
         din[i] = sum;
     }
 };
@@ -106,12 +97,9 @@ struct AveragePool {
     ON_DEVICE void operator()(std::size_t i) const {
         const auto at = plane_place(i, w.y.out, w.x.out);
         const Real* plane = in + at.plane * w.y.in * w.x.in;
-        const auto rows = seen_by(w.y, at.y);
-        const auto columns = seen_by(w.x, at.x);
         Real sum = 0;
-        for (std::int64_t row = rows.begin; row < rows.end; ++row)
-            for (std::int64_t column = columns.begin; column < columns.end; ++column)
-                sum += plane[row * w.x.in + column];
+        for_each_place(seen_by(w.y, at.y), seen_by(w.x, at.x),
+                       [&](std::int64_t row, std::int64_t column) { sum += plane[row * w.x.in + column]; });
         out[i] = sum / seen_elements<Real>(w, at.y, at.x);
     }
 };
@@ -125,12 +113,10 @@ struct AveragePoolGradient {
     ON_DEVICE void operator()(std::size_t i) const {
         const auto at = plane_place(i, w.y.in, w.x.in);
         const Real* dplane = dout + at.plane * w.y.out * w.x.out;
-        const auto rows = results_of(w.y, at.y);
-        const auto columns = results_of(w.x, at.x);
         Real sum = 0;
-        for (std::int64_t y = rows.begin; y < rows.end; ++y)
-            for (std::int64_t x = columns.begin; x < columns.end; ++x)
-                sum += dplane[y * w.x.out + x] / seen_elements<Real>(w, y, x);
+        for_each_place(results_of(w.y, at.y), results_of(w.x, at.x), [&](std::int64_t y, std::int64_t x) {
+            sum += dplane[y * w.x.out + x] / seen_elements<Real>(w, y, x);
+        });
         din[i] = sum;
     }
 };

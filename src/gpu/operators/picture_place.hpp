@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/operators/give.hpp"
+
+namespace dtrain::gpu {
+
+/// One channel of one picture, and a place in it.
+struct PlanePlace {
+    std::int64_t plane;
+    std::int64_t y;
+    std::int64_t x;
+};
+
+/// Of the element with this number.
+ON_DEVICE inline PlanePlace plane_place(std::size_t i, std::int64_t height, std::int64_t width) {
+    const auto x = place_of(i, static_cast<std::size_t>(width));
+    const auto y = place_of(x.row, static_cast<std::size_t>(height));
+    return {static_cast<std::int64_t>(y.row), static_cast<std::int64_t>(y.column),
+            static_cast<std::int64_t>(x.column)};
+}
+
+/// The same, with number of the picture and of the channel.
+struct PicturePlace {
+    std::int64_t picture;
+    std::int64_t channel;
+    std::int64_t y;
+    std::int64_t x;
+};
+
+ON_DEVICE inline PicturePlace picture_place(std::size_t i, std::int64_t channels, std::int64_t height,
+                                            std::int64_t width) {
+    const auto at = plane_place(i, height, width);
+    const auto channel = place_of(static_cast<std::size_t>(at.plane), static_cast<std::size_t>(channels));
+    return {static_cast<std::int64_t>(channel.row), static_cast<std::int64_t>(channel.column), at.y, at.x};
+}
+
+}  // namespace dtrain::gpu
