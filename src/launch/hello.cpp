@@ -148,6 +148,7 @@ Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos) {
     for (const auto& [number, hello] : hellos) {
         auto& node = plan.nodes[static_cast<std::size_t>(number)];
         node.cuda_visible_devices = hello.visible_gpus;
+        node.log_dir = hello.log_dir;
         Environment variables;
         for (const auto& [name, value] : hello.assignments) variables.set(name, value);
         const auto assignments = cluster::read_assignments(variables, 0);

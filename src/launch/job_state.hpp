@@ -40,6 +40,8 @@ class JobState {
     /// Every rank has reported how it ended.
     bool all_ended() const { return ended_ == size(); }
     bool any_failed() const { return failed_ > 0; }
+    /// Some ranks have told something, others nothing yet.
+    bool some_are_starting() const { return up_ + ended_ > 0 && up_ + ended_ < size(); }
     /// Ranks whose program runs, and ranks that have ended well.
     int up() const { return up_; }
     int done() const { return done_; }

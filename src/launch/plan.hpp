@@ -34,6 +34,7 @@ struct RankPlan {
 struct NodePlan {
     std::string host;
     std::string cuda_visible_devices;  ///< what the node's programs may see; "" without GPUs
+    std::string log_dir;               ///< absolute, where it is the node's own; "": as Plan::log_dir
     std::vector<RankPlan> ranks;
 };
 

@@ -28,6 +28,7 @@ std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name) {
     const auto names = mpirun_names(plan);
     for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
         const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
+        const auto& log_dir = plan.nodes[node].log_dir.empty() ? plan.log_dir : plan.nodes[node].log_dir;
         for (const auto& rank : plan.nodes[node].ranks)
             facts[static_cast<std::size_t>(rank.rank)] = {
                 .role = to_string(rank.role),
@@ -37,7 +38,7 @@ std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name) {
                 .is_here = is_here,
                 .local_rank = rank.local_rank,
                 .gpus = rank.gpus,
-                .log = fmt::format("{}/{}", plan.log_dir, cluster::log_name(rank.role, rank.index)),
+                .log = fmt::format("{}/{}", log_dir, cluster::log_name(rank.role, rank.index)),
                 .mpirun_name = names[node]};
     }
     return facts;

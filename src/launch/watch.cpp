@@ -32,6 +32,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_signals{50};   // two equal signals closer together may arrive as one
 constexpr milliseconds answer_margin{3000};   // for what must answer at once but runs on a busy machine
+constexpr milliseconds longest_start{3000};   // of a rank's worker after that of another one
 constexpr milliseconds engine_cleanup{3000};  // what mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_redraws{1000};
 constexpr std::size_t longest_engine_text = 16 * 1024;
@@ -153,10 +154,21 @@ class Watch {
     }
 
     void tell_ranks(const Order& order) {
-        if (options_.control.by_lines)
+        if (options_.control.by_lines) {
             write_all(engine_.stdin_fd(), cluster::to_line(order) + "\n");
-        else
-            engine_.send(signal_of(order));
+        } else {
+            if (held_signals_.empty()) hold_until_ = Clock::now() + longest_start;
+            held_signals_.push_back(signal_of(order));
+            send_held_signals();
+        }
+    }
+
+    /// A signal would kill a worker that has just been made, before it can tell anything.
+    void send_held_signals() {
+        if (held_signals_.empty()) return;
+        if (result_.job.some_are_starting() && Clock::now() < hold_until_) return;
+        for (const int signal : std::exchange(held_signals_, {})) engine_.send(signal);
+        leave_from_ = Clock::now() + between_signals;
     }
 
     /// Of those that mpirun passes on to its ranks.
@@ -190,6 +202,7 @@ class Watch {
             const auto ms = static_cast<int>(std::max(limit, milliseconds{0}).count());
             left = left < 0 ? ms : std::min(left, ms);
         };
+        if (!held_signals_.empty()) also_in(std::chrono::ceil<milliseconds>(hold_until_ - Clock::now()));
         if (!options_.beating.empty() && left < 0) also_in(between_redraws);
         if (status_.on_terminal()) {
             const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - begin_);
@@ -267,6 +280,7 @@ class Watch {
 
     /// Every step has a deadline, after which the next and rougher one follows.
     void decide() {
+        send_held_signals();
         if (kill_now_ && !std::exchange(killed_at_once_, true)) {
             engine_.send(options_.control.at_once);
             go_on(Step::killing, engine_cleanup);
@@ -337,8 +351,8 @@ class Watch {
 
     void stop_programs() {
         result_.job.stop_asked();
-        tell_ranks({.kind = Order::Kind::stop});
         leave_from_ = Clock::now() + between_signals;
+        tell_ranks({.kind = Order::Kind::stop});
         go_on(Step::stopping, options_.grace + answer_margin);
     }
 
@@ -394,6 +408,8 @@ class Watch {
     bool killed_at_once_ = false;
     Step step_ = Step::running;
     Clock::time_point next_sign_of_life_ = begin_;
+    std::vector<int> held_signals_;  ///< for the engine, which passes them on to the ranks
+    Clock::time_point hold_until_;
     std::optional<Clock::time_point> deadline_;
     Clock::time_point leave_from_;
     Clock::time_point look_for_lost_from_;

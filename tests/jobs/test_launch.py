@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from conftest import LAUNCH, PYTHON
+from conftest import BUILD, LAUNCH, PYTHON
 
 SHOW_ENVIRONMENT = """
 import json, os, sys
@@ -252,6 +252,17 @@ def test_worker_and_guard_killed_together(job):
     os.kill(guard, signal.SIGKILL)
     child.communicate(timeout=30)
     assert child.returncode == 137
+    assert job.left_behind() == []
+
+
+def test_a_rank_that_starts_late_tells_how_it_ended(job):
+    """Oracle: both ranks fail by themselves; an order to stop would kill the worker that is not ready for it."""
+    late = BUILD / "tests/launch/liblate_rank.so"
+    job.script("a.py", "import sys\nsys.exit(2)")
+    done = job.launch("--nproc_per_node", 2, "a.py", env={"LD_PRELOAD": late})
+    assert done.returncode == 2, done.stderr
+    assert "never told" not in done.stderr and "rank 1 on " in done.stderr, done.stderr
+    assert "then stopped by dtrain-launch: rank [0]" in done.stderr or "also failed: rank [0]" in done.stderr, done.stderr
     assert job.left_behind() == []
 
 

@@ -128,12 +128,14 @@ TEST(Welcome, SaysWhichRanks) {
 
 TEST(Facts, OfFollowersReplaceWhatWasAssumed) {
     auto of_second = two_nodes(1);
+    of_second.log_dir = "/scratch/b";
     of_second.nodes[1].cuda_visible_devices = "4,7";
     of_second.nodes[1].ranks[0].gpus = {"4"};
     of_second.nodes[1].ranks[1].gpus = {"7"};
     of_second.nodes[1].ranks[1].assignment.cpus = CpuSet::parse("16-31");
     const auto plan = with_facts(two_nodes(0), {{1, hello_of(of_second, {}, "b", 0)}});
     EXPECT_EQ(plan.nodes[1].cuda_visible_devices, "4,7");
+    EXPECT_EQ(plan.nodes[1].log_dir, "/scratch/b");
     EXPECT_THAT(plan.nodes[1].ranks[1].gpus, ElementsAre("7"));
     EXPECT_EQ(plan.nodes[1].ranks[1].assignment, of_second.nodes[1].ranks[1].assignment);
     EXPECT_EQ(plan.nodes[0].ranks[1].assignment, two_nodes(0).nodes[0].ranks[1].assignment);

@@ -55,6 +55,18 @@ TEST(JobState, AllGoesWell) {
     EXPECT_FALSE(job.any_failed());
 }
 
+TEST(JobState, SomeAreStartingUntilAllHaveToldSomething) {
+    JobState job(3);
+    EXPECT_FALSE(job.some_are_starting()) << "nobody has begun";
+    job.take(event(Kind::started, 2, 10));
+    EXPECT_TRUE(job.some_are_starting());
+    job.take(event(Kind::exited, 2, 11, 1));
+    job.take(event(Kind::trouble, 0, 12, 2));
+    EXPECT_TRUE(job.some_are_starting()) << "of rank 1 nothing was heard";
+    job.take(event(Kind::started, 1, 13));
+    EXPECT_FALSE(job.some_are_starting());
+}
+
 TEST(JobState, CountsForTheStatusLine) {
     JobState job(3);
     const auto expect = [&](int up, int done) {

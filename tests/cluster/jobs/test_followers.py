@@ -94,6 +94,16 @@ def test_each_node_may_name_its_own_log_folder(follow):
     assert follow.job.log(0, "of1") == "rank 0 on node1\n" and follow.job.log(1, "of2") == "rank 1 on node2\n"
 
 
+def test_a_failure_names_the_log_in_the_folder_of_its_node(follow):
+    follow.job.script("train.py", "import os, sys\nif os.environ['RANK'] == '1': sys.exit('of my own')\n")
+    ips = follow.cluster.addresses(2)
+    launchers = {number: follow.start(number, "--ips", ips, "--nproc_per_node", 1, "--log_dir", f"of{number}", "train.py")
+                 for number in (1, 2)}
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [1, 1], told(done)
+    assert f"log: {follow.job.folder}/of2/workerlog.1" in done[1][2] and "of my own" in done[1][2], told(done)
+
+
 def test_a_log_on_another_disk_says_where_to_look_for_the_cause(follow):
     follow.job.script("train.py", "import os, sys, time\nprint('up', flush=True)\n"
                                   "while not os.path.exists('up.1'): open('up.' + os.environ['RANK'], 'w'); time.sleep(0.05)\n"
