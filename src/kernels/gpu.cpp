@@ -15,7 +15,7 @@ using Open = Gpu* (*)(int);
 // CUDA's libraries are hundreds of megabytes: only who computes on a GPU loads them. The module stays loaded.
 Open find_module() {
     const char* told = std::getenv("DTRAIN_GPU_MODULE");
-    const char* file = told != nullptr ? told : "libdtrain_gpu.so";
+    const char* file = told != nullptr && *told != '\0' ? told : "libdtrain_gpu.so";
     void* module = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (module == nullptr)
         throw UsageError(

@@ -25,6 +25,7 @@ std::string conv2d(Program& program, const std::string& x, std::int64_t channels
             "conv2d", x);
     const auto stem = options.name.empty() ? program.unique_name("conv2d") : options.name;
     const Shape filter{channels, input.shape[1], options.window[0], options.window[1]};
+    Program().add({.name = stem + ".filter", .shape = filter});  // refuses what has too many elements
     const auto area = options.window[0] * options.window[1];
     return extend(program, [&](Program& extended) {
         extended.add({.name = stem + ".filter",

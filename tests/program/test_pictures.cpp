@@ -216,6 +216,10 @@ TEST(PictureErrors, NameShapes) {
         }),
         "operator conv2d: attribute stride is [0, 1], expected two numbers of at least 1: of height and "
         "width");
+    EXPECT_THAT(message_of<ProgramError>([&] {
+                    layers::conv2d(program, x, 4, {.window = {std::int64_t{1} << 40, std::int64_t{1} << 40}});
+                }),
+                testing::HasSubstr("expected at most 2^48 elements"));
     EXPECT_EQ(program.variables().size(), 2U) << "nothing of a layer that does not fit stays";
     EXPECT_EQ(message_of<ProgramError>([&] {
                   layers::conv2d(program, x, 4, {.window = {5, 5}});

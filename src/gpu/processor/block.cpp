@@ -13,7 +13,7 @@ namespace {
 
 unsigned threads_of_a_block() {
     const char* told = std::getenv("DTRAIN_GPU_STAND_IN_THREADS");
-    return told == nullptr ? 1 : static_cast<unsigned>(std::stoul(told));
+    return told == nullptr || *told == '\0' ? 1 : static_cast<unsigned>(std::stoul(told));
 }
 
 }  // namespace
