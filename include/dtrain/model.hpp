@@ -22,6 +22,7 @@
 #include <dtrain/error.hpp>
 #include <dtrain/executor.hpp>
 #include <dtrain/optimizer.hpp>
+#include <dtrain/passes.hpp>
 #include <dtrain/product_numbers.hpp>
 #include <dtrain/program.hpp>
 #include <dtrain/sampler.hpp>
@@ -150,6 +151,7 @@ struct ModelOptions {
     /// As ExecutorOptions::products, in training, evaluate() and predict(); with float16 the loss is scaled,
     /// see with_loss_scaling().
     ProductNumbers products = ProductNumbers::float32;
+    LossScaling loss_scaling = {};  ///< of products of float16
 };
 
 /// A network that can be trained, tested and used. The constructor, prepare(), fit(), evaluate(), predict(),

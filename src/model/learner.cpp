@@ -43,7 +43,8 @@ LossProgram Learner::training_program(std::int64_t local_batch, const Optimizer&
                                       const OptimizerOptions& adjust) const {
     auto made = loss_program(blueprint_, loss, metrics, local_batch);
     minimize(made.program, made.loss, optimizer, adjust);
-    if (options_.products == ProductNumbers::float16) made.program = with_loss_scaling(made.program);
+    if (options_.products == ProductNumbers::float16)
+        made.program = with_loss_scaling(made.program, options_.loss_scaling);
     made.program = shares_.are_virtual ? with_virtual_ranks(made.program, shares_.ranks)
                                        : data_parallel(made.program, {.ranks = options_.communicator.size()});
     return made;

@@ -59,6 +59,17 @@ def test_products_of_float16_teach_and_their_scale_is_saved(native, tmp_path):
     assert checksum(resumed) == checksum(straight) != checksum(exact)
 
 
+def test_the_scale_of_the_loss_is_the_jobs(native, tmp_path):
+    """Oracle: powers of two round nothing, and one so large that every gradient is infinite teaches nothing."""
+    def job(name, table):
+        added = f'device = "gpu"\nmatmul = "float16"\n[train.loss_scale]\n{table}\n[checkpoint]'
+        return trained(native, tmp_path, 1, write_job(tmp_path, name, 2, **{"[checkpoint]": added}))
+    low, high = job("low", "first = 1024\ngrowth = 1"), job("high", "first = 2048\ngrowth = 1")
+    assert checksum(low) == checksum(high)
+    deaf = job("deaf", f"first = {2.0**126}\ngrowth = 1\nbackoff = 1")
+    assert accuracy(deaf) < 0.3 < accuracy(low)
+
+
 def test_the_profile_is_of_the_operators_one_by_one(native, tmp_path):
     result = trained(native, tmp_path, 1, write_job(tmp_path, "job", 1, **ON_GPU), "--profile")
     assert re.search(r"^fc +\S+ +\d+ +[\d.]+ +[\d.]+%$", result.stdout, re.MULTILINE)

@@ -16,6 +16,7 @@
 #include <dtrain/dataset.hpp>
 #include <dtrain/device.hpp>
 #include <dtrain/optimizer.hpp>
+#include <dtrain/passes.hpp>
 #include <dtrain/product_numbers.hpp>
 #include <dtrain/row_rules.hpp>
 #include <dtrain/sampler.hpp>
@@ -56,6 +57,7 @@ struct TrainSettings {
     ProductNumbers products = ProductNumbers::float32;  ///< "matmul"
     std::optional<Device> device = {};                  ///< of trainers
     bool nccl = false;
+    LossScaling loss_scaling = {};  ///< of products of float16
 };
 
 /// Of a job in which some ranks are parameter servers.

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "worker/native/job_products.hpp"
+
 namespace dtrain::native {
 namespace {
 
@@ -253,11 +255,11 @@ std::optional<Device> read_device(const Section& train) {
 }  // namespace
 
 TrainSettings read_training(const Section& top) {
-    const auto train = top.section(
-        "train",
-        joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy", "matmul", "device", "nccl",
-                "last_batch", "seed", "optimizer", "learning_rate", "schedule", "clip", "decay"},
-               keys_of(optimizers)));
+    const auto train =
+        top.section("train", joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy", "matmul",
+                                     "loss_scale", "device", "nccl", "last_batch", "seed", "optimizer",
+                                     "learning_rate", "schedule", "clip", "decay"},
+                                    keys_of(optimizers)));
     TrainSettings settings;
     settings.epochs = train.whole("epochs", settings.epochs, 1, most_whole);
     settings.batch = train.whole("batch", settings.batch, 1, most_size);
@@ -267,10 +269,8 @@ TrainSettings read_training(const Section& top) {
         settings.global_batch = train.whole("global_batch", 0, 1, most_size);
     }
     read_ranks(train, settings);
-    static const std::map<std::string, ProductNumbers> products = {{"float32", ProductNumbers::float32},
-                                                                   {"bfloat16", ProductNumbers::bfloat16},
-                                                                   {"float16", ProductNumbers::float16}};
-    settings.products = products.at(train.one_of("matmul", "float32", {"bfloat16", "float16", "float32"}));
+    settings.products = read_products(train);
+    settings.loss_scaling = read_loss_scaling(train, settings.products);
     settings.device = read_device(train);
     settings.nccl = train.truth("nccl", false);
     static const std::map<std::string, LastBatch> last_batches = {

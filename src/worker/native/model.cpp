@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <dtrain/layers.hpp>
-#include <dtrain/passes.hpp>
 
 namespace dtrain::native {
 
@@ -37,7 +36,7 @@ Model completed(Model model, const std::string& loss, const Optimizer& optimizer
     for (const auto& variable : program.variables())
         if (variable.role == Role::parameter) model.parameters += element_count(variable.shape);
     minimize(program, loss, optimizer, adjust);
-    if (ranks.scales_loss) program = with_loss_scaling(program);
+    if (ranks.loss_scaling) program = with_loss_scaling(program, *ranks.loss_scaling);
     if (!ranks.by_servers)
         program = ranks.virtual_ones > 0
                       ? with_virtual_ranks(program, ranks.virtual_ones)

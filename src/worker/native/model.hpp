@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <dtrain/optimizer.hpp>
+#include <dtrain/passes.hpp>
 #include <dtrain/program.hpp>
 
 #include "worker/native/job_file.hpp"
@@ -15,10 +17,10 @@ namespace dtrain::native {
 /// Who gives the gradients.
 struct Ranks {
     int real = 1;
-    int virtual_ones = 0;      ///< 0: the real ranks do
-    bool one_copy = false;     ///< of parameters and optimizer state on each node
-    bool scales_loss = false;  ///< products are of float16
-    bool by_servers = false;   ///< parameter servers add the gradients and update
+    int virtual_ones = 0;   ///< 0: the real ranks do
+    bool one_copy = false;  ///< of parameters and optimizer state on each node
+    std::optional<LossScaling> loss_scaling = {};
+    bool by_servers = false;  ///< parameter servers add the gradients and update
 };
 
 /// A job's model as programs for one rank. Every kind of model is fed `weight` [local_batch]: 1, or 0 for

@@ -67,10 +67,15 @@ TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const 
     plan.train_feeder = plan.task->train_feeder(shuffled);
     if (plan.task->test_samples() > 0)
         plan.test_feeder = plan.task->test_feeder(sampling(plan.task->test_samples()));
-    plan.model = plan.task->build(plan.train_feeder->local_batch(), settings.optimizer,
-                                  {communicator.size(), settings.virtual_ranks, settings.one_copy,
-                                   settings.products == ProductNumbers::float16, by_servers},
-                                  with_steps(settings.adjust, plan.train_feeder->steps()));
+    const bool scales_loss = settings.products == ProductNumbers::float16;
+    plan.model =
+        plan.task->build(plan.train_feeder->local_batch(), settings.optimizer,
+                         {.real = communicator.size(),
+                          .virtual_ones = settings.virtual_ranks,
+                          .one_copy = settings.one_copy,
+                          .loss_scaling = scales_loss ? std::optional(settings.loss_scaling) : std::nullopt,
+                          .by_servers = by_servers},
+                         with_steps(settings.adjust, plan.train_feeder->steps()));
     return plan;
 }
 

@@ -259,6 +259,13 @@ TEST(JobFile, ClippingDecayOneCopyAndProducts) {
     EXPECT_EQ(training("[train]\nmatmul = \"float32\"").products, ProductNumbers::float32);
     EXPECT_EQ(training("[train]\nmatmul = \"bfloat16\"").products, ProductNumbers::bfloat16);
     EXPECT_EQ(training("[train]\nmatmul = \"float16\"").products, ProductNumbers::float16);
+    EXPECT_EQ(none.loss_scaling.first, 65536);
+    const auto scaling = training(
+                             "[train]\nmatmul = \"float16\"\n[train.loss_scale]\nfirst = 1024\ngrowth = 4\n"
+                             "backoff = 0.25\ngrowth_steps = 7")
+                             .loss_scaling;
+    EXPECT_EQ(std::tie(scaling.first, scaling.growth, scaling.backoff, scaling.growth_steps),
+              std::tuple(1024.0, 4.0, 0.25, 7));
     EXPECT_EQ(none.device, std::nullopt);
     EXPECT_FALSE(none.nccl);
     EXPECT_EQ(training("[train]\ndevice = \"cpu\"").device, Device::cpu());
@@ -355,7 +362,8 @@ const Refused refused[] = {
      "jobs/my.toml:4: unknown key 'learning-rate' in [train]; did you mean 'learning_rate'?"},
     {"SMALLEST[train]\nseed = 1\nzzz = 3\nyyy = 4",
      "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, virtual_ranks, "
-     "one_copy, matmul, device, nccl, last_batch, seed, optimizer, learning_rate, schedule, clip, decay, "
+     "one_copy, matmul, loss_scale, device, nccl, last_batch, seed, optimizer, learning_rate, schedule, "
+     "clip, decay, "
      "epsilon, initial, "
      "beta1, "
      "beta2, weight_decay, beta, l1, l2, momentum, nesterov"},
@@ -424,6 +432,14 @@ const Refused refused[] = {
     {"SMALLEST[train]\none_copy = true\nvirtual_ranks = 2",
      "jobs/my.toml:4: 'one_copy' and 'virtual_ranks' exclude each other: each rank updates its share of the "
      "parameters right after adding the gradients"},
+    {"SMALLEST[train]\nmatmul = \"float16\"\n[train.loss_scale]\nfirst = 1000",
+     "jobs/my.toml:6: [train.loss_scale] first = 1000: it must be a power of two from 2^-126 to 2^126"},
+    {"SMALLEST[train]\nmatmul = \"float16\"\n[train.loss_scale]\nbackoff = 2",
+     "jobs/my.toml:6: [train.loss_scale] backoff = 2: it must be a power of two from 2^-126 to 1"},
+    {"SMALLEST[train]\nmatmul = \"float16\"\n[train.loss_scale]\ngrowth_steps = 0",
+     "jobs/my.toml:6: [train.loss_scale] growth_steps = 0: it must be a whole number, 1 or more"},
+    {"SMALLEST[train]\n[train.loss_scale]\nfirst = 1024",
+     "jobs/my.toml:4: [train.loss_scale] is a setting of matmul = \"float16\", but it is another one"},
     {"SMALLEST[train]\nmatmul = \"bf16\"",
      "jobs/my.toml:4: [train] matmul = \"bf16\": it must be one of \"bfloat16\", \"float16\", \"float32\""},
     {"SMALLEST[train]\ndevice = \"cuda\"",

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dtrain/passes.hpp>
+#include <dtrain/product_numbers.hpp>
+
+#include "worker/native/job_section.hpp"
+
+/// Keys of [train] that say in which numbers products are made.
+namespace dtrain::native {
+
+/// "matmul".
+ProductNumbers read_products(const Section& train);
+
+/// [train.loss_scale], which belongs to products of float16.
+LossScaling read_loss_scaling(const Section& train, ProductNumbers products);
+
+}  // namespace dtrain::native
