@@ -246,7 +246,7 @@ TEST(Model, ProductsOfBfloat16WhereTheCpuHasThem) {
 
 // Oracle: the training that was not stopped; the scale is a checkpoint's, too.
 TEST(Model, ProductsOfFloat16OnGpusScaleTheLoss) {
-    const ModelOptions options{.products = ProductNumbers::float16};
+    const ModelOptions options{.products = ProductNumbers::float16, .loss_scaling = {.first = 1024}};
     if (!tests::executors_are_on_a_gpu()) {
         EXPECT_THROW(small_model(options), UsageError);
         return;
@@ -258,7 +258,7 @@ TEST(Model, ProductsOfFloat16OnGpusScaleTheLoss) {
     const tests::TemporaryFolder folder;
     model.save(folder / "half.h5");
     const auto saved = load_checkpoint(folder / "half.h5").optimizer;
-    EXPECT_TRUE(saved.contains(loss_scale_name));
+    EXPECT_EQ(std::get<std::vector<float>>(saved.at(loss_scale_name).values), std::vector{1024.0F});
     EXPECT_TRUE(saved.contains(loss_scale_steps_name));
     auto other = prepared_model(options);
     other.load(folder / "half.h5");
