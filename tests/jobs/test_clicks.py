@@ -146,6 +146,28 @@ def read_log(path):
     return labels, counts, ids
 
 
+def computed(parameters, number_of, table, log):
+    """Loss and AUC of a model on a log.
+
+    number_of: the row of `table` of each id; others have the last one.
+    """
+    import numpy
+    labels, counts, ids = read_log(log)
+    labels, counts = numpy.array(labels), numpy.array(counts)
+    found = numpy.array([[number_of.get(each, len(table) - 1) for each in sample] for sample in ids])
+    assert (found == len(table) - 1).any()
+    x = numpy.hstack([table[found].reshape(len(labels), -1), numpy.sign(counts) * numpy.log1p(numpy.abs(counts))])
+    for layer in range(3):
+        x = x @ parameters[f"fc_{layer}.weight"] + parameters[f"fc_{layer}.bias"]
+        x = numpy.maximum(x, 0) if layer < 2 else x
+    logits = x[:, 0]
+    loss = numpy.mean(numpy.logaddexp(0, logits) - labels * logits)
+    _, ranks, tied = numpy.unique(logits, return_inverse=True, return_counts=True)
+    places = (numpy.cumsum(tied) - (tied - 1) / 2)[ranks]  # of the rows in the order of the logits, ties in the middle
+    positives = labels.sum()
+    return loss, (places[labels == 1].sum() - positives * (positives + 1) / 2) / (positives * (len(labels) - positives))
+
+
 def test_numpy_computes_the_same_metrics_from_the_checkpoint(native, tmp_path, clicks):
     numpy = pytest.importorskip("numpy", reason="numpy is not installed")
     h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
@@ -158,22 +180,8 @@ def test_numpy_computes_the_same_metrics_from_the_checkpoint(native, tmp_path, c
         for each in sample:
             numbers.setdefault(each, len(numbers))
     assert parameters["embedding.weight"].shape == (len(numbers), 16)
-    labels, counts, ids = read_log(clicks / "test.tsv")
-    labels, counts = numpy.array(labels), numpy.array(counts)
     table = numpy.vstack([parameters["embedding.weight"], numpy.zeros((1, 16))])
-    found = numpy.array([[numbers.get(each, len(numbers)) for each in sample] for sample in ids])
-    assert (found == len(numbers)).any()
-    x = numpy.hstack([table[found].reshape(len(labels), -1), numpy.sign(counts) * numpy.log1p(numpy.abs(counts))])
-    for layer in range(3):
-        x = x @ parameters[f"fc_{layer}.weight"] + parameters[f"fc_{layer}.bias"]
-        x = numpy.maximum(x, 0) if layer < 2 else x
-    logits = x[:, 0]
-    loss = numpy.mean(numpy.logaddexp(0, logits) - labels * logits)
-    _, ranks, tied = numpy.unique(logits, return_inverse=True, return_counts=True)
-    places = (numpy.cumsum(tied) - (tied - 1) / 2)[ranks]  # of the rows in the order of the logits, ties in the middle
-    positives = labels.sum()
-    auc = (places[labels == 1].sum() - positives * (positives + 1) / 2) / (positives * (len(labels) - positives))
-    assert rows(result)[-1][1:] == pytest.approx((loss, auc), abs=1e-4)
+    assert rows(result)[-1][1:] == pytest.approx(computed(parameters, numbers, table, clicks / "test.tsv"), abs=1e-4)
 
 
 def test_compressed_logs_without_a_best_auc(native, tmp_path, clicks):

@@ -18,7 +18,7 @@ import pytest
 
 from conftest import BUILD, mpirun, run
 from test_checkpoints import small_disk  # noqa: F401: a fixture
-from test_clicks import auc_and_best, clicks, contents, rows  # noqa: F401: a fixture
+from test_clicks import MASK, auc_and_best, clicks, computed, contents, rows  # noqa: F401: a fixture
 
 WORKER = BUILD / "src" / "bin" / "dtrain-worker"
 LAUNCH = BUILD / "src" / "bin" / "dtrain-launch"
@@ -381,6 +381,61 @@ def test_inspect_says_what_is_inside(native, tmp_path, clicks):
     refused = run([WORKER, "--inspect", "elsewhere"], tmp_path)
     assert refused.returncode == 2
     assert refused.stderr == "dtrain-worker: cannot read elsewhere: No such file or directory\n"
+
+
+def test_exported_rows_serve_the_model(native, tmp_path, clicks):
+    """Oracle: numpy, which computes the model of what was exported; of a save of all rows and two of changes."""
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
+    job = write_job(tmp_path, clicks, epochs=1, servers="count = 2", checkpoint="every_steps = 60\nfull_every = 3")
+    trained = mpirun(4, [native, job], tmp_path)
+    assert trained.returncode == 0, trained.stderr
+    newest = tmp_path / "job" / "epoch-000001"
+    assert len(needs(newest)) == 2
+    for name in ("rows.csv", "rows.h5"):
+        told = run([WORKER, "--inspect", newest, "--export", name], tmp_path)
+        assert told.returncode == 0, told.stderr
+        assert re.fullmatch(rf"{name}: table embedding.weight, \d+ rows of 8 numbers\n", told.stdout)
+    lines = [line.split(",") for line in (tmp_path / "rows.csv").read_text().splitlines()]
+    assert lines[0] == ["id"] + [f"w{i}" for i in range(8)]
+    with h5py.File(tmp_path / "rows.h5") as file:
+        ids, weights = file["ids"][()], file["weights"][()]
+    assert [int(line[0]) for line in lines[1:]] == list(ids) == sorted(merged_ids(newest))
+    assert numpy.array_equal(numpy.array([line[1:] for line in lines[1:]], dtype="float32"), weights)
+
+    with h5py.File(newest / "trainer.h5") as file:
+        parameters = {name: array[()].astype("float64") for name, array in file["parameters"].items()}
+    table = numpy.vstack([weights.astype("float64"), numpy.zeros((1, 8))])
+    number_of = {int(each) & MASK: number for number, each in enumerate(ids)}
+    assert rows(trained)[-1][1:] == pytest.approx(computed(parameters, number_of, table, clicks / "test.tsv"), abs=1e-4)
+
+
+def merged_ids(folder):
+    return {int.from_bytes(row[:8], "little", signed=True)
+            for name, found in saved(folder).items() if name.endswith(".rows") for row in found[1]}
+
+
+@pytest.mark.parametrize("options, expected", [
+    (["--inspect", "job/epoch-000001", "--export", "rows.txt"], "--export rows.txt: its name must end in .csv or .h5"),
+    (["--inspect", "job/epoch-000001", "--export", "rows.csv", "--table", "words"],
+     "--table words: job/epoch-000001 has the tables embedding.weight"),
+    (["--export", "rows.csv"], "--export requires --inspect; see dtrain-worker --help"),
+    (["--inspect", "job/epoch-000009", "--export", "rows.csv"],
+     "job/epoch-000009 is no checkpoint of parameter servers: all of its tensors are HDF5 already, --inspect lists them"),
+])
+def test_a_bad_export_ends_in_one_line(native, tmp_path, small_save, options, expected):
+    (tmp_path / "job").symlink_to(small_save)
+    refused = run([WORKER, *options], tmp_path)
+    assert (refused.returncode, refused.stderr) == (2, f"dtrain-worker: {expected}\n")
+    assert not list(tmp_path.glob("rows*"))
+
+
+@pytest.fixture(scope="module")
+def small_save(native, tmp_path_factory, clicks):
+    folder = tmp_path_factory.mktemp("small")
+    job = write_job(folder, clicks, epochs=1, servers="count = 1", checkpoint="every = 1")
+    assert mpirun(2, [native, job], folder).returncode == 0
+    return folder / "job"
 
 
 def natives(native, session):

@@ -78,6 +78,15 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
         app.add_option("--inspect", inspected, "Say what is inside a checkpoint, and train nothing");
     inspect_option->option_text("CHECKPOINT")->excludes(resume_option);
 
+    std::string export_to, table;
+    auto* export_option = app.add_option(
+        "--export", export_to,
+        "With --inspect: write the rows of its table of ids, for programs that serve the model");
+    export_option->option_text("FILE.csv|FILE.h5")->needs(inspect_option);
+    auto* table_option =
+        app.add_option("--table", table, "With --export: which table, where there are several");
+    table_option->option_text("NAME")->needs(export_option);
+
     app.add_flag("--profile", options.profile, "Print at the end what each operator of rank 0 has cost");
 
     std::string metrics, tensorboard, report;
@@ -121,6 +130,8 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     options.tensorboard = path_of(tensorboard_option, tensorboard, "--tensorboard");
     options.report = path_of(report_option, report, "--report");
     if (inspect_option->count() > 0) options.inspect = inspected;
+    options.export_to = path_of(export_option, export_to, "--export");
+    if (table_option->count() > 0) options.table = table;
     if (limit_option->count() > 0) {
         options.time_limit = parse_number(time_limit);
         if (!options.time_limit || !(*options.time_limit > 0))

@@ -19,6 +19,7 @@
 #include "base/host.hpp"
 #include "base/run_main.hpp"
 #include "worker/native/console.hpp"
+#include "worker/native/export_rows.hpp"
 #include "worker/native/inspect.hpp"
 #include "worker/native/launch_check.hpp"
 #include "worker/native/options.hpp"
@@ -69,8 +70,11 @@ int run(const std::string& command, std::vector<std::string> arguments) {
         return 0;
     }
     if (options.inspect) {
+        if (options.export_to && announced.rank != 0) return 0;
         try {
-            before_mpi.print(inspect(*options.inspect));
+            before_mpi.print(options.export_to
+                                 ? export_rows(*options.inspect, options.table, *options.export_to)
+                                 : inspect(*options.inspect));
             return 0;
         } catch (const UsageError& unreadable) {
             return refuse(unreadable.what());
