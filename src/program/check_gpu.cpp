@@ -21,7 +21,6 @@ struct NotThere {
 constexpr std::string_view one_copy = "one copy of the parameters for the ranks of a node (one_copy)";
 constexpr std::array not_there{
     NotThere{"tree_sum", "virtual ranks"},
-    NotThere{"gather_rows", "sparse gradients (is_sparse) of several ranks or micro-batches"},
     NotThere{"reduce_shares", one_copy},
 };
 
@@ -29,6 +28,7 @@ constexpr std::array not_there{
 std::string what_is_missing(const Operator& op, const kernels::Gpu& gpu) {
     for (const auto& [type, what] : not_there)
         if (op.type == type) return std::string(what);
+    if (op.type == "gather_rows" && whole_number(op, "one_copy") != 0) return std::string(one_copy);
     if (is_communication(op)) return "";
     if (needs_servers(op.type)) return "trainers with parameter servers";
     return gpu.has_kernel(op.type) ? "" : fmt::format("the operator {}", op.type);

@@ -166,8 +166,9 @@ void CompiledProgram::prepare_row_exchange(const Operator& op) {
         const auto [rows, values] = rows_and_gradient(op.outputs);
         gradients.push_back({op.outputs[i + 1].variable, made_rows, made, rows, values});
     }
-    rows_.emplace(communicator_, TreeNode{batches_.begin, batches_.end},
-                  static_cast<int>(whole_number(op, "batches")), std::move(gradients));
+    rows_.emplace(device_->make_row_exchange(communicator_, {batches_.begin, batches_.end},
+                                             static_cast<int>(whole_number(op, "batches")),
+                                             std::move(gradients)));
     rows_are_shared_ = whole_number(op, "one_copy") != 0;
     add_step(Action::collect_rows, Phase::batch, 0, op);
     add_step(Action::exchange_rows, Phase::exchange, 0, op);

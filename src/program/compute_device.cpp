@@ -36,6 +36,12 @@ StateOnGpu& state_on_gpu(const State& state, const std::optional<int>& number, c
     return *there;
 }
 
+// NCCL adds these, and nothing else.
+bool adds_buckets(const Program& program) {
+    return std::ranges::find(program.operators(), "allreduce_start", &Operator::type) !=
+           program.operators().end();
+}
+
 }  // namespace
 
 void place(const State& state, const std::optional<Device>& device, const Communicator& communicator) {
@@ -63,7 +69,7 @@ std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const
     else if (problem)
         throw UsageError(*problem);
     check_gpu_has_all_of(program, *on_gpu->gpu());
-    const bool over_nccl = options.nccl && adds;
+    const bool over_nccl = options.nccl && adds && adds_buckets(program);
     auto ranks =
         over_nccl
             ? nccl_communicator(communicator, {.device = on_gpu->number(), .stream = on_gpu->gpu()->stream()})

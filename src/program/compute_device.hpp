@@ -17,6 +17,7 @@
 #include "kernels/kernel.hpp"
 #include "program/bucket_sums.hpp"
 #include "program/gradient_sums.hpp"
+#include "program/row_exchange.hpp"
 
 namespace dtrain::program {
 
@@ -51,6 +52,9 @@ class ComputeDevice {
     virtual SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) = 0;
     virtual std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) = 0;
     virtual BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) = 0;
+    /// As RowExchange. @param communicator over MPI
+    virtual RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,
+                                          std::vector<ExchangedRows> gradients) = 0;
 
     /// All that `give` gives to it, to be computed at each run() of what is returned; nothing where that
     /// gains nothing.

@@ -34,6 +34,10 @@ class CpuDevice final : public ComputeDevice {
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override {
         return {communicator_, std::move(buckets)};
     }
+    RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,
+                                  std::vector<ExchangedRows> gradients) override {
+        return {std::move(communicator), batches, all, std::move(gradients)};
+    }
 
     std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>&) override { return nullptr; }
     bool records() const override { return false; }

@@ -88,6 +88,13 @@ BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {
     return {communicator_, std::move(buckets), std::move(staged)};
 }
 
+RowExchange GpuDevice::make_row_exchange(Communicator communicator, TreeNode batches, int all,
+                                         std::vector<ExchangedRows> gradients) {
+    auto staged = std::make_unique<StagedRows>(gpu_, gradients);
+    auto here = staged->here();
+    return {std::move(communicator), batches, all, std::move(here), std::move(staged)};
+}
+
 void GpuDevice::begin_step(const StepUses& uses) {
     if (uses.writes_state)
         on_gpu_.write_there();

@@ -38,6 +38,8 @@ class GpuDevice final : public ComputeDevice {
     SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) override;
     std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override;
+    RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,
+                                  std::vector<ExchangedRows> gradients) override;
 
     std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) override {
         return gpu_->recorded(give);

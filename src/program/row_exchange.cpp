@@ -25,8 +25,10 @@ constexpr std::size_t list_bytes(std::size_t rows, std::size_t width) {
 }  // namespace
 
 RowExchange::RowExchange(Communicator communicator, TreeNode batches, int all,
-                         std::vector<ExchangedRows> gradients)
-    : communicator_(std::move(communicator)), batches_(batches.end - batches.begin) {
+                         std::vector<ExchangedRows> gradients, std::unique_ptr<StagedRows> staged)
+    : communicator_(std::move(communicator)),
+      batches_(batches.end - batches.begin),
+      staged_(std::move(staged)) {
     const auto ranks = static_cast<std::size_t>(communicator_.size());
     most_batches_ = static_cast<int>((static_cast<std::size_t>(all) + ranks - 1) / ranks);
     std::size_t batch_bytes = 0;
@@ -47,6 +49,7 @@ void RowExchange::collect() {
     if (collected_ == batches_)
         throw Error(fmt::format("all {} batches of rank {} have given their gradients already", batches_,
                                 communicator_.rank()));
+    if (staged_) staged_->take();
     auto* to = block_.data() + block_bytes_;
     auto count = counts_.begin() +
                  static_cast<std::ptrdiff_t>(collected_) * static_cast<std::ptrdiff_t>(tables_.size());
@@ -80,6 +83,7 @@ void RowExchange::finish() {
         const auto first = made * node_rank / node_size;
         table.share = {first, made * (node_rank + 1) / node_size - first};
     }
+    if (staged_) staged_->give_back();
     std::ranges::fill(counts_, 0);
     block_bytes_ = 0;
     collected_ = 0;

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,18 +13,11 @@
 
 #include "kernels/kernel.hpp"
 #include "kernels/row_merger.hpp"
+#include "program/exchanged_rows.hpp"
+#include "program/staged_rows.hpp"
 #include "program/virtual_tree.hpp"
 
 namespace dtrain::program {
-
-/// A sparse gradient: what one batch makes of it, and where the sum over all batches of all ranks goes.
-struct ExchangedRows {
-    std::string gradient;  ///< the sum's name
-    std::span<const std::int64_t> made_rows;
-    std::span<const float> made;
-    std::span<std::int64_t> rows;
-    std::span<float> values;
-};
 
 /// Adds sparse gradients over batches and ranks. Every rank gets all rows that any batch has, and adds those
 /// of one number in the order of the batches: the first rank's first one first. So all ranks have the same
@@ -33,9 +26,12 @@ class RowExchange {
   public:
     /// @param batches of this rank, from `begin` up to `end` of all that are added
     /// @param all that are added; each gradient's sum has room for as many times the rows of one batch
-    RowExchange(Communicator communicator, TreeNode batches, int all, std::vector<ExchangedRows> gradients);
+    /// @param staged where this process cannot reach the gradients: `gradients` are its copies; may be null
+    RowExchange(Communicator communicator, TreeNode batches, int all, std::vector<ExchangedRows> gradients,
+                std::unique_ptr<StagedRows> staged = nullptr);
 
-    /// Takes what the batch has made. @throws Error when all batches of this rank have been taken
+    /// Takes what the batch has made. @throws Error when all batches of this rank have been taken, or as
+    /// StagedRows::take()
     void collect();
 
     /// Makes the sums, and is ready for the next batches then. Collective.
@@ -64,6 +60,7 @@ class RowExchange {
     int batches_;       ///< of this rank
     int most_batches_;  ///< of any rank
     int collected_ = 0;
+    std::unique_ptr<StagedRows> staged_;
     std::vector<Table> tables_;
     // A block has, batch by batch and table by table, the numbers of rows and the rows.
     std::vector<std::byte> block_;

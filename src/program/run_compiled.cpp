@@ -136,6 +136,7 @@ void CompiledProgram::accumulate() {
     run_part(Part::batch);
     ++accumulated_;
     if (tree_) return tree_->add(tensors_.exchanged());
+    if (tensors_.exchanged().empty()) return;  // all are sparse
     if (!sums_) sums_ = device_->make_gradient_sums(tensors_.exchanged());
     if (accumulated_ == 1)
         sums_->set();

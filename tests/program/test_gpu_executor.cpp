@@ -12,6 +12,7 @@
 
 #include "copy_of.hpp"
 #include "gpu/a_gpu.hpp"
+#include "kernels/data_errors.hpp"
 #include "program/gpu_choice.hpp"
 #include "support/message_of.hpp"
 #include "trained_networks.hpp"
@@ -89,7 +90,8 @@ TEST_P(GpuTraining, HasTheSameBitsInOtherMemoryAndOneByOne) {
 
 INSTANTIATE_TEST_SUITE_P(Networks, GpuTraining,
                          testing::Values(mlp_with_adam(), momentum_with_a_schedule(), dropout_classifier(),
-                                         picture_classifier(), click_through_model()),
+                                         picture_classifier(), click_through_model(),
+                                         click_through_model(true)),
                          [](const auto& each) { return each.param.name; });
 
 class GpuExecutor : public tests::OnAGpu {
@@ -209,6 +211,29 @@ TEST_F(GpuExecutor, AddsTheGradientsOfSeveralBatches) {
     expect_near(accumulated(on_gpu), accumulated(on_cpu), network.tolerance);
 }
 
+TEST_F(GpuExecutor, TellsABadIdBeforeItsRowsLeaveIt) {
+    const auto model = click_through_model(true);
+    Program plain;
+    model.build(plain, batch);
+    const auto twice = data_parallel(plain, {.micro_batches = 2});
+    const auto trained = [&](bool stumbles) {
+        const State own(twice, 5);
+        Executor executor(twice, own, {}, on_gpu);
+        for (std::size_t part = 0; part < 4; ++part) {
+            if (stumbles) {
+                model.feed(executor, 0);
+                executor.feed<std::int64_t>("item")[2] = 60;
+                EXPECT_EQ(message_of<Error>([&] { executor.accumulate(); }), kernels::id_outside(60, 2, 60));
+            }
+            model.feed(executor, part * batch);
+            executor.accumulate();
+            if (part % 2 == 1) executor.update();
+        }
+        return parameters_checksum(own);
+    };
+    EXPECT_EQ(trained(true), trained(false)) << "it goes on with the other batches";
+}
+
 TEST_F(GpuExecutor, CountsAndTimesItsOperators) {
     Executor executor(program, state, {}, {.device = Device::gpu(0), .profile = true});
     for (std::size_t number = 0; number < 3; ++number) step(executor, number);
@@ -234,16 +259,14 @@ TEST_F(GpuExecutor, RefusesWhatGpusDoNotDo) {
     EXPECT_EQ(
         refused(with_virtual_ranks(program, 2)),
         "a GPU does not do virtual ranks yet: compute on the CPU (device \"cpu\", or DTRAIN_DEVICE=cpu)");
-    EXPECT_THAT(refused(data_parallel(program, {.ranks = 1, .one_copy = true})),
-                HasSubstr("a GPU does not do one copy of the parameters for the ranks of a node (one_copy) "
-                          "yet: compute on the CPU"));
     Program sparse;
     const auto ids = layers::data(sparse, "ids", {4}, DataType::int64);
     const auto rows = layers::embedding(sparse, ids, 10, 3, {.is_sparse = true});
     minimize(sparse, layers::mean(sparse, rows), Sgd{});
-    EXPECT_THAT(refused(data_parallel(sparse, {.ranks = 1, .micro_batches = 2})),
-                HasSubstr("a GPU does not do sparse gradients (is_sparse) of several ranks or micro-batches "
-                          "yet: compute on the CPU"));
+    for (const auto& given : {program, sparse})
+        EXPECT_THAT(refused(data_parallel(given, {.ranks = 1, .micro_batches = 2, .one_copy = true})),
+                    HasSubstr("a GPU does not do one copy of the parameters for the ranks of a node "
+                              "(one_copy) yet: compute on the CPU"));
 }
 
 TEST(ChoiceOfDevice, IsWhatWasAskedForThenTheEnvironmentThenTheCpu) {

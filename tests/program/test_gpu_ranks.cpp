@@ -98,7 +98,8 @@ TEST_P(GpuRanks, HaveTheSameBitsWhateverOverlaps) {
 
 INSTANTIATE_TEST_SUITE_P(Networks, GpuRanks,
                          testing::Values(mlp_with_adam(), momentum_with_a_schedule(), dropout_classifier(),
-                                         picture_classifier(), click_through_model()),
+                                         picture_classifier(), click_through_model(),
+                                         click_through_model(true)),
                          [](const auto& each) { return each.param.name; });
 
 struct GpuOfRanks : tests::OnAGpu {

@@ -147,8 +147,6 @@ std::vector<Way> adjusted_ways() {
 }
 
 TEST(SparseGradientsOfRanks, TrainAsOneProcessWithTheWholeBatch) {
-    if (tests::executors_are_on_a_gpu())
-        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     const std::int64_t batch = 12;
     for (const auto& [name, optimizer, options, has_dense] : adjusted_ways()) {
@@ -171,8 +169,7 @@ TEST(SparseGradientsOfRanks, TrainAsOneProcessWithTheWholeBatch) {
 }
 
 TEST(SparseGradientsOfRanks, AreTheSameBitsForAnyNumberOfRanksThatShareVirtualOnes) {
-    if (tests::executors_are_on_a_gpu())
-        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
+    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const auto& world = test_world();
     for (const int parts : {4, 5, 8})
         for (const auto& [name, optimizer, options, has_dense] : adjusted_ways()) {
@@ -184,8 +181,6 @@ TEST(SparseGradientsOfRanks, AreTheSameBitsForAnyNumberOfRanksThatShareVirtualOn
 }
 
 TEST(SparseGradientsOfRanks, OfSeveralBatchesAreAsOfOneLargeOne) {
-    if (tests::executors_are_on_a_gpu())
-        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     constexpr int micro_batches = 3;
     constexpr std::size_t part = 4;
@@ -206,8 +201,7 @@ TEST(SparseGradientsOfRanks, OfSeveralBatchesAreAsOfOneLargeOne) {
 }
 
 TEST(SparseGradientsOfRanks, UpdateOneCopyOfTheParameters) {
-    if (tests::executors_are_on_a_gpu())
-        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
+    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do one_copy";
     const auto& world = test_world();
     const std::int64_t batch = 12;
     for (const auto& [name, optimizer, options, has_dense] : ways()) {
@@ -224,8 +218,6 @@ TEST(SparseGradientsOfRanks, UpdateOneCopyOfTheParameters) {
 }
 
 TEST(SparseGradientsOfRanks, MayBeOfNoRowAtAll) {
-    if (tests::executors_are_on_a_gpu())
-        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     const auto program = data_parallel(clicks(2, Adagrad{}, {}, true), {.ranks = world.size()});
     const State state(program, 1);
@@ -247,8 +239,6 @@ TEST(SparseGradientsOfRanks, MayBeOfNoRowAtAll) {
 }
 
 TEST(SparseGradientsOfRanks, SayWhatCannotBeAdded) {
-    if (tests::executors_are_on_a_gpu())
-        GTEST_SKIP() << "a GPU does not do sparse gradients of several ranks";
     const auto& world = test_world();
     const auto plain = clicks(2, Sgd{}, {}, true);
     Executor alone(plain, State(plain, 1));

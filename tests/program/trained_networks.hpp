@@ -90,18 +90,18 @@ inline TrainedNetwork picture_classifier() {
             feed_samples, 1e-3};
 }
 
-inline TrainedNetwork click_through_model() {
-    return {"ClickThroughModel",
-            [](Program& program, std::int64_t batch) {
+inline TrainedNetwork click_through_model(bool is_sparse = false) {
+    return {is_sparse ? "SparseClickThroughModel" : "ClickThroughModel",
+            [is_sparse](Program& program, std::int64_t batch) {
                 const auto user = layers::data(program, "user", {batch}, DataType::int64);
                 const auto item = layers::data(program, "item", {batch}, DataType::int64);
                 const auto age = layers::data(program, "age", {batch, 1});
                 const auto label = layers::data(program, "label", {batch, 1});
-                const auto features =
-                    layers::concat(program,
-                                   {layers::embedding(program, user, 40, 8, {.name = "users"}),
-                                    layers::embedding(program, item, 60, 8, {.name = "items"}), age},
-                                   1);
+                const auto features = layers::concat(
+                    program,
+                    {layers::embedding(program, user, 40, 8, {.is_sparse = is_sparse, .name = "users"}),
+                     layers::embedding(program, item, 60, 8, {.is_sparse = is_sparse, .name = "items"}), age},
+                    1);
                 const auto hidden = layers::fc(program, features, 32, {.activation = "relu"});
                 const auto loss = layers::mean(
                     program, layers::bce_with_logits(program, layers::fc(program, hidden, 1), label));

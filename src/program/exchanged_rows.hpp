@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace dtrain::program {
+
+/// A sparse gradient: what one batch makes of it, and where the sum over all batches of all ranks goes.
+struct ExchangedRows {
+    std::string gradient;  ///< the sum's name
+    std::span<const std::int64_t> made_rows;
+    std::span<const float> made;
+    std::span<std::int64_t> rows;
+    std::span<float> values;
+};
+
+}  // namespace dtrain::program

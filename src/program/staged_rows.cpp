@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/staged_rows.hpp"
+
+#include <type_traits>
+#include <utility>
+
+namespace dtrain::program {
+
+StagedRows::StagedRows(std::shared_ptr<kernels::Gpu> gpu, const std::vector<ExchangedRows>& there)
+    : gpu_(std::move(gpu)) {
+    for (const auto& [gradient, made_rows, made, rows, values] : there)
+        here_.push_back({gradient, copied(made_rows, made_), copied(made, made_), copied(rows, sums_),
+                         copied(values, sums_)});
+}
+
+template <class Value>
+std::span<Value> StagedRows::copied(std::span<Value> there, std::vector<Copy>& copies) {
+    using Written = std::remove_const_t<Value>;
+    memory_.push_back(gpu_->allocate_host(there.size_bytes()));
+    auto* const here = memory_.back().get();
+    copies.push_back({const_cast<Written*>(there.data()), here, there.size_bytes()});
+    return {reinterpret_cast<Written*>(here), there.size()};
+}
+
+void StagedRows::take() {
+    for (const auto& [there, here, bytes] : made_) gpu_->to_host(here, there, bytes);
+    gpu_->finish();
+}
+
+void StagedRows::give_back() {
+    for (const auto& [there, here, bytes] : sums_) gpu_->to_gpu(there, here, bytes);
+}
+
+}  // namespace dtrain::program

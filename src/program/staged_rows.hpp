@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/gpu.hpp"
+#include "program/exchanged_rows.hpp"
+
+namespace dtrain::program {
+
+/// Sparse gradients of a GPU once more in memory here, where ranks exchange them.
+class StagedRows {
+  public:
+    StagedRows(std::shared_ptr<kernels::Gpu> gpu, const std::vector<ExchangedRows>& there);
+
+    const std::vector<ExchangedRows>& here() const { return here_; }
+
+    /// What the batch has made comes here. @throws Error as Gpu::finish()
+    void take();
+    /// The sums go there; they stay as they are here until the next take().
+    void give_back();
+
+  private:
+    struct Copy {
+        void* there;
+        void* here;
+        std::size_t bytes;
+    };
+
+    template <class Value>
+    std::span<Value> copied(std::span<Value> there, std::vector<Copy>& copies);
+
+    std::shared_ptr<kernels::Gpu> gpu_;
+    std::vector<kernels::Gpu::Memory> memory_;
+    std::vector<Copy> made_;
+    std::vector<Copy> sums_;
+    std::vector<ExchangedRows> here_;
+};
+
+}  // namespace dtrain::program
