@@ -90,7 +90,8 @@ struct ExecutorOptions {
     /// executor that is told no number computes on that one.
     std::optional<Device> device = {};
     /// On a GPU, with several ranks that add gradients: they are added by NCCL, in a communicator that the
-    /// executor makes of the one that it is given. False: by MPI, through memory of the host.
+    /// executor makes of the one that it is given. False: by MPI, through memory of the host, as sparse ones
+    /// and those of virtual ranks always are.
     bool nccl = false;
     /// Threads for matrix products; 0 leaves the OpenMP runtime's choice (OMP_NUM_THREADS). A run repeats bit
     /// for bit with the same number.

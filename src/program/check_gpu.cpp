@@ -20,7 +20,6 @@ struct NotThere {
 
 constexpr std::string_view one_copy = "one copy of the parameters for the ranks of a node (one_copy)";
 constexpr std::array not_there{
-    NotThere{"tree_sum", "virtual ranks"},
     NotThere{"reduce_shares", one_copy},
 };
 

@@ -106,7 +106,9 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
             add_step(Action::wait, Phase::exchange, bucket_of(op), op);
         } else if (op.type == "tree_sum") {
             tree_.emplace(communicator_, static_cast<int>(whole_number(op, "virtual_ranks")),
-                          tensors_.exchanged().size());
+                          tensors_.exchanged().size(), [this](std::size_t places) {
+                              return device_->make_gradient_sums(tensors_.exchanged(), places);
+                          });
             add_step(Action::tree, Phase::exchange, 0, op);
         } else if (op.type == "gather_rows") {
             prepare_row_exchange(op);

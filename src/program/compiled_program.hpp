@@ -102,6 +102,7 @@ class CompiledProgram {
 
     static bool is_of(const Step& step, Part part);
     void run_part(Part part);
+    bool is_waited_for(const Step& step) const;
     void run_timed(Step& step);
     void run_step(const Step& step);
     void run_recorded(Part part);

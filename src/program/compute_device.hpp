@@ -50,7 +50,8 @@ class ComputeDevice {
     /// What sets a tensor there, of one whole number, to a number of a batch: of any of these.
     using SetNumber = std::function<void(std::int64_t)>;
     virtual SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) = 0;
-    virtual std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) = 0;
+    virtual std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients,
+                                                             std::size_t places) = 0;
     virtual BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) = 0;
     /// As RowExchange. @param communicator over MPI
     virtual RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,

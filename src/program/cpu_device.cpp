@@ -2,32 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/cpu_device.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <dtrain/shared_buffer.hpp>
 
-#include "kernels/loops.hpp"
 #include "program/aligned_memory.hpp"
 #include "program/state_access.hpp"
+#include "program/sums_here.hpp"
 
 namespace dtrain::program {
-namespace {
-
-class SumsHere final : public GradientSums {
-  public:
-    explicit SumsHere(std::span<float> gradients) : gradients_(gradients), sums_(gradients.size()) {}
-
-    void set() override { std::ranges::copy(gradients_, sums_.begin()); }
-    void add() override { kernels::loops::add(gradients_.data(), sums_.data(), sums_.size()); }
-    void give_back() override { std::ranges::copy(sums_, gradients_.begin()); }
-
-  private:
-    std::span<float> gradients_;
-    std::vector<float> sums_;
-};
-
-}  // namespace
 
 ComputeDevice::Memory CpuDevice::allocate(std::size_t bytes) {
     auto memory = make_memory(bytes);
@@ -41,8 +24,8 @@ ComputeDevice::Memory CpuDevice::allocate_exchanged(std::size_t bytes) {
     return {reachable, reachable->bytes().data()};
 }
 
-std::unique_ptr<GradientSums> CpuDevice::make_gradient_sums(std::span<float> gradients) {
-    return std::make_unique<SumsHere>(gradients);
+std::unique_ptr<GradientSums> CpuDevice::make_gradient_sums(std::span<float> gradients, std::size_t places) {
+    return std::make_unique<SumsHere>(gradients, places);
 }
 
 // Another executor may compute with the state on a GPU.

@@ -30,7 +30,7 @@ class CpuDevice final : public ComputeDevice {
     SetNumber make_set_number(const TensorView& there, const VirtualRanks&) override {
         return [number = there.as<std::int64_t>().data()](std::int64_t value) { *number = value; };
     }
-    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) override;
+    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t places) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override {
         return {communicator_, std::move(buckets)};
     }

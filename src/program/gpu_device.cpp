@@ -77,8 +77,8 @@ ComputeDevice::SetNumber GpuDevice::make_set_number(const TensorView& there, con
     };
 }
 
-std::unique_ptr<GradientSums> GpuDevice::make_gradient_sums(std::span<float> gradients) {
-    return std::make_unique<GpuSums>(gpu_, gradients);
+std::unique_ptr<GradientSums> GpuDevice::make_gradient_sums(std::span<float> gradients, std::size_t places) {
+    return std::make_unique<GpuSums>(gpu_, gradients, places);
 }
 
 BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {

@@ -36,7 +36,7 @@ class GpuDevice final : public ComputeDevice {
         return gpu_->make_chain_kernel(links, inner);
     }
     SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) override;
-    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients) override;
+    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t places) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override;
     RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,
                                   std::vector<ExchangedRows> gradients) override;

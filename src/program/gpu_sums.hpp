@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "kernels/gpu.hpp"
 #include "program/gradient_sums.hpp"
@@ -13,18 +14,25 @@ namespace dtrain::program {
 /// On the GPU where the gradients are.
 class GpuSums final : public GradientSums {
   public:
-    GpuSums(std::shared_ptr<kernels::Gpu> gpu, std::span<float> gradients);
+    GpuSums(std::shared_ptr<kernels::Gpu> gpu, std::span<float> gradients, std::size_t places);
 
-    void set() override;
-    void add() override;
+    void set(std::size_t place) override;
+    void add(std::size_t place) override { add_[place]->run(); }
+    void merge(std::size_t place) override { merge_[place]->run(); }
     void give_back() override;
+    /// @throws Error as Gpu::finish()
+    std::vector<std::span<const float>> here(std::size_t count) override;
+    void give_back(std::span<const float> values) override;
 
   private:
+    std::unique_ptr<kernels::Kernel> make_add(void* sum, void* added);
+
     std::shared_ptr<kernels::Gpu> gpu_;
     std::span<float> gradients_;
-    kernels::Gpu::Memory sums_;
-    kernels::Gpu::Memory before_;  // without the last batch
-    std::unique_ptr<kernels::Kernel> add_;
+    std::vector<kernels::Gpu::Memory> sums_;
+    std::vector<kernels::Gpu::Memory> here_;               // of those that somebody wanted to see
+    std::vector<std::unique_ptr<kernels::Kernel>> add_;    // by place
+    std::vector<std::unique_ptr<kernels::Kernel>> merge_;  // by place
 };
 
 }  // namespace dtrain::program

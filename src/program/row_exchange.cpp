@@ -45,6 +45,12 @@ RowExchange::RowExchange(Communicator communicator, TreeNode batches, int all,
     all_counts_.resize(ranks * counts_.size());
 }
 
+void RowExchange::start() {
+    std::ranges::fill(counts_, 0);
+    block_bytes_ = 0;
+    collected_ = 0;
+}
+
 void RowExchange::collect() {
     if (collected_ == batches_)
         throw Error(fmt::format("all {} batches of rank {} have given their gradients already", batches_,
@@ -84,9 +90,7 @@ void RowExchange::finish() {
         table.share = {first, made * (node_rank + 1) / node_size - first};
     }
     if (staged_) staged_->give_back();
-    std::ranges::fill(counts_, 0);
-    block_bytes_ = 0;
-    collected_ = 0;
+    start();
 }
 
 std::size_t RowExchange::longest_block() const {

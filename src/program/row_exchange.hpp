@@ -30,6 +30,9 @@ class RowExchange {
     RowExchange(Communicator communicator, TreeNode batches, int all, std::vector<ExchangedRows> gradients,
                 std::unique_ptr<StagedRows> staged = nullptr);
 
+    /// The next batch is the first one, whatever has been taken.
+    void start();
+
     /// Takes what the batch has made. @throws Error when all batches of this rank have been taken, or as
     /// StagedRows::take()
     void collect();

@@ -25,9 +25,15 @@ void CompiledProgram::run_part(Part part) {
     device_->end_step();
 }
 
+// Whether other ranks get what the device has computed, then and there.
+bool CompiledProgram::is_waited_for(const Step& step) const {
+    return step.action == Action::start || step.action == Action::exchange ||
+           (step.action == Action::tree && communicator_.size() > 1);
+}
+
 void CompiledProgram::run_timed(Step& step) {
     if (!profiles_ && !step.exchanges) return run_step(step);
-    if (step.action == Action::start || step.action == Action::exchange) device_->before_exchange();
+    if (is_waited_for(step)) device_->before_exchange();
     const auto begin = Clock::now();
     run_step(step);
     if (profiles_) device_->finish();
@@ -95,9 +101,10 @@ void CompiledProgram::run_step(const Step& step) {
                 [this](std::size_t first, std::span<float> sums) { shares_.run(first, sums.size()); });
             break;
         case Action::tree:
-            tree_->finish(tensors_.exchanged());
+            tree_->finish();
             break;
         case Action::collect_rows:
+            if (accumulated_ == 0) rows_->start();  // the last step may have failed
             rows_->collect();
             break;
         case Action::exchange_rows:
@@ -135,13 +142,16 @@ void CompiledProgram::accumulate() {
                                 accumulated_, communicator_.rank()));
     run_part(Part::batch);
     ++accumulated_;
-    if (tree_) return tree_->add(tensors_.exchanged());
+    if (tree_) {
+        if (accumulated_ == 1) tree_->start();  // the last step may have failed
+        return tree_->add();
+    }
     if (tensors_.exchanged().empty()) return;  // all are sparse
-    if (!sums_) sums_ = device_->make_gradient_sums(tensors_.exchanged());
+    if (!sums_) sums_ = device_->make_gradient_sums(tensors_.exchanged(), 1);
     if (accumulated_ == 1)
-        sums_->set();
+        sums_->set(0);
     else
-        sums_->add();
+        sums_->add(0);
 }
 
 void CompiledProgram::update() {

@@ -31,12 +31,13 @@ std::size_t depth_of(const TreeNode& node) {
 
 }  // namespace
 
-TreeSum::TreeSum(Communicator communicator, int virtual_ranks, std::size_t elements)
+TreeSum::TreeSum(Communicator communicator, int virtual_ranks, std::size_t elements,
+                 const MakeSums& make_sums)
     : communicator_(std::move(communicator)), all_{0, virtual_ranks}, elements_(elements) {
     const auto ranks = communicator_.size();
     own_ = virtual_ranks_of(communicator_.rank(), ranks, virtual_ranks);
     merges_ = merges_after_leaves(own_, virtual_ranks);
-    made_.assign(most_sums_at_once(merges_), Values(elements));
+    made_ = make_sums(most_sums_at_once(merges_));
     const auto count = static_cast<std::size_t>(ranks);
     share_ = (elements + count - 1) / count;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -53,49 +54,53 @@ TreeSum::TreeSum(Communicator communicator, int virtual_ranks, std::size_t eleme
     scratch_.assign(depth_of(all_), Values(block));
 }
 
-void TreeSum::add(std::span<const float> values) {
+void TreeSum::start() {
+    given_ = 0;
+    made_count_ = 0;
+}
+
+void TreeSum::add() {
     if (given_ == own_.end - own_.begin)
         throw Error(fmt::format("all {} virtual ranks of rank {} have given their gradients already", given_,
                                 communicator_.rank()));
     const int merges = merges_[static_cast<std::size_t>(given_)];
     if (merges == 0)
-        std::ranges::copy(values, made_[made_count_++].begin());
+        made_->set(made_count_++);
     else
-        kernels::loops::add(values.data(), made_[made_count_ - 1].data(), elements_);
+        made_->add(made_count_ - 1);
     for (int merge = 1; merge < merges; ++merge) {
         --made_count_;
-        kernels::loops::add(made_[made_count_].data(), made_[made_count_ - 1].data(), elements_);
+        made_->merge(made_count_ - 1);
     }
     ++given_;
 }
 
-void TreeSum::finish(std::span<float> sum) {
+void TreeSum::finish() {
     if (given_ != own_.end - own_.begin)
         throw Error(fmt::format("{} of {} virtual ranks of rank {} have given their gradients", given_,
                                 own_.end - own_.begin, communicator_.rank()));
     if (communicator_.size() == 1)
-        std::ranges::copy(made_.front(), sum.begin());
+        made_->give_back();
     else
-        add_over_ranks(sum);
-    given_ = 0;
-    made_count_ = 0;
+        add_over_ranks(made_->here(made_count_));
+    start();
 }
 
-void TreeSum::add_over_ranks(std::span<float> sum) {
-    deal_shares();
+void TreeSum::add_over_ranks(const std::vector<std::span<const float>>& made) {
+    deal_shares(made);
     for (std::size_t begin = 0; begin < share_; begin += block)
         evaluate(all_, begin, std::min(block, share_ - begin), own_sum_.data() + begin, 0);
     communicator_.all_gather(std::span<const float>(own_sum_), std::span(all_sums_));
-    std::copy_n(all_sums_.begin(), elements_, sum.begin());
+    made_->give_back(std::span(all_sums_).first(elements_));
 }
 
-void TreeSum::deal_shares() {
+void TreeSum::deal_shares(const std::vector<std::span<const float>>& made) {
     auto to = sent_.begin();
     for (int rank = 0; rank < communicator_.size(); ++rank) {
         const auto begin = std::min(elements_, static_cast<std::size_t>(rank) * share_);
         const auto count = std::min(share_, elements_ - begin);
-        for (std::size_t part = 0; part < made_count_; ++part) {
-            std::copy_n(made_[part].begin() + static_cast<std::ptrdiff_t>(begin), count, to);
+        for (const auto& part : made) {
+            std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(begin), count, to);
             to += static_cast<std::ptrdiff_t>(share_);
         }
     }

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include <dtrain/communicator.hpp>
 
+#include "program/gradient_sums.hpp"
 #include "program/virtual_tree.hpp"
 
 namespace dtrain::program {
@@ -16,25 +19,32 @@ namespace dtrain::program {
 /// ranks.
 class TreeSum {
   public:
+    /// Makes sums of the gradients: so many at once.
+    using MakeSums = std::function<std::unique_ptr<GradientSums>(std::size_t places)>;
+
+    /// @param communicator over MPI
     /// @param elements of what a virtual rank gives
-    TreeSum(Communicator communicator, int virtual_ranks, std::size_t elements);
+    TreeSum(Communicator communicator, int virtual_ranks, std::size_t elements, const MakeSums& make_sums);
 
     /// The virtual ranks of this rank.
     const TreeNode& own() const { return own_; }
 
-    /// What the next of them gives.
-    /// @throws Error when all have given
-    void add(std::span<const float> values);
+    /// The next one to give is the first of them, whatever has been given.
+    void start();
 
-    /// The sum over all virtual ranks, on all ranks; ready for the next one then. Collective.
-    /// @throws Error when some of this rank's have not given
-    void finish(std::span<float> sum);
+    /// The gradients are those of the next of them.
+    /// @throws Error when all have given
+    void add();
+
+    /// The gradients become the sum over all virtual ranks, on all ranks; ready for the next one then.
+    /// Collective. @throws Error when some of this rank's have not given, or as Gpu::finish()
+    void finish();
 
   private:
     using Values = std::vector<float>;
 
-    void add_over_ranks(std::span<float> sum);
-    void deal_shares();
+    void add_over_ranks(const std::vector<std::span<const float>>& made);
+    void deal_shares(const std::vector<std::span<const float>>& made);
     void evaluate(const TreeNode& node, std::size_t begin, std::size_t count, float* out, std::size_t depth);
 
     Communicator communicator_;
@@ -42,7 +52,7 @@ class TreeSum {
     TreeNode own_;
     std::size_t elements_;
     std::vector<int> merges_;
-    std::vector<Values> made_;  ///< the sums of this rank so far; memory for all that there can be at once
+    std::unique_ptr<GradientSums> made_;  ///< the sums of this rank so far: all that there can be at once
     std::size_t made_count_ = 0;
     int given_ = 0;
 

@@ -50,10 +50,10 @@ def clicks(tmp_path_factory):
     return folder
 
 
-def train(native, cwd, clicks, ranks=1, name="job", batch=128, train="", checkpoint="", options=()):
+def train(native, cwd, clicks, ranks=1, name="job", batch=128, train="", checkpoint="", options=(), **environment):
     job = cwd / f"{name}.toml"
     job.write_text(JOB.format(folder=clicks, name=name, batch=batch, train=train, checkpoint=checkpoint))
-    result = mpirun(ranks, [native, job, *options], cwd)
+    result = mpirun(ranks, [native, job, *options], cwd, **environment)
     assert result.returncode == 0, result.stderr
     return result
 

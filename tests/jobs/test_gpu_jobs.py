@@ -3,14 +3,15 @@
 """Native jobs on a GPU: on the stand-in, which runs the kernels for GPUs on the processor.
 
 Oracles: the accuracy that the same job reaches on the CPU, of which 1 in 50 test samples may be missing; an uninterrupted run,
-bit by bit; and for what cannot be the promise "one line, status 2, nothing written".
+bit by bit; with virtual ranks, one rank, byte by byte; and for what cannot be the promise "one line, status 2, nothing written".
 """
 import re
 
 import pytest
 
 from conftest import mpirun
-from test_native import accuracy, complaints, write_job
+from test_clicks import clicks, rows, train as train_clicks  # noqa: F401: a fixture
+from test_native import VIRTUALLY, accuracy, checkpoint_of, complaints, contents, write_job
 from whole_jobs import BUILD
 
 STAND_IN = {"DTRAIN_GPU_MODULE": str(BUILD / "src" / "gpu" / "libdtrain_gpu_stand_in.so")}
@@ -47,6 +48,33 @@ def test_a_job_goes_on_from_what_it_saved(native, tmp_path):
     assert checksum(resumed) == checksum(straight)
 
 
+def test_virtual_ranks_give_the_same_file_on_any_number_of_ranks(native, tmp_path):
+    job = {**VIRTUALLY, **ON_GPU}
+    here = trained(native, tmp_path, 2, write_job(tmp_path, "here", 12, **VIRTUALLY))
+    whole = trained(native, tmp_path, 1, write_job(tmp_path, "on1", 12, **job))
+    assert accuracy(whole) >= accuracy(here) - 0.02
+    assert checksum(whole) != checksum(here)
+    for ranks in (2, 3, 4):
+        parts = write_job(tmp_path, f"on{ranks}", 12, **job)
+        trained(native, tmp_path, 1, parts, "--epochs", 1)
+        there = trained(native, tmp_path, ranks, parts, "--resume")
+        assert contents(checkpoint_of(there, tmp_path)) == contents(checkpoint_of(whole, tmp_path))
+
+
+def test_click_jobs_learn_as_on_the_cpu(native, tmp_path, clicks):
+    """To four digits, with the same rounding in another order."""
+    here = rows(train_clicks(native, tmp_path, clicks, 2, "here"))
+    files = []
+    for name, ranks, settings in (("on1", 1, ""), ("on2", 2, ""), ("v1", 1, "virtual_ranks = 2"), ("v2", 2, "virtual_ranks = 2")):
+        there = train_clicks(native, tmp_path, clicks, ranks, name, train=f'device = "gpu"\n{settings}',
+                             checkpoint='format = "file"', **STAND_IN)
+        assert ", on GPU 0, this processor\n" in there.stdout
+        for epoch in range(2):
+            assert rows(there)[epoch] == pytest.approx(here[epoch], abs=3e-4)
+        files.append(contents(checkpoint_of(there, tmp_path)))
+    assert files[2] == files[3]
+
+
 def test_products_of_float16_teach_and_their_scale_is_saved(native, tmp_path):
     half = {"[checkpoint]": 'device = "gpu"\nmatmul = "float16"\n[checkpoint]'}
     exact = trained(native, tmp_path, 2, write_job(tmp_path, "exact", 12, **ON_GPU))
@@ -76,8 +104,6 @@ def test_the_profile_is_of_the_operators_one_by_one(native, tmp_path):
 
 
 @pytest.mark.parametrize("added, environment, message", [
-    ("virtual_ranks = 2\n", {"DTRAIN_DEVICE": "gpu"},
-     'a GPU does not do virtual ranks yet: compute on the CPU (device "cpu", or DTRAIN_DEVICE=cpu)'),
     ("one_copy = true\n", {"DTRAIN_DEVICE": "gpu"},
      "a GPU does not do one copy of the parameters for the ranks of a node (one_copy) yet: compute on the CPU "
      '(device "cpu", or DTRAIN_DEVICE=cpu)'),

@@ -199,7 +199,6 @@ TEST(Model, ClicksHaveTheAreaUnderTheCurve) {
 }
 
 TEST(Model, SamplesOnDiskAreReadAsThoseInMemory) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const DatasetSource source{
         .file = DTRAIN_EXAMPLES "/digits.h5", .x = "test/x", .y = "test/y", .scale = 1.0F / 16};
     const auto in_memory = open_data(source, 1 << 20);

@@ -13,7 +13,6 @@
 
 #include "small_models.hpp"
 #include "support/message_of.hpp"
-#include "support/on_gpu.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_world.hpp"
 
@@ -58,7 +57,6 @@ TEST(ModelRanks, LearnWhatOneProcessLearns) {
 }
 
 TEST(ModelRanks, VirtualRanksHaveTheBitsOfOneRank) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const auto data = three_classes(50);
     const auto run = [&](const Communicator& communicator) {
         auto model = prepared_model({.communicator = communicator, .virtual_ranks = 4});
@@ -103,7 +101,6 @@ TEST(ModelRanks, AMetricThatIsGivenTwiceCountsOnce) {
 }
 
 TEST(ModelRanks, CheckpointsAreOfOneJobAndRanksMayChange) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const SharedFolder folder;
     const auto& world = test_world();
     const auto data = three_classes(40);

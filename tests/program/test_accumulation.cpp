@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: one process that trains whole batches; with virtual ranks, the bits of one process. Runs at 1, 2, 3
-// and 4 ranks.
+// Oracle: one process that trains whole batches; with virtual ranks, the bits of one process; for the tree, a
+// recursion over it. Runs at 1, 2, 3 and 4 ranks.
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -11,9 +12,11 @@
 #include <dtrain/passes.hpp>
 
 #include "classifier.hpp"
+#include "gpu/a_gpu.hpp"
+#include "program/gpu_sums.hpp"
+#include "program/sums_here.hpp"
 #include "program/tree_sum.hpp"
 #include "support/message_of.hpp"
-#include "support/on_gpu.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
@@ -54,7 +57,6 @@ State train_virtually(const Communicator& world, int parts, std::int64_t part, c
 }
 
 TEST(VirtualRanks, GiveTheSameBitsOnAnyNumberOfRanks) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const auto& world = test_world();
     for (const int parts : {4, 5, 8})
         for (const Optimizer& optimizer : {Optimizer(Sgd{.learning_rate = 0.1}), Optimizer(Adam{})}) {
@@ -65,7 +67,6 @@ TEST(VirtualRanks, GiveTheSameBitsOnAnyNumberOfRanks) {
 }
 
 TEST(VirtualRanks, TrainAsAWholeBatchDoes) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     constexpr int parts = 4;
     const auto virtually = train_virtually(test_world(), parts, 8, Sgd{.learning_rate = 0.1});
     auto made = make_classifier(parts * 8);
@@ -80,7 +81,6 @@ TEST(VirtualRanks, TrainAsAWholeBatchDoes) {
 }
 
 TEST(VirtualRanks, AreEnoughForAllRanks) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const auto& world = test_world();
     if (world.size() == 1) GTEST_SKIP() << "one rank always has one";
     auto made = make_classifier(4);
@@ -91,7 +91,6 @@ TEST(VirtualRanks, AreEnoughForAllRanks) {
 }
 
 TEST(VirtualRanks, EachHasItsBatchOnce) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     auto made = make_classifier(4);
     minimize(made.program, made.cross_entropy.loss, Sgd{});
     const auto program = with_virtual_ranks(made.program, 2);
@@ -104,9 +103,17 @@ TEST(VirtualRanks, EachHasItsBatchOnce) {
     EXPECT_THROW(executor.accumulate(), Error) << "that is one too many";
 }
 
-TEST(TreeSum, AddsInTheOrderOfTheTree) {
+constexpr std::size_t elements = 10'000;
+
+/// Where gradients are, and sums of them.
+struct Gradients {
+    std::function<void(const std::vector<float>&)> set;
+    std::function<std::vector<float>()> get;
+    program::TreeSum::MakeSums make_sums;
+};
+
+void expect_the_order_of_the_tree(const Gradients& gradients) {
     const auto& world = test_world();
-    constexpr std::size_t elements = 10'000;
     for (int parts = world.size(); parts < 2 * world.size() + 4; ++parts) {
         std::vector<std::vector<float>> given(static_cast<std::size_t>(parts), std::vector<float>(elements));
         std::mt19937 random(static_cast<unsigned>(parts));
@@ -118,16 +125,47 @@ TEST(TreeSum, AddsInTheOrderOfTheTree) {
             const int middle = (begin + end) / 2;
             return self(self, begin, middle, i) + self(self, middle, end, i);
         };
-        program::TreeSum tree(world, parts, elements);
-        std::vector<float> out(elements);
+        program::TreeSum tree(world, parts, elements, gradients.make_sums);
         for (int repeat = 0; repeat < 2; ++repeat) {
-            for (int v = tree.own().begin; v < tree.own().end; ++v)
-                tree.add(given[static_cast<std::size_t>(v)]);
-            tree.finish(out);
+            for (int v = tree.own().begin; v < tree.own().end; ++v) {
+                gradients.set(given[static_cast<std::size_t>(v)]);
+                tree.add();
+            }
+            tree.finish();
+            const auto out = gradients.get();
             for (std::size_t i = 0; i < elements; ++i)
                 ASSERT_EQ(out[i], sum(sum, 0, parts, i)) << parts << " " << i;
         }
     }
+}
+
+TEST(TreeSum, AddsInTheOrderOfTheTree) {
+    std::vector<float> here(elements);
+    Gradients gradients;
+    gradients.set = [&](const auto& values) { std::ranges::copy(values, here.begin()); };
+    gradients.get = [&] { return here; };
+    gradients.make_sums = [&](auto places) { return std::make_unique<program::SumsHere>(here, places); };
+    expect_the_order_of_the_tree(gradients);
+}
+
+using TreeSumOnAGpu = tests::OnAGpu;
+
+TEST_F(TreeSumOnAGpu, AddsInTheOrderOfTheTree) {
+    const auto memory = gpu->allocate(elements * sizeof(float));
+    const std::span<float> there(reinterpret_cast<float*>(memory.get()), elements);
+    Gradients gradients;
+    gradients.set = [&](const auto& values) {
+        gpu->to_gpu(there.data(), values.data(), there.size_bytes());
+        gpu->finish();
+    };
+    gradients.get = [&] {
+        std::vector<float> values(elements);
+        gpu->to_host(values.data(), there.data(), there.size_bytes());
+        gpu->finish();
+        return values;
+    };
+    gradients.make_sums = [&](auto places) { return std::make_unique<program::GpuSums>(gpu, there, places); };
+    expect_the_order_of_the_tree(gradients);
 }
 
 TEST(Accumulation, SeveralBatchesAreAsOneLargeOne) {

@@ -126,7 +126,6 @@ TEST(DropoutOfRanks, IsThatOfTheWholeBatchInSeveralBatches) {
 }
 
 TEST(DropoutOfRanks, IsTheSameBitsForAnyNumberOfRanksThatShareVirtualOnes) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     for (const std::size_t parts : {4U, 5U, 8U}) {
         const auto alone = train_virtually({}, parts);
         EXPECT_EQ(parameters_checksum(train_virtually(test_world(), parts)), parameters_checksum(alone));

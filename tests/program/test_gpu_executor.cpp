@@ -256,17 +256,15 @@ TEST_F(GpuExecutor, RefusesWhatGpusDoNotDo) {
     const auto refused = [](const Program& given) {
         return message_of<ProgramError>([&] { Executor(given, State(given, 1), {}, on_gpu); });
     };
-    EXPECT_EQ(
-        refused(with_virtual_ranks(program, 2)),
-        "a GPU does not do virtual ranks yet: compute on the CPU (device \"cpu\", or DTRAIN_DEVICE=cpu)");
     Program sparse;
     const auto ids = layers::data(sparse, "ids", {4}, DataType::int64);
     const auto rows = layers::embedding(sparse, ids, 10, 3, {.is_sparse = true});
     minimize(sparse, layers::mean(sparse, rows), Sgd{});
     for (const auto& given : {program, sparse})
-        EXPECT_THAT(refused(data_parallel(given, {.ranks = 1, .micro_batches = 2, .one_copy = true})),
-                    HasSubstr("a GPU does not do one copy of the parameters for the ranks of a node "
-                              "(one_copy) yet: compute on the CPU"));
+        EXPECT_EQ(
+            refused(data_parallel(given, {.ranks = 1, .micro_batches = 2, .one_copy = true})),
+            "a GPU does not do one copy of the parameters for the ranks of a node (one_copy) yet: compute "
+            "on the CPU (device \"cpu\", or DTRAIN_DEVICE=cpu)");
 }
 
 TEST(ChoiceOfDevice, IsWhatWasAskedForThenTheEnvironmentThenTheCpu) {

@@ -57,6 +57,28 @@ Trained train(const TrainedNetwork& network, ExecutorOptions options, std::int64
     return trained;
 }
 
+/// Each of `parts` virtual ranks has `part` samples of a step.
+Trained train_virtually(const TrainedNetwork& network, ExecutorOptions options, const Communicator& ranks,
+                        int parts) {
+    Program program;
+    const auto loss = network.build(program, part);
+    options.keep = {loss};
+    program = with_virtual_ranks(program, parts);
+    Trained trained{State(program, 5), {}};
+    Executor executor(program, trained.state, ranks, options);
+    const auto [begin, end] = executor.virtual_ranks();
+    for (std::size_t step = 0; step < steps; ++step) {
+        for (int own = begin; own < end; ++own) {
+            network.feed(executor,
+                         (step * static_cast<std::size_t>(parts) + static_cast<std::size_t>(own)) * part);
+            executor.accumulate();
+            trained.losses.push_back(executor.fetch_scalar(loss));
+        }
+        executor.update();
+    }
+    return trained;
+}
+
 void expect_alike(const Trained& given, const Trained& expected, double tolerance) {
     for (std::size_t i = 0; i < expected.losses.size(); ++i)
         EXPECT_NEAR(given.losses[i], expected.losses[i], loss_tolerance) << i;
@@ -96,6 +118,20 @@ TEST_P(GpuRanks, HaveTheSameBitsWhateverOverlaps) {
     EXPECT_EQ(parameters_checksum(one_by_one.state), parameters_checksum(plain.state));
 }
 
+TEST_P(GpuRanks, OfVirtualOnesHaveTheBitsOfOneRankAndLearnAsOnCpus) {
+    const auto& world = test_world();
+    for (const int parts : {4, 5, 8}) {
+        const auto given = train_virtually(GetParam(), on_gpu, world, parts);
+        const auto by_one = train_virtually(GetParam(), on_gpu, {}, parts);
+        EXPECT_EQ(parameters_checksum(given.state), parameters_checksum(by_one.state)) << parts;
+        expect_alike(given, train_virtually(GetParam(), on_cpu, world, parts), GetParam().tolerance);
+    }
+    auto options = on_gpu;
+    options.profile = true;
+    EXPECT_EQ(parameters_checksum(train_virtually(GetParam(), options, world, 4).state),
+              parameters_checksum(train_virtually(GetParam(), on_gpu, world, 4).state));
+}
+
 INSTANTIATE_TEST_SUITE_P(Networks, GpuRanks,
                          testing::Values(mlp_with_adam(), momentum_with_a_schedule(), dropout_classifier(),
                                          picture_classifier(), click_through_model(),
@@ -132,6 +168,36 @@ TEST_F(GpuOfRanks, RefuseOneCopyOfTheParameters) {
     EXPECT_THAT(
         message_of<ProgramError>([&] { Executor(one_copy, State(one_copy, 1, world), world, on_gpu); }),
         HasSubstr("a GPU does not do one copy of the parameters for the ranks of a node (one_copy) yet"));
+}
+
+TEST_F(GpuOfRanks, GoOnAfterABadLabelOfVirtualOnes) {
+    const auto& world = test_world();
+    const auto virtually = with_virtual_ranks(program, 2 * world.size());
+    const auto learn = [&](bool stumbles) {
+        State state(virtually, 5);
+        Executor executor(virtually, state, world, on_gpu);
+        const auto update = [&](std::size_t first, bool is_bad) {
+            for (std::size_t number = 0; number < 2; ++number) {
+                network.feed(executor, first + number * part);
+                if (is_bad) executor.feed<std::int64_t>("label")[3] = 10;
+                executor.accumulate();
+            }
+            executor.update();
+        };
+        update(static_cast<std::size_t>(world.rank()) * part, false);
+        if (stumbles) {
+            const auto before = parameters_checksum(state);
+            EXPECT_EQ(message_of<Error>([&] {
+                          update(0, true);
+                          state.tensors();
+                      }),
+                      "label 10 in row 3 of the batch is outside of the 10 classes 0..9");
+            EXPECT_EQ(parameters_checksum(state), before);
+        }
+        update(100, false);
+        return parameters_checksum(state);
+    };
+    EXPECT_EQ(learn(true), learn(false));
 }
 
 TEST_F(GpuOfRanks, SayTogetherThatOneHasNoGpu) {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include "scaled_training.hpp"
-#include "support/on_gpu.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
@@ -63,7 +62,6 @@ TEST_P(LossScalingOfRanks, AllLeaveOutWhatOverflowsOnOne) {
 }
 
 TEST_P(LossScalingOfRanks, ChangesNoBitOfVirtualRanks) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const auto virtually = [&](const Program& program) {
         const auto parallel = with_virtual_ranks(program, 4);
         State state(parallel, 5);

@@ -169,7 +169,6 @@ TEST(SparseGradientsOfRanks, TrainAsOneProcessWithTheWholeBatch) {
 }
 
 TEST(SparseGradientsOfRanks, AreTheSameBitsForAnyNumberOfRanksThatShareVirtualOnes) {
-    if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do virtual ranks";
     const auto& world = test_world();
     for (const int parts : {4, 5, 8})
         for (const auto& [name, optimizer, options, has_dense] : adjusted_ways()) {
