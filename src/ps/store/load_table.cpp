@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -157,9 +158,16 @@ bool takes_touches(const OpenedFile& file, const SparseTable& table) {
     return file.stored.header.touch_counters == table.touch_counters().size();
 }
 
+std::uint64_t expected_rows(const std::vector<OpenedFile>& files, const Share& share) {
+    double rows = 0;
+    for (const auto& file : files)
+        rows += common_part(file.stored.header.share, share) * static_cast<double>(file.stored.header.rows);
+    return static_cast<std::uint64_t>(std::llround(rows));
+}
+
 /// All rows that there are, into a table that has none.
 void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Share& share, bool is_last) {
-    table.load([&](BulkLoad& bulk) {
+    table.load(expected_rows(files, share), [&](BulkLoad& bulk) {
         for (const auto& file : files) {
             if (common_part(file.stored.header.share, share) <= 0) continue;
             const bool has_touches = is_last && takes_touches(file, table);

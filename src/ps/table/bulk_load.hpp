@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -17,55 +19,72 @@
 
 namespace dtrain::ps {
 
-/// Where rows of a load go that do not fit into memory. By one thread at a time, when the index is made.
+/// Where rows of a load go that do not fit into memory. By one thread at a time, when all others are found.
 struct LoadOverflow {
     std::size_t memory = std::numeric_limits<std::size_t>::max();  ///< for rows and index, in bytes
     std::function<void(std::span<const std::byte> rows)> add;
 };
 
-/// Fills an empty index with rows that were saved, by several threads: first all rows come into the arenas,
-/// in any order, and then the sets are made, each at once in its final size. An index that is left before
-/// finish() is of no use any more.
+/// Fills an empty index with rows that were saved, by several threads, each with rows of its own: these come
+/// into the arenas, in any order, and then, when there are many, into the sets, one set after the other. An
+/// index that is left before finish() is of no use any more.
 class BulkLoad {
   public:
-    explicit BulkLoad(RowIndex& index, LoadOverflow overflow = {})
-        : index_(index), overflow_(std::move(overflow)) {}
+    /// @param rows that will come, or about so many: sets and arenas are made for them at once
+    BulkLoad(RowIndex& index, std::uint64_t rows, LoadOverflow overflow = {});
 
     /// Rows as they lie in memory, each id once. From any number of threads at once.
     /// @throws what the overflow throws
     void add(std::span<const std::byte> rows);
 
-    /// Makes the sets, with two threads.
     /// @returns an id that came twice, if there is one
     std::optional<std::int64_t> finish();
 
   private:
-    struct Part {
-        std::size_t added = 0;
-        std::optional<std::int64_t> twice;
-    };
+    /// Rows that come into the sets together: so many that those of one set lie close to each other.
+    static constexpr std::size_t window_rows = std::size_t{1} << 19U;
+
+    static constexpr std::size_t sets_of_lock = 16;
+    static constexpr std::size_t locks = RowIndex::sets / sets_of_lock;
 
     struct Row {
-        std::int64_t id;
+        std::uint64_t hash;
         std::uint32_t number;
         std::uint32_t set;
     };
 
+    /// Rows that one thread has put into the arenas, and what it needs to put them into the sets.
+    struct Window {
+        std::vector<Row> rows;
+        std::vector<Row> sorted;  // by sets
+        std::array<std::uint32_t, RowIndex::sets + 1> begin_of_set;
+        std::vector<RowIndex::Alike> alike;
+    };
+
+    void add_part(std::span<const std::byte> rows);
     bool is_room_for(std::uint64_t rows);
-    void add_to_memory(std::span<const std::byte> rows);
-    void make_sets();
-    void copy(std::span<const std::byte> rows, const RowArena& arena, std::uint32_t first) const;
-    void deal(std::span<const std::byte> rows);
-    void insert(std::span<const Row> rows, Part& part);
-    Part fill_sets(std::size_t part, std::size_t parts);
+    bool add_to_memory(std::span<const std::byte> rows);
+    bool place(std::span<const std::byte> rows, Window& window);
+    void copy(std::span<const std::byte> rows, std::uint32_t first) const;
+    void enlarge_arenas(std::uint64_t rows);
+    static void sort(Window& window);
+    void insert(Window& window);
+    void insert(std::span<const Row> rows, std::vector<RowIndex::Alike>& alike);
+    void insert_pending();
+    void compare(std::span<const RowIndex::Alike> alike);
+    std::unique_ptr<Window> take_window();
 
     RowIndex& index_;
     LoadOverflow overflow_;
-    std::mutex mutex_;                    // of the arenas' growth
-    std::shared_mutex memory_;            // shared: rows come into the arenas; else memory is full
+    std::shared_mutex memory_;            // shared: rows come into memory; else no other thread uses it
     std::atomic<std::size_t> taken_ = 0;  // of the memory
-    bool is_full_ = false;                // the sets are made
+    bool is_full_ = false;                // rows go to the overflow
+    std::mutex mutex_;                    // of what follows, and of the arenas' numbers
+    std::vector<std::unique_ptr<Window>> windows_;  // that no thread has
     std::optional<std::int64_t> twice_;
+    std::array<std::mutex, locks> sets_;
+    std::atomic<std::size_t> turn_ = 0;
+    std::atomic<std::size_t> added_ = 0;
 };
 
 }  // namespace dtrain::ps

@@ -53,7 +53,8 @@ RowArena::RowArena(RowArena&& other) noexcept
       free_(std::exchange(other.free_, {})),
       is_free_(std::exchange(other.is_free_, {})) {}
 
-void RowArena::add_piece() {
+/// @param expected_rows that will surely come
+void RowArena::add_piece(std::uint64_t expected_rows) {
     pieces_.reserve(pieces_.size() + 1);
     const auto used = row_bytes_ << piece_shift_;
     const auto bytes = whole_pages(used);
@@ -67,7 +68,11 @@ void RowArena::add_piece() {
     if (before < huge_page) munmap(memory + before + bytes, huge_page - before);
     memory += before;
     // The end of a piece can be less than a page.
-    const auto at_once = used_ < rows_before_huge_pages ? 0 : used / huge_page * huge_page;
+    const auto first = reserved();
+    const auto sure = first >= rows_before_huge_pages ? used
+                      : expected_rows > first         ? std::min(used, (expected_rows - first) * row_bytes_)
+                                                      : 0;
+    const auto at_once = sure / huge_page * huge_page;
     if (at_once > 0) madvise(memory, at_once, MADV_HUGEPAGE);
     if (at_once < bytes) madvise(memory + at_once, bytes - at_once, MADV_NOHUGEPAGE);
     pieces_.push_back(memory);
@@ -101,7 +106,7 @@ std::uint32_t RowArena::add(std::int64_t id) {
         is_free_.erase(number);
     } else {
         if (used_ == most_rows) refuse_more();
-        if (used_ >> piece_shift_ == pieces_.size()) add_piece();
+        if (used_ == reserved()) add_piece(0);
         number = static_cast<std::uint32_t>(used_++);
     }
     std::memcpy(row(number), &id, sizeof(id));
@@ -111,9 +116,14 @@ std::uint32_t RowArena::add(std::int64_t id) {
 std::uint32_t RowArena::add_many(std::uint64_t count) {
     if (count > most_rows - used_) refuse_more();
     const auto first = used_;
-    while (pieces_.size() << piece_shift_ < used_ + count) add_piece();
+    while (reserved() < used_ + count) add_piece(0);
     used_ += count;
     return static_cast<std::uint32_t>(first);
+}
+
+void RowArena::reserve(std::uint64_t rows) {
+    if (rows > most_rows) refuse_more();
+    while (reserved() < rows) add_piece(rows);
 }
 
 void RowArena::give_back(std::uint32_t number) {

@@ -46,6 +46,14 @@ class RowArena {
     /// @throws as add()
     std::uint32_t add_many(std::uint64_t count);
 
+    /// Makes addresses for so many rows in all, without memory yet, on huge pages from the beginning. row() may
+    /// be called while another thread adds rows, as long as these have addresses.
+    /// @throws as add()
+    void reserve(std::uint64_t rows);
+
+    /// Rows that have addresses.
+    std::uint64_t reserved() const { return pieces_.size() << piece_shift_; }
+
     void give_back(std::uint32_t number);
 
     /// Moves the next 2 MiB of full small pages onto a huge one, where rows are found sooner. That can take
@@ -81,7 +89,7 @@ class RowArena {
     }
 
   private:
-    void add_piece();
+    void add_piece(std::uint64_t expected_rows);
 
     std::size_t row_bytes_;
     unsigned piece_shift_;  // a piece has 2^piece_shift_ rows

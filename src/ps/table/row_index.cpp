@@ -45,9 +45,7 @@ FoundRow RowIndex::add(const HashedId& id) {
     auto& arena = arenas_[at % arenas_.size()];
     const auto number = arena.add(id.id);
     try {
-        // Seven eighths are the most that Abseil fills.
-        if (sets_[at].size() == sets_[at].capacity() - sets_[at].capacity() / 8)
-            enlarge(sets_[at], sets_[at].size() + 1);
+        make_room(sets_[at]);
         sets_[at].lazy_emplace(id, [&](const auto& construct) { construct(number); });
     } catch (...) {
         arena.give_back(number);

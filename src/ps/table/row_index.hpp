@@ -120,12 +120,25 @@ class RowIndex {
         std::uint64_t hash;
     };
 
+    // A row whose id an id that is put into a set may have, to be compared when it has come from memory.
+    struct Alike {
+        const std::byte* row;
+        std::uint64_t hash;  // of the id
+    };
+
+    // An id that no row should have yet: it finds none, and leaves those that may have it to the caller.
+    struct Fresh {
+        std::uint64_t hash;
+        std::vector<Alike>* alike;
+    };
+
     struct Hash {
         using is_transparent = void;
         const RowArena* arena;
         std::size_t operator()(std::uint32_t row) const { return slot_hash(arena->id(row)); }
         std::size_t operator()(const HashedId& id) const { return id.hash; }
         std::size_t operator()(const Likely& likely) const { return likely.hash; }
+        std::size_t operator()(const Fresh& fresh) const { return fresh.hash; }
     };
 
     struct Equal {
@@ -134,6 +147,11 @@ class RowIndex {
         bool operator()(std::uint32_t a, std::uint32_t b) const { return a == b; }
         bool operator()(std::uint32_t row, const HashedId& id) const { return arena->id(row) == id.id; }
         bool operator()(std::uint32_t /*row*/, const Likely& /*likely*/) const { return true; }
+        bool operator()(std::uint32_t row, const Fresh& fresh) const {
+            fresh.alike->push_back({arena->row(row), fresh.hash});
+            __builtin_prefetch(arena->row(row));
+            return false;
+        }
     };
 
     using Set = absl::flat_hash_set<std::uint32_t, Hash, Equal>;
@@ -144,6 +162,12 @@ class RowIndex {
     }
 
     static void enlarge(Set& set, std::size_t rows);
+
+    /// For one more row.
+    static void make_room(Set& set) {
+        // Seven eighths are the most that Abseil fills.
+        if (set.size() == set.capacity() - set.capacity() / 8) enlarge(set, set.size() + 1);
+    }
 
     std::size_t row_bytes_;
     std::vector<RowArena> arenas_;

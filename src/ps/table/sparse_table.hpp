@@ -115,11 +115,12 @@ class SparseTable {
     void insert_rows(std::span<const std::byte> rows);
 
     /// For a table without rows, and without changes that are tracked: the fast way to put those back that
-    /// were saved. `add` gets a BulkLoad, and adds to it; then the index is made.
+    /// were saved. `add` gets a BulkLoad, and adds to it.
+    /// @param rows that will come, or about so many
     /// @throws Error when an id came twice, DictSizeError; what `add` throws. The table is of no use then.
     template <class Add>
-    void load(const Add& add) {
-        BulkLoad bulk(index_, overflow());
+    void load(std::uint64_t rows, const Add& add) {
+        BulkLoad bulk(index_, rows, overflow());
         add(bulk);
         check_loaded(bulk.finish());
     }

@@ -32,6 +32,24 @@ TEST(RowArena, RowsStayWhereTheyAreWhenItGrows) {
     }
 }
 
+TEST(RowArena, RowsStayWhereTheyAreReserved) {
+    RowArena arena(large);
+    arena.add(-1);
+    arena.reserve(100);
+    EXPECT_GE(arena.reserved(), 100U);
+    EXPECT_EQ(arena.size(), 1U);
+    EXPECT_LT(arena.bytes(), 2 * large);
+    const auto reserved = arena.reserved();
+    auto* const last = arena.row(99);
+    EXPECT_EQ(arena.add_many(99), 1U);
+    std::memset(last, 1, large);
+    EXPECT_EQ(arena.row(99), last);
+    EXPECT_EQ(arena.reserved(), reserved);
+    EXPECT_EQ(arena.id(0), -1);
+    arena.reserve(7);
+    EXPECT_EQ(arena.reserved(), reserved);
+}
+
 TEST(RowArena, SettlesFullPagesAndKeepsWhatIsInThem) {
     constexpr std::size_t odd = 4 * 4099;  // no page ends where a row does, nor a piece where a page does
     RowArena arena(odd);

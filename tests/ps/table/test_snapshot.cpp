@@ -195,12 +195,12 @@ TEST(SparseTable, InsertsManyRowsAsOneByOne) {
     SparseTable small(few);
     EXPECT_THROW(small.insert_rows(bytes), DictSizeError);
     EXPECT_EQ(small.size(), 0U);
-    EXPECT_THROW(small.load([&](BulkLoad& bulk) { bulk.add(bytes); }), DictSizeError);
+    EXPECT_THROW(small.load(original.size(), [&](BulkLoad& bulk) { bulk.add(bytes); }), DictSizeError);
 }
 
 TEST(SparseTable, LoadsRowsByTwoThreadsAsOneByOne) {
     for (const std::size_t arenas : {1, 3}) {
-        SparseTable original(options(1)), loaded(options(arenas));
+        SparseTable original(options(1));
         Ids ids(200000);
         for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i * i * 1000003) - 9;
         Floats rows(3 * ids.size());
@@ -211,14 +211,24 @@ TEST(SparseTable, LoadsRowsByTwoThreadsAsOneByOne) {
             bytes.insert(bytes.end(), begin, begin + row.size());
         }
         const auto part = original.row_bytes() * 777;
-        loaded.load([&](BulkLoad& bulk) {
-            const auto add = [&](std::size_t thread) {
-                for (auto at = thread * part; at < bytes.size(); at += 2 * part)
-                    bulk.add(std::span(bytes).subspan(at, std::min(part, bytes.size() - at)));
-            };
-            const std::jthread other([&] { add(1); });
-            add(0);
-        });
+        const auto load = [&](SparseTable& table, std::size_t expected) {
+            table.load(expected, [&](BulkLoad& bulk) {
+                const auto add = [&](std::size_t thread) {
+                    for (auto at = thread * part; at < bytes.size(); at += 2 * part)
+                        bulk.add(std::span(bytes).subspan(at, std::min(part, bytes.size() - at)));
+                };
+                const std::jthread other([&] { add(1); });
+                add(0);
+            });
+        };
+        // Fewer were expected: as many sets and arenas as there is need for come meanwhile.
+        for (const std::size_t expected : {std::size_t{0}, original.size() / 3}) {
+            SparseTable surprised(options(arenas));
+            load(surprised, expected);
+            EXPECT_EQ(content(surprised), content(original));
+        }
+        SparseTable loaded(options(arenas));
+        load(loaded, original.size());
         EXPECT_EQ(content(loaded), content(original));
         EXPECT_NEAR(static_cast<double>(loaded.bytes()) / static_cast<double>(original.bytes()), 1, 0.02);
         // It goes on as any table does.
@@ -231,7 +241,7 @@ TEST(SparseTable, LoadsRowsByTwoThreadsAsOneByOne) {
 
         SparseTable twice(options(arenas));
         EXPECT_NE(tests::message_of<Error>([&] {
-                      twice.load([&](BulkLoad& bulk) {
+                      twice.load(original.size(), [&](BulkLoad& bulk) {
                           bulk.add(std::span(bytes).first(part));
                           bulk.add(std::span(bytes).first(original.row_bytes()));
                       });

@@ -157,7 +157,7 @@ TEST(Spill, LoadsMoreRowsThanMemoryHolds) {
     const auto bytes = bytes_of(original);
     const auto part = original.row_bytes() * 777;
     const auto load = [&](SparseTable& table, std::span<const std::byte> more) {
-        table.load([&](BulkLoad& bulk) {
+        table.load(original.size(), [&](BulkLoad& bulk) {
             for (std::size_t at = 0; at < bytes.size(); at += part)
                 bulk.add(std::span(bytes).subspan(at, std::min(part, bytes.size() - at)));
             if (!more.empty()) bulk.add(more);
