@@ -12,7 +12,6 @@
 
 #include "copy_of.hpp"
 #include "gpu/a_gpu.hpp"
-#include "kernels/data_errors.hpp"
 #include "program/gpu_choice.hpp"
 #include "support/message_of.hpp"
 #include "trained_networks.hpp"
@@ -209,29 +208,6 @@ TEST_F(GpuExecutor, AddsTheGradientsOfSeveralBatches) {
         return own;
     };
     expect_near(accumulated(on_gpu), accumulated(on_cpu), network.tolerance);
-}
-
-TEST_F(GpuExecutor, TellsABadIdBeforeItsRowsLeaveIt) {
-    const auto model = click_through_model(true);
-    Program plain;
-    model.build(plain, batch);
-    const auto twice = data_parallel(plain, {.micro_batches = 2});
-    const auto trained = [&](bool stumbles) {
-        const State own(twice, 5);
-        Executor executor(twice, own, {}, on_gpu);
-        for (std::size_t part = 0; part < 4; ++part) {
-            if (stumbles) {
-                model.feed(executor, 0);
-                executor.feed<std::int64_t>("item")[2] = 60;
-                EXPECT_EQ(message_of<Error>([&] { executor.accumulate(); }), kernels::id_outside(60, 2, 60));
-            }
-            model.feed(executor, part * batch);
-            executor.accumulate();
-            if (part % 2 == 1) executor.update();
-        }
-        return parameters_checksum(own);
-    };
-    EXPECT_EQ(trained(true), trained(false)) << "it goes on with the other batches";
 }
 
 TEST_F(GpuExecutor, CountsAndTimesItsOperators) {

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: executors on the CPU with the same program, data, seed and ranks, within the tolerances of
-// trained_networks.hpp; one rank's parameters against the others' bit by bit. All ranks share the one GPU,
-// and MPI adds. Runs at 1, 2 and 4 ranks.
+// trained_networks.hpp; one rank's parameters against the others', virtual ranks against those of one rank,
+// and training that went wrong in between against training that did not, bit by bit. All ranks share the one
+// GPU, and MPI adds. Runs at 1, 2 and 4 ranks.
 #include <gmock/gmock.h>
 
 #include <dtrain/passes.hpp>
 
 #include "gpu/a_gpu.hpp"
+#include "kernels/data_errors.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
 #include "trained_networks.hpp"
@@ -168,6 +170,29 @@ TEST_F(GpuOfRanks, RefuseOneCopyOfTheParameters) {
     EXPECT_THAT(
         message_of<ProgramError>([&] { Executor(one_copy, State(one_copy, 1, world), world, on_gpu); }),
         HasSubstr("a GPU does not do one copy of the parameters for the ranks of a node (one_copy) yet"));
+}
+
+TEST_F(GpuOfRanks, TellABadIdBeforeItsRowsAreExchanged) {
+    const auto model = click_through_model(true);
+    Program plain;
+    model.build(plain, part);
+    const auto twice = data_parallel(plain, {.micro_batches = 2});
+    const auto trained = [&](bool stumbles) {
+        const State own(twice, 5);
+        Executor executor(twice, own, {}, on_gpu);
+        for (std::size_t number = 0; number < 4; ++number) {
+            if (stumbles) {
+                model.feed(executor, 0);
+                executor.feed<std::int64_t>("item")[2] = 60;
+                EXPECT_EQ(message_of<Error>([&] { executor.accumulate(); }), kernels::id_outside(60, 2, 60));
+            }
+            model.feed(executor, number * part);
+            executor.accumulate();
+            if (number % 2 == 1) executor.update();
+        }
+        return parameters_checksum(own);
+    };
+    EXPECT_EQ(trained(true), trained(false)) << "it goes on with the other batches";
 }
 
 TEST_F(GpuOfRanks, GoOnAfterABadLabelOfVirtualOnes) {
