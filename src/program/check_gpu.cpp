@@ -28,8 +28,7 @@ std::string what_is_missing(const Operator& op, const kernels::Gpu& gpu) {
     for (const auto& [type, what] : not_there)
         if (op.type == type) return std::string(what);
     if (op.type == "gather_rows" && whole_number(op, "one_copy") != 0) return std::string(one_copy);
-    if (is_communication(op)) return "";
-    if (needs_servers(op.type)) return "trainers with parameter servers";
+    if (is_communication(op) || needs_servers(op.type)) return "";
     return gpu.has_kernel(op.type) ? "" : fmt::format("the operator {}", op.type);
 }
 

@@ -125,9 +125,10 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
         } else if (const auto updates = run_of_updates(number); updates > 1) {
             prepare_updates(number, updates);
             number += updates - 1;
+        } else if (needs_servers(op.type)) {
+            prepare_talk(op, number < second ? Phase::batch : Phase::update);
         } else {
-            add_step(Action::compute, number < second ? Phase::batch : Phase::update, kernels_.size(), op);
-            kernels_.push_back(make_kernel(op));
+            add_kernel(Action::compute, number < second ? Phase::batch : Phase::update, make_kernel(op), op);
         }
     }
     // Without reduce_shares(), which waits for the ranks of the node.
@@ -135,10 +136,15 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
 }
 
 std::unique_ptr<kernels::Kernel> CompiledProgram::make_kernel(const Operator& op) const {
-    if (needs_servers(op.type)) return servers_->make_kernel(op, arguments_of(op));
     auto arguments = arguments_of(op);
     arguments.products = products_;
     return device_->make_kernel(op.type, arguments);
+}
+
+void CompiledProgram::prepare_talk(const Operator& op, Phase phase) {
+    auto [copy, talk, waits] = device_->make_server_kernels(op, arguments_of(op), *servers_);
+    if (copy) add_kernel(Action::compute, phase, std::move(copy), op);
+    if (talk) add_kernel(Action::talk, phase, std::move(talk), op, waits);
 }
 
 void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {
@@ -153,8 +159,7 @@ void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {
         all.type += (all.type.empty() ? "" : "+") + op.type;
         all.outputs = op.outputs;
     }
-    add_step(Action::compute, phase, kernels_.size(), all);
-    kernels_.push_back(device_->make_chain_kernel(links, inner));
+    add_kernel(Action::compute, phase, device_->make_chain_kernel(links, inner), all);
 }
 
 void CompiledProgram::prepare_row_exchange(const Operator& op) {
@@ -194,11 +199,19 @@ bool CompiledProgram::is_waited_for_at_once(std::size_t start) const {
     return false;
 }
 
-void CompiledProgram::add_step(Action action, Phase phase, std::size_t number, const Operator& op) {
+void CompiledProgram::add_step(Action action, Phase phase, std::size_t number, const Operator& op,
+                               bool waits) {
     const auto& result = op.outputs.empty() ? std::string() : op.outputs.front().variable;
     const bool is_own =
         action == Action::compute || action == Action::collect_rows || action == Action::number_batch;
-    steps_.push_back({action, phase, number, !is_own || needs_servers(op.type), {op.type, result, 0, {}}});
+    steps_.push_back(
+        {action, phase, number, !is_own || needs_servers(op.type), waits, {op.type, result, 0, {}}});
+}
+
+void CompiledProgram::add_kernel(Action action, Phase phase, std::unique_ptr<kernels::Kernel> kernel,
+                                 const Operator& op, bool waits) {
+    add_step(action, phase, kernels_.size(), op, waits);
+    kernels_.push_back(std::move(kernel));
 }
 
 // How many operators from this one on update a parameter in the same way.
@@ -223,8 +236,7 @@ std::vector<kernels::KernelArguments> CompiledProgram::merged_updates(std::size_
 void CompiledProgram::prepare_updates(std::size_t begin, std::size_t count) {
     const auto& first = program_.operators()[begin];
     for (const auto& update : merged_updates(begin, count)) {
-        add_step(Action::compute, Phase::update, kernels_.size(), first);
-        kernels_.push_back(device_->make_kernel(first.type, update));
+        add_kernel(Action::compute, Phase::update, device_->make_kernel(first.type, update), first);
     }
 }
 

@@ -58,6 +58,7 @@ class CompiledProgram {
   private:
     enum class Action {
         compute,
+        talk,  // with servers
         start,
         wait,
         exchange,
@@ -78,6 +79,7 @@ class CompiledProgram {
         Phase phase;
         std::size_t number;  // of the kernel or bucket
         bool exchanges;      // with other ranks or servers
+        bool waits;          // before it for the device
         OperatorTime time;
     };
 
@@ -91,11 +93,14 @@ class CompiledProgram {
     void prepare(std::size_t second, bool overlap);
     void prepare_chain(const ElementChain& chain, Phase phase);
     void prepare_row_exchange(const Operator& op);
+    void prepare_talk(const Operator& op, Phase phase);
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op) const;
     kernels::KernelArguments arguments_of(const Operator& op) const;
     void prepare_updates(std::size_t begin, std::size_t count);
     void prepare_shares(std::size_t begin);
-    void add_step(Action action, Phase phase, std::size_t number, const Operator& op);
+    void add_step(Action action, Phase phase, std::size_t number, const Operator& op, bool waits = false);
+    void add_kernel(Action action, Phase phase, std::unique_ptr<kernels::Kernel> kernel, const Operator& op,
+                    bool waits = false);
     bool is_waited_for_at_once(std::size_t start) const;
     std::size_t run_of_updates(std::size_t begin) const;
     std::vector<kernels::KernelArguments> merged_updates(std::size_t begin, std::size_t count) const;

@@ -44,6 +44,15 @@ bool adds_buckets(const Program& program) {
 
 }  // namespace
 
+void check_computes(const Program& program, const std::optional<Device>& device,
+                    const Communicator& communicator) {
+    const auto environment = Environment::of_this_process();
+    const auto chosen = device_to_use(device, environment);
+    if (!chosen.is_gpu()) return;
+    check_gpu_has_all_of(program,
+                         *open_gpu_of_rank(chosen.number, environment, communicator.node_rank()).gpu);
+}
+
 void place(const State& state, const std::optional<Device>& device, const Communicator& communicator) {
     const auto environment = Environment::of_this_process();
     const auto chosen = device_to_use(device, environment);

@@ -18,8 +18,19 @@
 #include "program/bucket_sums.hpp"
 #include "program/gradient_sums.hpp"
 #include "program/row_exchange.hpp"
+#include "program/server_link.hpp"
 
 namespace dtrain::program {
+
+/// An operator that talks to servers.
+struct ServerKernels {
+    /// The device's part, which it does with its other work; null: it has none.
+    std::unique_ptr<kernels::Kernel> copy;
+    /// This process' part; null: that of a later operator does it, too.
+    std::unique_ptr<kernels::Kernel> talk;
+    /// Whether that is for a device that has computed all.
+    bool waits = false;
+};
 
 /// What one compiled program runs on: where its tensors are, who computes with them, and how the caller's
 /// data get there and back. "There" is its memory, "here" this process'.
@@ -47,6 +58,9 @@ class ComputeDevice {
     /// All operators of a chain at once. @param inner memory of what nobody else reads
     virtual std::unique_ptr<kernels::Kernel> make_chain_kernel(const std::vector<kernels::ChainLink>& links,
                                                                const std::set<const void*>& inner) = 0;
+    /// Of an operator that talks to servers, after those of the data. In the order of the program.
+    virtual ServerKernels make_server_kernels(const Operator& op, const kernels::KernelArguments& arguments,
+                                              ServerLink& link) = 0;
     /// What sets a tensor there, of one whole number, to a number of a batch: of any of these.
     using SetNumber = std::function<void(std::int64_t)>;
     virtual SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) = 0;
@@ -88,6 +102,12 @@ class ComputeDevice {
 /// @throws UsageError on all ranks when some rank has no such GPU
 std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const ExecutorOptions& options,
                                                    const State& state, const Communicator& communicator);
+
+/// Whether executors of this process that are told this can run a program, before there is one: that is
+/// where the operators' kernels are. Pure but for opening the GPU.
+/// @throws UsageError when there is no such GPU, ProgramError for an operator that GPUs do not do
+void check_computes(const Program& program, const std::optional<Device>& device,
+                    const Communicator& communicator);
 
 /// Puts a State where executors of this process compute that are told this: also those which are not told the
 /// rank's communicator find it there. @throws UsageError when there is no such GPU

@@ -27,6 +27,10 @@ class CpuDevice final : public ComputeDevice {
                                                        const std::set<const void*>& inner) override {
         return program::make_chain_kernel(links, inner);
     }
+    ServerKernels make_server_kernels(const Operator& op, const kernels::KernelArguments& arguments,
+                                      ServerLink& link) override {
+        return {nullptr, link.make_kernel(op, arguments, {})};
+    }
     SetNumber make_set_number(const TensorView& there, const VirtualRanks&) override {
         return [number = there.as<std::int64_t>().data()](std::int64_t value) { *number = value; };
     }

@@ -22,6 +22,7 @@ class GpuBatches {
     GpuBatches(std::shared_ptr<kernels::Gpu> gpu, std::vector<StateTensor> data);
 
     TensorView here(const std::string& variable) const;
+    bool has(const std::string& variable) const { return views_.contains(variable); }
 
     /// What the GPU is given from now on finds what is written here now.
     void bring();

@@ -32,7 +32,8 @@ GpuDevice::GpuDevice(StateOnGpu& on_gpu, State state, Communicator communicator,
       on_gpu_(on_gpu),
       communicator_(std::move(communicator)),
       reaches_gpu_(reaches_gpu),
-      mirrors_(gpu_) {}
+      mirrors_(gpu_),
+      server_kernels_(gpu_, state_) {}
 
 ComputeDevice::Memory GpuDevice::allocate_exchanged(std::size_t bytes) {
     if (!reaches_gpu_) return allocate(bytes);

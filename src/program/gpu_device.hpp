@@ -10,6 +10,7 @@
 #include "program/compute_device.hpp"
 #include "program/gpu_batches.hpp"
 #include "program/gpu_mirrors.hpp"
+#include "program/gpu_server_kernels.hpp"
 #include "program/state_on_gpu.hpp"
 
 namespace dtrain::program {
@@ -35,6 +36,10 @@ class GpuDevice final : public ComputeDevice {
                                                        const std::set<const void*>& inner) override {
         return gpu_->make_chain_kernel(links, inner);
     }
+    ServerKernels make_server_kernels(const Operator& op, const kernels::KernelArguments& arguments,
+                                      ServerLink& link) override {
+        return server_kernels_.make(op, arguments, *batches_, link);
+    }
     SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) override;
     std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t places) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override;
@@ -51,7 +56,10 @@ class GpuDevice final : public ComputeDevice {
     void before_exchange() override {
         if (!reaches_gpu_) gpu_->finish();
     }
-    void finish() override { gpu_->finish(); }
+    void finish() override {
+        gpu_->finish();
+        server_kernels_.note_finished();
+    }
     void leave() noexcept override { on_gpu_.finish_later_told(); }
 
     TensorView fed(const Variable& variable, const TensorView& there) override;
@@ -65,6 +73,7 @@ class GpuDevice final : public ComputeDevice {
     bool reaches_gpu_;
     std::optional<GpuBatches> batches_;
     GpuMirrors mirrors_;
+    GpuServerKernels server_kernels_;
 };
 
 }  // namespace dtrain::program

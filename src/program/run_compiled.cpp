@@ -34,6 +34,7 @@ bool CompiledProgram::is_waited_for(const Step& step) const {
 void CompiledProgram::run_timed(Step& step) {
     if (!profiles_ && !step.exchanges) return run_step(step);
     if (is_waited_for(step)) device_->before_exchange();
+    if (step.waits) device_->finish();
     const auto begin = Clock::now();
     run_step(step);
     if (profiles_) device_->finish();
@@ -83,6 +84,7 @@ std::vector<CompiledProgram::Piece> CompiledProgram::recorded(Part part) {
 void CompiledProgram::run_step(const Step& step) {
     switch (step.action) {
         case Action::compute:
+        case Action::talk:
             kernels_[step.number]->run();
             poke();
             break;

@@ -22,9 +22,10 @@ ExecutorLink::ExecutorLink(ParameterParts parts, Client& client)
     : parts_(std::move(parts)), client_(&client) {}
 
 std::unique_ptr<kernels::Kernel> ExecutorLink::make_kernel(const Operator& op,
-                                                           const kernels::KernelArguments& arguments) {
+                                                           const kernels::KernelArguments& arguments,
+                                                           const program::CopiedTensors& copied) {
     if (op.type == "send") return make_send(op, arguments);
-    if (op.type == "recv") return make_recv(op, arguments);
+    if (op.type == "recv") return make_recv(op, arguments, copied);
     if (op.type == "pull_rows") return make_pull(op, arguments);
     if (op.type == "push_rows") return make_push(op, arguments);
     if (op.type == "send_barrier") return kernel_of([client = client_] { client->end_step(); });
@@ -47,23 +48,27 @@ std::unique_ptr<kernels::Kernel> ExecutorLink::make_send(const Operator& op,
 }
 
 std::unique_ptr<kernels::Kernel> ExecutorLink::make_recv(const Operator& op,
-                                                         const kernels::KernelArguments& arguments) {
-    return kernel_of([this, values = arguments.out("parameter"), parts = parts_.of(op.input("parameter"))] {
-        receive(values, parts);
-    });
+                                                         const kernels::KernelArguments& arguments,
+                                                         const program::CopiedTensors& copied) {
+    return kernel_of([this, values = arguments.out("parameter"), parts = parts_.of(op.input("parameter")),
+                      copied] { receive(values, parts, copied); });
 }
 
-void ExecutorLink::receive(std::span<float> values, const ParameterParts::Parts& parts) {
+void ExecutorLink::receive(std::span<float> values, const ParameterParts::Parts& parts,
+                           const program::CopiedTensors& copied) {
     for (const auto& part : parts) {
         const auto from = client_->dense_values(part.server);
-        if (!from.empty()) std::copy_n(&from[part.on_server], part.count, &values[part.in_variable]);
+        if (from.empty()) continue;
+        const auto to = values.subspan(part.in_variable, part.count);
+        std::copy_n(&from[part.on_server], part.count, to.begin());
+        copied.written(to);
     }
 }
 
 void ExecutorLink::pull_parameters(const State& state) {
     client_->pull_dense();
     for (const auto& [name, parts] : parts_.all())
-        if (const auto* tensor = state.find(name)) receive(tensor->view.as<float>(), parts);
+        if (const auto* tensor = state.find(name)) receive(tensor->view.as<float>(), parts, {});
     client_->drop_dense_values();
 }
 

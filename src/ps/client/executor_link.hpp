@@ -21,7 +21,8 @@ class ExecutorLink final : public TrainerLink {
     ExecutorLink(ParameterParts parts, Client& client);
 
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
-                                                 const kernels::KernelArguments& arguments) override;
+                                                 const kernels::KernelArguments& arguments,
+                                                 const program::CopiedTensors& copied) override;
     void poke() override { client_->poke(); }
 
     void pull_parameters(const State& state) override;
@@ -29,10 +30,12 @@ class ExecutorLink final : public TrainerLink {
     void finish() override { client_->flush(); }
 
   private:
-    void receive(std::span<float> values, const ParameterParts::Parts& parts);
+    void receive(std::span<float> values, const ParameterParts::Parts& parts,
+                 const program::CopiedTensors& copied);
 
     std::unique_ptr<kernels::Kernel> make_send(const Operator& op, const kernels::KernelArguments& arguments);
-    std::unique_ptr<kernels::Kernel> make_recv(const Operator& op, const kernels::KernelArguments& arguments);
+    std::unique_ptr<kernels::Kernel> make_recv(const Operator& op, const kernels::KernelArguments& arguments,
+                                               const program::CopiedTensors& copied);
     std::unique_ptr<kernels::Kernel> make_pull(const Operator& op, const kernels::KernelArguments& arguments);
     std::unique_ptr<kernels::Kernel> make_push(const Operator& op, const kernels::KernelArguments& arguments);
 

@@ -21,11 +21,12 @@ GeoLink::GeoLink(ParameterParts parts, std::vector<LocalRows> tables, int traine
 }
 
 std::unique_ptr<kernels::Kernel> GeoLink::make_kernel(const Operator& op,
-                                                      const kernels::KernelArguments& arguments) {
+                                                      const kernels::KernelArguments& arguments,
+                                                      const program::CopiedTensors& copied) {
     if (op.type == "pull_rows") return make_pull(op, arguments);
     if (op.type == "push_rows") return make_push(op, arguments);
     if (op.type == "update_rows") return make_update(arguments);
-    if (op.type == "exchange_changes") return make_exchange(op, arguments);
+    if (op.type == "exchange_changes") return make_exchange(op, arguments, copied);
     throw ProgramError(
         fmt::format("operator {} is of a program that was not transpiled with geo_sgd_mode", op.type),
         op.type, "");
@@ -100,7 +101,9 @@ std::unique_ptr<kernels::Kernel> GeoLink::make_update(const kernels::KernelArgum
 }
 
 std::unique_ptr<kernels::Kernel> GeoLink::make_exchange(const Operator& op,
-                                                        const kernels::KernelArguments& arguments) {
+                                                        const kernels::KernelArguments& arguments,
+                                                        const program::CopiedTensors& copied) {
+    copied_ = copied;
     parameters_.clear();
     const auto tensors = arguments.outputs_of("parameter");
     for (std::size_t i = 0; i < tensors.size(); ++i)
@@ -112,7 +115,9 @@ void GeoLink::end_step(std::int64_t every) {
     ++step_;
     ++unsent_steps_;
     const bool is_due = unsent_steps_ >= every;
-    if (waits_for_answers_ && (is_due || have_answers_come())) take_answers();
+    const bool takes = waits_for_answers_ && (is_due || have_answers_come());
+    if (takes || is_due) copied_.bring();
+    if (takes) take_answers();
     if (is_due) send_changes();
 }
 
@@ -166,6 +171,7 @@ void GeoLink::renew(const Parameter& parameter) {
 }
 
 void GeoLink::pull_parameters(const State& state) {
+    copied_.bring();
     if (waits_for_answers_) take_answers();
     client_->pull_dense();
     for (const auto& [name, parts] : parts_.all()) {
@@ -184,6 +190,7 @@ void GeoLink::pull_parameters(const State& state) {
 }
 
 void GeoLink::finish() {
+    copied_.bring();
     if (waits_for_answers_) take_answers();
     if (unsent_steps_ > 0) send_changes();
     if (waits_for_answers_) take_answers();

@@ -30,7 +30,8 @@ class GeoLink final : public TrainerLink {
     GeoLink(ParameterParts parts, std::vector<LocalRows> tables, int trainers, Client& client);
 
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
-                                                 const kernels::KernelArguments& arguments) override;
+                                                 const kernels::KernelArguments& arguments,
+                                                 const program::CopiedTensors& copied) override;
     void poke() override { client_->poke(); }
 
     /// What this trainer has changed and not sent is lost.
@@ -67,7 +68,8 @@ class GeoLink final : public TrainerLink {
     std::unique_ptr<kernels::Kernel> make_push(const Operator& op, const kernels::KernelArguments& arguments);
     std::unique_ptr<kernels::Kernel> make_update(const kernels::KernelArguments& arguments);
     std::unique_ptr<kernels::Kernel> make_exchange(const Operator& op,
-                                                   const kernels::KernelArguments& arguments);
+                                                   const kernels::KernelArguments& arguments,
+                                                   const program::CopiedTensors& copied);
 
     LocalRows::Rows rows_to_read(std::uint32_t table, std::span<const std::int64_t> ids);
     std::optional<Asked> ask(std::uint32_t table, std::vector<std::byte*> rows);
@@ -84,6 +86,7 @@ class GeoLink final : public TrainerLink {
     float share_;
     Client* client_;
     std::vector<Parameter> parameters_;
+    program::CopiedTensors copied_;          ///< those are
     std::vector<std::vector<float>> known_;  ///< what each server had of its dense parameters
     std::int64_t step_ = 0;
     std::int64_t unsent_steps_ = 0;

@@ -17,6 +17,8 @@
 #include "base/run_main.hpp"
 #include "base/text.hpp"
 #include "comm/leaving.hpp"
+#include "program/compute_device.hpp"
+#include "program/gpu_choice.hpp"
 #include "worker/native/agreed.hpp"
 #include "worker/native/job_input.hpp"
 #include "worker/native/products.hpp"
@@ -35,6 +37,15 @@ void check_servers_can_save(const CheckpointSettings& settings) {
         throw UsageError(
             "[checkpoint] format = \"file\" and 'shards' are for jobs without parameter servers: "
             "each server writes files of its own into one directory");
+}
+
+Device device_of_trainer(const TrainSettings& settings) {
+    const auto device = program::device_to_use(settings.device, Environment::of_this_process());
+    if (device.is_gpu() && settings.products == ProductNumbers::float16)
+        throw UsageError(
+            "[train] matmul = \"float16\" scales the loss, and parameter servers leave out no steps: use "
+            "\"float32\" or \"bfloat16\"");
+    return device;
 }
 
 /// What `train` returns. An error that all trainers throw together is told here, since the servers, which
@@ -65,8 +76,10 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         return read_input(options, job, ranks.number(), true);
     });
     auto& train_settings = input.job.train;
+    const auto device =
+        agreed(world, [&] { return ranks.serves() ? Device::cpu() : device_of_trainer(train_settings); });
     if (!ranks.serves())
-        train_settings.products = agreed_products(train_settings.products, Device::cpu(), ranks.peers(), own);
+        train_settings.products = agreed_products(train_settings.products, device, ranks.peers(), own);
     auto plan = agreed(world, [&] {
         return ranks.serves() ? TrainingPlan{}
                               : plan_training(train_settings, std::move(input.task), ranks.peers(), true);
@@ -74,6 +87,10 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     const auto* program = ranks.serves() ? nullptr : &plan.model.train;
     const auto transpiler =
         agreed(world, [&] { return transpile_together(ranks, world, settings, program); });
+    agreed(world, [&] {
+        if (!ranks.serves()) program::check_computes(transpiler.get_trainer_program(), device, ranks.peers());
+        return true;
+    });
     const auto server_settings = server_options(job, input.threads);
     auto server = agreed(world, [&] {
         std::optional<ParameterServer> own_server;

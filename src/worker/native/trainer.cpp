@@ -13,6 +13,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/error.hpp>
 
+#include "program/compute_device.hpp"
 #include "worker/native/checkpointer.hpp"
 #include "worker/native/server_checkpointer.hpp"
 
@@ -42,6 +43,12 @@ std::vector<std::string> kept_by(const Model& model) {
 
 std::shared_ptr<program::ServerLink> link_of(const std::unique_ptr<ServerConnection>& servers) {
     return servers ? servers->link() : nullptr;
+}
+
+/// Trainers with servers compute alone, and are still to have a GPU each.
+State placed(State state, const TrainSettings& settings, const Communicator& trainers) {
+    program::place(state, settings.device, trainers);
+    return state;
 }
 
 }  // namespace
@@ -105,7 +112,9 @@ Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& op
       train_feeder_(std::move(plan.train_feeder)),
       test_feeder_(std::move(plan.test_feeder)),
       model_(std::move(plan.model)),
-      state_(plan.settings.one_copy ? State(model_.train, seed_, communicator_) : State(model_.train, seed_)),
+      state_(plan.settings.one_copy ? State(model_.train, seed_, communicator_)
+             : servers_             ? placed(State(model_.train, seed_), plan.settings, communicator_)
+                                    : State(model_.train, seed_)),
       trainer_(model_.train, state_, servers_ ? Communicator() : communicator_,
                {.device = plan.settings.device,
                 .nccl = plan.settings.nccl,

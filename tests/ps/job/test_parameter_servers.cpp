@@ -17,6 +17,7 @@
 #include <dtrain/passes.hpp>
 
 #include "base/files.hpp"
+#include "linear_job.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_world.hpp"
@@ -132,18 +133,6 @@ struct Job {
     std::int64_t push_every = 2;  ///< geo
 };
 
-/// What all processes of a job do with its program.
-DistributeTranspiler transpiled(const ServerRanks& ranks, const Program& program, ServerMode mode,
-                                std::int64_t push_every = 1) {
-    const bool is_geo = mode == ServerMode::geo;
-    DistributeTranspiler transpiler({.geo_sgd_mode = is_geo, .geo_sgd_need_push_nums = push_every});
-    transpiler.transpile(program, {.trainer_id = ranks.serves() ? 0 : ranks.number(),
-                                   .pservers = ranks.pservers(),
-                                   .trainers = ranks.trainers(),
-                                   .sync_mode = mode == ServerMode::sync});
-    return transpiler;
-}
-
 /// Trains with so many servers; what the trainers say then. Empty on servers.
 std::vector<float> trained_with(int servers, const Job& job) {
     const ServerRanks ranks(test_world(), servers);
@@ -226,73 +215,6 @@ TEST(ParameterServers, ATrainerThatLeavesEarlyHoldsNobodyUp) {
     for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async, ServerMode::geo})
         for (int servers = 1; servers + 1 < test_world().size(); ++servers)
             trained_with(servers, {.options = {.mode = mode, .seed = seed, .threads = 1}, .steps_less = 3});
-}
-
-/// Sgd whose gradients do not depend on the parameters: the sum is the same in whatever order they come.
-Program linear_program() {
-    Program program;
-    const auto ids = layers::data(program, "ids", {4}, DataType::int64);
-    const auto factor = layers::data(program, "factor", {4, 2});
-    const auto rows_of =
-        layers::embedding(program, ids, 100, 2, {.is_sparse = true, .is_distributed = true, .name = "table"});
-    const auto weighted = layers::multiply(program, rows_of, factor);
-    const auto dense = layers::fc(program, factor, 3, {.name = "fc"});
-    minimize(
-        program,
-        layers::sum(program, {layers::reduce_sum(program, weighted), layers::reduce_sum(program, dense)}),
-        Sgd{0.25});
-    return program;
-}
-
-void expect_each_gradient_once(const ServerJobOptions& options) {
-    constexpr int steps = 50;
-    for (int servers = 1; servers < test_world().size(); ++servers) {
-        const ServerRanks ranks(test_world(), servers);
-        const auto transpiler = transpiled(ranks, linear_program(), options.mode, 7);
-        if (ranks.serves()) {
-            serve(ranks, transpiler, options);
-            continue;
-        }
-        ServerConnection connection(ranks, transpiler, options);
-        const auto trainer = transpiler.get_trainer_program();
-        const State state(trainer, 1);
-        connection.pull_parameters(state);
-        const auto weight = state.find("fc.weight")->view.as<float>();
-        const std::vector<float> before(weight.begin(), weight.end());
-        ranks.peers().barrier();
-        Executor executor(trainer, state, {}, {.threads = 1, .servers = connection.link()});
-        std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN, INT64_MAX, -1},
-                          executor.feed<std::int64_t>("ids").begin());
-        std::ranges::fill(executor.feed<float>("factor"), 0.5F);
-        for (int step = 0; step < steps; ++step) executor.run();
-        connection.finish();
-        ranks.peers().barrier();
-        connection.pull_parameters(state);
-        // Gradients are sums over four rows of 0.5 each: 2 in each element; of the table 0.5 for each use.
-        const bool are_averages = options.mode == ServerMode::sync || options.mode == ServerMode::geo;
-        const auto updates = static_cast<float>(steps * (are_averages ? 1 : ranks.trainers()));
-        for (std::size_t i = 0; i < before.size(); ++i) {
-            const auto expected = before[i] - updates * 0.25F * 2.0F;
-            // In geo mode a share of what has changed is rounded, as a third of it.
-            if (options.mode == ServerMode::geo)
-                EXPECT_NEAR(weight[i], expected, 1e-4);
-            else
-                EXPECT_FLOAT_EQ(weight[i], expected);
-        }
-        const auto name = trainer.operators().front().output("out");
-        Executor reader(for_test(trainer, {name}), state, {}, {.servers = connection.link()});
-        std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN, INT64_MAX, 5},
-                          reader.feed<std::int64_t>("ids").begin());
-        reader.run();
-        const auto values = reader.fetch(name);
-        const float bound = 0.25F;
-        EXPECT_NEAR(values[0], -updates * 0.25F * 1.0F, bound);
-        EXPECT_NEAR(values[2], -updates * 0.25F * 0.5F, bound);
-        EXPECT_NEAR(values[4], -updates * 0.25F * 0.5F, bound);
-        EXPECT_NEAR(values[6], 0, bound);
-        ranks.peers().barrier();
-        connection.leave();
-    }
 }
 
 TEST(ParameterServers, EachGradientCountsOnceInEveryMode) {

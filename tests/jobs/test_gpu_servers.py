@@ -1,0 +1,155 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs whose trainers compute on a GPU and have parameter servers: on the stand-in for GPUs.
+
+Oracles: the same job on CPUs, by its accuracy or AUC; in sync mode the same job once more and an undisturbed one, byte by byte;
+what the messages promise.
+"""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+
+from conftest import mpirun, run
+from test_clicks import auc_and_best, clicks  # noqa: F401: a fixture
+from test_gpu_jobs import STAND_IN
+from test_native import complaints
+from test_servers import LAUNCH, checksum, is_server, natives, write_digits, write_job
+
+ON_GPU = 'device = "gpu"'
+
+
+def digits(folder, name, servers, train=ON_GPU, epochs=8):
+    (folder / name).mkdir()
+    job = write_digits(folder / name, servers)
+    job.write_text(job.read_text().replace("epochs = 20", f"epochs = {epochs}\n{train}"))
+    return job
+
+
+def accuracy(text):
+    return float(re.search(r"test accuracy (\d\.\d+)", text)[1])
+
+
+def launched(folder, job):
+    result = run([LAUNCH, "--server_num", "2", "--worker_num", "2", job], folder, **STAND_IN)
+    assert result.returncode == 0, result.stderr
+    return (folder / "log" / "workerlog.0").read_text()
+
+
+def trained(native, folder, ranks, job, *options, **environment):
+    result = mpirun(ranks, [native, job, *options], folder, **STAND_IN, **environment)
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+def test_the_digits_by_the_launcher(native, tmp_path):
+    here = trained(native, tmp_path, 4, digits(tmp_path, "here", "count = 2", ""))
+    job = digits(tmp_path, "there", "")
+    there = launched(tmp_path, job)
+    assert "2 trainers with 2 parameter servers (sync)" in there
+    assert ", on GPU 0, this processor\n" in there and ", on " not in here.stdout
+    assert accuracy(there) == pytest.approx(accuracy(here.stdout), abs=0.01)
+    assert "the same on 2 ranks" in there
+    sums = re.findall(r"checksum (\w{16})", there + launched(tmp_path, job))
+    assert sums[0] == sums[1] != checksum(here)
+
+
+def test_clicks_by_the_launcher(native, tmp_path, clicks):
+    here = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "here", servers="count = 2"))
+    job = write_job(tmp_path, clicks, "there", more=ON_GPU)
+    there = launched(tmp_path, job)
+    auc = re.compile(r"^test AUC (\d\.\d{4})", re.MULTILINE)
+    assert float(auc.search(there)[1]) == pytest.approx(auc_and_best(here)[0], abs=0.001)
+    once_more = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "more", servers="count = 2", more=ON_GPU))
+    assert checksum(once_more) in there
+
+
+@pytest.mark.parametrize("mode, more", [("async", ""), ("async", "most_merged = 2"), ("half_async", "staleness = 4"),
+                                        ("geo", "push_every = 20")])
+def test_the_other_modes_reach_nearly_the_same(native, tmp_path, clicks, mode, more):
+    """With the bounds of the same tests on CPUs. What async with most_merged = 2 reaches on the digits has no bound there."""
+    settings = f'count = 2\nmode = "{mode}"\n{more}'
+    found = trained(native, tmp_path, 4, write_job(tmp_path, clicks, servers=settings, more=ON_GPU))
+    sync = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "sync", servers="count = 2"))
+    assert auc_and_best(found)[0] == pytest.approx(auc_and_best(sync)[0], abs=0.01)
+    if "most_merged" in more:
+        return
+    learned = trained(native, tmp_path, 4, digits(tmp_path, "digits", settings, epochs=20))
+    assert accuracy(learned.stdout) == pytest.approx(0.9769, abs=0.03)
+
+
+def test_a_resumed_job_is_the_undisturbed_one(native, tmp_path, clicks):
+    settings = {"epochs": 4, "servers": "count = 2", "checkpoint": "every = 1", "more": ON_GPU}
+    whole = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "whole", **settings))
+    job = write_job(tmp_path, clicks, "parts", **settings)
+    trained(native, tmp_path, 4, job, "--epochs", 2)
+    resumed = trained(native, tmp_path, 4, job, "--resume")
+    assert "resumed" in resumed.stdout
+    assert checksum(resumed) == checksum(whole)
+    on_cpu = write_job(tmp_path, clicks, "parts", **settings | {"more": ""})
+    assert checksum(trained(native, tmp_path, 4, on_cpu, "--resume")) == checksum(whole), "what was saved, read on CPUs"
+
+
+def test_the_environment_says_it_too_and_servers_stay_on_cpus(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, servers="count = 1")
+    told = trained(native, tmp_path, 2, job, DTRAIN_DEVICE="gpu")
+    assert ", on GPU 0, this processor\n" in told.stdout
+    assert checksum(told) == checksum(trained(native, tmp_path, 2, write_job(tmp_path, clicks, servers="count = 1",
+                                                                            more=ON_GPU)))
+
+
+def test_a_killed_server_lets_the_launcher_start_again(native, tmp_path, clicks):
+    settings = {"epochs": 3, "checkpoint": "every_steps = 25", "more": ON_GPU}
+    whole = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "whole", servers="count = 2", **settings))
+    job = write_job(tmp_path, clicks, "parts", **settings)
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
+                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **STAND_IN)
+    child = subprocess.Popen([LAUNCH, "--server_num", "2", "--worker_num", "2", "--max_restart", "3", job, "--resume",
+                              "auto"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True)
+    while not (tmp_path / "parts" / "latest").exists():
+        assert child.poll() is None, child.communicate()[1]
+    servers = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if is_server(path, tmp_path)]
+    os.kill(servers[0], signal.SIGKILL)
+    _, err = child.communicate(timeout=200)
+    assert child.returncode == 0, err
+    assert "starting it again, 1 of at most 3 times" in err
+    assert checksum(whole) in (tmp_path / "log" / "workerlog.0").read_text()
+
+
+def test_a_hung_server_is_named(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, epochs=10_000, servers="count = 1", more=ON_GPU)
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
+                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", DTRAIN_COMM_TIMEOUT="2", **STAND_IN)
+    child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "1", native, job, ":", "-np", "1", native, job],
+                             cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             start_new_session=True)
+    line = ""
+    while not line.startswith("     1"):
+        line = child.stdout.readline()
+    server = natives(native, child.pid)[0]
+    os.kill(server, signal.SIGSTOP)
+    try:
+        _, err = child.communicate(timeout=40)
+    except subprocess.TimeoutExpired:
+        os.kill(server, signal.SIGKILL)
+        _, err = child.communicate(timeout=40)
+    assert child.returncode != 0
+    assert re.search(r"no answer of parameter server 0 \(rank 0\) to '\w+' within \d+ s", err), err
+
+
+@pytest.mark.parametrize("more, environment, message", [
+    (ON_GPU, {"DTRAIN_GPU_MODULE": "/nowhere.so"}, "dtrain cannot compute on GPUs here: /nowhere.so: "),
+    ('device = "gpu:5"', STAND_IN, "there is no GPU 5: the stand-in for GPUs has one, number 0"),
+    ("", {"DTRAIN_DEVICE": "cuda"}, "DTRAIN_DEVICE is 'cuda', expected cpu, gpu or gpu:NUMBER"),
+    (f'{ON_GPU}\nmatmul = "float16"', STAND_IN,
+     '[train] matmul = "float16" scales the loss, and parameter servers leave out no steps: use "float32" or "bfloat16"'),
+])
+def test_what_cannot_be_is_one_line(native, tmp_path, clicks, more, environment, message):
+    result = mpirun(3, [native, write_job(tmp_path, clicks, servers="count = 1", more=more)], tmp_path, **environment)
+    assert result.returncode == 2
+    (line,) = complaints(result)
+    assert line.startswith("dtrain-native: " + message)
