@@ -7,6 +7,7 @@
 #include "gpu/mark.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/operators.hpp"
+#include "gpu/operators/joined.hpp"
 #include "gpu/recording.hpp"
 #include "kernels/gpu.hpp"
 
@@ -15,14 +16,20 @@ namespace {
 
 class Recorded final : public Kernel {
   public:
-    Recorded(const Stream& stream, const std::function<void()>& give)
-        : stream_(stream), recording_(stream, give) {}
+    Recorded(const Stream& stream, const std::function<void()>& give, kernels::Gpu::Given& given)
+        : stream_(stream), recording_(stream, give), given_(given) {
+        given_.last_recorded = recording_.parts();
+    }
 
-    void run() override { recording_.run(stream_); }
+    void run() override {
+        recording_.run(stream_);
+        ++given_.recordings_run;
+    }
 
   private:
     const Stream& stream_;
     Recording recording_;
+    kernels::Gpu::Given& given_;
 };
 
 class UploadStream final : public kernels::Gpu::Uploads {
@@ -82,10 +89,11 @@ class OneGpu final : public kernels::Gpu {
     }
     std::unique_ptr<Kernel> make_chain_kernel(const std::vector<kernels::ChainLink>& links,
                                               const std::set<const void*>& inner) override {
-        return gpu::make_chain_kernel(workshop_, links, inner);
+        auto joined = make_joined_kernel(workshop_, links);
+        return joined ? std::move(joined) : gpu::make_chain_kernel(workshop_, links, inner);
     }
     std::unique_ptr<Kernel> recorded(const std::function<void()>& give) override {
-        return std::make_unique<Recorded>(workshop_.stream, give);
+        return std::make_unique<Recorded>(workshop_.stream, give, given_);
     }
     std::unique_ptr<Uploads> uploads() override { return std::make_unique<UploadStream>(workshop_.stream); }
 

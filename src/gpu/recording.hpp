@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "gpu/stream.hpp"
 
@@ -19,6 +21,9 @@ class Recording {
     Recording& operator=(const Recording&) = delete;
 
     void run(const Stream& stream) const;
+
+    /// The names of the kernels, as far as they have one, and "copy".
+    std::vector<std::string> parts() const;
 
   private:
     struct Content;

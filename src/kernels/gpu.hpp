@@ -47,7 +47,8 @@ class Gpu {
     virtual std::unique_ptr<Kernel> make_kernel(std::string_view operator_type,
                                                 const KernelArguments& arguments) = 0;
 
-    /// Element-wise operators that follow each other, of tensors of one size, in one pass over memory.
+    /// Element-wise operators that follow each other, of tensors of one size, in one pass over memory; or
+    /// some that program/joined_operators.hpp finds.
     /// @param inner tells by a tensor's memory that nobody else reads it: nothing is stored there
     virtual std::unique_ptr<Kernel> make_chain_kernel(const std::vector<ChainLink>& links,
                                                       const std::set<const void*>& inner) = 0;
@@ -55,6 +56,13 @@ class Gpu {
     /// All that `give` gives to the GPU, which it does not compute now, but at each run() of what is
     /// returned.
     virtual std::unique_ptr<Kernel> recorded(const std::function<void()>& give) = 0;
+
+    /// For who counts what a step costs.
+    struct Given {
+        std::size_t recordings_run = 0;
+        std::vector<std::string> last_recorded;  ///< the parts of the last recording: kernels, copies
+    };
+    const Given& given() const { return given_; }
 
     /// Waits until all has been computed.
     /// @throws Error when data could not be, as the operator's CPU kernel does: updates since then changed
@@ -76,6 +84,9 @@ class Gpu {
         virtual void finish() = 0;
     };
     virtual std::unique_ptr<Uploads> uploads() = 0;
+
+  protected:
+    Given given_;
 };
 
 /// @param number as this process sees them (CUDA_VISIBLE_DEVICES)

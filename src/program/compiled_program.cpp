@@ -11,6 +11,7 @@
 
 #include "program/check_fits.hpp"
 #include "program/exchanges.hpp"
+#include "program/joined_operators.hpp"
 #include "program/merge_updates.hpp"
 #include "program/step_batches.hpp"
 
@@ -25,9 +26,15 @@ std::set<std::string, std::less<>> kept(const ExecutorOptions& options) {
     return {options.keep.begin(), options.keep.end()};
 }
 
-ElementChains chains_of(const Program& program, const ExecutorOptions& options) {
+ElementChains chains_of(const Program& program, const ExecutorOptions& options, bool joins) {
     if (!options.fuse || !options.fuse_chains) return {};
-    return find_element_chains(program, update_begin(program), kept(options));
+    const auto barrier = update_begin(program);
+    auto chains = find_element_chains(program, barrier, kept(options));
+    if (!joins) return chains;
+    const auto joined = find_joined_operators(program, chains, barrier);
+    chains.chains.insert(chains.chains.end(), joined.begin(), joined.end());
+    std::ranges::sort(chains.chains, {}, &ElementChain::first);
+    return chains;
 }
 
 MemoryPlanOptions memory_options(const ExecutorOptions& options, const ElementChains& chains) {
@@ -62,7 +69,7 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
       communicator_(std::move(communicator)),
       device_(make_compute_device(checked(program_, state_, communicator_, options), options, state_,
                                   communicator_)),
-      chains_(chains_of(program_, options)),
+      chains_(chains_of(program_, options, device_->joins())),
       tensors_(program_, *device_, memory_options(options, chains_)),
       shares_(tensors_.exchanged().data()),
       writes_state_(has_persistable_output(program_)),
@@ -122,12 +129,12 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
         } else if (const auto* chain = chains_.of(number)) {
             prepare_chain(*chain, number < second ? Phase::batch : Phase::update);
             number = chain->last();
-        } else if (const auto updates = run_of_updates(number); updates > 1) {
+        } else if (const auto updates = run_of_updates(number); updates > 1 || counted_by_.contains(number)) {
             prepare_updates(number, updates);
             number += updates - 1;
         } else if (needs_servers(op.type)) {
             prepare_talk(op, number < second ? Phase::batch : Phase::update);
-        } else {
+        } else if (!is_counted_by_updates(number, second)) {
             add_kernel(Action::compute, number < second ? Phase::batch : Phase::update, make_kernel(op), op);
         }
     }
@@ -154,6 +161,7 @@ void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {
     for (auto number = chain.first; number <= chain.last(); ++number) {
         const auto& op = program_.operators()[number];
         links.push_back({op.type, tensors_.arguments_of(op)});
+        links.back().arguments.products = products_;
         for (const auto& [slot, variable] : op.outputs)
             if (is_inner(variable)) inner.insert(tensors_.of(variable).data);
         all.type += (all.type.empty() ? "" : "+") + op.type;
@@ -233,9 +241,26 @@ std::vector<kernels::KernelArguments> CompiledProgram::merged_updates(std::size_
     return merge_updates(std::move(updates));
 }
 
+// Whether one kernel makes all updates that read a counter, and so can count as well.
+bool CompiledProgram::is_counted_by_updates(std::size_t number, std::size_t second) {
+    const auto& operators = program_.operators();
+    if (!device_->joins() || operators[number].type != "increment" || number < second) return false;
+    auto first = number + 1;
+    while (first < operators.size() && !is_update(program_, operators[first])) ++first;
+    if (first == operators.size()) return false;
+    const auto count = run_of_updates(first);
+    if (!can_count(program_, number, first, count) || merged_updates(first, count).size() != 1) return false;
+    counted_by_.emplace(first, number);
+    return true;
+}
+
 void CompiledProgram::prepare_updates(std::size_t begin, std::size_t count) {
     const auto& first = program_.operators()[begin];
-    for (const auto& update : merged_updates(begin, count)) {
+    const auto counter = counted_by_.find(begin);
+    for (auto& update : merged_updates(begin, count)) {
+        if (counter != counted_by_.end())
+            update.outputs.push_back(
+                {"step", tensors_.of(program_.operators()[counter->second].output("step"))});
         add_kernel(Action::compute, Phase::update, device_->make_kernel(first.type, update), first);
     }
 }

@@ -97,6 +97,7 @@ class CompiledProgram {
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op) const;
     kernels::KernelArguments arguments_of(const Operator& op) const;
     void prepare_updates(std::size_t begin, std::size_t count);
+    bool is_counted_by_updates(std::size_t number, std::size_t second);
     void prepare_shares(std::size_t begin);
     void add_step(Action action, Phase phase, std::size_t number, const Operator& op, bool waits = false);
     void add_kernel(Action action, Phase phase, std::unique_ptr<kernels::Kernel> kernel, const Operator& op,
@@ -122,6 +123,7 @@ class CompiledProgram {
     PlacedTensors tensors_;
     std::vector<std::unique_ptr<kernels::Kernel>> kernels_;
     ShareUpdates shares_;
+    std::map<std::size_t, std::size_t> counted_by_;  // by the first update, the increment that it makes too
     std::vector<Step> steps_;
     std::optional<TreeSum> tree_;
     std::optional<RowExchange> rows_;

@@ -61,6 +61,9 @@ class ComputeDevice {
     /// Of an operator that talks to servers, after those of the data. In the order of the program.
     virtual ServerKernels make_server_kernels(const Operator& op, const kernels::KernelArguments& arguments,
                                               ServerLink& link) = 0;
+    /// Whether make_chain_kernel() takes those of joined_operators.hpp too, and updates an output "step" that
+    /// they count up.
+    virtual bool joins() const = 0;
     /// What sets a tensor there, of one whole number, to a number of a batch: of any of these.
     using SetNumber = std::function<void(std::int64_t)>;
     virtual SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) = 0;

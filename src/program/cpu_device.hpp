@@ -31,6 +31,7 @@ class CpuDevice final : public ComputeDevice {
                                       ServerLink& link) override {
         return {nullptr, link.make_kernel(op, arguments, {})};
     }
+    bool joins() const override { return false; }
     SetNumber make_set_number(const TensorView& there, const VirtualRanks&) override {
         return [number = there.as<std::int64_t>().data()](std::int64_t value) { *number = value; };
     }

@@ -40,6 +40,7 @@ class GpuDevice final : public ComputeDevice {
                                       ServerLink& link) override {
         return server_kernels_.make(op, arguments, *batches_, link);
     }
+    bool joins() const override { return true; }
     SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) override;
     std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t places) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override;

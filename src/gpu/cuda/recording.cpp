@@ -6,6 +6,25 @@
 #include "gpu/cuda/handles.hpp"
 
 namespace dtrain::gpu {
+namespace {
+
+std::string name_of(cudaGraphNode_t node) {
+    cudaGraphNodeType type{};
+    check(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType");
+    if (type != cudaGraphNodeTypeKernel)
+        return type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset ? "copy" : "other";
+#if CUDART_VERSION >= 12030
+    cudaKernelNodeParams kernel{};
+    const char* name = nullptr;
+    if (cudaGraphKernelNodeGetParams(node, &kernel) == cudaSuccess &&
+        cudaFuncGetName(&name, kernel.func) == cudaSuccess && name != nullptr)
+        return name;
+    cudaGetLastError();  // kernels of libraries may have none
+#endif
+    return "kernel";
+}
+
+}  // namespace
 
 struct Recording::Content {
     cudaGraph_t graph = nullptr;
@@ -34,6 +53,16 @@ Recording::Recording(const Stream& stream, const std::function<void()>& give)
 }
 
 Recording::~Recording() = default;
+
+std::vector<std::string> Recording::parts() const {
+    std::size_t count = 0;
+    check(cudaGraphGetNodes(content_->graph, nullptr, &count), "cudaGraphGetNodes");
+    std::vector<cudaGraphNode_t> nodes(count);
+    if (count > 0) check(cudaGraphGetNodes(content_->graph, nodes.data(), &count), "cudaGraphGetNodes");
+    std::vector<std::string> names;
+    for (auto* const node : nodes) names.push_back(name_of(node));
+    return names;
+}
 
 void Recording::run(const Stream& stream) const {
     check(cudaGraphLaunch(content_->runnable, cuda(stream)), "cudaGraphLaunch");

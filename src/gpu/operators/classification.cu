@@ -2,95 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "gpu/operators/integers.hpp"
+#include "gpu/operators/cross_entropy.hpp"
 #include "gpu/operators/rows.hpp"
-#include "gpu/operators/softmax_row.hpp"
 #include "gpu/operators/sums.hpp"
-#include "kernels/data_errors.hpp"
 
 namespace dtrain::gpu {
 namespace {
 
-std::size_t columns_of(const TensorView& matrix) {
-    return static_cast<std::size_t>(matrix.shape[1]);
-}
-
-/// Labels that are looked at before they are used.
-struct CheckedLabels {
-    Integers labels;
-    std::int64_t classes;
-    Trouble trouble;
-
-    CheckedLabels(Workshop& workshop, const KernelArguments& arguments, std::size_t columns)
-        : labels(arguments.input("label")),
-          classes(static_cast<std::int64_t>(columns)),
-          trouble(workshop.trouble_of([classes = classes](long long row, long long label) {
-              return kernels::label_outside(label, row, classes);
-          })) {}
-
-    ON_DEVICE bool are_right(std::size_t row) const { return labels[row] >= 0 && labels[row] < classes; }
-
-    ON_DEVICE void tell(std::size_t row) const { trouble.tell(static_cast<long long>(row), labels[row]); }
-};
-
-template <class Real>
-struct SoftmaxWithCrossEntropy {
-    const Real* logits;
-    CheckedLabels label;
-    Real* probabilities;
-    Real* row_loss;
-    std::size_t classes;
-
-    template <class Team>
-    ON_GPU void operator()(std::size_t row, const Team& team) const {
-        const Real* x = logits + row * classes;
-        const auto [largest, sum] = softmax_row(team, x, probabilities + row * classes, classes);
-        if (team.thread() != 0) return;
-        if (label.are_right(row)) {
-            row_loss[row] = largest + std::log(sum) - x[label.labels[row]];
-        } else {
-            label.tell(row);
-            row_loss[row] = 0;
-        }
-    }
-};
-
 template <class Real>
 std::unique_ptr<Kernel> make_softmax_with_cross_entropy(Workshop& workshop,
                                                         const KernelArguments& arguments) {
-    const auto classes = columns_of(arguments.input("logits"));
-    const auto row_loss = arguments.out<Real>("row_loss");
-    return kernel_for_each_row(
-        workshop, row_loss.size(), classes,
-        SoftmaxWithCrossEntropy<Real>{arguments.in<Real>("logits").data(),
-                                      CheckedLabels(workshop, arguments, classes),
-                                      arguments.out<Real>("probabilities").data(), row_loss.data(), classes});
+    const auto body = SoftmaxWithCrossEntropy<Real>::from(workshop, arguments);
+    return kernel_for_each_row(workshop, arguments.out<Real>("row_loss").size(), body.classes, body);
 }
-
-template <class Real>
-struct SoftmaxWithCrossEntropyGradient {
-    const Real* probabilities;
-    Integers label;
-    const Real* drow_loss;
-    Real* dlogits;
-    std::size_t classes;
-
-    ON_DEVICE void operator()(std::size_t i) const {
-        const auto [row, column] = place_of(i, classes);
-        const bool is_right = label[row] == static_cast<std::int64_t>(column);
-        dlogits[i] = drow_loss[row] * probabilities[i] - (is_right ? drow_loss[row] : Real(0));
-    }
-};
 
 template <class Real>
 std::unique_ptr<Kernel> make_softmax_with_cross_entropy_grad(Workshop& workshop,
                                                              const KernelArguments& arguments) {
-    const auto dlogits = arguments.out<Real>("logits@grad");
-    return kernel_for_each(workshop, dlogits.size(),
-                           SoftmaxWithCrossEntropyGradient<Real>{
-                               arguments.in<Real>("probabilities").data(), Integers(arguments.input("label")),
-                               arguments.in<Real>("row_loss@grad").data(), dlogits.data(),
-                               columns_of(arguments.input("probabilities"))});
+    return kernel_for_each(workshop, arguments.out<Real>("logits@grad").size(),
+                           SoftmaxWithCrossEntropyGradient<Real>::from(arguments));
 }
 
 template <class Real>

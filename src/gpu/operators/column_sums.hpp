@@ -79,6 +79,9 @@ class ColumnSums {
         if (chunks_ > 1) launch(stream, tiles_, width, second_);
     }
 
+    /// What a kernel of one block does as a part of its work; none: there are several.
+    const TileSums<Real, Terms>* of_one_block() const { return chunks_ * tiles_ == 1 ? &first_ : nullptr; }
+
   private:
     static constexpr std::size_t width = TileSums<Real, Terms>::width;
     static constexpr std::size_t most_rows = 4096;  // of a block

@@ -4,6 +4,7 @@
 
 #include "gpu/operators/functions.hpp"
 #include "gpu/operators/give.hpp"
+#include "gpu/operators/loss_gradient.hpp"
 
 namespace dtrain::gpu {
 namespace {
@@ -138,22 +139,9 @@ std::unique_ptr<Kernel> make_fill(Workshop& workshop, const KernelArguments& arg
                            Fill<Real>{static_cast<Real>(arguments.number("value")), result.data()});
 }
 
-/// The gradient of a loss by itself, times the scale that the loss is given.
-template <class Real>
-struct ScaledLoss {
-    Real value;
-    const Real* scale;
-    Real* out;
-    ON_DEVICE void operator()(std::size_t /*one*/) const { *out = value * *scale; }
-};
-
 template <class Real>
 std::unique_ptr<Kernel> make_loss_gradient(Workshop& workshop, const KernelArguments& arguments) {
-    if (!arguments.has_input("scale")) return make_fill<Real>(workshop, arguments);
-    return kernel_for_each(
-        workshop, 1,
-        ScaledLoss<Real>{static_cast<Real>(arguments.number("value")), arguments.in<Real>("scale").data(),
-                         arguments.out<Real>("out").data()});
+    return kernel_for_each(workshop, arguments.out<Real>("out").size(), LossGradient<Real>::from(arguments));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "gpu/operators/column_sums.hpp"
 #include "gpu/operators/float16.hpp"
 #include "gpu/operators/functions.hpp"
+#include "gpu/operators/weight_product.hpp"
 
 namespace dtrain::gpu {
 namespace {
@@ -148,20 +149,22 @@ std::unique_ptr<Kernel> make_fc(Workshop& workshop, const KernelArguments& argum
                        : make_fc_with_pass<Real, Nothing>(workshop, arguments);
 }
 
+Product weight_product(Workshop& workshop, const KernelArguments& arguments) {
+    return {workshop, arguments, transposed(arguments.input("x")), matrix(arguments.input("out@grad")),
+            matrix(arguments.output("weight@grad"))};
+}
+
 template <class Real>
 std::unique_ptr<Kernel> make_fc_grad_weight(Workshop& workshop, const KernelArguments& arguments) {
     const auto dy = arguments.in<Real>("out@grad");
     const auto dbias = arguments.out<Real>("bias@grad");
     const auto columns = dbias.size();
-    return kernels::kernel_of(
-        [&stream = workshop.stream,
-         product = Product(workshop, arguments, transposed(arguments.input("x")),
-                           matrix(arguments.input("out@grad")), matrix(arguments.output("weight@grad"))),
-         sums = ColumnSums<Real, MatrixTerms<Real>>(dy.size() / columns, columns, {dy.data(), columns},
-                                                    dbias.data())] {
-            product.run(stream);
-            sums.run(stream);
-        });
+    return kernels::kernel_of([&stream = workshop.stream, product = weight_product(workshop, arguments),
+                               sums = ColumnSums<Real, MatrixTerms<Real>>(
+                                   dy.size() / columns, columns, {dy.data(), columns}, dbias.data())] {
+        product.run(stream);
+        sums.run(stream);
+    });
 }
 
 std::unique_ptr<Kernel> make_fc_grad_input(Workshop& workshop, const KernelArguments& arguments) {
@@ -183,6 +186,10 @@ std::unique_ptr<Kernel> make_matmul(Workshop& workshop, const KernelArguments& a
 }
 
 }  // namespace
+
+std::unique_ptr<Kernel> make_weight_product(Workshop& workshop, const KernelArguments& arguments) {
+    return kernel_of_product(workshop, weight_product(workshop, arguments));
+}
 
 Entries fc_kernels() {
     return {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "gpu/operators/updated.hpp"
@@ -22,6 +23,35 @@ struct Gate {
     ON_DEVICE bool is_closed() const { return trouble.is_any() || (skip != nullptr && *skip != 0); }
 };
 
+/// The counter of steps, where an update counts too: it uses the number of its own step, and the block that
+/// is the last to have read the old one writes it.
+struct Counter {
+    std::int64_t* step;  ///< none: somebody else counts
+    unsigned* arrived;
+
+    static std::int64_t* of(const KernelArguments& arguments) {
+        const auto at = std::ranges::find(arguments.outputs, "step", &kernels::SlotTensor::slot);
+        return at == arguments.outputs.end() ? nullptr : at->tensor.as<std::int64_t>().data();
+    }
+
+    /// By one thread of each block, after it has read.
+    ON_DEVICE void note_read(unsigned blocks) const {
+        if (is_last_of(blocks)) ++*step;
+    }
+
+  private:
+    ON_DEVICE bool is_last_of(unsigned blocks) const {
+#ifdef __CUDA_ARCH__
+        __threadfence();
+        return atomicInc(arrived, blocks - 1) == blocks - 1;  // the last one sets it to 0
+#else
+        if (++*arrived < blocks) return false;
+        *arrived = 0;
+        return true;
+#endif
+    }
+};
+
 /// A rule updates all elements that the gradient is for, with factors that each block makes once.
 template <class Real, class Rule>
 struct Update {
@@ -32,10 +62,13 @@ struct Update {
     const Real* gradient;
     std::size_t count;
     Gate gate;
+    Counter counter;
+    unsigned blocks;
 
     ON_GPU void operator()(const Block& block) const {
         if (gate.is_closed()) return;
         const auto factors = rule.factors(block);
+        if (counter.step != nullptr && block.thread() == 0) counter.note_read(blocks);
         const auto begin = std::size_t{block.number()} * share;
         const auto end = begin + share < count ? begin + share : count;
         std::size_t at = 0;
@@ -49,10 +82,17 @@ std::unique_ptr<Kernel> make_update(Workshop& workshop, const KernelArguments& a
     refuse_part(Rule::name, arguments);
     const UpdatedElements elements(arguments);
     using Body = Update<Real, Rule>;
-    return kernel_of_blocks(workshop, (elements.count() + Body::share - 1) / Body::share,
-                            threads_for(elements.count()),
-                            Body{Rule::from(arguments), elements, arguments.in<Real>("gradient").data(),
-                                 elements.count(), Gate(workshop, arguments)});
+    const auto blocks = (elements.count() + Body::share - 1) / Body::share;
+    const auto arrived = allocate(sizeof(unsigned));
+    const Body body{Rule::from(arguments),
+                    elements,
+                    arguments.in<Real>("gradient").data(),
+                    elements.count(),
+                    Gate(workshop, arguments),
+                    {Counter::of(arguments), reinterpret_cast<unsigned*>(arrived.get())},
+                    static_cast<unsigned>(blocks)};
+    return kernels::kernel_of([&stream = workshop.stream, blocks, threads = threads_for(elements.count()),
+                               arrived, body] { launch(stream, blocks, threads, body); });
 }
 
 template <class Real>
@@ -125,6 +165,7 @@ struct Adam {
     Real* moment1;
     Real* moment2;
     const std::int64_t* step;
+    std::int64_t ahead;  ///< of what `step` says now
     Rate rate;
     double beta1;
     double beta2;
@@ -142,6 +183,7 @@ struct Adam {
                 memory<Real>(arguments, "moment1"),
                 memory<Real>(arguments, "moment2"),
                 arguments.in<std::int64_t>("step").data(),
+                Counter::of(arguments) != nullptr ? 1 : 0,
                 Rate(arguments),
                 arguments.number("beta1"),
                 arguments.number("beta2"),
@@ -154,7 +196,7 @@ struct Adam {
         double scaled_rate = 0;
         double scaled_epsilon = 0;
         if (block.thread() == 0) {
-            const auto t = static_cast<double>(*step);
+            const auto t = static_cast<double>(*step + ahead);
             const double correction = std::sqrt(1.0 - std::pow(beta2, t));
             scaled_rate = rate() * correction / (1.0 - std::pow(beta1, t));
             scaled_epsilon = epsilon * correction;

@@ -5,15 +5,6 @@
 namespace dtrain::gpu {
 namespace {
 
-/// Of one number to all elements.
-template <class Real>
-struct Spread {
-    const Real* value;
-    Real divisor;
-    Real* out;
-    ON_DEVICE void operator()(std::size_t i) const { out[i] = *value / divisor; }
-};
-
 template <class Real, bool is_mean>
 std::unique_ptr<Kernel> make_sum(Workshop& workshop, const KernelArguments& arguments) {
     const auto x = arguments.in<Real>("x");

@@ -30,6 +30,15 @@ struct Store {
     ON_DEVICE void operator()(Real sum) const { *out = sum / divisor; }
 };
 
+/// Of one number to all elements.
+template <class Real>
+struct Spread {
+    const Real* value;
+    Real divisor;
+    Real* out;
+    ON_DEVICE void operator()(std::size_t i) const { out[i] = *value / divisor; }
+};
+
 /// Elements times one number on the GPU.
 template <class Real>
 struct ScaledBy {

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
+#include <typeinfo>
 
 #include "gpu/processor/block.hpp"
 #include "gpu/stream.hpp"
@@ -11,21 +13,24 @@
 namespace dtrain::gpu {
 
 /// Runs it now, or when a recording of the stream runs.
-void give(const Stream& stream, std::function<void()> work);
+void give(const Stream& stream, std::string name, std::function<void()> work);
+
+/// Of a body, without namespaces.
+std::string name_of(const std::type_info& body);
 
 /// Calls body(block) on as many threads as the environment variable DTRAIN_GPU_STAND_IN_THREADS says, or one.
 void run_block(unsigned number, const std::function<void(const Block&)>& body);
 
 template <class Body>
 void for_each(const Stream& stream, std::size_t count, const Body& body) {
-    give(stream, [count, body] {
+    give(stream, name_of(typeid(Body)), [count, body] {
         for (std::size_t i = 0; i < count; ++i) body(i);
     });
 }
 
 template <class Body>
 void launch(const Stream& stream, std::size_t blocks, unsigned /*threads*/, const Body& body) {
-    give(stream, [blocks, body] {
+    give(stream, name_of(typeid(Body)), [blocks, body] {
         for (std::size_t number = 0; number < blocks; ++number)
             run_block(static_cast<unsigned>(number), body);
     });

@@ -73,7 +73,7 @@ MatrixProduct::MatrixProduct(MatrixProduct&&) noexcept = default;
 MatrixProduct& MatrixProduct::operator=(MatrixProduct&&) noexcept = default;
 
 void MatrixProduct::run(const Stream& stream) const {
-    give(stream, content_->run);
+    give(stream, "MatrixProduct", content_->run);
 }
 
 }  // namespace dtrain::gpu

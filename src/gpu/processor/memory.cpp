@@ -21,7 +21,7 @@ DeviceMemory allocate_host(std::size_t bytes) {
 }
 
 void copy(const Stream& stream, void* to, const void* from, std::size_t bytes) {
-    give(stream, [to, from, bytes] { std::memcpy(to, from, bytes); });
+    give(stream, "copy", [to, from, bytes] { std::memcpy(to, from, bytes); });
 }
 
 void to_gpu(const Stream& stream, void* to, const void* from, std::size_t bytes) {
@@ -33,7 +33,7 @@ void to_host(const Stream& stream, void* to, const void* from, std::size_t bytes
 }
 
 void set_to_zero(const Stream& stream, void* to, std::size_t bytes) {
-    give(stream, [to, bytes] { std::memset(to, 0, bytes); });
+    give(stream, "copy", [to, bytes] { std::memset(to, 0, bytes); });
 }
 
 }  // namespace dtrain::gpu

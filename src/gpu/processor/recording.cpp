@@ -8,7 +8,7 @@
 namespace dtrain::gpu {
 
 struct Recording::Content {
-    std::vector<std::function<void()>> work;
+    std::vector<Work> work;
 };
 
 Recording::Recording(const Stream& stream, const std::function<void()>& give)
@@ -27,7 +27,13 @@ Recording::Recording(const Stream& stream, const std::function<void()>& give)
 Recording::~Recording() = default;
 
 void Recording::run(const Stream& stream) const {
-    for (const auto& work : content_->work) give(stream, work);
+    for (const auto& [name, run] : content_->work) give(stream, name, run);
+}
+
+std::vector<std::string> Recording::parts() const {
+    std::vector<std::string> names;
+    for (const auto& work : content_->work) names.push_back(work.name);
+    return names;
 }
 
 }  // namespace dtrain::gpu

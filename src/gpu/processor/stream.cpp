@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/stream.hpp"
 
+#include <cstdlib>
+#include <cxxabi.h>
 #include <limits>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "gpu/mark.hpp"
@@ -22,19 +26,30 @@ void Stream::finish() const {
     work_of(*this).run_until(std::numeric_limits<std::size_t>::max());
 }
 
-void give(const Stream& stream, std::function<void()> work) {
+std::string name_of(const std::type_info& body) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> whole(
+        abi::__cxa_demangle(body.name(), nullptr, nullptr, &status), &std::free);
+    std::string name = status == 0 ? whole.get() : body.name();
+    for (const std::string space : {"dtrain::gpu::", "(anonymous namespace)::"})
+        for (auto at = name.find(space); at != std::string::npos; at = name.find(space))
+            name.erase(at, space.size());
+    return name;
+}
+
+void give(const Stream& stream, std::string name, std::function<void()> run) {
     auto& own = work_of(stream);
     if (own.recorded != nullptr)
-        own.recorded->push_back(std::move(work));
+        own.recorded->push_back({std::move(name), std::move(run)});
     else
-        own.waiting.push_back(std::move(work));
+        own.waiting.push_back({std::move(name), std::move(run)});
 }
 
 void StreamWork::run_until(std::size_t end) {
     while (done < end && !waiting.empty()) {
         const auto next = std::move(waiting.front());
         waiting.pop_front();
-        next();
+        next.run();
         ++done;
     }
 }
@@ -68,7 +83,7 @@ void Mark::set(const Stream& stream) {
 }
 
 void Mark::hold(const Stream& stream) const {
-    give(stream, [at = point(handle_)] { at.reach(); });
+    give(stream, "wait", [at = point(handle_)] { at.reach(); });
 }
 
 void Mark::wait() const {

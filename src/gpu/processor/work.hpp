@@ -6,17 +6,23 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "gpu/stream.hpp"
 
 namespace dtrain::gpu {
 
+struct Work {
+    std::string name;
+    std::function<void()> run;
+};
+
 /// What a stream of the processor was given.
 struct StreamWork {
-    std::deque<std::function<void()>> waiting;
+    std::deque<Work> waiting;
     std::size_t done = 0;
-    std::vector<std::function<void()>>* recorded = nullptr;  ///< where it goes while it is recorded
+    std::vector<Work>* recorded = nullptr;  ///< where it goes while it is recorded
 
     /// Up to so many in all since the stream was made.
     void run_until(std::size_t end);

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/operators/give.hpp"
+#include "gpu/operators/integers.hpp"
+#include "gpu/operators/softmax_row.hpp"
+#include "kernels/data_errors.hpp"
+
+namespace dtrain::gpu {
+
+inline std::size_t columns_of(const TensorView& matrix) {
+    return static_cast<std::size_t>(matrix.shape[1]);
+}
+
+/// Labels that are looked at before they are used.
+struct CheckedLabels {
+    Integers labels;
+    std::int64_t classes;
+    Trouble trouble;
+
+    CheckedLabels(Workshop& workshop, const KernelArguments& arguments, std::size_t columns)
+        : labels(arguments.input("label")),
+          classes(static_cast<std::int64_t>(columns)),
+          trouble(workshop.trouble_of([classes = classes](long long row, long long label) {
+              return kernels::label_outside(label, row, classes);
+          })) {}
+
+    ON_DEVICE bool are_right(std::size_t row) const { return labels[row] >= 0 && labels[row] < classes; }
+
+    ON_DEVICE void tell(std::size_t row) const { trouble.tell(static_cast<long long>(row), labels[row]); }
+};
+
+template <class Real>
+struct SoftmaxWithCrossEntropy {
+    const Real* logits;
+    CheckedLabels label;
+    Real* probabilities;
+    Real* row_loss;
+    std::size_t classes;
+
+    static SoftmaxWithCrossEntropy from(Workshop& workshop, const KernelArguments& arguments) {
+        const auto classes = columns_of(arguments.input("logits"));
+        return {arguments.in<Real>("logits").data(), CheckedLabels(workshop, arguments, classes),
+                arguments.out<Real>("probabilities").data(), arguments.out<Real>("row_loss").data(), classes};
+    }
+
+    template <class Team>
+    ON_GPU void operator()(std::size_t row, const Team& team) const {
+        const Real* x = logits + row * classes;
+        const auto [largest, sum] = softmax_row(team, x, probabilities + row * classes, classes);
+        if (team.thread() != 0) return;
+        if (label.are_right(row)) {
+            row_loss[row] = largest + std::log(sum) - x[label.labels[row]];
+        } else {
+            label.tell(row);
+            row_loss[row] = 0;
+        }
+    }
+};
+
+template <class Real>
+struct SoftmaxWithCrossEntropyGradient {
+    const Real* probabilities;
+    Integers label;
+    const Real* drow_loss;
+    Real* dlogits;
+    std::size_t classes;
+
+    static SoftmaxWithCrossEntropyGradient from(const KernelArguments& arguments) {
+        return {arguments.in<Real>("probabilities").data(), Integers(arguments.input("label")),
+                arguments.in<Real>("row_loss@grad").data(), arguments.out<Real>("logits@grad").data(),
+                columns_of(arguments.input("probabilities"))};
+    }
+
+    ON_DEVICE void operator()(std::size_t i) const {
+        const auto [row, column] = place_of(i, classes);
+        const bool is_right = label[row] == static_cast<std::int64_t>(column);
+        dlogits[i] = drow_loss[row] * probabilities[i] - (is_right ? drow_loss[row] : Real(0));
+    }
+};
+
+}  // namespace dtrain::gpu

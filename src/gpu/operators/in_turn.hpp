@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "gpu/operators/give.hpp"
+
+namespace dtrain::gpu {
+
+/// body(i) for each i below count, by one block.
+template <class Body>
+struct Each {
+    std::size_t count;
+    Body body;
+    ON_GPU void operator()(const Block& block) const {
+        for (std::size_t i = block.thread(); i < count; i += block.threads()) body(i);
+    }
+};
+
+/// Bodies of one block one after the other: each finds what those before it wrote.
+template <class... Bodies>
+struct InTurn;
+
+template <class Last>
+struct InTurn<Last> {
+    Last last;
+    ON_GPU void operator()(const Block& block) const { last(block); }
+};
+
+template <class First, class... Rest>
+struct InTurn<First, Rest...> {
+    First first;
+    InTurn<Rest...> rest;
+    ON_GPU void operator()(const Block& block) const {
+        first(block);
+        block.wait();
+        rest(block);
+    }
+};
+
+}  // namespace dtrain::gpu

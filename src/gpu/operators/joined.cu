@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string_view>
+
+#include "gpu/operators/column_sums.hpp"
+#include "gpu/operators/cross_entropy.hpp"
+#include "gpu/operators/functions.hpp"
+#include "gpu/operators/in_turn.hpp"
+#include "gpu/operators/joined.hpp"
+#include "gpu/operators/loss_gradient.hpp"
+#include "gpu/operators/rows.hpp"
+#include "gpu/operators/sums.hpp"
+#include "gpu/operators/weight_product.hpp"
+
+namespace dtrain::gpu {
+namespace {
+
+using kernels::ChainLink;
+using Links = std::vector<ChainLink>;
+
+bool are(const Links& links, const std::vector<std::string_view>& types) {
+    return std::ranges::equal(links, types, {}, &ChainLink::type);
+}
+
+std::unique_ptr<Kernel> one_by_one(Workshop& workshop, const Links& links) {
+    std::vector<std::shared_ptr<Kernel>> all;
+    for (const auto& [type, arguments] : links) all.push_back(find_kernel(type)(workshop, arguments));
+    return kernels::kernel_of([all = std::move(all)] {
+        for (const auto& kernel : all) kernel->run();
+    });
+}
+
+/// A gradient that is stored when the sums of its columns read it.
+template <class Real, class Function>
+struct GradientTerms {
+    const Real* y;
+    const Real* dy;
+    Real* dx;
+    std::size_t columns;
+    ON_DEVICE Real operator()(std::size_t row, std::size_t column) const {
+        const std::size_t i = row * columns + column;
+        const Real gradient = Function::gradient(y[i], dy[i]);
+        dx[i] = gradient;
+        return gradient;
+    }
+};
+
+/// An activation's gradient and, with it, that of the bias before it; then that of the weights.
+template <class Real, class Function>
+std::unique_ptr<Kernel> make_activation_and_weight(Workshop& workshop, const Links& links) {
+    constexpr std::size_t most = std::size_t{1} << 18U;  // beyond, sums have too few blocks for it
+    const auto& activation = links[0].arguments;
+    const auto& weight = links[1].arguments;
+    const auto dx = activation.out<Real>("x@grad");
+    const auto dbias = weight.out<Real>("bias@grad");
+    if (dx.size() > most || weight.input("out@grad").data != dx.data()) return one_by_one(workshop, links);
+    const auto columns = dbias.size();
+    return kernels::kernel_of(
+        [&stream = workshop.stream,
+         sums = ColumnSums<Real, GradientTerms<Real, Function>>(
+             dx.size() / columns, columns,
+             {activation.in<Real>("out").data(), activation.in<Real>("out@grad").data(), dx.data(), columns},
+             dbias.data()),
+         product = std::shared_ptr(make_weight_product(workshop, weight))] {
+            sums.run(stream);
+            product->run();
+        });
+}
+
+/// All of a classifier's loss and of its gradient by the logits, in one block.
+template <class Real>
+auto small_loss(Workshop& workshop, const Links& links) {
+    const auto& loss = links[0].arguments;
+    const auto& mean = links[1].arguments;
+    const auto& mean_grad = links[3].arguments;
+    const auto& grad = links[4].arguments;
+    const auto values = mean.in<Real>("x");
+    const auto gradients = mean_grad.out<Real>("x@grad");
+    using Forward = Each<RowOfThread<SoftmaxWithCrossEntropy<Real>>>;
+    using Mean = FinishedSum<Real, Elements<Real>, Store<Real>>;
+    using Start = Each<LossGradient<Real>>;
+    using OfRows = Each<Spread<Real>>;
+    using Backward = Each<SoftmaxWithCrossEntropyGradient<Real>>;
+    return InTurn<Forward, Mean, Start, OfRows, Backward>{
+        {loss.out<Real>("row_loss").size(), {SoftmaxWithCrossEntropy<Real>::from(workshop, loss)}},
+        {{{values.data()}, values.size(), {mean.out<Real>("out").data(), static_cast<Real>(values.size())}},
+         {{1, LossGradient<Real>::from(links[2].arguments)},
+          {{gradients.size(),
+            {mean_grad.in<Real>("out@grad").data(), static_cast<Real>(gradients.size()), gradients.data()}},
+           {{grad.out<Real>("logits@grad").size(), SoftmaxWithCrossEntropyGradient<Real>::from(grad)}}}}}};
+}
+
+bool is_small(const Links& links) {
+    constexpr std::size_t most = 8192;
+    const auto& logits = links[0].arguments.input("logits");
+    return columns_of(logits) < columns_for_block && logits.size() <= most &&
+           links[1].arguments.input("x").size() <= most && links[3].arguments.output("x@grad").size() <= most;
+}
+
+constexpr unsigned threads_of_loss = 512;
+
+template <class Real>
+std::unique_ptr<Kernel> make_loss(Workshop& workshop, const Links& links) {
+    if (!is_small(links)) return one_by_one(workshop, links);
+    return kernel_of_blocks(workshop, 1, threads_of_loss, small_loss<Real>(workshop, links));
+}
+
+/// The loss, and the gradient of the bias that the logits have; then that of the weights.
+template <class Real>
+std::unique_ptr<Kernel> make_loss_and_weight(Workshop& workshop, const Links& links) {
+    using Sums = ColumnSums<Real, MatrixTerms<Real>>;
+    if (!is_small(links)) return one_by_one(workshop, links);
+    const auto& weight = links[5].arguments;
+    const auto dy = weight.in<Real>("out@grad");
+    const auto dbias = weight.out<Real>("bias@grad");
+    const auto columns = dbias.size();
+    Sums sums(dy.size() / columns, columns, {dy.data(), columns}, dbias.data());
+    if (sums.of_one_block() == nullptr) return one_by_one(workshop, links);
+    using Loss = decltype(small_loss<Real>(workshop, links));
+    const InTurn<Loss, TileSums<Real, MatrixTerms<Real>>> body{small_loss<Real>(workshop, links),
+                                                               {*sums.of_one_block()}};
+    return kernels::kernel_of([&stream = workshop.stream, memory = std::move(sums), body,
+                               product = std::shared_ptr(make_weight_product(workshop, weight))] {
+        launch(stream, 1, threads_of_loss, body);
+        product->run();
+    });
+}
+
+using Make = std::unique_ptr<Kernel> (*)(Workshop&, const Links&);
+
+struct Form {
+    std::vector<std::string_view> types;
+    Make of_float;
+    Make of_double;
+};
+
+template <class Function>
+Form activation_form(std::string_view type) {
+    return {{type, "fc_grad_weight"},
+            make_activation_and_weight<float, Function>,
+            make_activation_and_weight<double, Function>};
+}
+
+const std::vector<Form>& forms() {
+    static const std::vector<Form> all{
+        {{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
+          "softmax_with_cross_entropy_grad"},
+         make_loss<float>,
+         make_loss<double>},
+        {{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
+          "softmax_with_cross_entropy_grad", "fc_grad_weight"},
+         make_loss_and_weight<float>,
+         make_loss_and_weight<double>},
+        activation_form<Relu>("relu_grad"),
+        activation_form<Sigmoid>("sigmoid_grad"),
+        activation_form<Tanh>("tanh_grad"),
+    };
+    return all;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_joined_kernel(Workshop& workshop, const Links& links) {
+    const auto form = std::ranges::find_if(forms(), [&](const Form& each) { return are(links, each.types); });
+    if (form == forms().end()) return nullptr;
+    const bool is_double = links.front().arguments.real_type() == DataType::float64;
+    return (is_double ? form->of_double : form->of_float)(workshop, links);
+}
+
+}  // namespace dtrain::gpu

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/joined_operators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace dtrain::program {
+namespace {
+
+using Types = std::vector<std::string_view>;
+
+/// The longer ones first.
+const std::array<Types, 5>& joined_types() {
+    static const std::array<Types, 5> all{
+        Types{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
+              "softmax_with_cross_entropy_grad", "fc_grad_weight"},
+        Types{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
+              "softmax_with_cross_entropy_grad"},
+        Types{"relu_grad", "fc_grad_weight"}, Types{"sigmoid_grad", "fc_grad_weight"},
+        Types{"tanh_grad", "fc_grad_weight"}};
+    return all;
+}
+
+bool begins_with(std::span<const Operator> operators, const Types& types) {
+    return operators.size() >= types.size() &&
+           std::ranges::equal(operators.first(types.size()), types, {}, &Operator::type);
+}
+
+bool uses(const std::vector<Argument>& arguments, const std::string& variable) {
+    return std::ranges::find(arguments, variable, &Argument::variable) != arguments.end();
+}
+
+}  // namespace
+
+std::vector<ElementChain> find_joined_operators(const Program& program, const ElementChains& chains,
+                                                std::size_t barrier) {
+    const auto& operators = program.operators();
+    std::vector<ElementChain> found;
+    for (std::size_t first = 0; first < operators.size(); ++first) {
+        const auto is_free = [&](const Types& types) {
+            for (auto number = first; number < first + types.size(); ++number)
+                if (chains.of(number) != nullptr || (number > first && number == barrier)) return false;
+            return true;
+        };
+        const auto types = std::ranges::find_if(joined_types(), [&](const Types& each) {
+            return begins_with(std::span(operators).subspan(first), each) && is_free(each);
+        });
+        if (types == joined_types().end()) continue;
+        found.push_back({first, types->size()});
+        first += types->size() - 1;
+    }
+    return found;
+}
+
+bool can_count(const Program& program, std::size_t increment, std::size_t first_update, std::size_t updates) {
+    const auto& operators = program.operators();
+    const auto& counter = operators[increment];
+    const auto& step = counter.output("step");
+    for (auto number = increment + 1; number < operators.size(); ++number) {
+        const auto& op = operators[number];
+        const bool is_update = number >= first_update && number < first_update + updates;
+        if (is_update && (op.input("step") != step || op.input("skip") != counter.input("skip")))
+            return false;
+        if (!is_update && (uses(op.inputs, step) || uses(op.outputs, step))) return false;
+    }
+    return updates > 0;
+}
+
+}  // namespace dtrain::program
