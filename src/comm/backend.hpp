@@ -10,6 +10,7 @@
 #include <dtrain/communicator.hpp>
 
 #include "comm/lookout.hpp"
+#include "comm/recorded_operations.hpp"
 
 namespace dtrain {
 
@@ -34,6 +35,9 @@ class CommunicatorBackend {
 
     virtual std::unique_ptr<comm::Post> open_post() = 0;
     virtual std::unique_ptr<comm::Lookout> open_lookout() = 0;
+
+    /// Nothing where there are none.
+    virtual comm::RecordedOperations* recorded_operations() { return nullptr; }
 
     virtual int nodes() const = 0;
     virtual int node() const = 0;       ///< number of this rank's node

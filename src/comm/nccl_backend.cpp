@@ -31,6 +31,31 @@ void refuse_what_nccl_has_not(const Call& call) {
                         name_of(call.operation), call.tag));
 }
 
+class NcclRecorded final : public RecordedOperations {
+  public:
+    NcclRecorded(NcclPort& port, NcclQueue& queue) : port_(port), queue_(queue) {}
+
+    std::string why_not() const override { return port_.why_not_recorded(); }
+    void begin_recording() override { queue_.drain(); }
+
+    std::size_t fork(const Call& call) override {
+        queue_.record(call);
+        return port_.forked();
+    }
+    void join(std::size_t operation) override { port_.join(operation); }
+
+    void begin_run() override { queue_.expect_all_well(); }
+    void note_run() override { last_ = queue_.note_run(); }
+    std::uint64_t last_run() const override { return last_; }
+    void wait_run(std::uint64_t number) override { queue_.wait(number); }
+    void on_failure(std::function<void()> destroy) override { queue_.on_failure(std::move(destroy)); }
+
+  private:
+    NcclPort& port_;
+    NcclQueue& queue_;
+    std::uint64_t last_ = 0;
+};
+
 class NcclBackend final : public CommunicatorBackend {
   public:
     NcclBackend(const Communicator& over_mpi, NcclOptions options, MakeNcclPort make_port)
@@ -104,6 +129,8 @@ class NcclBackend final : public CommunicatorBackend {
         return nccl_backend(mpi_.split(color, key), options, make_port_);
     }
 
+    RecordedOperations* recorded_operations() override { return &recorded_; }
+
     std::unique_ptr<Post> open_post() override { return over_mpi_->open_post(); }
     std::unique_ptr<Lookout> open_lookout() override { return over_mpi_->open_lookout(); }
 
@@ -138,6 +165,7 @@ class NcclBackend final : public CommunicatorBackend {
     std::unique_ptr<NcclPort> port_;
     NcclQueue queue_;
     NcclMemory memory_;
+    NcclRecorded recorded_{*port_, queue_};
     int parts_made_ = 0;
 };
 

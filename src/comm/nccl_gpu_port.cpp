@@ -55,6 +55,7 @@ class GpuPort final : public NcclPort {
         // What was not ended belongs to a GPU that may never finish: it goes with the process.
         if (!ended_) return;
         for (const auto event : marks_) cudaEventDestroy(event);
+        for (const auto event : forked_) cudaEventDestroy(event);
         cudaEventDestroy(ready_);
         cudaStreamDestroy(stream_);
         cudaFree(for_barrier_);
@@ -83,9 +84,8 @@ class GpuPort final : public NcclPort {
 
     NcclAnswer issue(std::span<const Call> calls) override {
         const OnDevice here(options_.device);
-        // The operation begins when what computes now has been done, and does not hold up what comes later.
-        for (const auto error : {cudaEventRecord(ready_, compute_), cudaStreamWaitEvent(stream_, ready_, 0)})
-            if (error != cudaSuccess) return answer_of(error, "cudaStreamWaitEvent");
+        const auto follows = follow();
+        if (follows.state != NcclState::done) return follows;
         if (calls.size() == 1) return issue_one(calls.front());
         auto answer = answer_of(ncclGroupStart(), "ncclGroupStart", communicator_);
         for (const auto& call : calls)
@@ -103,25 +103,44 @@ class GpuPort final : public NcclPort {
     }
 
     std::size_t mark() override {
-        const OnDevice here(options_.device);
-        auto error = cudaSuccess;
-        if (free_marks_.empty()) {
-            cudaEvent_t event = nullptr;
-            error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
-            free_marks_.push_back(marks_.size());
-            marks_.push_back(event);
-        }
-        const auto mark = free_marks_.back();
-        free_marks_.pop_back();
-        if (error == cudaSuccess) error = cudaEventRecord(marks_[mark], stream_);
-        if (error != cudaSuccess) mark_error_ = error;
-        return mark;
+        return mark_of(stream_);
+    }
+    std::size_t mark_computed() override {
+        return mark_of(compute_);
     }
 
     NcclAnswer reached(std::size_t mark) override {
         const auto error = mark_error_ != cudaSuccess ? mark_error_ : cudaEventQuery(marks_[mark]);
         if (error == cudaSuccess) free_marks_.push_back(mark);
         return answer_of(error, "an operation on the GPU");
+    }
+
+    std::string why_not_recorded() const override {
+        constexpr int least = 11030;  // of CUDA, says NCCL's guide; all NCCLs that this builds with can do it
+        int driver = 0;
+        cudaDriverGetVersion(&driver);
+        if (driver == 0 || driver >= least) return "";
+        return fmt::format("the driver has CUDA {}, and recording NCCL needs 11.3",
+                           gpu_versions().cuda_driver);
+    }
+
+    // A recorded stream that another one waits for is recorded with it.
+    NcclAnswer fork(const Call& call) override {
+        return issue({&call, 1});
+    }
+
+    std::size_t forked() override {
+        const OnDevice here(options_.device);
+        cudaEvent_t event = nullptr;
+        check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+        forked_.push_back(event);
+        check(cudaEventRecord(event, stream_), "cudaEventRecord");
+        return forked_.size() - 1;
+    }
+
+    void join(std::size_t forked) override {
+        const OnDevice here(options_.device);
+        check(cudaStreamWaitEvent(compute_, forked_.at(forked), 0), "cudaStreamWaitEvent");
     }
 
     NcclAnswer leave() override {
@@ -195,6 +214,29 @@ class GpuPort final : public NcclPort {
     }
 
   private:
+    /// The next operation begins when what computes now has been done, and does not hold up what comes later.
+    NcclAnswer follow() {
+        for (const auto error : {cudaEventRecord(ready_, compute_), cudaStreamWaitEvent(stream_, ready_, 0)})
+            if (error != cudaSuccess) return answer_of(error, "cudaStreamWaitEvent");
+        return {};
+    }
+
+    std::size_t mark_of(cudaStream_t stream) {
+        const OnDevice here(options_.device);
+        auto error = cudaSuccess;
+        if (free_marks_.empty()) {
+            cudaEvent_t event = nullptr;
+            error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+            free_marks_.push_back(marks_.size());
+            marks_.push_back(event);
+        }
+        const auto mark = free_marks_.back();
+        free_marks_.pop_back();
+        if (error == cudaSuccess) error = cudaEventRecord(marks_[mark], stream);
+        if (error != cudaSuccess) mark_error_ = error;
+        return mark;
+    }
+
     NcclAnswer issue_one(const Call& call) {
         if (call.operation != Operation::barrier)
             return comm::issue(call, options_.size, communicator_, stream_);
@@ -216,6 +258,7 @@ class GpuPort final : public NcclPort {
     ncclComm_t communicator_ = nullptr;
     std::vector<cudaEvent_t> marks_;
     std::vector<std::size_t> free_marks_;
+    std::vector<cudaEvent_t> forked_;
     cudaError_t mark_error_ = cudaSuccess;
     bool ended_ = false;
 };

@@ -31,12 +31,23 @@ class NcclPort {
     /// Puts a mark behind all that was issued; the GPU reaches it when it has done that.
     virtual std::size_t mark() = 0;
     virtual NcclAnswer reached(std::size_t mark) = 0;  ///< a mark that was reached is gone
+
+    /// Why operations cannot be recorded; "" when they can.
+    virtual std::string why_not_recorded() const = 0;
+    /// While the stream that computes is recorded: issue(), of one; then, once it is done, a mark behind it.
+    virtual NcclAnswer fork(const Call& call) = 0;
+    virtual std::size_t forked() = 0;
+    /// What the stream that computes is given from now on waits for it. @throws NcclError
+    virtual void join(std::size_t forked) = 0;
+    /// As mark(), behind all that the stream was given that computes.
+    virtual std::size_t mark_computed() = 0;
+
     virtual NcclAnswer leave() = 0;
     /// After leave() is done.
     virtual void end() = 0;
 
     /// What aborts the communicator, for another thread; may last for ever and outlive this. No call of this
-    /// but the destructor may follow.
+    /// but reached() and the destructor may follow.
     virtual std::function<void()> aborter() = 0;
 
     virtual MemoryPlace place_of(const void* memory) const = 0;

@@ -35,6 +35,34 @@ std::uint64_t NcclQueue::start(const Call& call) {
     return add(NcclPhase::issuing, call);
 }
 
+void NcclQueue::record(const Call& call) {
+    wait(add(NcclPhase::recording, call));
+}
+
+void NcclQueue::expect_all_well() {
+    if (failure_) std::rethrow_exception(failure_);
+    if (!lookout_.others_gave_up()) return;
+    waiting_.push_back(sums_of_a_run(started_ + 1));
+    give_up({});
+}
+
+std::uint64_t NcclQueue::note_run() {
+    note_agreed_failure(0);
+    auto batch = sums_of_a_run(++started_);
+    lookout_.note_started(started_, batch.calls.front());
+    batch.mark = port_.mark_computed();
+    running_.push_back(std::move(batch));
+    return started_;
+}
+
+NcclQueue::Batch NcclQueue::sums_of_a_run(std::uint64_t number) {
+    Batch batch;
+    batch.hand_over = NcclPhase::running;
+    batch.first = number;
+    batch.calls.push_back({.operation = Operation::allreduce});
+    return batch;
+}
+
 bool NcclQueue::takes_messages(const Batch& batch) const {
     return is_message(batch.calls.front()) && messages_go_ < batch.first;
 }
@@ -168,6 +196,8 @@ void NcclQueue::hand_over(Batch& batch) {
         batch.answer = port_.join();
     else if (batch.hand_over == NcclPhase::leaving)
         batch.answer = port_.leave();
+    else if (batch.hand_over == NcclPhase::recording)
+        batch.answer = port_.fork(batch.calls.front());
     else {
         std::vector<Call> calls;
         for (std::size_t i = 0; i < batch.calls.size(); ++i)
@@ -232,10 +262,24 @@ std::string NcclQueue::abort() {
             // What is told is why there is an abort.
         }
     };
-    const bool ended = ends_within(abort_within_, port_.aborter(), let_mpi_work);
+    const auto meanwhile = [&] {
+        destroy_recordings();
+        let_mpi_work();
+    };
+    const bool ended = ends_within(abort_within_, port_.aborter(), meanwhile);
+    destroy_recordings();
     if (ended) return "";
     return fmt::format("; ncclCommAbort did not return within {:.1f} s",
                        std::chrono::duration<double>(abort_within_).count());
+}
+
+// NCCL's kernels end by themselves when it is aborted, and then the runs of recordings do.
+void NcclQueue::destroy_recordings() {
+    for (; !running_.empty(); running_.pop_front()) {
+        const auto& mark = running_.front().mark;
+        if (mark && port_.reached(*mark).state == NcclState::in_progress) return;
+    }
+    for (const auto& destroy : std::exchange(destroys_, {})) destroy();
 }
 
 }  // namespace dtrain::comm

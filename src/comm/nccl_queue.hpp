@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <dtrain/comm_call.hpp>
@@ -38,6 +40,17 @@ class NcclQueue {
     bool test(std::uint64_t number);
     void wait(std::uint64_t number);
 
+    /// Hands one over to the recording of the stream that computes, and waits until it is there. Nothing else
+    /// is under way.
+    void record(const Call& call);
+    /// @throws what has ended everything, here or on another rank
+    void expect_all_well();
+    /// What the stream that computes was given up to now is an operation that goes on, whose number this is.
+    /// Nothing else is under way but those.
+    std::uint64_t note_run();
+    /// What may be done only after a failure, and has to be for NCCL's abort to return.
+    void on_failure(std::function<void()> destroy) { destroys_.push_back(std::move(destroy)); }
+
     /// Waits for all operations.
     void drain();
     /// Ends the communicator.
@@ -56,6 +69,7 @@ class NcclQueue {
     };
 
     std::uint64_t add(NcclPhase hand_over, const Call& call);
+    static Batch sums_of_a_run(std::uint64_t number);
     bool takes_messages(const Batch& batch) const;
     void let_messages_go() { messages_go_ = started_; }
 
@@ -73,6 +87,7 @@ class NcclQueue {
     [[noreturn]] void fail(const NcclAnswer& answer);
     [[noreturn]] void give_up(std::chrono::duration<double> waited, const std::string& own_reason = "");
     std::string abort();
+    void destroy_recordings();
 
     NcclPort& port_;
     Lookout& lookout_;
@@ -85,6 +100,7 @@ class NcclQueue {
     std::deque<Batch> running_;
     std::map<std::uint64_t, std::exception_ptr> refused_;
     std::exception_ptr failure_;
+    std::vector<std::function<void()>> destroys_;
 };
 
 }  // namespace dtrain::comm

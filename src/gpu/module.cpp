@@ -37,16 +37,14 @@ class UploadStream final : public kernels::Gpu::Uploads {
     explicit UploadStream(const Stream& computing) : computing_(computing) {}
 
     void to_gpu(void* to, const void* from, std::size_t bytes) override {
+        read_.hold(stream_);  // not in release(): finish() waits for no more than uploads need
         gpu::to_gpu(stream_, to, from, bytes);
     }
     void take() override {
         uploaded_.set(stream_);
         uploaded_.hold(computing_);
     }
-    void release() override {
-        read_.set(computing_);
-        read_.hold(stream_);
-    }
+    void release() override { read_.set(computing_); }
     void finish() override { stream_.finish(); }
 
   private:
@@ -98,6 +96,7 @@ class OneGpu final : public kernels::Gpu {
     std::unique_ptr<Uploads> uploads() override { return std::make_unique<UploadStream>(workshop_.stream); }
 
     void finish() override {
+        look();
         gpu::to_host(workshop_.stream, told_.get(), workshop_.trouble.get(), sizeof(Trouble::Words));
         workshop_.stream.finish();
         const auto trouble = *reinterpret_cast<const Trouble::Words*>(told_.get());

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/chain_link.hpp"
@@ -85,8 +86,25 @@ class Gpu {
     };
     virtual std::unique_ptr<Uploads> uploads() = 0;
 
+    /// Called before somebody waits for the GPU, who would otherwise wait for ever for ranks that do not
+    /// come; as long as there is an owner of what is returned. What it throws is thrown there.
+    std::shared_ptr<void> look_before_waits(std::function<void()> look) {
+        auto shared = std::make_shared<std::function<void()>>(std::move(look));
+        looks_.push_back(shared);
+        return shared;
+    }
+
   protected:
+    void look() {
+        std::erase_if(looks_, [](const auto& each) { return each.expired(); });
+        for (const auto& each : std::vector(looks_))
+            if (const auto held = each.lock()) (*held)();
+    }
+
     Given given_;
+
+  private:
+    std::vector<std::weak_ptr<std::function<void()>>> looks_;
 };
 
 /// @param number as this process sees them (CUDA_VISIBLE_DEVICES)

@@ -4,12 +4,15 @@
 
 #include <utility>
 
+#include "comm/backend.hpp"
+
 namespace dtrain::program {
 
 BucketSums::BucketSums(Communicator communicator, std::vector<std::span<float>> buckets,
                        std::unique_ptr<StagedBuckets> staged)
     : communicator_(std::move(communicator)), buckets_(std::move(buckets)), staged_(std::move(staged)) {
     requests_.resize(buckets_.size());
+    forked_.resize(buckets_.size());
 }
 
 std::span<float> BucketSums::take(std::size_t number) {
@@ -32,6 +35,21 @@ void BucketSums::wait(std::size_t number) {
 void BucketSums::add(std::size_t number) {
     communicator_.allreduce_sum(take(number));
     give_back(number);
+}
+
+void BucketSums::start_recorded(std::size_t number) {
+    const auto bytes = std::as_writable_bytes(buckets_[number]);
+    forked_[number] = comm::backend_of(communicator_)
+                          ->recorded_operations()
+                          ->fork({.operation = comm::Operation::allreduce,
+                                  .element = comm::ElementType::float32,
+                                  .send = bytes.data(),
+                                  .receive = bytes.data(),
+                                  .count = buckets_[number].size()});
+}
+
+void BucketSums::wait_recorded(std::size_t number) {
+    comm::backend_of(communicator_)->recorded_operations()->join(forked_[number]);
 }
 
 }  // namespace dtrain::program

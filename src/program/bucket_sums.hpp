@@ -25,6 +25,10 @@ class BucketSums {
     /// start() and wait()
     void add(std::size_t number);
 
+    /// In a recording, where the communicator can do that.
+    void start_recorded(std::size_t number);
+    void wait_recorded(std::size_t number);
+
     /// MPI moves data only while it is called.
     void poke() {
         for (auto& request : requests_)
@@ -38,7 +42,8 @@ class BucketSums {
     Communicator communicator_;
     std::vector<std::span<float>> buckets_;
     std::unique_ptr<StagedBuckets> staged_;
-    std::vector<Request> requests_;  // by bucket; goes first, for it uses communicator and memory
+    std::vector<std::size_t> forked_;  // by bucket
+    std::vector<Request> requests_;    // by bucket; goes first, for it uses communicator and memory
 };
 
 }  // namespace dtrain::program

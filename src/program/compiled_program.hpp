@@ -113,6 +113,8 @@ class CompiledProgram {
     void run_step(const Step& step);
     void run_recorded(Part part);
     std::vector<Piece> recorded(Part part);
+    static bool is_sum(const Step& step);
+    void record(const Step& step);
     void poke();
 
     Program program_;

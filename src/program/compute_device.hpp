@@ -78,6 +78,9 @@ class ComputeDevice {
     /// gains nothing.
     virtual std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) = 0;
     virtual bool records() const = 0;
+    /// The same with sums of buckets in it (BucketSums::start_recorded()), where records_sums().
+    virtual std::unique_ptr<kernels::Kernel> recorded_with_sums(const std::function<void()>& give) = 0;
+    virtual bool records_sums() const = 0;
 
     /// What a step uses of the caller's is there after begin_step(), and the caller may write it again after
     /// end_step().

@@ -46,6 +46,10 @@ class CpuDevice final : public ComputeDevice {
 
     std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>&) override { return nullptr; }
     bool records() const override { return false; }
+    std::unique_ptr<kernels::Kernel> recorded_with_sums(const std::function<void()>&) override {
+        return nullptr;
+    }
+    bool records_sums() const override { return false; }
 
     void begin_step(const StepUses& uses) override;
     void end_step() override {}

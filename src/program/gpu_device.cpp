@@ -33,7 +33,18 @@ GpuDevice::GpuDevice(StateOnGpu& on_gpu, State state, Communicator communicator,
       communicator_(std::move(communicator)),
       reaches_gpu_(reaches_gpu),
       mirrors_(gpu_),
-      server_kernels_(gpu_, state_) {}
+      server_kernels_(gpu_, state_) {
+    if (!reaches_gpu_) return;
+    why_no_runs_ = why_sums_are_not_recorded(communicator_);
+    if (why_no_runs_.empty()) runs_.emplace(gpu_, communicator_);
+}
+
+std::string GpuDevice::description() const {
+    const auto gpu = gpu_->description();
+    return why_no_runs_.empty()
+               ? gpu
+               : fmt::format("{} (sums by NCCL outside of the CUDA graph: {})", gpu, why_no_runs_);
+}
 
 ComputeDevice::Memory GpuDevice::allocate_exchanged(std::size_t bytes) {
     if (!reaches_gpu_) return allocate(bytes);
@@ -86,6 +97,9 @@ BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {
     std::unique_ptr<StagedBuckets> staged;
     if (communicator_.size() > 1 && !reaches_gpu_)
         staged = std::make_unique<StagedBuckets>(gpu_, all_of(buckets));
+    // Of zeros: what NCCL makes when it first adds so many numbers, it need not make while it is recorded.
+    if (runs_)
+        for (const auto& bucket : buckets) communicator_.allreduce_sum(bucket);
     return {communicator_, std::move(buckets), std::move(staged)};
 }
 
@@ -106,6 +120,7 @@ void GpuDevice::begin_step(const StepUses& uses) {
 }
 
 void GpuDevice::end_step() {
+    if (runs_) runs_->end_part();
     batches_->settle();
 }
 

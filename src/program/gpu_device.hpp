@@ -10,6 +10,7 @@
 #include "program/compute_device.hpp"
 #include "program/gpu_batches.hpp"
 #include "program/gpu_mirrors.hpp"
+#include "program/gpu_runs.hpp"
 #include "program/gpu_server_kernels.hpp"
 #include "program/state_on_gpu.hpp"
 
@@ -24,7 +25,7 @@ class GpuDevice final : public ComputeDevice {
     /// @param reaches_gpu whether it is one over NCCL
     GpuDevice(StateOnGpu& on_gpu, State state, Communicator communicator, bool reaches_gpu);
 
-    std::string description() const override { return gpu_->description(); }
+    std::string description() const override;
     Memory allocate(std::size_t bytes) override { return gpu_->allocate(bytes); }
     Memory allocate_exchanged(std::size_t bytes) override;
     std::vector<StateTensor> state_tensors() override;
@@ -51,6 +52,10 @@ class GpuDevice final : public ComputeDevice {
         return gpu_->recorded(give);
     }
     bool records() const override { return true; }
+    std::unique_ptr<kernels::Kernel> recorded_with_sums(const std::function<void()>& give) override {
+        return runs_->recorded(give);
+    }
+    bool records_sums() const override { return runs_.has_value(); }
 
     void begin_step(const StepUses& uses) override;
     void end_step() override;
@@ -72,6 +77,8 @@ class GpuDevice final : public ComputeDevice {
     StateOnGpu& on_gpu_;
     Communicator communicator_;
     bool reaches_gpu_;
+    std::optional<GpuRuns> runs_;  // nothing: sums are no part of recordings
+    std::string why_no_runs_;
     std::optional<GpuBatches> batches_;
     GpuMirrors mirrors_;
     GpuServerKernels server_kernels_;

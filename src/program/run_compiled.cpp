@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
@@ -57,25 +59,47 @@ void CompiledProgram::run_recorded(Part part) {
     }
 }
 
-// Whatever the device does without others from one step that is not so to the next.
+bool CompiledProgram::is_sum(const Step& step) {
+    return step.action == Action::start || step.action == Action::wait || step.action == Action::exchange;
+}
+
+void CompiledProgram::record(const Step& step) {
+    if (step.action == Action::compute) kernels_[step.number]->run();
+    if (step.action == Action::start || step.action == Action::exchange) buckets_.start_recorded(step.number);
+    if (step.action == Action::wait || step.action == Action::exchange) buckets_.wait_recorded(step.number);
+}
+
+// Whatever the device does without others from one step that is not so to the next; with the sums over ranks
+// where it can. A recording waits for the sums that it starts, be it at its end.
 std::vector<CompiledProgram::Piece> CompiledProgram::recorded(Part part) {
     std::vector<Piece> pieces;
     std::vector<std::size_t> together;
+    std::set<std::size_t> started;  // buckets
     const auto end_piece = [&] {
         if (together.empty()) return;
-        pieces.push_back({device_->recorded([&] {
-            for (const auto number : together) kernels_[steps_[number].number]->run();
-        })});
+        const auto give = [&] {
+            for (const auto number : together) record(steps_[number]);
+            for (const auto bucket : started) buckets_.wait_recorded(bucket);
+        };
+        const bool sums =
+            std::ranges::any_of(together, [&](std::size_t number) { return is_sum(steps_[number]); });
+        pieces.push_back({sums ? device_->recorded_with_sums(give) : device_->recorded(give)});
         together.clear();
+        started.clear();
     };
     for (std::size_t number = 0; number < steps_.size(); ++number) {
-        if (!is_of(steps_[number], part)) continue;
-        if (steps_[number].action == Action::compute) {
-            together.push_back(number);
-        } else {
+        const auto& step = steps_[number];
+        if (!is_of(step, part)) continue;
+        const bool is_recorded_sum = device_->records_sums() && is_sum(step);
+        if (!is_recorded_sum && step.action != Action::compute) {
             end_piece();
             pieces.push_back({nullptr, number});
+            continue;
         }
+        if (is_recorded_sum && step.action == Action::start) started.insert(step.number);
+        const bool was_waited_for =
+            is_recorded_sum && step.action == Action::wait && started.erase(step.number) == 0;
+        if (!was_waited_for) together.push_back(number);
     }
     end_piece();
     return pieces;

@@ -3,6 +3,7 @@
 #include "comm/nccl_stand_in.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -19,6 +20,8 @@
 #include <nccl.h>
 
 #include <dtrain/half.hpp>
+
+#include "gpu/processor/work.hpp"
 
 namespace nccl_stand_in {
 namespace {
@@ -85,17 +88,29 @@ void move_streams();
 
 }  // namespace
 
+/// A stream of the stand-in for GPUs (gpu/processor), which computes what it is given when somebody waits.
+using Computing = dtrain::gpu::OwnedWork;
+
 struct CUstream_st {
     std::deque<Work> queue;
     std::uint64_t put = 0;
     std::uint64_t done = 0;
     ncclComm* used_by = nullptr;
+    dtrain::gpu::StreamWork* recorded_with = nullptr;  ///< it is a branch of what that one records
+    int recorded = 0;                                  ///< operations of that branch
 };
 
 struct CUevent_st {
     CUstream_st* stream = nullptr;
     std::uint64_t position = 0;
-    bool reached() const { return stream == nullptr || stream->done >= position; }
+    Computing computing = nullptr;  ///< of which it is a point, in place of `stream`
+    dtrain::gpu::StreamWork* recorded_with = nullptr;
+    int recorded = 0;
+
+    bool reached() const {
+        if (computing) return computing->advance(position);
+        return stream == nullptr || stream->done >= position;
+    }
 };
 
 struct ncclComm {
@@ -110,6 +125,8 @@ struct ncclComm {
     bool gpu_fails = false;
     int registered = 0;
     bool finalized = false;
+    std::atomic<bool> aborted = false;
+    std::shared_ptr<int> recordings = std::make_shared<int>(0);  ///< each has it as well
 };
 
 namespace {
@@ -123,7 +140,7 @@ struct OnGpu {
 std::map<char*, OnGpu> memory;
 int device = 0;
 int group_depth = 0;
-bool any_gpu_failure = false;
+std::atomic<bool> any_gpu_failure = false;
 
 struct Pending {
     ncclComm* comm;
@@ -132,6 +149,12 @@ struct Pending {
     std::function<void()> finish;
 };
 std::vector<Pending> group;
+
+/// Nothing for a stream of this stand-in.
+Computing computing_of(cudaStream_t stream) {
+    if (stream == nullptr || streams.contains(stream)) return nullptr;
+    return *reinterpret_cast<Computing*>(stream);
+}
 
 CUstream_st& stream_of(cudaStream_t stream) {
     return stream == nullptr ? default_stream : *stream;
@@ -167,6 +190,7 @@ struct Exchange {
     bool begun = false;
 
     bool advance() {
+        if (comm->aborted) return true;
         if (comm->gpu_fails || comm->error != ncclSuccess) return false;
         if (comm->polls_left > 0) return false;
         if (!begun) begin();
@@ -203,6 +227,30 @@ struct Exchange {
     }
 };
 
+void fail_if_scripted(ncclComm* comm) {
+    if (comm->operations != script().fail_at) return;
+    if (script().fail_code == 0) {
+        comm->gpu_fails = true;
+        any_gpu_failure = true;
+    } else
+        comm->error = static_cast<ncclResult_t>(script().fail_code);
+}
+
+/// An operation that a recording does anew in each of its runs.
+std::function<bool()> replay_of(const Exchange& recorded) {
+    return [recorded, now = std::shared_ptr<Exchange>(), is_in = recorded.comm->recordings]() mutable {
+        if (!now) {
+            now = std::make_shared<Exchange>(recorded);
+            ++recorded.comm->operations;
+            ++seen().operations;
+            fail_if_scripted(recorded.comm);
+        }
+        if (!now->advance()) return false;
+        now.reset();
+        return true;
+    };
+}
+
 ncclResult_t issue_group() {
     if (group.empty()) return ncclSuccess;
     auto calls = std::exchange(group, {});
@@ -233,12 +281,14 @@ ncclResult_t issue_group() {
         for (const auto& finish : finishes)
             if (finish) finish();
     };
-    if (comm->operations == script().fail_at) {
-        if (script().fail_code == 0)
-            comm->gpu_fails = any_gpu_failure = true;
-        else
-            comm->error = static_cast<ncclResult_t>(script().fail_code);
+    auto& stream = *calls.front().stream;
+    if (stream.recorded_with != nullptr) {
+        ++stream.recorded;
+        stream.recorded_with->recorded->push_back({"NCCL", replay_of(*exchange)});
+        comm->polls_left = script().issue_polls;
+        return comm->polls_left > 0 ? ncclInProgress : ncclSuccess;
     }
+    fail_if_scripted(comm);
     comm->polls_left = script().issue_polls;
     calls.front().stream->used_by = comm;
     put_into(*calls.front().stream, [exchange] { return exchange->advance(); });
@@ -465,14 +515,17 @@ ncclResult_t __wrap_ncclCommFinalize(ncclComm_t comm) {
 ncclResult_t __wrap_ncclCommDestroy(ncclComm_t comm) {
     seen().calls.emplace_back("destroy");
     if (!comm->finalized || comm->polls_left > 0) wrong("destroy before finalize was done");
+    if (comm->recordings.use_count() > 1) wrong("destroy while a recording has its operations");
     for (auto* stream : streams)
         if (stream->used_by == comm && !stream->queue.empty()) wrong("destroy with work under way");
     delete comm;
     return ncclSuccess;
 }
 
-ncclResult_t __wrap_ncclCommAbort(ncclComm_t) {
+ncclResult_t __wrap_ncclCommAbort(ncclComm_t comm) {
     while (script().abort_hangs) ::sleep(1);
+    comm->aborted = true;
+    while (comm->recordings.use_count() > 1 && !any_gpu_failure) ::usleep(1000);  // so does NCCL
     seen().calls.emplace_back("abort");
     return ncclSuccess;
 }
@@ -605,24 +658,53 @@ cudaError_t __wrap_cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    *event = {};
+    if (const auto computing = computing_of(stream)) {
+        event->computing = computing;
+        event->position = computing->done + computing->waiting.size();
+        if (computing->recorded != nullptr) event->recorded_with = computing.get();
+        return cudaSuccess;
+    }
     auto& on = stream_of(stream);
     if (on.used_by != nullptr && on.used_by->polls_left > 0)
         wrong("work put into a stream while NCCL is in progress there");
     event->stream = &on;
     event->position = on.put;
+    event->recorded_with = on.recorded_with;
+    event->recorded = on.recorded;
     return cudaSuccess;
 }
 
 cudaError_t __wrap_cudaEventQuery(cudaEvent_t event) {
     move_streams();
+    if (event->recorded_with != nullptr) wrong("a question for an event of a recording");
     if (any_gpu_failure) return cudaErrorIllegalAddress;
     return event->reached() ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t __wrap_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    if (const auto computing = computing_of(stream)) {
+        if (computing->recorded != nullptr) {
+            if (event->recorded_with != computing.get())
+                wrong("a recorded stream waits for what is not recorded");
+            else if (event->stream != nullptr && event->stream->recorded == event->recorded)
+                event->stream->recorded_with = nullptr;  // joined
+            return cudaSuccess;
+        }
+        computing->waiting.push_back({"wait", [then = *event] {
+                                          move_streams();
+                                          return then.reached();
+                                      }});
+        return cudaSuccess;
+    }
     auto& on = stream_of(stream);
     if (on.used_by != nullptr && on.used_by->polls_left > 0)
         wrong("work put into a stream while NCCL is in progress there");
+    if (event->recorded_with != nullptr) {
+        on.recorded_with = event->recorded_with;
+        return cudaSuccess;
+    }
+    if (on.recorded_with != nullptr) wrong("a branch of a recording that was not joined");
     put_into(on, [then = *event] { return then.reached(); });
     return cudaSuccess;
 }

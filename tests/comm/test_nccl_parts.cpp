@@ -175,6 +175,14 @@ class Scripted final : public NcclPort {
     NcclAnswer issue(std::span<const Call> issued) override {
         return note("issue " + std::to_string(issued.size()));
     }
+    std::string why_not_recorded() const override { return ""; }
+    NcclAnswer fork(const Call&) override { return note("fork"); }
+    std::size_t forked() override { return 0; }
+    void join(std::size_t) override {}
+    std::size_t mark_computed() override {
+        calls.emplace_back("mark computed");
+        return 0;
+    }
     NcclAnswer leave() override { return note("leave"); }
     void end() override { calls.emplace_back("end"); }
     NcclAnswer status() override { return next(); }
@@ -328,6 +336,64 @@ TEST_F(Queue, AFailureIsToldToTheOthersThenAbortedAndStays) {
     EXPECT_EQ(tests::message_of<NcclError>([&] { queue.start(sum); }), text);
     EXPECT_EQ(tests::message_of<NcclError>([&] { queue.wait(number); }), text);
     EXPECT_EQ(nccl.aborted, 1) << "once";
+}
+
+TEST_F(Queue, WhatIsRecordedIsWaitedForButHasNoMark) {
+    queue.join();
+    nccl.gpu_works = false;
+    nccl.says = {NcclState::in_progress, NcclState::in_progress, NcclState::done};
+    queue.record(sum);
+    EXPECT_TRUE(nccl.says.empty());
+    EXPECT_THAT(nccl.calls, ElementsAre("join", "fork"));
+    EXPECT_TRUE(queue.is_idle());
+    nccl.says = {NcclState::refused};
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.record(sum); }),
+              "allreduce number 3: NCCL failed on rank 0 (because of the script)")
+        << "half a recording is none";
+}
+
+TEST_F(Queue, RunsOfARecordingAreOperationsThatTheGpuEnds) {
+    queue.join();
+    nccl.gpu_works = false;
+    queue.expect_all_well();
+    const auto first = queue.note_run();
+    const auto second = queue.note_run();
+    EXPECT_EQ(first, 2U);
+    EXPECT_EQ(second, 3U);
+    EXPECT_THAT(nccl.calls, ElementsAre("join", "mark computed", "mark computed"));
+    EXPECT_FALSE(queue.test(first));
+    nccl.gpu_works = true;
+    queue.wait(second);
+    EXPECT_TRUE(queue.is_idle());
+}
+
+TEST_F(Queue, RecordingsAreDestroyedWhenTheirLastRunHasEnded) {
+    queue.join();
+    bool there = true;
+    queue.on_failure([&] { there = false; });
+    nccl.gpu_works = false;
+    const auto run = queue.note_run();
+    others.limit = milliseconds(10);
+    others.because.missing = {{3, "did not answer"}};
+    EXPECT_THAT(tests::message_of<CommunicatorTimeout>([&] { queue.wait(run); }),
+                HasSubstr("allreduce number 2 waited"));
+    EXPECT_TRUE(there) << "its run is under way: abort did nothing";
+    EXPECT_THAT(tests::message_of<CommunicatorTimeout>([&] { queue.expect_all_well(); }),
+                HasSubstr("rank 3 (did not answer)"));
+}
+
+TEST_F(Queue, NoRunBeginsWhenOthersGaveUp) {
+    queue.join();
+    bool there = true;
+    queue.on_failure([&] { there = false; });
+    queue.wait(queue.note_run());
+    others.gave_up = true;
+    others.because.failed = {{2, 6}};
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.expect_all_well(); }),
+              "allreduce number 3: NCCL failed on rank 2 (remote error)");
+    EXPECT_FALSE(there);
+    EXPECT_EQ(nccl.aborted, 1);
+    EXPECT_THAT(nccl.calls, ElementsAre("join", "mark computed"));
 }
 
 TEST_F(Queue, WhatOthersGaveUpIsGivenUpAndNamed) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/recording.hpp"
 
-#include "gpu/processor/launch.hpp"
 #include "gpu/processor/work.hpp"
 
 namespace dtrain::gpu {
@@ -27,7 +26,8 @@ Recording::Recording(const Stream& stream, const std::function<void()>& give)
 Recording::~Recording() = default;
 
 void Recording::run(const Stream& stream) const {
-    for (const auto& [name, run] : content_->work) give(stream, name, run);
+    auto& waiting = work_of(stream).waiting;
+    waiting.insert(waiting.end(), content_->work.begin(), content_->work.end());
 }
 
 std::vector<std::string> Recording::parts() const {

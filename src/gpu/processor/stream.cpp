@@ -39,19 +39,14 @@ std::string name_of(const std::type_info& body) {
 
 void give(const Stream& stream, std::string name, std::function<void()> run) {
     auto& own = work_of(stream);
+    Work work{std::move(name), [run = std::move(run)] {
+                  run();
+                  return true;
+              }};
     if (own.recorded != nullptr)
-        own.recorded->push_back({std::move(name), std::move(run)});
+        own.recorded->push_back(std::move(work));
     else
-        own.waiting.push_back({std::move(name), std::move(run)});
-}
-
-void StreamWork::run_until(std::size_t end) {
-    while (done < end && !waiting.empty()) {
-        const auto next = std::move(waiting.front());
-        waiting.pop_front();
-        next.run();
-        ++done;
-    }
+        own.waiting.push_back(std::move(work));
 }
 
 namespace {

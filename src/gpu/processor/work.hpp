@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <sched.h>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace dtrain::gpu {
 
 struct Work {
     std::string name;
-    std::function<void()> run;
+    std::function<bool()> advance;  ///< true: it is done
 };
 
 /// What a stream of the processor was given.
@@ -24,8 +25,26 @@ struct StreamWork {
     std::size_t done = 0;
     std::vector<Work>* recorded = nullptr;  ///< where it goes while it is recorded
 
-    /// Up to so many in all since the stream was made.
-    void run_until(std::size_t end);
+    /// As far as it can go now, up to so many in all since the stream was made; false: not so far.
+    bool advance(std::size_t end) {
+        while (done < end && !waiting.empty()) {
+            if (is_inside_) return false;
+            is_inside_ = true;
+            const bool is_done = waiting.front().advance();
+            is_inside_ = false;
+            if (!is_done) return false;
+            waiting.pop_front();
+            ++done;
+        }
+        return true;
+    }
+
+    void run_until(std::size_t end) {
+        while (!advance(end)) ::sched_yield();
+    }
+
+  private:
+    bool is_inside_ = false;  // of the work in front, which may look at other streams
 };
 
 /// Shared with the marks of the stream, which may live longer.

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: the same training with gradients that MPI adds: at two ranks, whose sums have one order, bit by
+// bit; at four within the tolerances of trained_networks.hpp. The parts of a step counted by hand. On
+// stand-ins for the GPU and for NCCL; all ranks share the one GPU. Runs at 1, 2 and 4 ranks.
+#include <algorithm>
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+
+#include <dtrain/passes.hpp>
+
+#include "comm/nccl_stand_in.hpp"
+#include "gpu/a_gpu.hpp"
+#include "program/state_access.hpp"
+#include "support/test_world.hpp"
+#include "trained_networks.hpp"
+
+namespace dtrain {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::size_t steps = 12;
+constexpr std::size_t part = 8;
+constexpr std::int64_t small_buckets = 1000;
+
+const ExecutorOptions over_mpi{.device = Device::gpu(0)};
+const ExecutorOptions over_nccl{.device = Device::gpu(0), .nccl = true};
+
+struct Trained {
+    State state;
+    float loss = 0;
+    std::size_t recordings_run = 0;
+    std::vector<std::string> recorded;  ///< the parts of the last recording
+    std::string device;
+};
+
+class GpuNccl : public tests::OnAGpu {
+  protected:
+    void SetUp() override {
+        OnAGpu::SetUp();
+        if (IsSkipped()) return;
+        if (!gpu->description().ends_with("this processor")) GTEST_SKIP() << "NCCL's stand-in reaches no GPU";
+        nccl_stand_in::connect();
+        nccl_stand_in::reset();
+        nccl_stand_in::script().join_polls = nccl_stand_in::script().issue_polls = 2;
+    }
+
+    void TearDown() override { EXPECT_THAT(nccl_stand_in::seen().wrong, testing::IsEmpty()); }
+
+    /// With `batches` of `part` samples of each rank for an update.
+    static Trained train(const TrainedNetwork& network, ExecutorOptions options, std::int64_t bucket_bytes,
+                         int batches = 1) {
+        const auto& world = test_world();
+        Program program;
+        const auto loss = network.build(program, part);
+        options.keep = {loss};
+        program = data_parallel(
+            program, {.ranks = world.size(), .bucket_bytes = bucket_bytes, .micro_batches = batches});
+        Trained trained{State(program, 5)};
+        Executor executor(program, trained.state, world, options);
+        const auto of_all = static_cast<std::size_t>(world.size() * batches) * part;
+        for (std::size_t step = 0; step < steps; ++step) {
+            for (int batch = 0; batch < batches; ++batch) {
+                const auto own = static_cast<std::size_t>(world.rank() * batches + batch);
+                network.feed(executor, step * of_all + own * part);
+                if (batches > 1)
+                    executor.accumulate();
+                else
+                    executor.run();
+            }
+            if (batches > 1) executor.update();
+        }
+        trained.loss = executor.fetch_scalar(loss);
+        const auto& given = program::StateAccess::on_gpu(trained.state)->gpu()->given();
+        trained.recordings_run = given.recordings_run;
+        trained.recorded = given.last_recorded;
+        trained.device = executor.device();
+        return trained;
+    }
+
+    static void expect_alike(const Trained& given, const Trained& expected, double tolerance) {
+        if (test_world().size() <= 2) {
+            EXPECT_EQ(given.loss, expected.loss);
+            EXPECT_EQ(parameters_checksum(given.state), parameters_checksum(expected.state));
+            return;
+        }
+        EXPECT_NEAR(given.loss, expected.loss, 1e-4);
+        for (const auto& tensor : expected.state.tensors()) {
+            if (tensor.role != Role::parameter) continue;
+            const auto wanted = tensor.view.as<float>();
+            const auto values = given.state.find(tensor.name)->view.as<float>();
+            for (std::size_t i = 0; i < wanted.size(); ++i)
+                ASSERT_NEAR(values[i], wanted[i], tolerance) << tensor.name << ' ' << i;
+        }
+    }
+
+    static void expect_same_on_all_ranks(const State& state) {
+        const auto own = static_cast<std::int64_t>(parameters_checksum(state));
+        std::int64_t least = own;
+        std::int64_t most = own;
+        test_world().allreduce(std::span(&least, 1), Reduction::min);
+        test_world().allreduce(std::span(&most, 1), Reduction::max);
+        EXPECT_EQ(least, most);
+    }
+
+    static bool is_alone() { return test_world().size() == 1; }
+};
+
+class GpuNcclTraining : public GpuNccl, public testing::WithParamInterface<TrainedNetwork> {};
+
+TEST_P(GpuNcclTraining, IsOneRunOfOneRecordingAStepAndHasTheBitsOfSumsByMpi) {
+    for (const auto bucket_bytes : {std::int64_t{1} << 20, small_buckets}) {
+        const auto expected = train(GetParam(), over_mpi, bucket_bytes);
+        const auto given = train(GetParam(), over_nccl, bucket_bytes);
+        expect_alike(given, expected, GetParam().tolerance);
+        expect_same_on_all_ranks(given.state);
+        EXPECT_EQ(given.recordings_run, steps);
+        EXPECT_EQ(expected.recordings_run > steps, !is_alone()) << "this test can tell";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuNcclTraining,
+                         testing::Values(mlp_with_adam(), momentum_with_a_schedule(), dropout_classifier()),
+                         [](const auto& each) { return each.param.name; });
+
+TEST_F(GpuNccl, SumsOfABucketBeginBeforeTheBackwardEnds) {
+    const auto given = train(momentum_with_a_schedule(), over_nccl, small_buckets);
+    const auto sums = std::ranges::count(given.recorded, "NCCL");
+    if (is_alone()) {
+        EXPECT_EQ(sums, 0);
+        return;
+    }
+    EXPECT_GT(sums, 1);
+    const auto first_sum = std::ranges::find(given.recorded, "NCCL");
+    EXPECT_NE(std::find(first_sum, given.recorded.end(), "MatrixProduct"), given.recorded.end())
+        << testing::PrintToString(given.recorded);
+}
+
+TEST_F(GpuNccl, AddsTheGradientsOfSeveralBatches) {
+    const auto expected = train(mlp_with_adam(), over_mpi, small_buckets, 3);
+    const auto given = train(mlp_with_adam(), over_nccl, small_buckets, 3);
+    expect_alike(given, expected, mlp_with_adam().tolerance);
+    expect_same_on_all_ranks(given.state);
+    EXPECT_EQ(given.recordings_run, steps * 4) << "a run for each batch, and one for the update";
+}
+
+TEST_F(GpuNccl, OutsideOfTheRecordingWhenOneRankIsTold) {
+    const auto expected = train(mlp_with_adam(), over_nccl, small_buckets);
+    if (test_world().rank() == test_world().size() - 1) ::setenv("DTRAIN_NCCL_GRAPH", "0", 1);
+    const auto given = train(mlp_with_adam(), over_nccl, small_buckets);
+    ::unsetenv("DTRAIN_NCCL_GRAPH");
+    EXPECT_EQ(parameters_checksum(given.state), parameters_checksum(expected.state));
+    if (is_alone()) return;
+    EXPECT_GT(given.recordings_run, steps);
+    EXPECT_THAT(given.device,
+                HasSubstr("(sums by NCCL outside of the CUDA graph: DTRAIN_NCCL_GRAPH is 0 on rank " +
+                          std::to_string(test_world().size() - 1) + ")"));
+    EXPECT_THAT(expected.device, testing::Not(HasSubstr("NCCL")));
+}
+
+TEST_F(GpuNccl, OneByOneHasTheSameBits) {
+    auto options = over_nccl;
+    const auto expected = train(mlp_with_adam(), options, small_buckets);
+    options.profile = true;
+    EXPECT_EQ(parameters_checksum(train(mlp_with_adam(), options, small_buckets).state),
+              parameters_checksum(expected.state));
+    options.profile = false;
+    options.overlap = false;
+    EXPECT_EQ(parameters_checksum(train(mlp_with_adam(), options, small_buckets).state),
+              parameters_checksum(expected.state));
+}
+
+}  // namespace
+}  // namespace dtrain
