@@ -146,6 +146,34 @@ TEST_F(GpuNccl, AddsTheGradientsOfSeveralBatches) {
     EXPECT_EQ(given.recordings_run, steps * 4) << "a run for each batch, and one for the update";
 }
 
+// Rows go over MPI between the sums: recordings end there, and wait for what they have started.
+TEST_F(GpuNccl, SparseGradientsAreExchangedBetweenRecordings) {
+    const TrainedNetwork sparse{
+        "Sparse",
+        [](Program& program, std::int64_t batch) {
+            const auto ids = layers::data(program, "ids", {batch}, DataType::int64);
+            const auto y = layers::data(program, "y", {batch, 1});
+            const auto rows = layers::embedding(program, ids, 30, 6, {.is_sparse = true});
+            const auto hidden = layers::fc(program, rows, 8, {.activation = "tanh"});
+            const auto loss = layers::mean_square_error(program, layers::fc(program, hidden, 1), y);
+            minimize(program, loss, Sgd{.learning_rate = 0.1});
+            return loss;
+        },
+        [](Executor& executor, std::size_t first) {
+            const auto ids = executor.feed<std::int64_t>("ids");
+            for (std::size_t i = 0; i < ids.size(); ++i) {
+                ids[i] = static_cast<std::int64_t>((first + i) * 7 % 30);
+                executor.feed<float>("y")[i] = static_cast<float>((first + i) % 5) * 0.2F;
+            }
+        }};
+    for (const auto bucket_bytes : {std::int64_t{1} << 20, std::int64_t{64}}) {
+        const auto expected = train(sparse, over_mpi, bucket_bytes);
+        const auto given = train(sparse, over_nccl, bucket_bytes);
+        expect_alike(given, expected, sparse.tolerance);
+        expect_same_on_all_ranks(given.state);
+    }
+}
+
 TEST_F(GpuNccl, OutsideOfTheRecordingWhenOneRankIsTold) {
     const auto expected = train(mlp_with_adam(), over_nccl, small_buckets);
     if (test_world().rank() == test_world().size() - 1) ::setenv("DTRAIN_NCCL_GRAPH", "0", 1);
