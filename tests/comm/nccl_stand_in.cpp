@@ -237,18 +237,20 @@ void fail_if_scripted(ncclComm* comm) {
 }
 
 /// An operation that a recording does anew in each of its runs.
-std::function<bool()> replay_of(const Exchange& recorded) {
-    return [recorded, now = std::shared_ptr<Exchange>(), is_in = recorded.comm->recordings]() mutable {
-        if (!now) {
-            now = std::make_shared<Exchange>(recorded);
-            ++recorded.comm->operations;
-            ++seen().operations;
-            fail_if_scripted(recorded.comm);
-        }
-        if (!now->advance()) return false;
-        now.reset();
-        return true;
-    };
+std::function<bool()> replay_of(const Exchange& recorded, const CUstream_st& branch) {
+    return
+        [recorded, &branch, now = std::shared_ptr<Exchange>(), is_in = recorded.comm->recordings]() mutable {
+            if (!now) {
+                if (branch.recorded_with != nullptr) wrong("a branch of a recording that was not joined");
+                now = std::make_shared<Exchange>(recorded);
+                ++recorded.comm->operations;
+                ++seen().operations;
+                fail_if_scripted(recorded.comm);
+            }
+            if (!now->advance()) return false;
+            now.reset();
+            return true;
+        };
 }
 
 ncclResult_t issue_group() {
@@ -284,7 +286,7 @@ ncclResult_t issue_group() {
     auto& stream = *calls.front().stream;
     if (stream.recorded_with != nullptr) {
         ++stream.recorded;
-        stream.recorded_with->recorded->push_back({"NCCL", replay_of(*exchange)});
+        stream.recorded_with->recorded->push_back({"NCCL", replay_of(*exchange, stream)});
         comm->polls_left = script().issue_polls;
         return comm->polls_left > 0 ? ncclInProgress : ncclSuccess;
     }
