@@ -27,16 +27,28 @@ GradientBatch GradientMerge::without_not_finite(const GradientBatch& batch, std:
     return {ids, gradients, shows, clicks};
 }
 
-GradientBatch GradientMerge::merged(const GradientBatch& batch) {
+GradientBatch GradientMerge::merged(const GradientBatch& batch, TableTeam* team) {
     if (!distinct_.find_repeated(batch.ids)) return batch;
-    const auto places = distinct_.places();
     const auto n = distinct_.ids().size();
     merged_.gradients.resize(n * width_);
     const bool has_statistics = !batch.shows.empty();
     merged_.shows.assign(has_statistics ? n : 0, 0);
     merged_.clicks.assign(has_statistics ? n : 0, 0);
-    std::uint32_t seen = 0;  // places below have come
+    if (team != nullptr && team->is_for(batch.ids.size()))
+        team->in_parts([&](std::size_t part, std::size_t parts) {
+            add_up(batch, n * part / parts, n * (part + 1) / parts);
+        });
+    else
+        add_up(batch, 0, n);
+    return {distinct_.ids(), merged_.gradients, merged_.shows, merged_.clicks};
+}
+
+/// For the distinct ids from the first to before the last, in the order of the batch.
+void GradientMerge::add_up(const GradientBatch& batch, std::size_t first, std::size_t last) {
+    const auto places = distinct_.places();
+    auto seen = first;  // places from the first to here have come
     for (std::size_t i = 0; i < places.size(); ++i) {
+        if (places[i] < first || places[i] >= last) continue;
         const auto* from = &batch.gradients[i * width_];
         auto* to = &merged_.gradients[places[i] * width_];
         if (places[i] == seen) {
@@ -45,11 +57,10 @@ GradientBatch GradientMerge::merged(const GradientBatch& batch) {
         } else {
             kernels::loops::add(from, to, width_);
         }
-        if (!has_statistics) continue;
+        if (batch.shows.empty()) continue;
         merged_.shows[places[i]] += batch.shows[i];
         merged_.clicks[places[i]] += batch.clicks[i];
     }
-    return {distinct_.ids(), merged_.gradients, merged_.shows, merged_.clicks};
 }
 
 }  // namespace dtrain::ps

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ps/table/distinct_ids.hpp"
+#include "ps/table/table_team.hpp"
 
 namespace dtrain::ps {
 
@@ -27,7 +28,8 @@ class GradientMerge {
     explicit GradientMerge(std::size_t width) : width_(width) {}
 
     /// Each id once.
-    GradientBatch merged(const GradientBatch& batch);
+    /// @param team that shares the work of a large batch, with the same bits; or null
+    GradientBatch merged(const GradientBatch& batch, TableTeam* team);
 
     /// Without gradients that have NaN or infinity; their number is added to `rejected`.
     GradientBatch without_not_finite(const GradientBatch& batch, std::uint64_t& rejected);
@@ -39,6 +41,8 @@ class GradientMerge {
         std::vector<float> shows;
         std::vector<float> clicks;
     };
+
+    void add_up(const GradientBatch& batch, std::size_t first, std::size_t last);
 
     std::size_t width_;
     DistinctIds distinct_;

@@ -190,7 +190,7 @@ void SparseTable::push(const GradientBatch& batch, const UpdateTime& time) {
     const auto finite = [&](const GradientBatch& of) {
         return options_.reject_not_finite ? merge_.without_not_finite(of, counts_.rejected) : of;
     };
-    const auto whole = finite(merge_.merged(finite(batch)));
+    const auto whole = finite(merge_.merged(finite(batch), team_));
     try {
         if (spill_) spill_->bring_back(whole.ids, hot());
         check_room(whole.ids, [&](const HashedId& id) { return is_admitted_by_push(id); });

@@ -32,6 +32,13 @@ class TableTeam {
 
     bool is_for(std::size_t ids) const { return threads() > 1 && ids >= least_batch; }
 
+    /// Calls function(part, parts) for as many parts as there are threads, on any of them.
+    template <class Function>
+    void in_parts(const Function& function) {
+        const auto parts = static_cast<std::size_t>(threads());
+        team_.run(parts, [&](std::size_t part) { function(part, parts); });
+    }
+
     enum class Fate : std::uint8_t { open, born, repeated, absent };
 
     /// An id for which something is left to do.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <random>
@@ -284,6 +285,47 @@ TEST(TableTeam, RefusesTheSameId) {
     EXPECT_EQ(message_of<DictSizeError>([&] { together.pull(ids, rows); }), refusal);
     EXPECT_EQ(message_of<DictSizeError>([&] { together.push({ids, rows}); }), refusal);
     EXPECT_EQ(content(together), before);
+}
+
+// Oracle: a plain loop over the batch. Half of it has one of few ids, so that another order of sums would
+// show.
+TEST(TableTeam, AddsGradientsUpInTheOrderOfTheBatch) {
+    constexpr std::size_t width = 3;
+    std::mt19937_64 dice(1);
+    for (const std::size_t size : {TableTeam::least_batch - 1, TableTeam::least_batch, std::size_t{50'000}}) {
+        Batch batch;
+        for (std::size_t i = 0; i < size; ++i) {
+            batch.ids.push_back(id_of(dice() % (dice() % 2 == 0 ? 7 : size)));
+            batch.shows.push_back(static_cast<float>(dice() % 1000) / 7);
+            batch.clicks.push_back(static_cast<float>(dice() % 1000) / 3);
+            for (std::size_t k = 0; k < width; ++k)
+                batch.values.push_back(static_cast<float>(dice() % 100'000) / 300 - 100);
+        }
+        std::map<std::int64_t, std::size_t> places;
+        Batch expected;
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto [found, is_new] = places.try_emplace(batch.ids[i], expected.ids.size());
+            if (is_new) {
+                expected.ids.push_back(batch.ids[i]);
+                expected.shows.push_back(0);
+                expected.clicks.push_back(0);
+                expected.values.resize(expected.values.size() + width);
+            }
+            expected.shows[found->second] += batch.shows[i];
+            expected.clicks[found->second] += batch.clicks[i];
+            for (std::size_t k = 0; k < width; ++k)
+                expected.values[found->second * width + k] += batch.values[i * width + k];
+        }
+        for (const int threads : {1, 2, 4}) {
+            TableTeam team(threads);
+            GradientMerge merge(width);
+            const auto merged = merge.merged({batch.ids, batch.values, batch.shows, batch.clicks}, &team);
+            EXPECT_TRUE(std::ranges::equal(merged.ids, expected.ids)) << threads;
+            EXPECT_TRUE(std::ranges::equal(merged.gradients, expected.values)) << threads;
+            EXPECT_TRUE(std::ranges::equal(merged.shows, expected.shows)) << threads;
+            EXPECT_TRUE(std::ranges::equal(merged.clicks, expected.clicks)) << threads;
+        }
+    }
 }
 
 TEST(TableTeam, IsForLargeBatches) {
