@@ -46,8 +46,8 @@ class RowArena {
     /// @throws as add()
     std::uint32_t add_many(std::uint64_t count);
 
-    /// Makes addresses for so many rows in all, without memory yet, on huge pages from the beginning. row() may
-    /// be called while another thread adds rows, as long as these have addresses.
+    /// Makes addresses for so many rows in all, without memory yet, on huge pages from the beginning. row()
+    /// may be called while another thread adds rows, as long as these have addresses.
     /// @throws as add()
     void reserve(std::uint64_t rows);
 
