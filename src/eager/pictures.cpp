@@ -5,6 +5,7 @@
 #include <dtrain/nn_pictures.hpp>
 
 #include "eager/run_function.hpp"
+#include "program/filter_initializer.hpp"
 
 namespace dtrain::nn {
 namespace {
@@ -62,11 +63,8 @@ Conv2D::Conv2D(std::int64_t in_channels, std::int64_t out_channels, Size2D kerne
                            "", "");
     const auto name = options.name.empty() ? unique_name("conv2d") : options.name;
     const Shape filter{out_channels, in_channels, kernel_size.height, kernel_size.width};
-    Program().add({.name = name + ".filter", .shape = filter});  // refuses what has too many elements
-    const auto area = kernel_size.height * kernel_size.width;
-    weight_ =
-        add_parameter(name + ".filter", filter,
-                      Initializer::xavier_uniform(in_channels * area, out_channels * area), options.type);
+    weight_ = add_parameter(name + ".filter", filter, program::filter_initializer(name + ".filter", filter),
+                            options.type);
     bias_ = add_parameter(name + ".bias", {out_channels}, {}, options.type);
 }
 

@@ -4,6 +4,7 @@
 
 #include <dtrain/layers.hpp>
 
+#include "program/filter_initializer.hpp"
 #include "program/simple_layer.hpp"
 
 namespace dtrain::layers {
@@ -25,14 +26,13 @@ std::string conv2d(Program& program, const std::string& x, std::int64_t channels
             "conv2d", x);
     const auto stem = options.name.empty() ? program.unique_name("conv2d") : options.name;
     const Shape filter{channels, input.shape[1], options.window[0], options.window[1]};
-    Program().add({.name = stem + ".filter", .shape = filter});  // refuses what has too many elements
-    const auto area = options.window[0] * options.window[1];
+    const auto initializer = program::filter_initializer(stem + ".filter", filter);
     return extend(program, [&](Program& extended) {
         extended.add({.name = stem + ".filter",
                       .shape = filter,
                       .type = input.type,
                       .role = Role::parameter,
-                      .initializer = Initializer::xavier_uniform(input.shape[1] * area, channels * area)});
+                      .initializer = initializer});
         extended.add(
             {.name = stem + ".bias", .shape = {channels}, .type = input.type, .role = Role::parameter});
         extended.append_with_outputs({"conv2d",

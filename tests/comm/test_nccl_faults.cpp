@@ -8,9 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/subprocess.hpp"
-#include "base/text.hpp"
-#include "comm/told_lines.hpp"
+#include "comm/scenario_run.hpp"
 
 namespace dtrain {
 namespace {
@@ -45,17 +43,10 @@ class NcclFaults : public testing::TestWithParam<std::string> {
 
     static Outcome outcome_of(const std::string& scenario, const std::string& deadline = "2") {
         auto environment = Environment::of_this_process();
-        environment.set("ASAN_OPTIONS", "detect_leaks=0");
-        environment.set("DTRAIN_COMM_TIMEOUT", deadline);
         environment.set("DTRAIN_RANKS_PER_NODE", GetParam());
-        const tests::TemporaryFolder told;
-        environment.set(tests::ToldLines::variable, told.path().string());
-        ProcessOptions options{.environment = environment};
-        options.argv = split(std::getenv("DTRAIN_TEST_MPIRUN"), ' ');
-        options.argv.insert(options.argv.end(),
-                            {"-np", "4", std::getenv("DTRAIN_TEST_NCCL_SCENARIOS"), scenario});
-        const auto captured = run_and_capture(options, std::chrono::seconds(40));
-        Outcome run{.err = tests::ToldLines::in(told.path()) + captured.err, .status = captured.status};
+        auto [text, status] = tests::run_scenario(4, {std::getenv("DTRAIN_TEST_NCCL_SCENARIOS"), scenario},
+                                                  deadline, environment);
+        Outcome run{.err = std::move(text), .status = status};
         const std::regex line(R"(<(\d)> (failed|came late) after ([0-9.]+) s, (\d+) aborted: ([^\n]*))");
         for (std::sregex_iterator found(run.err.begin(), run.err.end(), line), end; found != end; ++found) {
             const auto& m = *found;

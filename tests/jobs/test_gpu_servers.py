@@ -5,11 +5,7 @@
 Oracles: the same job on CPUs, by its accuracy or AUC; in sync mode the same job once more and an undisturbed one, byte by byte;
 what the messages promise.
 """
-import os
-import pathlib
 import re
-import signal
-import subprocess
 
 import pytest
 
@@ -17,7 +13,8 @@ from conftest import mpirun, run
 from test_clicks import auc_and_best, clicks  # noqa: F401: a fixture
 from test_gpu_jobs import STAND_IN
 from test_native import complaints
-from test_servers import LAUNCH, checksum, is_server, natives, write_digits, write_job
+from test_servers import (LAUNCH, checksum, expect_a_hung_server_is_named, expect_a_killed_server_starts_it_again,
+                          write_digits, write_job)
 
 ON_GPU = 'device = "gpu"'
 
@@ -105,40 +102,13 @@ def test_a_killed_server_lets_the_launcher_start_again(native, tmp_path, clicks)
     settings = {"epochs": 3, "checkpoint": "every_steps = 25", "more": ON_GPU}
     whole = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "whole", servers="count = 2", **settings))
     job = write_job(tmp_path, clicks, "parts", **settings)
-    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
-                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **STAND_IN)
-    child = subprocess.Popen([LAUNCH, "--server_num", "2", "--worker_num", "2", "--max_restart", "3", job, "--resume",
-                              "auto"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             text=True)
-    while not (tmp_path / "parts" / "latest").exists():
-        assert child.poll() is None, child.communicate()[1]
-    servers = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if is_server(path, tmp_path)]
-    os.kill(servers[0], signal.SIGKILL)
-    _, err = child.communicate(timeout=200)
-    assert child.returncode == 0, err
-    assert "starting it again, 1 of at most 3 times" in err
+    expect_a_killed_server_starts_it_again(tmp_path, job, timeout=200, **STAND_IN)
     assert checksum(whole) in (tmp_path / "log" / "workerlog.0").read_text()
 
 
 def test_a_hung_server_is_named(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, epochs=10_000, servers="count = 1", more=ON_GPU)
-    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
-                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", DTRAIN_COMM_TIMEOUT="2", **STAND_IN)
-    child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "1", native, job, ":", "-np", "1", native, job],
-                             cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             start_new_session=True)
-    line = ""
-    while not line.startswith("     1"):
-        line = child.stdout.readline()
-    server = natives(native, child.pid)[0]
-    os.kill(server, signal.SIGSTOP)
-    try:
-        _, err = child.communicate(timeout=40)
-    except subprocess.TimeoutExpired:
-        os.kill(server, signal.SIGKILL)
-        _, err = child.communicate(timeout=40)
-    assert child.returncode != 0
-    assert re.search(r"no answer of parameter server 0 \(rank 0\) to '\w+' within \d+ s", err), err
+    expect_a_hung_server_is_named(native, tmp_path, job, **STAND_IN)
 
 
 @pytest.mark.parametrize("more, environment, message", [

@@ -505,18 +505,24 @@ def test_the_launcher_starts_a_killed_job_again(native, tmp_path, clicks):
     undisturbed = mpirun(4, [native, whole], tmp_path)
     assert undisturbed.returncode == 0, undisturbed.stderr
     job = write_job(tmp_path, clicks, "parts", **settings)
-    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    expect_a_killed_server_starts_it_again(tmp_path, job, timeout=100)
+    assert saved(tmp_path / "parts" / "epoch-000003") == saved(tmp_path / "whole" / "epoch-000003")
+
+
+def expect_a_killed_server_starts_it_again(cwd, job, timeout, **variables):
+    """A job of 2 servers and 2 trainers, one of whose servers is killed after its first checkpoint."""
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       **variables)
     child = subprocess.Popen([LAUNCH, "--server_num", "2", "--worker_num", "2", "--max_restart", "3", job, "--resume",
-                              "auto"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              "auto"], cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True)
-    while not (tmp_path / "parts" / "latest").exists():
+    while not (cwd / job.stem / "latest").exists():
         assert child.poll() is None, child.communicate()[1]
-    servers = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if is_server(path, tmp_path)]
+    servers = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if is_server(path, cwd)]
     os.kill(servers[0], signal.SIGKILL)
-    _, err = child.communicate(timeout=100)
+    _, err = child.communicate(timeout=timeout)
     assert child.returncode == 0, err
     assert "starting it again, 1 of at most 3 times" in err
-    assert saved(tmp_path / "parts" / "epoch-000003") == saved(tmp_path / "whole" / "epoch-000003")
 
 
 def is_server(process, cwd):
@@ -528,11 +534,15 @@ def is_server(process, cwd):
 
 
 def test_a_hung_server_is_named(native, tmp_path, clicks):
-    job = write_job(tmp_path, clicks, epochs=10_000, servers="count = 1")
+    expect_a_hung_server_is_named(native, tmp_path, write_job(tmp_path, clicks, epochs=10_000, servers="count = 1"))
+
+
+def expect_a_hung_server_is_named(native, cwd, job, **variables):
+    """A job of a server and a trainer that does not end by itself."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
-                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", DTRAIN_COMM_TIMEOUT="2")
+                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", DTRAIN_COMM_TIMEOUT="2", **variables)
     child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "1", native, job, ":", "-np", "1", native, job],
-                             cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              start_new_session=True)
     line = ""
     while not line.startswith("     1"):

@@ -14,6 +14,7 @@
 
 #include "classifier.hpp"
 #include "copy_of.hpp"
+#include "near_states.hpp"
 #include "support/on_gpu.hpp"
 #include "support/test_world.hpp"
 
@@ -76,16 +77,6 @@ State train_virtually(const Communicator& world, std::size_t parts) {
     return state;
 }
 
-void expect_near(const State& state, const State& expected) {
-    for (const auto& tensor : state.tensors()) {
-        if (tensor.role != Role::parameter) continue;
-        const auto values = tensor.view.as<float>();
-        const auto wanted = expected.find(tensor.name)->view.as<float>();
-        for (std::size_t i = 0; i < values.size(); ++i)
-            ASSERT_NEAR(values[i], wanted[i], 1e-5) << tensor.name;
-    }
-}
-
 TEST(DropoutOfRanks, IsThatOfTheWholeBatch) {
     const auto& world = test_world();
     const auto ranks = static_cast<std::size_t>(world.size());
@@ -100,7 +91,7 @@ TEST(DropoutOfRanks, IsThatOfTheWholeBatch) {
             feed_from(executor, (step * ranks + rank) * part);
             executor.run();
         }
-        expect_near(state, train_alone(part * ranks));
+        tests::expect_near(state, train_alone(part * ranks), 1e-5);
         world.barrier();  // nobody changes what others still compare
     }
 }
@@ -122,14 +113,14 @@ TEST(DropoutOfRanks, IsThatOfTheWholeBatchInSeveralBatches) {
         }
         executor.update();
     }
-    expect_near(state, train_alone(global));
+    tests::expect_near(state, train_alone(global), 1e-5);
 }
 
 TEST(DropoutOfRanks, IsTheSameBitsForAnyNumberOfRanksThatShareVirtualOnes) {
     for (const std::size_t parts : {4U, 5U, 8U}) {
         const auto alone = train_virtually({}, parts);
         EXPECT_EQ(parameters_checksum(train_virtually(test_world(), parts)), parameters_checksum(alone));
-        expect_near(alone, train_alone(part * parts));
+        tests::expect_near(alone, train_alone(part * parts), 1e-5);
     }
 }
 

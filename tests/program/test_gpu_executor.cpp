@@ -12,6 +12,7 @@
 
 #include "copy_of.hpp"
 #include "gpu/a_gpu.hpp"
+#include "near_states.hpp"
 #include "program/gpu_choice.hpp"
 #include "support/message_of.hpp"
 #include "trained_networks.hpp"
@@ -20,6 +21,7 @@ namespace dtrain {
 namespace {
 
 using testing::HasSubstr;
+using tests::expect_near;
 using tests::message_of;
 
 constexpr std::size_t steps = 24;
@@ -47,16 +49,6 @@ Trained train(const TrainedNetwork& network, ExecutorOptions options, bool looks
         if (looks || step + 1 == steps) trained.losses.push_back(executor.fetch_scalar(loss));
     }
     return trained;
-}
-
-void expect_near(const State& state, const State& expected, double tolerance) {
-    for (const auto& tensor : expected.tensors()) {
-        if (tensor.role != Role::parameter) continue;
-        const auto wanted = tensor.view.as<float>();
-        const auto given = state.find(tensor.name)->view.as<float>();
-        for (std::size_t i = 0; i < wanted.size(); ++i)
-            ASSERT_NEAR(given[i], wanted[i], tolerance) << tensor.name << ' ' << i;
-    }
 }
 
 class GpuTraining : public tests::OnAGpu, public testing::WithParamInterface<TrainedNetwork> {};

@@ -8,13 +8,12 @@
 
 #include <gmock/gmock.h>
 
-#include <dtrain/passes.hpp>
-
 #include "comm/nccl_stand_in.hpp"
 #include "gpu/a_gpu.hpp"
+#include "near_states.hpp"
+#include "parallel_training.hpp"
 #include "program/state_access.hpp"
 #include "support/test_world.hpp"
-#include "trained_networks.hpp"
 
 namespace dtrain {
 namespace {
@@ -52,26 +51,13 @@ class GpuNccl : public tests::OnAGpu {
     /// With `batches` of `part` samples of each rank for an update.
     static Trained train(const TrainedNetwork& network, ExecutorOptions options, std::int64_t bucket_bytes,
                          int batches = 1) {
-        const auto& world = test_world();
-        Program program;
-        const auto loss = network.build(program, part);
+        const tests::Batches given_batches{part, batches};
+        std::string loss;
+        const auto program = tests::parallel_program(network, given_batches, bucket_bytes, loss);
         options.keep = {loss};
-        program = data_parallel(
-            program, {.ranks = world.size(), .bucket_bytes = bucket_bytes, .micro_batches = batches});
         Trained trained{State(program, 5)};
-        Executor executor(program, trained.state, world, options);
-        const auto of_all = static_cast<std::size_t>(world.size() * batches) * part;
-        for (std::size_t step = 0; step < steps; ++step) {
-            for (int batch = 0; batch < batches; ++batch) {
-                const auto own = static_cast<std::size_t>(world.rank() * batches + batch);
-                network.feed(executor, step * of_all + own * part);
-                if (batches > 1)
-                    executor.accumulate();
-                else
-                    executor.run();
-            }
-            if (batches > 1) executor.update();
-        }
+        Executor executor(program, trained.state, test_world(), options);
+        tests::train_in_parallel(network, executor, given_batches, steps, [] {});
         trained.loss = executor.fetch_scalar(loss);
         const auto& given = program::StateAccess::on_gpu(trained.state)->gpu()->given();
         trained.recordings_run = given.recordings_run;
@@ -87,22 +73,7 @@ class GpuNccl : public tests::OnAGpu {
             return;
         }
         EXPECT_NEAR(given.loss, expected.loss, 1e-4);
-        for (const auto& tensor : expected.state.tensors()) {
-            if (tensor.role != Role::parameter) continue;
-            const auto wanted = tensor.view.as<float>();
-            const auto values = given.state.find(tensor.name)->view.as<float>();
-            for (std::size_t i = 0; i < wanted.size(); ++i)
-                ASSERT_NEAR(values[i], wanted[i], tolerance) << tensor.name << ' ' << i;
-        }
-    }
-
-    static void expect_same_on_all_ranks(const State& state) {
-        const auto own = static_cast<std::int64_t>(parameters_checksum(state));
-        std::int64_t least = own;
-        std::int64_t most = own;
-        test_world().allreduce(std::span(&least, 1), Reduction::min);
-        test_world().allreduce(std::span(&most, 1), Reduction::max);
-        EXPECT_EQ(least, most);
+        tests::expect_near(given.state, expected.state, tolerance);
     }
 
     static bool is_alone() { return test_world().size() == 1; }
@@ -115,7 +86,7 @@ TEST_P(GpuNcclTraining, IsOneRunOfOneRecordingAStepAndHasTheBitsOfSumsByMpi) {
         const auto expected = train(GetParam(), over_mpi, bucket_bytes);
         const auto given = train(GetParam(), over_nccl, bucket_bytes);
         expect_alike(given, expected, GetParam().tolerance);
-        expect_same_on_all_ranks(given.state);
+        EXPECT_TRUE(parameters_are_identical(given.state, test_world()));
         EXPECT_EQ(given.recordings_run, steps);
         EXPECT_EQ(expected.recordings_run > steps, !is_alone()) << "this test can tell";
     }
@@ -142,7 +113,7 @@ TEST_F(GpuNccl, AddsTheGradientsOfSeveralBatches) {
     const auto expected = train(mlp_with_adam(), over_mpi, small_buckets, 3);
     const auto given = train(mlp_with_adam(), over_nccl, small_buckets, 3);
     expect_alike(given, expected, mlp_with_adam().tolerance);
-    expect_same_on_all_ranks(given.state);
+    EXPECT_TRUE(parameters_are_identical(given.state, test_world()));
     EXPECT_EQ(given.recordings_run, steps * 4) << "a run for each batch, and one for the update";
 }
 
@@ -170,7 +141,7 @@ TEST_F(GpuNccl, SparseGradientsAreExchangedBetweenRecordings) {
         const auto expected = train(sparse, over_mpi, bucket_bytes);
         const auto given = train(sparse, over_nccl, bucket_bytes);
         expect_alike(given, expected, sparse.tolerance);
-        expect_same_on_all_ranks(given.state);
+        EXPECT_TRUE(parameters_are_identical(given.state, test_world()));
     }
 }
 

@@ -10,6 +10,8 @@
 
 #include "gpu/a_gpu.hpp"
 #include "kernels/data_errors.hpp"
+#include "near_states.hpp"
+#include "parallel_training.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
 #include "trained_networks.hpp"
@@ -35,27 +37,14 @@ struct Trained {
 /// With `batches` of `part` samples of each rank for an update.
 Trained train(const TrainedNetwork& network, ExecutorOptions options, std::int64_t bucket_bytes,
               int batches = 1) {
-    const auto& world = test_world();
-    Program program;
-    const auto loss = network.build(program, part);
+    const tests::Batches given{part, batches};
+    std::string loss;
+    const auto program = tests::parallel_program(network, given, bucket_bytes, loss);
     options.keep = {loss};
-    program = data_parallel(program,
-                            {.ranks = world.size(), .bucket_bytes = bucket_bytes, .micro_batches = batches});
     Trained trained{State(program, 5), {}};
-    Executor executor(program, trained.state, world, options);
-    const auto of_all = static_cast<std::size_t>(world.size() * batches) * part;
-    for (std::size_t step = 0; step < steps; ++step) {
-        for (int batch = 0; batch < batches; ++batch) {
-            const auto own = static_cast<std::size_t>(world.rank() * batches + batch);
-            network.feed(executor, step * of_all + own * part);
-            if (batches > 1)
-                executor.accumulate();
-            else
-                executor.run();
-            trained.losses.push_back(executor.fetch_scalar(loss));
-        }
-        if (batches > 1) executor.update();
-    }
+    Executor executor(program, trained.state, test_world(), options);
+    tests::train_in_parallel(network, executor, given, steps,
+                             [&] { trained.losses.push_back(executor.fetch_scalar(loss)); });
     return trained;
 }
 
@@ -84,13 +73,7 @@ Trained train_virtually(const TrainedNetwork& network, ExecutorOptions options, 
 void expect_alike(const Trained& given, const Trained& expected, double tolerance) {
     for (std::size_t i = 0; i < expected.losses.size(); ++i)
         EXPECT_NEAR(given.losses[i], expected.losses[i], loss_tolerance) << i;
-    for (const auto& tensor : expected.state.tensors()) {
-        if (tensor.role != Role::parameter) continue;
-        const auto wanted = tensor.view.as<float>();
-        const auto values = given.state.find(tensor.name)->view.as<float>();
-        for (std::size_t i = 0; i < wanted.size(); ++i)
-            ASSERT_NEAR(values[i], wanted[i], tolerance) << tensor.name << ' ' << i;
-    }
+    tests::expect_near(given.state, expected.state, tolerance);
 }
 
 class GpuRanks : public tests::OnAGpu, public testing::WithParamInterface<TrainedNetwork> {};

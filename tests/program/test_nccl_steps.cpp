@@ -9,9 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/subprocess.hpp"
-#include "base/text.hpp"
-#include "comm/told_lines.hpp"
+#include "comm/scenario_run.hpp"
 
 namespace dtrain {
 namespace {
@@ -41,18 +39,10 @@ class NcclSteps : public testing::TestWithParam<std::string> {
     }
 
     static Outcome outcome_of(const std::string& scenario, const std::string& deadline = "2") {
-        auto environment = Environment::of_this_process();
-        environment.set("ASAN_OPTIONS", "detect_leaks=0");
-        environment.set("DTRAIN_COMM_TIMEOUT", deadline);
-        const tests::TemporaryFolder told;
-        environment.set(tests::ToldLines::variable, told.path().string());
-        ProcessOptions options{.environment = environment};
-        options.argv = split(std::getenv("DTRAIN_TEST_MPIRUN"), ' ');
-        options.argv.insert(
-            options.argv.end(),
-            {"-np", std::to_string(ranks), std::getenv("DTRAIN_TEST_NCCL_STEPS"), scenario, GetParam()});
-        const auto captured = run_and_capture(options, std::chrono::seconds(40));
-        Outcome run{.all = tests::ToldLines::in(told.path()) + captured.err, .status = captured.status};
+        auto [all, status] =
+            tests::run_scenario(ranks, {std::getenv("DTRAIN_TEST_NCCL_STEPS"), scenario, GetParam()},
+                                deadline, Environment::of_this_process());
+        Outcome run{.all = std::move(all), .status = status};
         const std::regex line(R"(<(\d)> failed after ([0-9.]+) s, (\d+) aborted: ([^\n]*))");
         for (std::sregex_iterator found(run.all.begin(), run.all.end(), line), end; found != end; ++found)
             run.told[std::stoi((*found)[1])] = {

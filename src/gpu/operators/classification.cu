@@ -31,13 +31,9 @@ struct CrossEntropy {
     std::size_t classes;
 
     ON_DEVICE void operator()(std::size_t row) const {
-        if (label.are_right(row)) {
-            const auto right = static_cast<std::size_t>(label.labels[row]);
-            row_loss[row] = -std::log(probabilities[row * classes + right]);
-        } else {
-            label.tell(row);
-            row_loss[row] = 0;
-        }
+        const Real* of_row = probabilities + row * classes;
+        row_loss[row] =
+            label.template loss_of<Real>(row, [&](std::int64_t right) { return -std::log(of_row[right]); });
     }
 };
 

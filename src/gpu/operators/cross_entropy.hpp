@@ -30,9 +30,14 @@ struct CheckedLabels {
               return kernels::label_outside(label, row, classes);
           })) {}
 
-    ON_DEVICE bool are_right(std::size_t row) const { return labels[row] >= 0 && labels[row] < classes; }
-
-    ON_DEVICE void tell(std::size_t row) const { trouble.tell(static_cast<long long>(row), labels[row]); }
+    /// loss(label) of a row; 0, and told, where the label is wrong.
+    template <class Real, class Loss>
+    ON_DEVICE Real loss_of(std::size_t row, const Loss& loss) const {
+        const auto label = labels[row];
+        if (label >= 0 && label < classes) return loss(label);
+        trouble.tell(static_cast<long long>(row), label);
+        return 0;
+    }
 };
 
 template <class Real>
@@ -54,12 +59,9 @@ struct SoftmaxWithCrossEntropy {
         const Real* x = logits + row * classes;
         const auto [largest, sum] = softmax_row(team, x, probabilities + row * classes, classes);
         if (team.thread() != 0) return;
-        if (label.are_right(row)) {
-            row_loss[row] = largest + std::log(sum) - x[label.labels[row]];
-        } else {
-            label.tell(row);
-            row_loss[row] = 0;
-        }
+        const Real of_all = largest + std::log(sum);
+        row_loss[row] =
+            label.template loss_of<Real>(row, [&](std::int64_t right) { return of_all - x[right]; });
     }
 };
 

@@ -10,7 +10,11 @@
 namespace dtrain::ps {
 
 SavedTables::SavedTables(const std::filesystem::path& folder) {
-    for (auto& save : chain_of(folder, read_manifest(folder))) saves_.push_back({save, read_manifest(save)});
+    auto own = read_manifest(folder);
+    auto chain = chain_of(folder, own);
+    chain.pop_back();
+    for (const auto& needed : chain) saves_.push_back({needed, read_manifest(needed)});
+    saves_.push_back({folder, std::move(own)});
 }
 
 std::vector<std::string> SavedTables::names() const {
