@@ -11,6 +11,9 @@
 namespace dtrain::comm {
 namespace {
 
+// Below, copying through shared memory takes less time than asking the system.
+constexpr std::size_t shortest_read = std::size_t{192} << 10U;
+
 // Beyond this length, summing where the data are is faster than copying them first.
 constexpr std::size_t longest_copied = 512;
 
@@ -40,6 +43,11 @@ std::span<const std::byte> given(const Group& group, const Call& call) {
 
 bool may_be_short(Operation operation) {
     return operation != Operation::reduce_shares && operation != Operation::all_to_allv;
+}
+
+bool may_be_read(const Group& group, const Call& call) {
+    return call.operation == Operation::allreduce && call.bytes() >= shortest_read &&
+           group.other_memory.is_readable();
 }
 
 bool is_done_in_place(Operation operation) {
@@ -92,13 +100,14 @@ void announce(Group& group, const Call& call, std::uint64_t number) {
         slot = gives ? board.take_slot(number).value_or(-1) : 0;
         if (gives && slot >= 0) std::memcpy(board.slot(board.rank(), slot), data.data(), data.size());
     }
-    board.announce(number, call, place, slot);
+    const bool decides = board.rank() == 0 && !place && may_be_read(group, call);
+    board.announce(number, call, place, slot, decides ? group.faster_way.next(call.bytes()) : Way::pieces);
 }
 
 Meeting agree(const Group& group, const Call& call, std::uint64_t number) {
     const auto& board = group.board;
     const auto& first = board.announcement(0, number);
-    Meeting meeting{.is_announced = true, .is_short = true};
+    Meeting meeting{.way = first.way, .is_short = true};
     bool in_window = first.window != 0;
     for (int other = 0; other < board.size(); ++other) {
         const auto& said = board.announcement(other, number);

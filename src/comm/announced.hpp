@@ -20,7 +20,7 @@ void announce(Group& group, const Call& call, std::uint64_t number);
 
 /// What all ranks of the node find out together from their announcements.
 struct Meeting {
-    bool is_announced = false;       ///< the buffer is the one that this rank announced
+    Way way = Way::pieces;           ///< of a long sum; reads: of the buffers that were announced
     bool is_short = false;           ///< everybody's data are in slots
     const Window* window = nullptr;  ///< has all ranks' buffers, each at `offset` of its part
     std::optional<std::size_t> offset;

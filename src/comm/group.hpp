@@ -12,6 +12,7 @@
 
 #include <mpi.h>
 
+#include "comm/faster_way.hpp"
 #include "comm/node_board.hpp"
 #include "comm/node_map.hpp"
 #include "comm/other_memory.hpp"
@@ -37,6 +38,7 @@ class Group {
     const NodeMap map;
     NodeBoard board;
     const OtherMemory other_memory;
+    FasterWay faster_way;  ///< of the node's first rank, who decides
     const int rank;
     const int size;
 
@@ -70,6 +72,10 @@ class Group {
     /// True while an operation is not complete.
     bool works() const { return completed_ < started_; }
 
+    /// To be called when the program goes on while operations are under way.
+    void note_absence() { ++absences_; }
+    std::uint64_t absences() const { return absences_; }
+
     /// progress() of all groups of this process that span nodes; true while one of them works.
     static bool let_all_go_on();
 
@@ -90,6 +96,7 @@ class Group {
     std::array<Task, NodeBoard::ring> tasks_;
     std::uint64_t started_ = 0;
     std::uint64_t completed_ = 0;
+    std::uint64_t absences_ = 0;
     std::map<std::uint64_t, std::exception_ptr> failures_;
     int request_error_ = MPI_SUCCESS;
     std::map<std::uint64_t, std::vector<std::byte*>> parts_;

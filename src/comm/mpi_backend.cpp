@@ -48,6 +48,7 @@ class MpiBackend final : public CommunicatorBackend {
             return start_message(call);
         const auto turn = take_turn();
         const auto number = start_collective(call);
+        group_.note_absence();
         if (group_.map.nodes() > 1 && group_.works()) ask_for_help();
         return {this, number * 2};
     }
@@ -59,7 +60,10 @@ class MpiBackend final : public CommunicatorBackend {
 
     bool test(std::uintptr_t handle) override {
         const auto turn = take_turn();
-        if (handle % 2 == 0) return group_.test(handle / 2);
+        if (handle % 2 == 0) {
+            group_.note_absence();
+            return group_.test(handle / 2);
+        }
         const auto found = under_way_.find(handle);
         if (!group_.test(found->second.request, found->second.call)) return false;
         under_way_.erase(found);

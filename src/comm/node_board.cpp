@@ -103,8 +103,8 @@ bool NodeBoard::has_room(std::uint64_t number) {
     return number <= finished_by_all_ + ring || number <= finished_by_all() + ring;
 }
 
-void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place,
-                         int slot) {
+void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot,
+                         Way way) {
     auto& own = post(rank_);
     own.operation.store(call.operation, std::memory_order_relaxed);
     own.announced.store(number, std::memory_order_relaxed);
@@ -118,6 +118,7 @@ void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<W
     said.operation = call.operation;
     said.element = call.element;
     said.reduction = call.reduction;
+    said.way = way;
     said.slot = static_cast<std::int8_t>(slot);
     own.publish(said.number, number);
 }

@@ -12,6 +12,7 @@
 
 #include <dtrain/comm_call.hpp>
 
+#include "comm/faster_way.hpp"
 #include "comm/window.hpp"
 
 namespace dtrain::comm {
@@ -28,6 +29,7 @@ struct alignas(64) Announcement {
     Operation operation;
     ElementType element;
     Reduction reduction;
+    Way way;           ///< of the first rank: how a long sum is to be made
     std::int8_t slot;  ///< which of the slots has the rank's data, none when it is too long
 };
 
@@ -61,7 +63,8 @@ class NodeBoard {
 
     /// True when the ring has room for an operation of this number.
     bool has_room(std::uint64_t number);
-    void announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot);
+    void announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot,
+                  Way way = Way::pieces);
     const Announcement& announcement(int rank, std::uint64_t number) const;
     void note_finished(std::uint64_t number);
 

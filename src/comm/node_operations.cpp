@@ -3,6 +3,7 @@
 #include "comm/node_operations.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "comm/reduce_loops.hpp"
@@ -13,9 +14,6 @@ namespace {
 
 // Sums that are used at once stay in the second-level cache.
 constexpr std::size_t used_at_once = std::size_t{64} << 10U;
-
-// Below, copying through shared memory takes less time than asking the system.
-constexpr std::size_t shortest_read = std::size_t{192} << 10U;
 
 void put(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
@@ -177,10 +175,15 @@ Task reduce_in_node(Group& group, const Call& call, const Meeting& meeting, std:
         loop_of(group, call)(group.sources, group.destinations, share.bytes / bytes_of(call.element));
         group.board.step();
         co_await all_steps(group);
-    } else if (group.other_memory.is_readable() && call.bytes() >= shortest_read && meeting.is_announced) {
-        co_await reduce_from_others(group, call.receive, call.bytes(), number, loop_of(group, call));
     } else {
-        co_await reduce_in_pieces(group, call.receive, call.bytes(), loop_of(group, call));
+        const auto begin = std::chrono::steady_clock::now();
+        const auto absences = group.absences();
+        if (meeting.way == Way::reads)
+            co_await reduce_from_others(group, call.receive, call.bytes(), number, loop_of(group, call));
+        else
+            co_await reduce_in_pieces(group, call.receive, call.bytes(), loop_of(group, call));
+        if (absences == group.absences())
+            group.faster_way.took(call.bytes(), meeting.way, std::chrono::steady_clock::now() - begin);
     }
 }
 

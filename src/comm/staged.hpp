@@ -30,7 +30,8 @@ inline Stretch share_of(std::size_t bytes, int rank, int ranks) {
 // pieces of the board, one piece after the other. All ranks of the node call the same with the same lengths.
 
 /// Reduces `bytes` of every rank's buffer into all of them. The first needs no copies but those that the
-/// system makes: it takes the other ranks' announced buffers from their processes (OtherMemory).
+/// system makes: it takes the other ranks' announced buffers from their processes (OtherMemory). Both add in
+/// the order of the ranks.
 Task reduce_from_others(Group& group, std::byte* buffer, std::size_t bytes, std::uint64_t number,
                         ReduceLoop loop);
 Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
