@@ -26,6 +26,29 @@ constexpr std::size_t full_letter = 256 * 1024;
 constexpr std::chrono::seconds servers_first{5};
 constexpr std::chrono::microseconds longest_sleep{200};
 
+bool is_answer(LetterKind kind, LetterKind to) {
+    switch (to) {
+        case LetterKind::hello:
+            return kind == LetterKind::welcome;
+        case LetterKind::pull:
+            return kind == LetterKind::values;
+        case LetterKind::push:
+            return kind == LetterKind::applied;
+        case LetterKind::save:
+            return kind == LetterKind::saving || kind == LetterKind::saved || kind == LetterKind::failed;
+        case LetterKind::day:
+            return kind == LetterKind::begun;
+        case LetterKind::count:
+            return kind == LetterKind::counted;
+        case LetterKind::sizes:
+            return kind == LetterKind::sized;
+        case LetterKind::leave:
+            return kind == LetterKind::farewell;
+        default:
+            return false;
+    }
+}
+
 }  // namespace
 
 ServerError::ServerError(int server, const std::string& why)
@@ -55,9 +78,25 @@ int Client::server_of_rank(int rank) const {
     return static_cast<int>(found - options_.servers.begin());
 }
 
-std::uint64_t Client::expect(int server) {
-    answers_[++requests_].server = server;
+std::uint64_t Client::expect(int server, LetterKind to) {
+    answers_[++requests_] = {.server = server, .to = to};
     return requests_;
+}
+
+// Others hold on to what has come, and to what they wait for: it is changed by its own answer alone, once.
+Client::Answer& Client::answer_to(std::uint64_t request, int server, LetterKind kind) {
+    const auto found = answers_.find(request);
+    if (found == answers_.end() || found->second.server != server)
+        throw LetterError(
+            fmt::format("server {} answers request {}, which it was not asked", server, request));
+    auto& answer = found->second;
+    if (answer.letter)
+        throw LetterError(fmt::format("server {} answers the '{}' of request {} twice", server,
+                                      to_string(answer.to), request));
+    if (!is_answer(kind, answer.to))
+        throw LetterError(fmt::format("server {} answers the '{}' of request {} with '{}'", server,
+                                      to_string(answer.to), request, to_string(kind)));
+    return answer;
 }
 
 bool Client::has_come(std::uint64_t request) const {
@@ -89,20 +128,17 @@ bool Client::take_letter() {
         refused_for_room_ = std::move(refused);
         return true;
     }
-    const auto found = answers_.find(request);
-    if (found == answers_.end() || found->second.server != server)
-        throw LetterError(
-            fmt::format("server {} answers request {}, which it was not asked", server, request));
+    auto& answer = answer_to(request, server, reader.head().kind);
     note_sizes(server, reader);
     if (reader.head().kind == LetterKind::applied) {
         unapplied_[static_cast<std::size_t>(server)] = 0;
-        answers_.erase(found);
+        answers_.erase(request);
         post_->recycle(std::move(letter->content));
     } else if (reader.head().kind == LetterKind::saving) {
-        found->second.is_begun = true;
+        answer.is_begun = true;
         post_->recycle(std::move(letter->content));
     } else {
-        found->second.letter = std::move(letter->content);
+        answer.letter = std::move(letter->content);
     }
     return true;
 }
@@ -192,7 +228,8 @@ void Client::send_push(int server, std::uint32_t steps) {
     auto& letter = open_push(server);
     if (steps > 0) {
         letter.set_steps(steps);
-        if (options_.mode != ServerMode::sync) letter.set_request(unapplied_[number] = expect(server));
+        if (options_.mode != ServerMode::sync)
+            letter.set_request(unapplied_[number] = expect(server, LetterKind::push));
     }
     letter.send(options_.servers[number]);
     pushes_[number].reset();

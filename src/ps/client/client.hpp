@@ -161,6 +161,7 @@ class Client {
 
     struct Answer {
         int server = 0;
+        LetterKind to = LetterKind::hello;  ///< what was asked
         std::optional<comm::LetterBytes> letter;
         bool is_begun = false;  ///< of a save
     };
@@ -173,7 +174,8 @@ class Client {
     /// @param read gets the answer of each, in their order; may be empty
     void ask_all(const LetterHead& head, const std::function<void(int, LetterWriter&)>& write,
                  const std::function<void(int, const LetterReader&)>& read);
-    std::uint64_t expect(int server);
+    std::uint64_t expect(int server, LetterKind to);
+    Answer& answer_to(std::uint64_t request, int server, LetterKind kind);
     const comm::LetterBytes& wait_for(std::uint64_t request, const char* what);
     void wait_until_begun(std::uint64_t save);
     bool has_come(std::uint64_t request) const;

@@ -28,7 +28,7 @@ std::vector<std::uint64_t> Client::send_all(LetterHead head,
                                             const std::function<void(int, LetterWriter&)>& write) {
     std::vector<std::uint64_t> requests;
     for (int server = 0; server < servers(); ++server) {
-        head.request = requests.emplace_back(expect(server));
+        head.request = requests.emplace_back(expect(server, head.kind));
         LetterWriter writer(*post_, head);
         if (write) write(server, writer);
         writer.send(options_.servers[static_cast<std::size_t>(server)]);

@@ -12,9 +12,9 @@ void Client::ask_dense() {
     for (int server = 0; server < servers(); ++server) {
         const auto number = static_cast<std::size_t>(server);
         if (options_.dense[number] == 0 || dense_requests_[number] != 0) continue;
-        LetterWriter writer(
-            *post_,
-            {.kind = LetterKind::pull, .step = steps_, .request = dense_requests_[number] = expect(server)});
+        LetterWriter writer(*post_, {.kind = LetterKind::pull,
+                                     .step = steps_,
+                                     .request = dense_requests_[number] = expect(server, LetterKind::pull)});
         writer.ask_dense(0, options_.dense[number]);
         writer.send(options_.servers[number]);
         steps_asked_[number] = steps_ - merged_steps_;

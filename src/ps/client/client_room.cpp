@@ -33,7 +33,7 @@ std::uint64_t Client::ask_sizes() {
 }
 
 void Client::take_turn(SizesTurn turn) {
-    const auto request = expect(0);
+    const auto request = expect(0, LetterKind::sizes);
     LetterWriter writer(
         *post_, {.kind = LetterKind::sizes, .steps = static_cast<std::uint32_t>(turn), .request = request});
     writer.send(options_.servers[0]);

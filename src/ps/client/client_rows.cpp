@@ -147,7 +147,8 @@ Client::RowRequest Client::ask_rows(std::uint32_t table, std::span<const std::in
     std::vector<LetterWriter> letters;
     std::vector<std::span<std::int64_t>> lists;
     for (std::size_t server = 0; server < servers; ++server) {
-        asked.requests.push_back(asked.counts[server] > 0 ? expect(static_cast<int>(server)) : 0);
+        asked.requests.push_back(asked.counts[server] > 0 ? expect(static_cast<int>(server), LetterKind::pull)
+                                                          : 0);
         letters.emplace_back(
             *post_, LetterHead{.kind = LetterKind::pull, .step = step, .request = asked.requests[server]});
         lists.push_back(letters.back().ask_rows(table, asked.counts[server], peeks));

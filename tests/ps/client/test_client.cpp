@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -275,6 +276,32 @@ TEST_F(ClientTest, TellsWhatAServerRefuses) {
     EXPECT_THAT(message_of<ServerError>([&] { rows({1, 3}); }), HasSubstr("parameter server 0: table 't'"));
     EXPECT_THAT(message_of<ServerError>([&] { client_->begin_save("/tmp/x"); }),
                 HasSubstr("parameter server 0: this server keeps no checkpoints"));
+}
+
+// What is held on to while other letters come stays as it is.
+TEST_F(ClientTest, RefusesAnswersThatItDidNotAskFor) {
+    auto& client = start(ServerMode::async, 2);
+    std::vector<float> one(1);
+    const auto asked = client.ask_rows(0, ids_on(0, 2, 1));
+    const auto request = asked.requests.at(0);
+    const auto refusal = [&](int server, LetterKind kind, std::uint64_t of) {
+        LetterWriter writer(*posts_[static_cast<std::size_t>(server)], {.kind = kind, .request = of});
+        if (kind == LetterKind::values) writer.add_values(0, 1, 1)[0] = 7;
+        writer.send(2);
+        return message_of<LetterError>([&] { client.poke(); });
+    };
+    are_held_up_ = true;
+    EXPECT_EQ(refusal(1, LetterKind::values, request),
+              fmt::format("server 1 answers request {}, which it was not asked", request));
+    for (const auto kind : {LetterKind::applied, LetterKind::saving, LetterKind::farewell})
+        EXPECT_EQ(
+            refusal(0, kind, request),
+            fmt::format("server 0 answers the 'pull' of request {} with '{}'", request, to_string(kind)));
+    EXPECT_EQ(refusal(0, LetterKind::values, request), "");
+    EXPECT_EQ(refusal(0, LetterKind::values, request),
+              fmt::format("server 0 answers the 'pull' of request {} twice", request));
+    client.take_rows(asked, one);
+    EXPECT_THAT(one, ElementsAre(7));
 }
 
 TEST_F(ClientTest, SaysWhatToDoAboutALetterThatIsTooLong) {
