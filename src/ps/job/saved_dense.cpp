@@ -3,6 +3,7 @@
 #include "ps/job/saved_dense.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -23,6 +24,15 @@ struct Elements {
     std::string variable;
     std::int64_t first = 0;
 };
+
+/// Of a part of so many elements. @throws UsageError when no variable can have them from there on
+std::int64_t checked(std::int64_t first, const CheckpointTensor::Values& values,
+                     const std::filesystem::path& file, const std::string& name) {
+    const auto size = std::visit([](const auto& each) { return std::ssize(each); }, values);
+    if (first < 0 || first > std::numeric_limits<std::int64_t>::max() - size)
+        refuse(file, fmt::format("'{}' cannot begin with element {}", name, first));
+    return first;
+}
 
 Elements elements_of(const Program& program, const std::string& name) {
     const auto& initializer = program.variable(name).initializer;
@@ -63,8 +73,10 @@ SavedDense::SavedDense(std::filesystem::path folder, const json& servers) : fold
             auto& group = tensor.at("parameter").get<bool>() ? checkpoint.parameters : checkpoint.optimizer;
             const auto found = group.find(name);
             if (found == group.end()) refuse(file, fmt::format("it has no '{}'", name));
-            parts_.push_back({tensor.at("variable").get<std::string>(),
-                              tensor.at("first").get<std::int64_t>(), std::move(found->second.values)});
+            const auto first =
+                checked(tensor.at("first").get<std::int64_t>(), found->second.values, file, name);
+            parts_.push_back(
+                {tensor.at("variable").get<std::string>(), first, std::move(found->second.values)});
         }
     }
 }

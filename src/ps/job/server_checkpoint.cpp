@@ -2,11 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ps/job/server_checkpoint.hpp"
 
+#include <limits>
+
+#include <fmt/format.h>
+
 #include "ps/job/saved_dense.hpp"
 #include "ps/job/saved_tables.hpp"
 
 namespace dtrain::ps {
 namespace {
+
+std::int64_t steps_of(const std::filesystem::path& folder, const nlohmann::json& server) {
+    const auto steps = server.at("steps").get<std::int64_t>();
+    if (steps < 0 || steps == std::numeric_limits<std::int64_t>::max())
+        refuse(folder, fmt::format("its servers have made {} steps, which no server can", steps));
+    return steps;
+}
 
 ServerParts load(const ServerPlan& plan, const std::filesystem::path& folder) {
     const SavedTables saved(folder);
@@ -15,7 +26,7 @@ ServerParts load(const ServerPlan& plan, const std::filesystem::path& folder) {
     const auto& servers = manifest.at("servers");
     ServerParts parts{DensePart(plan.program, plan.blocks, plan.sources, plan.seed, plan.threads),
                       {},
-                      servers.at(0).at("steps").get<std::int64_t>()};
+                      steps_of(folder, servers.at(0))};
     SavedDense(folder, servers).fill(plan.program, parts.dense.state());
     for (const auto& [options, rate, spill] : plan.tables)
         parts.tables.push_back(

@@ -4,8 +4,10 @@
 // server itself at the moment when it said that it saves.
 #include <array>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "ps/job/saving_server.hpp"
 #include "support/message_of.hpp"
@@ -231,6 +233,26 @@ TEST(SaveOfChanges, AManifestThatMakesNoSenseIsRefused) {
     write_manifest(folder / "a", {&other, 1});
     EXPECT_THAT(refusal(server, folder / "a"), HasSubstr("makes no sense"));
     EXPECT_THAT(needs_of(folder / "nowhere"), testing::IsEmpty());
+}
+
+TEST(SaveOfChanges, NumbersThatNoServerHasAreRefused) {
+    const TemporaryFolder folder;
+    SavingServer server;
+    const auto facts = nlohmann::json::parse(facts_of(server.save({.folder = folder / "a"})));
+    const auto said_of = [&](const char* where, std::int64_t number) {
+        auto changed = facts;
+        changed.at(nlohmann::json::json_pointer(where)) = number;
+        const auto text = changed.dump();
+        write_manifest(folder / "a", {&text, 1});
+        return refusal(server, folder / "a");
+    };
+    for (const auto number : {INT64_MIN, std::int64_t{-1}, INT64_MAX}) {
+        EXPECT_THAT(said_of("/steps", number),
+                    HasSubstr(fmt::format("its servers have made {} steps, which no server can", number)));
+        EXPECT_THAT(said_of("/dense/tensors/0/first", number),
+                    HasSubstr(fmt::format("cannot begin with element {}", number)));
+    }
+    EXPECT_EQ(said_of("/steps", 5), "");
 }
 
 }  // namespace
