@@ -146,7 +146,8 @@ void LocalRows::restore(const States& states) {
         const HashedId id(states.ids[i]);
         if (index_.find(id).bytes != nullptr)
             throw UsageError(fmt::format("the row of id {} is there twice", id.id));
-        std::copy_n(&states.values[i * state_width()], state_width(), parts_of(make(id)).state);
+        std::ranges::copy(std::span(states.values).subspan(i * state_width(), state_width()),
+                          parts_of(make(id)).state);
     }
 }
 
