@@ -7,12 +7,28 @@
 #include "base/aligned_memory.hpp"
 #include "gpu/processor/launch.hpp"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace dtrain::gpu {
+namespace {
+
+// What a kernel touches there, a sanitizer tells.
+void forbid([[maybe_unused]] std::byte* from, [[maybe_unused]] std::size_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+    ASAN_POISON_MEMORY_REGION(from, bytes);
+#endif
+}
+
+}  // namespace
 
 DeviceMemory allocate(std::size_t bytes) {
     constexpr std::size_t alignment = 256;  // CUDA's
-    auto memory = make_aligned_bytes<alignment>(aligned_to<alignment>(bytes + 1));
+    const auto whole = aligned_to<alignment>(bytes + 1);
+    auto memory = make_aligned_bytes<alignment>(whole);
     std::memset(memory.get(), 0, bytes);
+    forbid(memory.get() + bytes, whole - bytes);
     return {memory.release(), AlignedDelete<alignment>()};
 }
 
