@@ -165,8 +165,8 @@ void Server::recycle(std::vector<comm::Letter>& letters) {
 
 void Server::pull(std::size_t trainer, comm::Letter&& letter) {
     const LetterReader reader(letter.content.bytes());
-    present(trainer, reader.head());
-    check_pull(reader);
+    const auto& known = present(trainer, reader.head());
+    check_pull(reader, known.rank);
     ++counts_.pulls;
     answer_when_due(trainer, std::move(letter));
 }
@@ -205,35 +205,16 @@ void Server::answer_waiting() {
 }
 
 void Server::answer(std::size_t trainer, const comm::Letter& asked) {
-    LetterReader reader(asked.content.bytes());
-    if (reader.head().kind == LetterKind::day) return begin_day(trainer, reader);
+    const LetterReader reader(asked.content.bytes());
     if (reader.head().kind == LetterKind::save) {
         if (!save_.begin(asked)) ++counts_.refused;
         return;
     }
-    const Timed timed(load_.answers);
-    LetterWriter writer(*post_,
-                        {.kind = LetterKind::values, .step = steps_, .request = reader.head().request});
-    bool asks_dense = false;
     try {
-        while (const auto section = reader.next()) {
-            if (section->table == dense_parameters) {
-                dense_.read(section->first, writer.add_dense(section->first, section->count));
-                asks_dense = true;
-                continue;
-            }
-            auto& table = tables_[section->table];
-            const auto ids = section->ids();
-            const auto rows = writer.add_values(section->table, ids.size(), table.width());
-            if (section->peeks)
-                table.peek(ids, rows);
-            else
-                table.pull(ids, rows);
-            writer.set_size(table.size());
-            counts_.keys_pulled += ids.size();
-        }
-        if (asks_dense) add_sizes(writer);
-        writer.send(trainers_[trainer].rank);
+        if (reader.head().kind == LetterKind::day)
+            begin_day(trainer, reader);
+        else
+            give_values(trainer, reader);
     } catch (const Error& refused) {
         ++counts_.refused;
         const bool is_full = dynamic_cast<const DictSizeError*>(&refused) != nullptr;
@@ -241,6 +222,31 @@ void Server::answer(std::size_t trainer, const comm::Letter& asked) {
               {.kind = LetterKind::failed, .steps = is_full ? 1U : 0U, .request = reader.head().request},
               refused.what());
     }
+}
+
+void Server::give_values(std::size_t trainer, LetterReader reader) {
+    const Timed timed(load_.answers);
+    LetterWriter writer(*post_,
+                        {.kind = LetterKind::values, .step = steps_, .request = reader.head().request});
+    bool asks_dense = false;
+    while (const auto section = reader.next()) {
+        if (section->table == dense_parameters) {
+            dense_.read(section->first, writer.add_dense(section->first, section->count));
+            asks_dense = true;
+            continue;
+        }
+        auto& table = tables_[section->table];
+        const auto ids = section->ids();
+        const auto rows = writer.add_values(section->table, ids.size(), table.width());
+        if (section->peeks)
+            table.peek(ids, rows);
+        else
+            table.pull(ids, rows);
+        writer.set_size(table.size());
+        counts_.keys_pulled += ids.size();
+    }
+    if (asks_dense) add_sizes(writer);
+    writer.send(trainers_[trainer].rank);
 }
 
 void Server::leave(std::size_t trainer, const LetterHead& head) {

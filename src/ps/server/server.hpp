@@ -130,7 +130,7 @@ class Server {
     void greet(std::size_t trainer, const LetterReader& reader);
     void push(std::size_t trainer, comm::Letter&& letter);
     void check_push(LetterReader reader) const;
-    void check_pull(LetterReader reader) const;
+    void check_pull(LetterReader reader, int from) const;
     void pull(std::size_t trainer, comm::Letter&& letter);
     void leave(std::size_t trainer, const LetterHead& head);
 
@@ -146,6 +146,7 @@ class Server {
     void answer_when_due(std::size_t trainer, comm::Letter&& letter);
     void answer_waiting();
     void answer(std::size_t trainer, const comm::Letter& asked);
+    void give_values(std::size_t trainer, LetterReader reader);
     void reply(std::size_t trainer, const LetterHead& head, std::string_view text = {});
 
     void apply_common_steps();

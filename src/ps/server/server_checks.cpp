@@ -23,17 +23,25 @@ void Server::check_push(LetterReader reader) const {
     }
 }
 
-void Server::check_pull(LetterReader reader) const {
+// What is far too long to be sent is not put together first: a few bytes can ask for any amount of memory.
+void Server::check_pull(LetterReader reader, int from) const {
+    constexpr auto most = 2 * comm::most_letter_bytes;  // numbers may travel in half of their bytes
+    std::size_t bytes = 0;
+    const auto add = [&](std::size_t floats) {
+        bytes += floats * sizeof(float);
+        if (bytes > most) throw LetterError(too_long(LetterKind::values, from, bytes, most));
+    };
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
             if (section->first > dense_.size() || section->count > dense_.size() - section->first)
                 throw LetterError(fmt::format("elements {} and {} more of {}", section->first, section->count,
                                               dense_.size()));
+            add(section->count);
             continue;
         }
         if (section->table >= tables_.size())
             throw LetterError(fmt::format("table {} of {}", section->table, tables_.size()));
-        section->ids();
+        add(section->ids().size() * tables_[section->table].width());
     }
 }
 

@@ -71,6 +71,13 @@ std::string_view to_string(LetterKind kind) {
     return "unknown";
 }
 
+std::string too_long(LetterKind kind, int to, std::size_t bytes, std::size_t most) {
+    return fmt::format(
+        "a '{}' for rank {} has {} bytes, and one message has {} at most: use more servers, a smaller batch, "
+        "or a shorter wire ([servers] wire = \"bfloat16\")",
+        to_string(kind), to, bytes, most);
+}
+
 std::span<const std::int64_t> Section::ids() const {
     if (count > payload.size() / sizeof(std::int64_t)) refuse_length(count, payload.size());
     return as<std::int64_t>(payload.first(count * sizeof(std::int64_t)));
@@ -204,10 +211,7 @@ void LetterWriter::send(int to) {
     try {
         post_->send(to, std::move(content_));
     } catch (const comm::LetterTooLong& refused) {
-        throw LetterError(fmt::format(
-            "a '{}' for rank {} has {} bytes, and one message has {} at most: use more servers, a "
-            "smaller batch, or a shorter wire ([servers] wire = \"bfloat16\")",
-            to_string(static_cast<LetterKind>(head.kind)), to, refused.bytes(), refused.most()));
+        throw LetterError(too_long(static_cast<LetterKind>(head.kind), to, refused.bytes(), refused.most()));
     }
 }
 

@@ -66,6 +66,9 @@ class LetterError : public Error {
     using Error::Error;
 };
 
+/// What to say, and what to do, of a letter that has more bytes than may be sent.
+std::string too_long(LetterKind kind, int to, std::size_t bytes, std::size_t most);
+
 /// The number that stands for the dense parameters where others have a table.
 inline constexpr std::uint32_t dense_parameters = UINT32_MAX;
 

@@ -330,6 +330,26 @@ TEST_F(ServerTest, RefusesWhatDoesNotFitAndGoesOn) {
     EXPECT_EQ(said(1), "values -2 -2");
 }
 
+TEST_F(ServerTest, RefusesToPutTogetherWhatIsFarTooLong) {
+    start(ServerMode::sync, 0, 1, {});
+    server_.reset();
+    std::vector<ServerTable> wide;
+    wide.push_back({SparseTable({.name = "t", .width = 1U << 20U}), ""});
+    server_.emplace(ServerOptions{.trainers = {1}, .layout = layout}, two_zeros(1), std::move(wide),
+                    *posts_[0]);
+    hello(1);
+    EXPECT_EQ(said(1), "welcome 0");
+    auto asked = letter(1, {.kind = LetterKind::pull});
+    for (std::int64_t part = 0; part < 2; ++part) {
+        const auto ids = asked.ask_rows(0, 600, false);
+        for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = 600 * part + static_cast<std::int64_t>(i);
+    }
+    send(std::move(asked));
+    EXPECT_THAT(said(1), HasSubstr("failed a 'values' for rank 1 has 5033164800 bytes, and one message has "
+                                   "4294967294 at most: use more servers, a smaller batch"));
+    EXPECT_EQ(server_->tables()[0].size(), 0U);
+}
+
 /// Saves in two pieces how many steps the server had.
 class StepSaver final : public Saver {
   public:

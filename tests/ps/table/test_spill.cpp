@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Oracle: a table without a limit of memory that is told the same has the same rows, bit by bit.
-#include <csignal>
-#include <sys/resource.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "spilled_table.hpp"
 #include "support/message_of.hpp"
+#include "support/small_files.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -261,33 +259,13 @@ TEST(Spill, RefusesALimitThatIsTooSmall) {
     EXPECT_NE(refusal(least - 8), "");
 }
 
-/// While it lives, no file of this process grows beyond so many bytes: what a full disk is to a table.
-class SmallFiles {
-  public:
-    explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-        getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit small{bytes, before_.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &small);
-    }
-    SmallFiles(const SmallFiles&) = delete;
-    SmallFiles& operator=(const SmallFiles&) = delete;
-    ~SmallFiles() {
-        setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-
-  private:
-    void (*handler_)(int);
-    rlimit before_{};
-};
-
 TEST(Spill, TellsWhenTheDiskFailsAndLosesNothing) {
     Twins twins(spilled_options(Adam{}));
     pull(twins.spilled, 6000);
     pull(twins.plain, 6000);
     std::string failure;
     {
-        const SmallFiles disk(20'000);
+        const tests::SmallFiles disk(20'000);
         std::mt19937 dice(1);
         for (int i = 0; i < 3000 && failure.empty(); ++i) {
             Ids ids(200);

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: of what fails, the trainer is told that asked for it, whoever's letter it was that made it due.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ps/small_server.hpp"
+#include "ps/table/spilled_table.hpp"
+#include "support/small_files.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class FailingDisk : public testing::Test {
+  protected:
+    FailingDisk() {
+        std::vector<ServerTable> tables;
+        tables.push_back(
+            {SparseTable(tests::spilled_options(Sgd{1}), SpillOptions{folder_.path(), tests::little_memory}),
+             ""});
+        auto& table = tables.back().table;
+        constexpr std::uint64_t batch = 100;
+        for (std::uint64_t first = 0; first < 6000; first += batch) {
+            tests::Ids ids;
+            for (auto n = first; n < first + batch; ++n) ids.push_back(tests::id_of(n));
+            const tests::Floats gradients(4 * ids.size());
+            const tests::Floats seen(ids.size(), 1);
+            table.push({ids, gradients, seen, seen});
+        }
+        EXPECT_GT(table.rows_on_disk(), 1000U);
+        server_.emplace(ServerOptions{.trainers = {1, 2}}, two_zeros(2), std::move(tables), *posts_[0]);
+        for (const int rank : {1, 2}) {
+            auto hello = letter(rank, {.kind = LetterKind::hello});
+            hello.add_text("");
+            send(std::move(hello));
+            EXPECT_EQ(said(rank), "welcome of 0");
+        }
+    }
+
+    LetterWriter letter(int rank, const LetterHead& head) {
+        return {*posts_[static_cast<std::size_t>(rank)], head};
+    }
+    void send(LetterWriter&& writer) {
+        writer.send(0);
+        server_->take(std::move(*posts_[0]->receive()));
+    }
+    void push(int rank) { send(letter(rank, {.kind = LetterKind::push, .steps = 1})); }
+
+    /// "KIND of REQUEST", and the text of failures; "" when nothing has come.
+    std::string said(int rank) {
+        const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
+        if (!answer) return "";
+        const LetterReader reader(answer->content.bytes());
+        auto text =
+            std::string(to_string(reader.head().kind)) + " of " + std::to_string(reader.head().request);
+        if (reader.head().kind == LetterKind::failed) text += ": " + std::string(reader.text());
+        return text;
+    }
+
+    tests::TemporaryFolder folder_;
+    std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(3);
+    std::optional<Server> server_;
+};
+
+TEST_F(FailingDisk, ADayThatFailsIsToldToWhoBeginsIt) {
+    auto day = letter(1, {.kind = LetterKind::day, .step = 1, .request = 7});
+    day.add_day(3, true);
+    send(std::move(day));
+    push(1);
+    EXPECT_EQ(said(1), "");
+    {
+        const tests::SmallFiles disk(20'000);
+        push(2);
+    }
+    const auto told = said(1);
+    EXPECT_THAT(told, StartsWith("failed of 7: rows of a sparse table cannot be written to disk"));
+    EXPECT_THAT(told, HasSubstr("File too large"));
+    EXPECT_EQ(said(2), "");
+}
+
+}  // namespace
+}  // namespace dtrain::ps
