@@ -98,10 +98,11 @@ Conclusion::Outcome Conclusion::draw(
     const std::function<bool(int node, const std::string& log, const std::string& line)>& end_log) const {
     const auto report = report_of(ended, ending_of(ended, why_stopped));
     const auto nodes = plan_.nodes_of_ranks();
-    for (const auto& rank : report.stopped)
-        if (const auto line = last_words(report, rank);
-            line && !end_log(nodes[static_cast<std::size_t>(rank.rank)], rank.facts.log, *line))
-            append_line(rank.facts.log, *line);
+    for (const auto* ends : {&report.failed, &report.stopped})
+        for (const auto& rank : *ends)
+            if (const auto line = last_words(report, rank);
+                line && !end_log(nodes[static_cast<std::size_t>(rank.rank)], rank.facts.log, *line))
+                append_line(rank.facts.log, *line);
     if (page_ != nullptr)
         page_->end(ended.job, report);
     else if (options_.report)

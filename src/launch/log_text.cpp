@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/text.hpp"
 
 namespace dtrain::launch {
@@ -74,6 +76,25 @@ std::optional<std::string> exception_line(std::string_view log) {
         }
     }
     return std::nullopt;
+}
+
+std::optional<std::string> native_complaint(std::string_view log) {
+    constexpr std::string_view begin = "dtrain-native: ";
+    const auto lines = split(log, '\n');
+    const auto found = std::find_if(lines.rbegin(), lines.rend(),
+                                    [&](const std::string& line) { return line.starts_with(begin); });
+    if (found == lines.rend()) return std::nullopt;
+    return cut(trimmed(std::string_view(*found).substr(begin.size())), longest_exception);
+}
+
+std::optional<std::string> server_complaint(std::string_view log, int number) {
+    constexpr std::string_view teller = "dtrain: ";
+    const auto begin = fmt::format("{}parameter server {}: ", teller, number);
+    const auto lines = split(log, '\n');
+    const auto found =
+        std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(begin); });
+    if (found == lines.end()) return std::nullopt;
+    return cut(trimmed(std::string_view(*found).substr(teller.size())), longest_exception);
 }
 
 bool tells_of_sigterm(std::string_view log) {

@@ -19,6 +19,13 @@ std::string last_lines(std::string_view log, std::size_t lines);
 /// line.
 std::optional<std::string> exception_line(std::string_view log);
 
+/// What dtrain's own programs say of their end: the last line "dtrain-native: WORDS", as WORDS.
+std::optional<std::string> native_complaint(std::string_view log);
+
+/// What parameter server `number` says of its failure: the first line "dtrain: parameter server 1: WORDS", as
+/// "parameter server 1: WORDS".
+std::optional<std::string> server_complaint(std::string_view log, int number);
+
 /// A line such as Paddle's "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6c) from PID 1022
 /// ***]": somebody ended this rank, most likely because of another one.
 bool tells_of_sigterm(std::string_view log);

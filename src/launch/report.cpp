@@ -13,6 +13,7 @@
 #include "launch/meaning.hpp"
 #include "launch/mpirun_words.hpp"
 #include "launch/srun_words.hpp"
+#include "launch/told_cause.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -63,8 +64,10 @@ class Examination {
         if (done) return std::move(report_);
 
         put_consequences_last();
+        put_teller_first(report_, log_tail_);
         if (!report_.failed.empty()) describe_cause();
         find_exceptions();
+        find_errors();
         decide_status();
         return std::move(report_);
     }
@@ -204,6 +207,18 @@ class Examination {
         }
     }
 
+    /// Those of servers are few, and other ranks wait for them.
+    void find_errors() {
+        for (auto* ends : {&report_.failed, &report_.stopped, &report_.silent})
+            for (auto& end : *ends)
+                if (end.facts.role == server_role)
+                    end.error = server_complaint(log_tail_(end.rank), end.facts.number).value_or("");
+        if (report_.failed.empty()) return;
+        auto& cause = report_.failed.front();
+        if (cause.error.empty() && cause.how == How::exited)
+            cause.error = native_complaint(log_tail_(cause.rank)).value_or("");
+    }
+
     void decide_status() {
         report_.outcome = FailureReport::Outcome::failed;
         if (ending_.asked_to_stop_by != 0) {
@@ -241,6 +256,7 @@ FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
         for (auto& end : *ends) {
             end.detail = secrets.hidden_in(end.detail);
             end.exception = secrets.hidden_in(end.exception);
+            end.error = secrets.hidden_in(end.error);
         }
     return report;
 }

@@ -65,7 +65,9 @@ struct RankEnd {
     std::optional<double> seconds;  ///< from its start to its end
     std::string detail;             ///< what went wrong, or what its machine has to say about the end
     std::string exception;          ///< as its log names it; "" when it does not, or nobody looked
-    bool consequence = false;       ///< its log says that somebody ended it while others failed by themselves
+    std::string error;              ///< dtrain's own word of it in its log; "" when there is none
+    bool followed = false;     ///< it ended by itself because of the cause's error, which all ranks threw
+    bool consequence = false;  ///< its log says that somebody ended it while others failed by themselves
     /// It exited with a status of its own though it was stopped: it may have failed at the same time.
     bool exited_while_stopped() const { return how == How::stopped_by_us && status.signal == 0; }
     friend bool operator==(const RankEnd&, const RankEnd&) = default;
@@ -101,10 +103,10 @@ struct FailureReport {
     const RankEnd* cause() const { return failed.empty() ? nullptr : &failed.front(); }
 };
 
-/// Finds out what happened. The first failure by time is the cause, with two exceptions: when a worker
+/// Finds out what happened. The first failure by time is the cause, with three exceptions: when a worker
 /// vanished without a word mpirun stops the others, so that it is the cause (the one that mpirun names, those
 /// of a lost node, or all of them); and a rank whose log tells that it got SIGTERM comes after those that
-/// failed by themselves.
+/// failed by themselves; and when ranks ended together, see put_teller_first().
 /// @param ranks one for each rank of the job
 /// @param log_tail what a rank has written last
 FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,
@@ -123,8 +125,8 @@ std::string report_text(const FailureReport& report);
 /// For programs: one JSON object, also after success.
 std::string report_json(const FailureReport& report);
 
-/// The line that a stopped rank's log ends with, so that nobody looks for the cause there; nothing for a rank
-/// that dtrain-launch did not stop.
+/// The line that the log of a rank that was stopped, or ended because of the cause, ends with, so that nobody
+/// looks for the cause there; nothing for any other rank.
 std::optional<std::string> last_words(const FailureReport& report, const RankEnd& rank);
 
 }  // namespace dtrain::launch

@@ -106,6 +106,8 @@ void add_rank(Members& members, const RankEnd& end) {
     members.text("log", end.facts.log);
     members.text("detail", end.detail);
     members.text_or_null("exception", end.exception);
+    members.text_or_null("error", end.error);
+    members.truth("followed", end.followed);
     members.truth("consequence", end.consequence);
 }
 

@@ -104,6 +104,7 @@ std::string block_of_cause(const FailureReport& report) {
     auto text = cause.how == How::vanished ? block_of_vanished(report)
                                            : sentence(cause) + "\n  " + facts_of(cause) + "\n";
     if (!cause.exception.empty()) text += fmt::format("  exception: {}\n", cause.exception);
+    if (!cause.error.empty()) text += fmt::format("  error: {}\n", cause.error);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
     if (report.not_started.empty()) text += fmt::format("  log: {}\n", where(cause));
     if (!report.last_lines.empty())
@@ -118,6 +119,8 @@ std::string described(const std::vector<RankEnd>& ends, const Line& line) {
     for (std::size_t i = 0; i < std::min(ends.size(), described_ranks); ++i) {
         text += line(ends[i]);
         if (!ends[i].exception.empty()) text += "; exception: " + ends[i].exception;
+        if (!ends[i].error.empty())
+            text += fmt::format("; error: {}; log: {}", ends[i].error, where(ends[i]));
         text += "\n";
     }
     if (ends.size() > described_ranks) text += fmt::format("and {} more\n", ends.size() - described_ranks);
@@ -130,6 +133,7 @@ std::string others_that_failed(const FailureReport& report) {
         report.failed.begin() + 1, report.failed.end(), std::back_inserter(others),
         [&](const auto& end) { return end.how != How::vanished || report.cause()->how != How::vanished; });
     return described(others, [](const RankEnd& end) {
+        if (end.followed) return "ended with it: " + sentence(end);
         return (end.consequence ? "ended by SIGTERM, as its log says: " : "failed too: ") + sentence(end);
     });
 }
@@ -139,10 +143,11 @@ std::string rest_of_the_job(const FailureReport& report) {
     const auto by_us = those(report.stopped, How::stopped_by_us);
     const auto by_others = those(report.stopped, How::stopped_by_others);
     if (!by_us.empty()) text += fmt::format("then stopped by dtrain-launch: {}\n", list_of(by_us));
-    std::vector<RankEnd> exited;
-    std::copy_if(by_us.begin(), by_us.end(), std::back_inserter(exited),
-                 [](const auto& end) { return end.exited_while_stopped(); });
-    text += described(exited, [](const RankEnd& end) {
+    std::vector<RankEnd> notable;
+    std::copy_if(by_us.begin(), by_us.end(), std::back_inserter(notable),
+                 [](const auto& end) { return end.exited_while_stopped() || !end.error.empty(); });
+    std::ranges::stable_partition(notable, [](const auto& end) { return !end.error.empty(); });
+    text += described(notable, [](const RankEnd& end) {
         return fmt::format("  of them {} on {} ended with {}", name_of(end), end.facts.host,
                            end.status.to_string());
     });
@@ -162,7 +167,7 @@ std::string abort_lines(const FailureReport& report) {
     for (const auto& role : report.roles) {
         std::vector<int> numbers;
         for (const auto& end : report.failed)
-            if (end.facts.role == role.name) numbers.push_back(end.facts.number);
+            if (end.facts.role == role.name && !end.followed) numbers.push_back(end.facts.number);
         if (numbers.empty()) continue;
         std::sort(numbers.begin(), numbers.end());
         text += fmt::format(
@@ -222,9 +227,16 @@ std::string report_text(const FailureReport& report) {
 }
 
 std::optional<std::string> last_words(const FailureReport& report, const RankEnd& rank) {
+    const auto* cause = report.cause();
+    const auto see_cause = [&] {
+        const bool same_host = cause->facts.host == rank.facts.host;
+        return fmt::format("{} failed on {}; see {}{}", name_of(*cause), cause->facts.host,
+                           same_host ? cause->facts.log : log_name(*cause), same_host ? "" : " there");
+    };
+    if (rank.followed)
+        return fmt::format("dtrain: ended with {} because {}", rank.status.to_string(), see_cause());
     if (rank.how != How::stopped_by_us) return std::nullopt;
     const auto stopped = how_it_was_stopped(rank);
-    const auto* cause = report.cause();
     if (cause == nullptr || !report.stopped_after_failure) {
         if (report.asked_to_stop_by != 0)
             return fmt::format("dtrain: {} because dtrain-launch got {}", stopped,
@@ -234,10 +246,7 @@ std::optional<std::string> last_words(const FailureReport& report, const RankEnd
         if (report.stop_reason.empty()) return std::nullopt;
         return fmt::format("dtrain: {}: {}", stopped, report.stop_reason);
     }
-    const bool same_host = cause->facts.host == rank.facts.host;
-    return fmt::format("dtrain: {} after {} failed on {}; see {}{}", stopped, name_of(*cause),
-                       cause->facts.host, same_host ? cause->facts.log : log_name(*cause),
-                       same_host ? "" : " there");
+    return fmt::format("dtrain: {} after {}", stopped, see_cause());
 }
 
 }  // namespace dtrain::launch

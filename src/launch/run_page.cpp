@@ -57,6 +57,7 @@ report::Failure failure_of(const FailureReport& report) {
         add("GPU", join(cause->facts.gpus, ", "));
         add("why", how_it_ended(*cause));
         add("exception", cause->exception);
+        add("error", cause->error);
         add("hint", join(report.hints, "; "));
         add("log", cause->facts.log);
     }

@@ -289,12 +289,20 @@ class Rank {
     void tell(const Event& event, const std::filesystem::path& log) const {
         if (under_launcher_) {
             write_all(STDERR_FILENO, cluster::encode(event) + "\n");
-            if (event.kind == Event::Kind::exited && sends_texts()) tell_output(event, log);
+            if (may_name_the_cause(event) && sends_texts()) tell_output(event, log);
         } else if (event.kind != Event::Kind::started && event.kind != Event::Kind::done) {
             const auto* where = event.kind == Event::Kind::idle ? "stacks: {}.stacks" : "log: {}";
             write_all(STDERR_FILENO, fmt::format("dtrain-worker: {}; {}\n", cluster::to_sentence(event),
                                                  fmt::format(fmt::runtime(where), log.string())));
         }
+    }
+
+    /// Of ranks that throw an error together rank 0 says it, and a server says its own; either may be stopped
+    /// while it ends.
+    bool may_name_the_cause(const Event& event) const {
+        if (event.kind == Event::Kind::exited) return true;
+        const bool is_server = servers_ && identity_.rank < static_cast<int>(servers_->servers.size());
+        return event.kind == Event::Kind::stopped && (identity_.rank == 0 || is_server);
     }
 
     /// The launcher may not see this node's files.

@@ -255,6 +255,33 @@ def test_a_server_that_cannot_write_is_named(native, small_disk, tmp_path, click
     assert again.returncode == 0, again.stderr
 
 
+def test_the_report_names_the_server_that_cannot_write(native, small_disk, tmp_path, clicks):
+    """Ranks end together, in whatever order; the server's own log says what it failed at."""
+    folder = small_disk(2500)
+    job = write_job(tmp_path, clicks, epochs=2, checkpoint="every_steps = 10\nkeep = 100")
+    result = run([LAUNCH, "--server_num", "2", "--worker_num", "2", "--report", "report.json", job, "--checkpoint-dir",
+                  folder / "job"], tmp_path)
+    assert result.returncode == 1, result.stdout
+    cause = json.loads((tmp_path / "report.json").read_text())["cause"]
+    number = cause["number"]
+    assert cause["role"] == "server" and cause["rank"] == number
+    assert cause["error"].startswith(f"parameter server {number}: cannot write {folder}/job/"), cause
+    assert cause["error"].endswith("No space left on device")
+    log = tmp_path / "log" / f"serverlog.{number}"
+    assert log.read_text() == f"dtrain: {cause['error']}\n"
+    assert f"dtrain-launch: server {number} (rank {number}) on " in result.stderr
+    assert f"  error: {cause['error']}\n  log: {log}\n" in result.stderr, result.stderr
+    assert f"the server process with rank=[{number}] was aborted" in result.stderr
+
+
+def test_the_report_names_the_rank_that_says_what_all_refuse(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, servers='memory = "300 kB"\nspill = "job.toml"')
+    result = run([LAUNCH, "--server_num", "2", "--worker_num", "2", job], tmp_path)
+    assert result.returncode == 2, result.stdout
+    assert "dtrain-launch: server 0 (rank 0) on " in result.stderr, result.stderr
+    assert "  error: rows of sparse tables cannot be put on disk in job.toml: Not a directory" in result.stderr
+
+
 @pytest.mark.parametrize("checkpoint", ["", "full_every = 3"])
 def test_a_time_limit_waits_for_the_last_save(native, tmp_path, clicks, checkpoint):
     settings = {"servers": "count = 2", "checkpoint": f"every_steps = 3\n{checkpoint}"}

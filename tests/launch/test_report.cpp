@@ -458,6 +458,86 @@ TEST(Report, RolesOfAParameterServerJob) {
               "dtrain: stopped by SIGTERM after worker 1 (rank 3) failed on n1; see /log/workerlog.1");
 }
 
+std::vector<RankFacts> two_servers_and_two_workers() {
+    return {{.role = "server", .number = 0, .host = "n1", .log = "/log/serverlog.0"},
+            {.role = "server", .number = 1, .host = "n1", .log = "/log/serverlog.1"},
+            {.role = "worker", .number = 0, .host = "n1", .log = "/log/workerlog.0"},
+            {.role = "worker", .number = 1, .host = "n1", .log = "/log/workerlog.1"}};
+}
+
+/// As a native job ends whose server 0 cannot save: every rank exits with 1, and server 1 is the first.
+JobState ended_together() {
+    auto job = job_of(4, {ended(Kind::exited, 1, 5, {.code = 1})});
+    job.stop_asked();
+    for (const int rank : {0, 3}) job.take(ended(Kind::stopped, rank, 6, {.code = 1}));
+    job.take(ended(Kind::stopped, 2, 7, {.signal = SIGTERM}));
+    return job;
+}
+
+TEST(Report, AServerThatSaysWhyItFailedIsTheCauseOfWhatEndedTogether) {
+    const auto report =
+        examined(ended_together(), {},
+                 {{0, "dtrain: parameter server 0: cannot write /full: No space left\n"},
+                  {2, "dtrain-native: parameter server 0: cannot write /full: No space left\n"}},
+                 two_servers_and_two_workers());
+    EXPECT_EQ(report.status, 1);
+    EXPECT_EQ(report_text(report),
+              "server 0 (rank 0) on n1: the program ended with exit code 1\n"
+              "  local rank 0\n"
+              "  error: parameter server 0: cannot write /full: No space left\n"
+              "  log: /log/serverlog.0\n"
+              "---- last lines of serverlog.0 ----\n"
+              "dtrain: parameter server 0: cannot write /full: No space left\n"
+              "----\n"
+              "ended with it: server 1 (rank 1) on n1: the program ended with exit code 1\n"
+              "then stopped by dtrain-launch: workers [0,1]\n"
+              "  of them worker 1 (rank 3) on n1 ended with exit code 1\n"
+              "ABORT!!! Out of all 2 servers, the server process with rank=[0] was aborted. Please check its "
+              "log.\n");
+    EXPECT_EQ(last_words(report, report.failed[1]),
+              "dtrain: ended with exit code 1 because server 0 (rank 0) failed on n1; see /log/serverlog.0");
+    EXPECT_EQ(last_words(report, report.failed[0]), std::nullopt);
+    const auto json = nlohmann::json::parse(report_json(report));
+    EXPECT_EQ(json["cause"]["error"], "parameter server 0: cannot write /full: No space left");
+    EXPECT_EQ(json["failed"][1]["followed"], true);
+}
+
+TEST(Report, WhatRankZeroSaysOfAnErrorThatAllThrewIsTheCause) {
+    const auto report =
+        examined(ended_together(), {}, {{0, "dtrain-native: rows cannot be put on disk in /x (rank 0)\n"}},
+                 two_servers_and_two_workers());
+    ASSERT_NE(report.cause(), nullptr);
+    EXPECT_EQ(report.cause()->rank, 0);
+    EXPECT_EQ(report.cause()->error, "rows cannot be put on disk in /x (rank 0)");
+}
+
+TEST(Report, WhoeverHasAnErrorOfItsOwnStaysTheCause) {
+    constexpr const char* python = "Traceback:\n  File \"a.py\", line 1\nValueError: words\n";
+    constexpr const char* server = "dtrain: parameter server 0: waited in vain\n";
+    const auto ranks = two_servers_and_two_workers();
+    EXPECT_EQ(examined(ended_together(), {}, {{1, python}, {0, server}}, ranks).cause()->rank, 1);
+    EXPECT_EQ(examined(ended_together(), {}, {{1, "dtrain-native: a\n"}, {3, "dtrain-native: b\n"}}, ranks)
+                  .cause()
+                  ->rank,
+              1);
+    auto other_code = job_of(4, {ended(Kind::exited, 1, 5, {.code = 7})});
+    other_code.stop_asked();
+    for (const int rank : {0, 2, 3}) other_code.take(ended(Kind::stopped, rank, 6, {.code = 1}));
+    EXPECT_EQ(examined(other_code, {}, {{0, server}}, ranks).cause()->rank, 1);
+}
+
+TEST(Report, AServersWordIsShownWhenATrainerDiedOfIt) {
+    auto job = job_of(4, {ended(Kind::exited, 2, 5, {.signal = SIGABRT})});
+    job.stop_asked();
+    for (const int rank : {0, 1, 3}) job.take(ended(Kind::stopped, rank, 6, {.signal = SIGTERM}));
+    const auto text = report_text(
+        examined(job, {}, {{1, "dtrain: parameter server 1: disk full\n"}}, two_servers_and_two_workers()));
+    EXPECT_THAT(text, StartsWith("worker 0 (rank 2) on n1: "));
+    EXPECT_THAT(text, HasSubstr("then stopped by dtrain-launch: servers [0,1], worker [1]\n"
+                                "  of them server 1 (rank 1) on n1 ended with signal SIGTERM (15); error: "
+                                "parameter server 1: disk full; log: /log/serverlog.1\n"));
+}
+
 TEST(LastWords, OnlyForRanksThatWeStopped) {
     auto job = job_of(3, {ended(Kind::exited, 2, 5, {.code = 7})});
     job.take(ended(Kind::stopped, 1, 6, {.signal = SIGTERM}));
@@ -532,12 +612,15 @@ TEST(Json, SaysTheSameForPrograms) {
         .engine_status = {.signal = SIGTERM}, .engine_text = "bad \xff byte\n", .restarts = 2};
     const auto json = nlohmann::json::parse(report_json(examined(job, ending, {{1, "a\n\nb\n"}}, ranks)));
     const auto rank = [](int number, const char* host, const char* how) {
-        return nlohmann::json{
-            {"rank", number}, {"role", "trainer"},    {"number", number},
-            {"host", host},   {"local_rank", number}, {"gpus", nlohmann::json::array()},
-            {"how", how},     {"exit_code", nullptr}, {"signal", nullptr},
-            {"pid", nullptr}, {"seconds", nullptr},   {"log", "/tmp/log/workerlog." + std::to_string(number)},
-            {"detail", ""},   {"exception", nullptr}, {"consequence", false}};
+        return nlohmann::json{{"rank", number},       {"role", "trainer"},
+                              {"number", number},     {"host", host},
+                              {"local_rank", number}, {"gpus", nlohmann::json::array()},
+                              {"how", how},           {"exit_code", nullptr},
+                              {"signal", nullptr},    {"pid", nullptr},
+                              {"seconds", nullptr},   {"log", "/tmp/log/workerlog." + std::to_string(number)},
+                              {"detail", ""},         {"exception", nullptr},
+                              {"error", nullptr},     {"followed", false},
+                              {"consequence", false}};
     };
     auto failed = rank(1, "n1", "exited");
     failed.update(

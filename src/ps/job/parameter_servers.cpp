@@ -23,6 +23,7 @@
 #include "ps/job/server_manifest.hpp"
 #include "ps/job/server_saver.hpp"
 #include "ps/metrics/metrics_files.hpp"
+#include "ps/server/failure_line.hpp"
 #include "ps/server/serve.hpp"
 #include "ps/wire/short_post.hpp"
 
@@ -131,14 +132,21 @@ void ParameterServer::check_rows() const {
 
 void ParameterServer::run() {
     auto& [post, plan, options, deadline, metrics, parts, servers] = *content_;
+    ps::FailureLine failure(plan.share.server, Environment::of_this_process());
     options.first_step = parts.steps;
     ps::Server server(options, std::move(parts.dense), std::move(parts.tables), *post);
     server.save_by(std::make_unique<ps::ServerSaver>(plan, server));
     server.on_count([&] { return ps::to_text(ps::counts_of(server)); });
-    ps::serve(server, *post, [&] {
-        server.give_up_after(deadline);
-        if (metrics) metrics->write_in_time(server);
-    });
+    server.on_failure([&](std::string_view why) { failure.tell(why); });
+    try {
+        ps::serve(server, *post, [&] {
+            server.give_up_after(deadline);
+            if (metrics) metrics->write_in_time(server);
+        });
+    } catch (const std::exception& failed) {
+        failure.tell(failed.what());
+        throw;
+    }
     if (metrics) metrics->write(server);
 }
 

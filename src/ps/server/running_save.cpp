@@ -15,6 +15,7 @@ bool RunningSave::begin(const comm::Letter& asked) {
         if (is_in_progress_) throw LetterError("a 'save' before the one in progress is complete");
         saver_->begin(std::string(LetterReader(asked.content.bytes()).text()));
     } catch (const std::exception& failed) {
+        tell_failure(failed.what());
         send_letter(*post_, asked.from, {.kind = LetterKind::failed, .request = request}, failed.what());
         return false;
     }
@@ -40,6 +41,7 @@ bool RunningSave::go_on() {
     } catch (const std::exception& failed) {
         head.kind = LetterKind::failed;
         said = failed.what();
+        tell_failure(said);
     }
     is_in_progress_ = false;
     if (asked_by_) send_letter(*post_, *asked_by_, head, said);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "comm/post.hpp"
@@ -45,6 +47,9 @@ class RunningSave {
 
     void use(std::unique_ptr<Saver> saver) { saver_ = std::move(saver); }
 
+    /// Told of each save that fails, why.
+    void on_failure(std::function<void(std::string_view)> on_failure) { on_failure_ = std::move(on_failure); }
+
     /// Begins what the letter asks for. False: it is answered by 'failed'.
     bool begin(const comm::Letter& asked);
 
@@ -55,8 +60,13 @@ class RunningSave {
     bool go_on();
 
   private:
+    void tell_failure(std::string_view why) const {
+        if (on_failure_) on_failure_(why);
+    }
+
     comm::Post* post_;
-    std::unique_ptr<Saver> saver_;  ///< or none
+    std::function<void(std::string_view)> on_failure_;  ///< or none
+    std::unique_ptr<Saver> saver_;                      ///< or none
     bool is_in_progress_ = false;
     std::optional<int> asked_by_;
     std::uint64_t request_ = 0;

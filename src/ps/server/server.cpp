@@ -72,6 +72,7 @@ void Server::take(comm::Letter&& letter) {
         }
     } catch (const Error& refused) {
         ++counts_.refused;
+        tell_failure(refused.what());
         send_letter(*post_, from, {.kind = LetterKind::failed, .request = head.request}, refused.what());
         if (!broken_.empty()) answer_waiting();
     }
@@ -217,6 +218,7 @@ void Server::answer(std::size_t trainer, const comm::Letter& asked) {
             give_values(trainer, reader);
     } catch (const Error& refused) {
         ++counts_.refused;
+        tell_failure(refused.what());
         const bool is_full = dynamic_cast<const DictSizeError*>(&refused) != nullptr;
         reply(trainer,
               {.kind = LetterKind::failed, .steps = is_full ? 1U : 0U, .request = reader.head().request},

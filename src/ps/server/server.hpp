@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dtrain/server_mode.hpp>
@@ -97,6 +99,12 @@ class Server {
     /// A piece of the save that a trainer has asked for. False when there is nothing to do now.
     bool go_on_with_save() { return save_.go_on(); }
 
+    /// Told of whatever this server refuses or fails at, why; whoever asked for it is told, too.
+    void on_failure(std::function<void(std::string_view)> on_failure) {
+        save_.on_failure(on_failure);
+        on_failure_ = std::move(on_failure);
+    }
+
     /// What a trainer is told that asks for counts.
     void on_count(std::function<std::string()> on_count) { on_count_ = std::move(on_count); }
 
@@ -148,6 +156,9 @@ class Server {
     void answer(std::size_t trainer, const comm::Letter& asked);
     void give_values(std::size_t trainer, LetterReader reader);
     void reply(std::size_t trainer, const LetterHead& head, std::string_view text = {});
+    void tell_failure(std::string_view why) const {
+        if (on_failure_) on_failure_(why);
+    }
 
     void apply_common_steps();
     void apply_step_of(std::size_t trainer, const LetterHead& last);
@@ -174,6 +185,7 @@ class Server {
     Counts counts_;
     ServerLoad load_;
     std::function<std::string()> on_count_;
+    std::function<void(std::string_view)> on_failure_;
     std::string broken_;  ///< why it can do nothing any more
 
     std::vector<RowBatch> batches_;  ///< of a step, by table

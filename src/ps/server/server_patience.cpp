@@ -55,6 +55,7 @@ void Server::give_up_after(std::chrono::seconds deadline) {
             fmt::format("trainer {} (rank {})", trainer, trainers_[static_cast<std::size_t>(trainer)].rank));
     broken_ = fmt::format("waited {} s in vain for the gradients of {}", deadline.count(),
                           fmt::join(missing, ", "));
+    tell_failure(broken_);
     answer_waiting();
 }
 
