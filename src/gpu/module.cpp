@@ -34,11 +34,12 @@ class Recorded final : public Kernel {
 
 class UploadStream final : public kernels::Gpu::Uploads {
   public:
-    explicit UploadStream(const Stream& computing) : computing_(computing) {}
+    UploadStream(const Stream& computing, kernels::Gpu::Copies& up) : computing_(computing), up_(up) {}
 
     void to_gpu(void* to, const void* from, std::size_t bytes) override {
         read_.hold(stream_);  // not in release(): finish() waits for no more than uploads need
         gpu::to_gpu(stream_, to, from, bytes);
+        up_.add(bytes);
     }
     void take() override {
         uploaded_.set(stream_);
@@ -49,6 +50,7 @@ class UploadStream final : public kernels::Gpu::Uploads {
 
   private:
     const Stream& computing_;
+    kernels::Gpu::Copies& up_;
     Stream stream_;
     Mark uploaded_;
     Mark read_;
@@ -66,9 +68,11 @@ class OneGpu final : public kernels::Gpu {
 
     void to_gpu(void* to, const void* from, std::size_t bytes) override {
         gpu::to_gpu(workshop_.stream, to, from, bytes);
+        given_.up.add(bytes);
     }
     void to_host(void* to, const void* from, std::size_t bytes) override {
         gpu::to_host(workshop_.stream, to, from, bytes);
+        given_.down.add(bytes);
     }
     void copy(void* to, const void* from, std::size_t bytes) override {
         gpu::copy(workshop_.stream, to, from, bytes);
@@ -93,7 +97,9 @@ class OneGpu final : public kernels::Gpu {
     std::unique_ptr<Kernel> recorded(const std::function<void()>& give) override {
         return std::make_unique<Recorded>(workshop_.stream, give, given_);
     }
-    std::unique_ptr<Uploads> uploads() override { return std::make_unique<UploadStream>(workshop_.stream); }
+    std::unique_ptr<Uploads> uploads() override {
+        return std::make_unique<UploadStream>(workshop_.stream, given_.up);
+    }
 
     void finish() override {
         look();

@@ -59,7 +59,18 @@ class Gpu {
     virtual std::unique_ptr<Kernel> recorded(const std::function<void()>& give) = 0;
 
     /// For who counts what a step costs.
+    struct Copies {
+        std::size_t count = 0;
+        std::size_t bytes = 0;
+
+        void add(std::size_t copied) {
+            ++count;
+            bytes += copied;
+        }
+    };
     struct Given {
+        Copies up;    ///< from this process' memory; what is recorded counts once
+        Copies down;  ///< to it
         std::size_t recordings_run = 0;
         std::vector<std::string> last_recorded;  ///< the parts of the last recording: kernels, copies
     };

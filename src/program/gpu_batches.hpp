@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include <dtrain/executor.hpp>
 
 #include "kernels/gpu.hpp"
+#include "program/neighbours.hpp"
 
 namespace dtrain::program {
 
@@ -30,20 +30,9 @@ class GpuBatches {
     void settle();
 
   private:
-    /// Of neighbours there, which are neighbours here as well.
-    struct Stretch {
-        std::byte* there;
-        std::size_t here;
-        std::size_t bytes;
-    };
-
-    void lay_out(std::vector<StateTensor> data);
-
     std::shared_ptr<kernels::Gpu> gpu_;
-    std::vector<Stretch> stretches_;
-    std::map<std::string, std::size_t, std::less<>> offsets_;
+    Neighbours there_;  // which are neighbours here as well
     std::map<std::string, TensorView, std::less<>> views_;
-    std::size_t bytes_ = 0;
     kernels::Gpu::Memory here_;
     kernels::Gpu::Memory staging_;
     std::unique_ptr<kernels::Gpu::Uploads> uploads_;

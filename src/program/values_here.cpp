@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/values_here.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "program/state_access.hpp"
+
+namespace dtrain::program {
+
+ValuesHere::ValuesHere(State state, const std::vector<std::string>& names)
+    : state_(std::move(state)), on_gpu_(StateAccess::on_gpu(state_)) {
+    const auto all = on_gpu_ != nullptr ? StateAccess::there(state_) : StateAccess::here(state_);
+    std::vector<StateTensor> chosen;
+    for (const auto& name : names) {
+        const auto found = std::ranges::find(all, name, &StateTensor::name);
+        if (found == all.end()) throw Error(fmt::format("the state has no '{}'", name));
+        chosen.push_back(*found);
+        views_.push_back(found->view);
+    }
+    if (on_gpu_ == nullptr || chosen.empty()) return;
+    there_ = neighbours_of(std::move(chosen));
+    here_ = on_gpu_->gpu()->allocate_host(there_.bytes);
+    for (std::size_t i = 0; i < names.size(); ++i)
+        views_[i].data = here_.get() + std::ranges::find(there_.places, names[i], [](const auto& place) {
+                                           return place.tensor.name;
+                                       })->here;
+}
+
+void ValuesHere::bring() {
+    if (on_gpu_ == nullptr) return;
+    on_gpu_->read_there();
+    for (const auto& [there, here, bytes] : there_.stretches)
+        on_gpu_->gpu()->to_host(here_.get() + here, there, bytes);
+    on_gpu_->gpu()->finish();
+}
+
+}  // namespace dtrain::program
