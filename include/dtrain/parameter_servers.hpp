@@ -142,7 +142,7 @@ class ParameterServer {
     void check_rows() const;
 
     /// Serves until all trainers have left. Waits without using much of a processor while nothing comes.
-    /// @throws MpiError
+    /// @throws MpiError; Error when a trainer has ended without ServerConnection::leave()
     void run();
 
   private:
@@ -233,7 +233,8 @@ class ServerConnection {
     void restore_trainer_rows(const Checkpoint& rows) const;
 
     /// Tells the servers that this trainer is done. The others go on without it: in sync mode its gradients
-    /// are zeros from now on. Without it, the servers wait for this trainer.
+    /// are zeros from now on. A trainer that ends without it ends the job: three seconds later the servers
+    /// throw an Error that names it, and so do trainers that wait for them.
     void leave();
 
   private:

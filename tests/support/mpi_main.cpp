@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // main() of the tests that run under mpirun: GoogleTest inside one MPI session. Rank 0 prints the usual
-// report, the other ranks only what fails; the exit status is the worst of all ranks.
+// report, the other ranks only what fails; the exit status is the worst of all ranks. An exception in a test
+// of one rank ends all.
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,6 +13,19 @@
 #include <dtrain/communicator.hpp>
 
 namespace {
+
+/// The others wait for a rank whose test threw: nobody knows what it would have done next.
+class EndsAllAfterAnException : public testing::EmptyTestEventListener {
+  public:
+    void OnTestPartResult(const testing::TestPartResult& result) override {
+        const std::string_view message = result.message();
+        const bool is_exception =
+            message.starts_with("C++ exception") || message.starts_with("Unknown C++ exception");
+        if (!result.fatally_failed() || !is_exception) return;
+        std::fflush(nullptr);
+        dtrain::abort_job(1);
+    }
+};
 
 class FailuresOnly : public testing::EmptyTestEventListener {
   public:
@@ -37,12 +52,13 @@ class FailuresOnly : public testing::EmptyTestEventListener {
 int main(int argc, char** argv) {
     const dtrain::MpiSession session;
     testing::InitGoogleTest(&argc, argv);
+    auto& listeners = testing::UnitTest::GetInstance()->listeners();
     if (session.world().rank() != 0) {
-        auto& listeners = testing::UnitTest::GetInstance()->listeners();
         delete listeners.Release(listeners.default_result_printer());
         delete listeners.Release(listeners.default_xml_generator());
         listeners.Append(new FailuresOnly(session.world().rank()));
     }
+    if (session.world().size() > 1) listeners.Append(new EndsAllAfterAnException);
     const int status = RUN_ALL_TESTS();
     return static_cast<int>(session.world().max(std::int64_t{status}));
 }

@@ -11,6 +11,7 @@
 #include <dtrain/comm_error.hpp>
 
 #include "comm/leaving.hpp"
+#include "comm/mpi_error.hpp"
 #include "comm/patience.hpp"
 #include "kernels/loops.hpp"
 
@@ -205,6 +206,18 @@ void Client::leave() {
     ask_all({.kind = LetterKind::leave}, {}, {});
     while (!post_->deliver()) std::this_thread::yield();
     answers_.clear();
+}
+
+void Client::abandon() noexcept {
+    constexpr std::chrono::milliseconds patience{100};
+    try {
+        if (!comm::mpi_is_running()) return;
+        for (const int rank : options_.servers) send_letter(*post_, rank, {.kind = LetterKind::abandon});
+        const auto end = Clock::now() + patience;
+        while (!post_->deliver() && Clock::now() < end) std::this_thread::yield();
+    } catch (const std::exception&) {
+        // MPI has failed: nobody can be told.
+    }
 }
 
 void Client::push_dense(int server, std::size_t first, std::span<const float> gradients) {

@@ -67,6 +67,9 @@ class Client {
     /// Tells all servers that nothing will come any more, and waits until they have seen it.
     void leave();
 
+    /// Tells them that this trainer ends without leave(), and waits for nobody.
+    void abandon() noexcept;
+
     /// Gradients of elements of a server's dense parameters, in this step.
     void push_dense(int server, std::size_t first, std::span<const float> gradients);
 

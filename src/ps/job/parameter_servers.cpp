@@ -141,10 +141,13 @@ void ParameterServer::run() {
     try {
         ps::serve(server, *post, [&] {
             server.give_up_after(deadline);
+            server.end_when_abandoned();
             if (metrics) metrics->write_in_time(server);
         });
     } catch (const std::exception& failed) {
         failure.tell(failed.what());
+        server.tell_end(failed.what());
+        ps::deliver_within(*post, std::chrono::seconds(1));
         throw;
     }
     if (metrics) metrics->write(server);
@@ -165,6 +168,11 @@ struct ServerConnection::Content {
         std::vector<std::string> needs;
     };
     Save save = {};  ///< in progress
+    bool has_left = false;
+
+    ~Content() {
+        if (!has_left) client.abandon();
+    }
 };
 
 ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
@@ -262,6 +270,7 @@ ServerCounts ServerConnection::counts() const {
 void ServerConnection::leave() {
     content_->link->finish();
     content_->client.leave();
+    content_->has_left = true;
 }
 
 }  // namespace dtrain

@@ -43,7 +43,7 @@ void Server::take(comm::Letter&& letter) {
         const LetterReader reader(letter.content.bytes());
         head = reader.head();
         const auto trainer = trainer_of(letter.from);
-        if (!broken_.empty()) throw LetterError(broken_);
+        if (!broken_.empty() && head.kind != LetterKind::abandon) throw LetterError(broken_);
         switch (head.kind) {
             case LetterKind::hello:
                 return greet(trainer, reader);
@@ -67,6 +67,8 @@ void Server::take(comm::Letter&& letter) {
                 return answer_when_due(trainer, std::move(letter));
             case LetterKind::leave:
                 return leave(trainer, head);
+            case LetterKind::abandon:
+                return note_abandoned(trainer);
             default:
                 throw LetterError(fmt::format("a server gets no '{}'", to_string(head.kind)));
         }

@@ -112,6 +112,13 @@ class Server {
     /// more. Zero: never.
     void give_up_after(std::chrono::seconds deadline);
 
+    /// A trainer that ends without leave() will be waited for in vain, by this server too. It mostly ends the
+    /// job itself: so this is done a moment later. @throws Error naming the trainer
+    void end_when_abandoned() const;
+
+    /// Tells all trainers that are there why this server ends.
+    void tell_end(std::string_view why);
+
     /// Work for when no letter is there. False when there is none.
     bool work_ahead();
 
@@ -141,6 +148,7 @@ class Server {
     void check_pull(LetterReader reader, int from) const;
     void pull(std::size_t trainer, comm::Letter&& letter);
     void leave(std::size_t trainer, const LetterHead& head);
+    void note_abandoned(std::size_t trainer);
 
     void tell_sizes(std::size_t trainer, const LetterHead& asked);
     void give_turn_back(std::size_t trainer);
@@ -176,6 +184,11 @@ class Server {
     std::deque<Trainer> trainers_;
     std::deque<WaitingPull> waiting_;
     std::optional<std::size_t> turn_;  ///< the trainer that may say that a table has too many rows
+    struct Abandoned {
+        std::size_t trainer;
+        std::chrono::steady_clock::time_point since;
+    };
+    std::optional<Abandoned> abandoned_;  ///< the first
     struct WaitingForTurn {
         std::size_t trainer;
         LetterHead asked;

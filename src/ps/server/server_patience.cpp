@@ -59,4 +59,22 @@ void Server::give_up_after(std::chrono::seconds deadline) {
     answer_waiting();
 }
 
+void Server::note_abandoned(std::size_t trainer) {
+    if (trainers_[trainer].presence == Presence::gone || abandoned_) return;
+    abandoned_ = {trainer, std::chrono::steady_clock::now()};
+}
+
+void Server::end_when_abandoned() const {
+    constexpr std::chrono::seconds for_the_trainer{3};
+    if (!abandoned_ || std::chrono::steady_clock::now() - abandoned_->since < for_the_trainer) return;
+    throw Error(fmt::format("trainer {} (rank {}) has ended without leave(): it failed, or forgot it",
+                            abandoned_->trainer, trainers_[abandoned_->trainer].rank));
+}
+
+void Server::tell_end(std::string_view why) {
+    for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer)
+        if (trainers_[trainer].presence == Presence::here && !(abandoned_ && abandoned_->trainer == trainer))
+            reply(trainer, {.kind = LetterKind::failed}, why);
+}
+
 }  // namespace dtrain::ps

@@ -19,7 +19,7 @@
 /// multiple of 8 bytes.
 namespace dtrain::ps {
 
-inline constexpr std::uint16_t protocol_version = 3;
+inline constexpr std::uint16_t protocol_version = 4;
 
 enum class LetterKind : std::uint16_t {
     hello = 1,  ///< trainer: its number, and the layout that it expects, as text
@@ -39,7 +39,8 @@ enum class LetterKind : std::uint16_t {
     sized,      ///< server: that, as sizes
     leave,      ///< trainer: nothing will come any more
     farewell,   ///< server: has seen that
-    failed      ///< server: why it could not do what was asked, as text
+    failed,     ///< server: why it could not do what was asked, as text
+    abandon     ///< trainer: ends without 'leave', and gets no answer
 };
 
 /// "pull", "push", ...

@@ -11,6 +11,7 @@
 
 #include "ps/server/serve.hpp"
 #include "ps/small_server.hpp"
+#include "support/message_of.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -507,6 +508,44 @@ TEST_F(ServerTest, GivesUpOnTrainersThatDoNotComeAndSaysWhich) {
     EXPECT_EQ(said(1), "failed waited 1 s in vain for the gradients of trainer 1 (rank 2)");
     push(2, 1);
     EXPECT_THAT(said(2), HasSubstr("failed waited 1 s in vain"));
+}
+
+TEST_F(ServerTest, ATrainerThatEndsWithoutLeavingEndsTheServerAMomentLater) {
+    using namespace std::chrono_literals;
+    start(ServerMode::sync);
+    std::vector<std::string> told;
+    server_->on_failure([&](std::string_view why) { told.emplace_back(why); });
+    pull(1, 1);
+    send(letter(2, {.kind = LetterKind::abandon}));
+    server_->end_when_abandoned();  // whoever failed ends the job itself
+    EXPECT_EQ(said(1) + said(2), "");
+    std::this_thread::sleep_for(3100ms);
+    EXPECT_EQ(tests::message_of<Error>([&] { server_->end_when_abandoned(); }),
+              "trainer 1 (rank 2) has ended without leave(): it failed, or forgot it");
+    server_->tell_end("why");
+    EXPECT_EQ(said(1), "failed why");
+    EXPECT_EQ(said(2), "") << "it is gone";
+    EXPECT_FALSE(server_->is_done());
+    EXPECT_THAT(told, ElementsAre()) << "the server refused nothing";
+}
+
+TEST_F(ServerTest, WhoeverHasLeftMayEnd) {
+    using namespace std::chrono_literals;
+    start(ServerMode::sync);
+    leave(2);
+    EXPECT_EQ(said(2), "farewell");
+    send(letter(2, {.kind = LetterKind::abandon}));
+    std::this_thread::sleep_for(3100ms);
+    server_->end_when_abandoned();
+}
+
+TEST_F(ServerTest, WhatItRefusesIsToldHereToo) {
+    start(ServerMode::sync);
+    std::vector<std::string> told;
+    server_->on_failure([&](std::string_view why) { told.emplace_back(why); });
+    send(letter(1, {.kind = LetterKind::values}));
+    save(1, 0);
+    EXPECT_THAT(told, ElementsAre("a server gets no 'values'", "this server keeps no checkpoints"));
 }
 
 TEST(IdleSleep, GrowsWithTheTimeThatNothingCame) {
