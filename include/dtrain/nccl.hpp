@@ -27,6 +27,12 @@ class NcclError : public Error {
     std::vector<MissingRank> failed_;
 };
 
+/// NCCL cannot be used here at all: not built in, or some rank has no driver or no such GPU.
+class NcclUnavailable : public NcclError {
+  public:
+    using NcclError::NcclError;
+};
+
 /// How nccl_communicator() makes a communicator. All but `device` and `stream` are the same on all ranks.
 struct NcclOptions {
     /// What NCCL's log calls it; "" is the job's id (DTRAIN_JOB_ID) and "world".
@@ -59,7 +65,7 @@ struct NcclOptions {
 /// part alone. reduce_shares() does not exist. split() and duplicate() make communicators of this kind.
 ///
 /// Deadline and errors are those of `over_mpi` (DTRAIN_COMM_TIMEOUT, CommunicatorTimeout).
-/// @throws NcclError on all ranks: built without CUDA, no GPU for some rank, NCCL refuses
+/// @throws NcclUnavailable on all ranks: built without CUDA, no GPU for some rank; NcclError: NCCL refuses
 Communicator nccl_communicator(const Communicator& over_mpi, const NcclOptions& options = {});
 
 }  // namespace dtrain

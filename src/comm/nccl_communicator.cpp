@@ -26,6 +26,11 @@ std::unique_ptr<comm::NcclPort> port_of(const Communicator& ranks, const NcclOpt
     try {
         wanted.device = comm::nccl_device(options.device, Environment::of_this_process(), ranks.node_rank(),
                                           comm::visible_gpus());
+    } catch (const NcclError& error) {
+        problem = error.what();
+    }
+    throw_together<NcclUnavailable>(ranks, problem);
+    try {
         ids = comm::nccl_id_count(options.ids, ranks.size());
     } catch (const NcclError& error) {
         problem = error.what();
@@ -53,7 +58,7 @@ Communicator nccl_communicator(const Communicator& over_mpi, const NcclOptions& 
 #else
     static_cast<void>(over_mpi);
     static_cast<void>(options);
-    throw NcclError(
+    throw NcclUnavailable(
         "nccl_communicator: built without CUDA: install the CUDA Toolkit and NCCL and build with "
         "-Dcuda=enabled");
 #endif

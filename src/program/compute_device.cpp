@@ -36,6 +36,18 @@ StateOnGpu& state_on_gpu(const State& state, const std::optional<int>& number, c
     return *there;
 }
 
+/// @throws UsageError where there is no NCCL: the program's ranks can be added without it
+Communicator over_nccl(const Communicator& ranks, const StateOnGpu& gpu) {
+    try {
+        return nccl_communicator(ranks, {.device = gpu.number(), .stream = gpu.gpu()->stream()});
+    } catch (const NcclUnavailable& error) {
+        throw UsageError(
+            fmt::format("NCCL cannot add the gradients here: {}; leave nccl out, and MPI adds them, or see "
+                        "what dtrain-launch --check says",
+                        error.what()));
+    }
+}
+
 // NCCL adds these, and nothing else.
 bool adds_buckets(const Program& program) {
     return std::ranges::find(program.operators(), "allreduce_start", &Operator::type) !=
@@ -78,12 +90,9 @@ std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const
     else if (problem)
         throw UsageError(*problem);
     check_gpu_has_all_of(program, *on_gpu->gpu());
-    const bool over_nccl = options.nccl && adds && adds_buckets(program);
-    auto ranks =
-        over_nccl
-            ? nccl_communicator(communicator, {.device = on_gpu->number(), .stream = on_gpu->gpu()->stream()})
-            : communicator;
-    return std::make_unique<GpuDevice>(*on_gpu, state, std::move(ranks), over_nccl);
+    const bool by_nccl = options.nccl && adds && adds_buckets(program);
+    auto ranks = by_nccl ? over_nccl(communicator, *on_gpu) : communicator;
+    return std::make_unique<GpuDevice>(*on_gpu, state, std::move(ranks), by_nccl);
 }
 
 }  // namespace dtrain::program

@@ -5,6 +5,7 @@
 Oracles: the accuracy that the same job reaches on the CPU, of which 1 in 50 test samples may be missing; an uninterrupted run,
 bit by bit; with virtual ranks, one rank, byte by byte; and for what cannot be the promise "one line, status 2, nothing written".
 """
+import pathlib
 import re
 
 import pytest
@@ -115,6 +116,19 @@ def test_what_cannot_be_is_one_line(native, tmp_path, added, environment, messag
     result = mpirun(1, [native, job], tmp_path, **STAND_IN, **environment)
     assert result.returncode == 2
     assert complaints(result) == ["dtrain-native: " + message]
+    assert not list(tmp_path.glob("**/epoch-*"))
+
+
+def test_nccl_without_a_driver_is_one_line(native, tmp_path):
+    """The stand-in for GPUs needs no driver, NCCL does."""
+    if pathlib.Path("/proc/driver/nvidia/version").exists():
+        pytest.skip("this machine has NVIDIA's driver")
+    job = write_job(tmp_path, **{"[checkpoint]": 'device = "gpu"\nnccl = true\n[checkpoint]'})
+    result = mpirun(2, [native, job], tmp_path, **STAND_IN)
+    assert result.returncode == 2
+    (line,) = complaints(result)
+    assert line.startswith("dtrain-native: NCCL cannot add the gradients here: "), line
+    assert line.endswith("; leave nccl out, and MPI adds them, or see what dtrain-launch --check says")
     assert not list(tmp_path.glob("**/epoch-*"))
 
 

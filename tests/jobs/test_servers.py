@@ -599,6 +599,7 @@ def expect_a_hung_server_is_named(native, cwd, job, **variables):
     ("min_block_size = 100", "", 2, "100"),
     ("counts = 1", "", 2, "count"),
     ("count = 1\n[checkpoint]\nfull_every = 0", "", 2, "full_every"),
+    ("count = 1", "nccl = true", 2, "[train] nccl = true lets NCCL add the gradients of ranks, and this job's parameter servers"),
     (None, "[checkpoint]\nfull_every = 2", 2, "[checkpoint] full_every is 2, and this job has no parameter servers"),
 ])
 def test_bad_settings_end_in_one_line(native, tmp_path, clicks, servers, more, ranks, expected):

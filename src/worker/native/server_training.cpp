@@ -39,6 +39,13 @@ void check_servers_can_save(const CheckpointSettings& settings) {
             "each server writes files of its own into one directory");
 }
 
+void check_servers_add(const TrainSettings& settings) {
+    if (settings.nccl)
+        throw UsageError(
+            "[train] nccl = true lets NCCL add the gradients of ranks, and this job's parameter servers add "
+            "them: leave it out");
+}
+
 Device device_of_trainer(const TrainSettings& settings) {
     const auto device = program::device_to_use(settings.device, Environment::of_this_process());
     if (device.is_gpu() && settings.products == ProductNumbers::float16)
@@ -70,6 +77,7 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     const auto own = console.on(!ranks.serves() && ranks.number() == 0);
     auto input = agreed(world, [&] {
         check_servers_can_save(job.checkpoint);
+        check_servers_add(job.train);
         if (ranks.serves())
             return JobInput{
                 .job = job, .task = nullptr, .threads = compute_threads(Environment::of_this_process())};
