@@ -237,6 +237,7 @@ def test_virtual_ranks_give_the_same_file_on_any_number_of_ranks(native, tmp_pat
         result = mpirun(ranks, [native, write_job(tmp_path, f"on{ranks}", 2, **VIRTUALLY)], tmp_path)
         assert result.returncode == 0, result.stderr
         files[ranks] = contents(checkpoint_of(result, tmp_path))
+        assert "global batch 64 (16 for each of 4 virtual ranks), 22 steps an epoch" in result.stdout
         losses.add(tuple(re.findall(r"^ +\d+ +(\d+\.\d{3})", result.stdout, re.M)))
     assert all(file == files[1] for file in files.values()) and len(losses) == 1
 

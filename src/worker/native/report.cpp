@@ -40,6 +40,13 @@ std::string rate_of(const TrainSettings& train) {
 
 }  // namespace
 
+std::string batch_text(const Trainer& trainer, const TrainSettings& train) {
+    if (train.virtual_ranks == 0)
+        return fmt::format("{} ({} per rank)", trainer.global_batch(), trainer.local_batch());
+    return fmt::format("{} ({} for each of {})", trainer.global_batch(), trainer.local_batch(),
+                       counted(train.virtual_ranks, "virtual rank"));
+}
+
 std::string header(const Job& job, const std::string& job_name, const Trainer& trainer,
                    const std::string& ranks) {
     const auto& task = trainer.task();
@@ -51,9 +58,9 @@ std::string header(const Job& job, const std::string& job_name, const Trainer& t
     out += fmt::format("model     {}: {} parameters\n", trainer.model().description,
                        grouped(trainer.model().parameters));
     out += fmt::format(
-        "training  {}, global batch {} ({} per rank), {} steps an epoch; {}, learning rate {}, seed {}{}{}\n",
-        ranks, trainer.global_batch(), trainer.local_batch(), trainer.steps_per_epoch(),
-        name_of(job.train.optimizer), rate_of(job.train), job.train.seed,
+        "training  {}, global batch {}, {} steps an epoch; {}, learning rate {}, seed {}{}{}\n", ranks,
+        batch_text(trainer, job.train), trainer.steps_per_epoch(), name_of(job.train.optimizer),
+        rate_of(job.train), job.train.seed,
         job.train.products == ProductNumbers::float32
             ? ""
             : fmt::format(", products of {}", to_string(job.train.products)),

@@ -21,6 +21,9 @@ struct EpochReport {
     double total_seconds = 0;        ///< since training began
 };
 
+/// "64 (32 per rank)", "64 (8 for each of 8 virtual ranks)".
+std::string batch_text(const Trainer& trainer, const TrainSettings& train);
+
 /// The lines before the table: data, model, batches.
 /// @param ranks who trains: "2 ranks"
 std::string header(const Job& job, const std::string& job_name, const Trainer& trainer,

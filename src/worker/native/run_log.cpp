@@ -12,6 +12,7 @@
 
 #include "model/gather_gpu_use.hpp"
 #include "model/gather_places.hpp"
+#include "worker/native/report.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -55,7 +56,7 @@ report::Run RunLog::beginning(const Subject& subject, std::vector<report::RankPl
                              subject.job.train_data.file.filename().string(), trainer_.task().train_samples(),
                              trainer_.task().test_samples())},
         {"training", subject.ranks_text},
-        {"global batch", fmt::format("{} ({} per rank)", trainer_.global_batch(), trainer_.local_batch())},
+        {"global batch", batch_text(trainer_, subject.job.train)},
         {"steps an epoch", std::to_string(trainer_.steps_per_epoch())},
         {"epochs", std::to_string(subject.job.train.epochs)},
         {"optimizer", fmt::format("{}, learning rate {}", name_of(subject.job.train.optimizer),
