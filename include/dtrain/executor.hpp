@@ -223,6 +223,10 @@ class Executor {
     /// what steps waited for that is in it, what went on beside computing is not.
     std::chrono::nanoseconds exchange_time() const;
 
+    /// False when exchange_time() lacks sums over ranks that are a part of a GPU's graph of a step: nobody
+    /// sees how long these take.
+    bool sees_exchanges() const;
+
   private:
     TensorView fed(std::string_view name, DataType type) const;
     TensorView fetched(std::string_view name, DataType type) const;

@@ -54,6 +54,8 @@ class CompiledProgram {
     VirtualRanks virtual_ranks() const;
     std::vector<OperatorTime> profile() const;
     std::chrono::nanoseconds exchange_time() const { return exchange_time_; }
+    /// No sum over ranks is a part of a recording.
+    bool sees_exchanges() const;
 
   private:
     enum class Action {

@@ -142,6 +142,10 @@ std::vector<OperatorTime> Executor::profile() const {
     return content_->compiled.profile();
 }
 
+bool Executor::sees_exchanges() const {
+    return content_->compiled.sees_exchanges();
+}
+
 std::chrono::nanoseconds Executor::exchange_time() const {
     return content_->compiled.exchange_time();
 }

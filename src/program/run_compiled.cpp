@@ -63,6 +63,10 @@ bool CompiledProgram::is_sum(const Step& step) {
     return step.action == Action::start || step.action == Action::wait || step.action == Action::exchange;
 }
 
+bool CompiledProgram::sees_exchanges() const {
+    return profiles_ || !device_->records_sums() || std::ranges::none_of(steps_, is_sum);
+}
+
 void CompiledProgram::record(const Step& step) {
     if (step.action == Action::compute) kernels_[step.number]->run();
     if (step.action == Action::start || step.action == Action::exchange) buckets_.start_recorded(step.number);

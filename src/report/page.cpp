@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -133,14 +135,25 @@ std::string left_out(std::size_t shown, std::size_t all) {
 struct Phase {
     const char* name;
     const char* style;
-    double RankTimes::*seconds;
+    std::optional<double> (*seconds)(const RankTimes&);
 };
 
-constexpr std::array<Phase, 5> phases{{{"compute", "compute", &RankTimes::compute},
-                                       {"communicate", "communicate", &RankTimes::communicate},
-                                       {"wait", "wait", &RankTimes::wait},
-                                       {"input", "input", &RankTimes::input},
-                                       {"rest", "rest", &RankTimes::rest}}};
+constexpr std::array<Phase, 5> phases{
+    {{"compute", "compute", [](const RankTimes& times) { return std::optional(times.compute); }},
+     {"communicate", "communicate", [](const RankTimes& times) { return times.communicate; }},
+     {"wait", "wait", [](const RankTimes& times) { return times.wait; }},
+     {"input", "input", [](const RankTimes& times) { return std::optional(times.input); }},
+     {"rest", "rest", [](const RankTimes& times) { return std::optional(times.rest); }}}};
+
+/// Those that are known of some rank.
+std::vector<Phase> known_phases(const std::vector<RankTimes>& times) {
+    std::vector<Phase> known;
+    std::ranges::copy_if(phases, std::back_inserter(known), [&](const Phase& phase) {
+        return std::ranges::any_of(times,
+                                   [&](const RankTimes& rank) { return phase.seconds(rank).has_value(); });
+    });
+    return known;
+}
 
 std::string phase_bars(const Run& run) {
     if (run.times.empty()) return "";
@@ -148,12 +161,16 @@ std::string phase_bars(const Run& run) {
     for (const auto& times : run.times) longest = std::max(longest, times.all());
     std::string out =
         "<section id=\"phases\"><h2>Where the time went</h2><div class=\"card\"><p class=\"legend\">";
-    for (const auto& phase : phases)
+    const auto known = known_phases(run.times);
+    for (const auto& phase : known)
         out += fmt::format("<span><span class=\"swatch {}\"></span>{}</span> ", phase.style, phase.name);
-    out +=
-        "</p><p class=\"soft\">Seconds of each rank. Wait: for slower ranks; input: until the next batch is "
-        "there; "
-        "rest: tests, checkpoints and all else between steps.</p>";
+    out += fmt::format(
+        "</p><p class=\"soft\">Seconds of each rank. {}Input: until the next batch is there; rest: tests, "
+        "checkpoints and all else between steps.</p>",
+        known.size() == phases.size()
+            ? "Wait: for slower ranks. "
+            : "Compute: also sums over ranks, and waiting for them, which the GPUs do in the same graph: how "
+              "long these take is not known. ");
     if (const auto slowest = slowest_rank(run); !slowest.empty())
         out += fmt::format("<p>{}</p>", escaped(slowest));
     out += "<div class=\"bars\">";
@@ -161,22 +178,25 @@ std::string phase_bars(const Run& run) {
     for (std::size_t number = 0; number < shown; ++number) {
         const auto& times = run.times[number];
         out += fmt::format("<span class=\"who\">rank {}</span><div class=\"bar\">", times.rank);
-        for (const auto& phase : phases)
+        for (const auto& phase : known) {
+            const auto seconds = phase.seconds(times).value_or(0);
             out += fmt::format("<i class=\"{0}\" style=\"width:{1:.2f}%\" title=\"{2}: {3}\"></i>",
-                               phase.style, 100 * times.*phase.seconds / longest, phase.name,
-                               duration_text(times.*phase.seconds));
+                               phase.style, 100 * seconds / longest, phase.name, duration_text(seconds));
+        }
         out += "</div>";
     }
     out += fmt::format("<span></span><div class=\"axisline\"><span>0 s</span><span>{}</span></div></div>",
                        duration_text(longest));
     out += left_out(shown, run.times.size());
     out += "<details><summary>values</summary><div class=\"scroll\"><table><thead><tr><th>rank</th>";
-    for (const auto& phase : phases) out += fmt::format("<th>{} [s]</th>", phase.name);
+    for (const auto& phase : known) out += fmt::format("<th>{} [s]</th>", phase.name);
     out += "</tr></thead><tbody>";
     for (std::size_t number = 0; number < shown; ++number) {
         out += fmt::format("<tr><td>{}</td>", run.times[number].rank);
-        for (const auto& phase : phases)
-            out += fmt::format("<td>{:.3f}</td>", run.times[number].*phase.seconds);
+        for (const auto& phase : known) {
+            const auto seconds = phase.seconds(run.times[number]);
+            out += seconds ? fmt::format("<td>{:.3f}</td>", *seconds) : "<td>-</td>";
+        }
         out += "</tr>";
     }
     return out + "</tbody></table></div></details></div></section>";

@@ -38,13 +38,17 @@ ordered_json json_of(const RankPlace& place) {
         {"gpus", place.gpus}, {"cpus", place.cpus}, {"log", place.log}};
 }
 
-ordered_json json_of(const RankTimes& times) {
-    return {{"rank", times.rank}, {"compute", times.compute}, {"communicate", times.communicate},
-            {"wait", times.wait}, {"input", times.input},     {"rest", times.rest}};
-}
-
 ordered_json json_of(const std::optional<double>& value) {
     return value ? ordered_json(*value) : ordered_json();
+}
+
+ordered_json json_of(const RankTimes& times) {
+    return {{"rank", times.rank},
+            {"compute", times.compute},
+            {"communicate", json_of(times.communicate)},
+            {"wait", json_of(times.wait)},
+            {"input", times.input},
+            {"rest", times.rest}};
 }
 
 ordered_json json_of(const RankGpus& gpus) {
@@ -105,13 +109,14 @@ RankPlace place_of(const ordered_json& json) {
             json.at("gpus"), json.at("cpus"), json.at("log")};
 }
 
-RankTimes times_of(const ordered_json& json) {
-    return {json.at("rank"), json.at("compute"), json.at("communicate"),
-            json.at("wait"), json.at("input"),   json.at("rest")};
-}
-
 std::optional<double> number_of(const ordered_json& json) {
     return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+RankTimes times_of(const ordered_json& json) {
+    return {
+        json.at("rank"),  json.at("compute"), number_of(json.at("communicate")), number_of(json.at("wait")),
+        json.at("input"), json.at("rest")};
 }
 
 RankGpus gpus_of(const ordered_json& json) {

@@ -34,12 +34,13 @@ struct RankPlace {
 struct RankTimes {
     int rank = 0;
     double compute = 0;
-    double communicate = 0;  ///< exchanging data with other ranks
-    double wait = 0;         ///< for other ranks to come to an exchange
-    double input = 0;        ///< until the next batch was there
-    double rest = 0;         ///< between the steps: tests, checkpoints
+    /// Exchanging data with other ranks. None: a GPU does it somewhere in its computing, and nobody knows.
+    std::optional<double> communicate = 0;
+    std::optional<double> wait = 0;  ///< for other ranks to come to an exchange; none likewise
+    double input = 0;                ///< until the next batch was there
+    double rest = 0;                 ///< between the steps: tests, checkpoints
 
-    double all() const { return compute + communicate + wait + input + rest; }
+    double all() const { return compute + communicate.value_or(0) + wait.value_or(0) + input + rest; }
     friend bool operator==(const RankTimes&, const RankTimes&) = default;
 };
 

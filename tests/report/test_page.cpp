@@ -67,6 +67,26 @@ TEST(Page, GpusHaveChartsBehindThroughput) {
     EXPECT_THAT(titles, testing::ElementsAre("Loss", "Grip", "Throughput", "GPU utilization", "GPU power"));
 }
 
+TEST(Page, ClaimsNoTimesThatNobodyKnows) {
+    auto run = small_run();
+    const auto shown = page_html(run);
+    for (const auto* known : {"<th>communicate [s]</th>", "<th>wait [s]</th>", "Wait: for slower ranks"})
+        EXPECT_THAT(shown, HasSubstr(known));
+    run.times[1].communicate = run.times[1].wait = std::nullopt;
+    EXPECT_THAT(
+        page_html(run),
+        HasSubstr("<tr><td>1</td><td>5.000</td><td>-</td><td>-</td><td>2.000</td><td>1.000</td></tr>"));
+    run.times[0].communicate = run.times[0].wait = std::nullopt;
+    const auto page = page_html(run);
+    for (const auto* unknown : {"communicate [s]", "wait [s]", "Wait: for slower ranks", "was the slowest"})
+        EXPECT_THAT(page, Not(HasSubstr(unknown)));
+    EXPECT_THAT(page, HasSubstr("Compute: also sums over ranks"));
+    EXPECT_THAT(page, HasSubstr("\"communicate\":null"));
+    const std::string head = "id=\"run\">";
+    const auto begin = page.find(head) + head.size();
+    EXPECT_EQ(parse_run(page.substr(begin, page.find("</script>", begin) - begin)), run);
+}
+
 TEST(Page, HoldsWhatItShowsAsJson) {
     const auto page = page_html(small_run());
     const std::string head = "<script type=\"application/json\" id=\"run\">";

@@ -48,21 +48,20 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
 
 report::Run RunLog::beginning(const Subject& subject, std::vector<report::RankPlace> places) const {
     report::Run run{.title = subject.job.title, .began = report::time_now(), .places = std::move(places)};
-    run.facts = {
-        {"dtrain", version},
-        {"model", trainer_.model().description},
-        {"parameters", std::to_string(trainer_.model().parameters)},
-        {"data", fmt::format("{}: {} samples to train on, {} to test on",
-                             subject.job.train_data.file.filename().string(), trainer_.task().train_samples(),
-                             trainer_.task().test_samples())},
-        {"training", subject.ranks_text},
-        {"global batch", batch_text(trainer_, subject.job.train)},
-        {"steps an epoch", std::to_string(trainer_.steps_per_epoch())},
-        {"epochs", std::to_string(subject.job.train.epochs)},
-        {"optimizer", fmt::format("{}, learning rate {}", name_of(subject.job.train.optimizer),
-                                  learning_rate_of(subject.job.train.optimizer))},
-        {"seed", std::to_string(subject.job.train.seed)},
-        {"exchange", trainers_.describe()}};
+    run.facts = {{"dtrain", version},
+                 {"model", trainer_.model().description},
+                 {"parameters", std::to_string(trainer_.model().parameters)},
+                 {"data", fmt::format("{}: {} samples to train on, {} to test on",
+                                      subject.job.train_data.file.filename().string(),
+                                      trainer_.task().train_samples(), trainer_.task().test_samples())},
+                 {"training", subject.ranks_text},
+                 {"global batch", batch_text(trainer_, subject.job.train)},
+                 {"steps an epoch", std::to_string(trainer_.steps_per_epoch())},
+                 {"epochs", std::to_string(subject.job.train.epochs)},
+                 {"optimizer", fmt::format("{}, learning rate {}", name_of(subject.job.train.optimizer),
+                                           learning_rate_of(subject.job.train.optimizer))},
+                 {"seed", std::to_string(subject.job.train.seed)},
+                 {"exchange", trainers_.describe()}};
     return run;
 }
 
@@ -134,7 +133,9 @@ void RunLog::gather_times() {
     std::vector<report::RankTimes> times;
     for (int rank = 0; rank < trainers_.size(); ++rank) {
         const auto* const of_rank = all.data() + mine.size() * static_cast<std::size_t>(rank);
-        times.push_back({rank, of_rank[0], of_rank[1], of_rank[2], of_rank[3], of_rank[4]});
+        auto& added = times.emplace_back(
+            report::RankTimes{rank, of_rank[0], of_rank[1], of_rank[2], of_rank[3], of_rank[4]});
+        if (!trainer_.executor().sees_exchanges()) added.communicate = added.wait = std::nullopt;
     }
     recorder_->set(std::move(times));
 }
