@@ -42,7 +42,8 @@ struct NcclOptions {
     /// sets it; without it the only GPU, or the one with this rank's number on its node.
     std::optional<int> device;
 
-    /// How many ids the ranks meet by; 0: one for each 256 ranks. More than one needs NCCL 2.23.4.
+    /// How many ids the ranks meet by; 0: one for each 256 ranks. More than one needs NCCL 2.23.4:
+    /// with an older one 0 is one, and more are an NcclError.
     int ids = 0;
 
     /// A cudaStream_t of `device`: an operation begins when what was put into it before has been done. Null

@@ -19,7 +19,13 @@ int nccl_device(const std::optional<int>& asked, const Environment& environment,
 /// "7f3a/world", for NCCL's log.
 std::string nccl_name(const std::string& asked, const Environment& environment);
 
-/// @throws NcclError when `asked` is more than there are ranks, or negative
-int nccl_id_count(int asked, int ranks);
+/// How the NCCL that dtrain was built with lets ranks meet.
+struct NcclMeeting {
+    bool by_several_ids = true;
+    std::string version = {};
+};
+
+/// @throws NcclError when `asked` is more than there are ranks, or than NCCL can take, or negative
+int nccl_id_count(int asked, int ranks, const NcclMeeting& meeting);
 
 }  // namespace dtrain::comm

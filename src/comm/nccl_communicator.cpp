@@ -31,7 +31,7 @@ std::unique_ptr<comm::NcclPort> port_of(const Communicator& ranks, const NcclOpt
     }
     throw_together<NcclUnavailable>(ranks, problem);
     try {
-        ids = comm::nccl_id_count(options.ids, ranks.size());
+        ids = comm::nccl_id_count(options.ids, ranks.size(), comm::nccl_meeting());
     } catch (const NcclError& error) {
         problem = error.what();
     }

@@ -269,6 +269,10 @@ std::unique_ptr<NcclPort> nccl_gpu_port(const NcclPortOptions& options, std::vec
     return std::make_unique<GpuPort>(options, std::move(ids));
 }
 
+NcclMeeting nccl_meeting() {
+    return {DTRAIN_NCCL_SCALABLE != 0, fmt::format("{}.{}.{}", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH)};
+}
+
 int visible_gpus() {
     int count = 0;
     check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "comm/nccl_bootstrap.hpp"
+#include "comm/nccl_choice.hpp"
 #include "comm/nccl_port.hpp"
 
 namespace dtrain::comm {
@@ -21,6 +22,8 @@ struct NcclPortOptions {
 
 /// NCCL itself. Makes the stream on the GPU; the communicator is made by join(). @throws NcclError
 std::unique_ptr<NcclPort> nccl_gpu_port(const NcclPortOptions& options, std::vector<NcclUniqueId> ids);
+
+NcclMeeting nccl_meeting();
 
 /// GPUs that this process sees. @throws NcclError with CUDA's reason when there are none
 int visible_gpus();
