@@ -36,7 +36,8 @@ class NcclRecorded final : public RecordedOperations {
     NcclRecorded(NcclPort& port, NcclQueue& queue) : port_(port), queue_(queue) {}
 
     std::string why_not() const override { return port_.why_not_recorded(); }
-    void begin_recording() override { queue_.drain(); }
+    void begin_recording() override { queue_.begin_recording(); }
+    void end_recording() override { queue_.end_recording(); }
 
     std::size_t fork(const Call& call) override {
         queue_.record(call);

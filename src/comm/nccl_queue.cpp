@@ -35,6 +35,17 @@ std::uint64_t NcclQueue::start(const Call& call) {
     return add(NcclPhase::issuing, call);
 }
 
+void NcclQueue::begin_recording() {
+    drain();
+    is_recording_ = true;
+}
+
+void NcclQueue::end_recording() {
+    is_recording_ = false;
+    if (const auto abort_now = std::exchange(abort_later_, nullptr)) abort_now();
+    if (failure_) std::rethrow_exception(failure_);
+}
+
 void NcclQueue::record(const Call& call) {
     wait(add(NcclPhase::recording, call));
 }
@@ -250,7 +261,12 @@ void NcclQueue::give_up(std::chrono::duration<double> waited, const std::string&
                         .number = batch->first,
                         .waited = waited,
                         .rank = lookout_.rank()};
-    failure_ = nccl_failure(wait, absence, own_reason, abort());
+    if (is_recording_) {
+        failure_ = nccl_failure(wait, absence, own_reason, "");
+        abort_later_ = [=, this] { failure_ = nccl_failure(wait, absence, own_reason, abort()); };
+    } else {
+        failure_ = nccl_failure(wait, absence, own_reason, abort());
+    }
     std::rethrow_exception(failure_);
 }
 

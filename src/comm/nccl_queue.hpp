@@ -40,6 +40,11 @@ class NcclQueue {
     bool test(std::uint64_t number);
     void wait(std::uint64_t number);
 
+    /// Waits for all operations; the stream that computes may be recorded then.
+    void begin_recording();
+    /// After that, when what was recorded in vain is destroyed: NCCL's abort waits for it, and so begins here
+    /// when something failed meanwhile. @throws what has ended everything
+    void end_recording();
     /// Hands one over to the recording of the stream that computes, and waits until it is there. Nothing else
     /// is under way.
     void record(const Call& call);
@@ -100,6 +105,8 @@ class NcclQueue {
     std::deque<Batch> running_;
     std::map<std::uint64_t, std::exception_ptr> refused_;
     std::exception_ptr failure_;
+    bool is_recording_ = false;
+    std::function<void()> abort_later_;  ///< after a failure while something is recorded
     std::vector<std::function<void()>> destroys_;
 };
 

@@ -23,6 +23,9 @@ class RecordedOperations {
 
     /// Waits for what is under way; the stream may be recorded then.
     virtual void begin_recording() = 0;
+    /// After it, also when it failed and what there was of it is destroyed. @throws what has ended all
+    /// meanwhile
+    virtual void end_recording() = 0;
     /// An operation that begins when the recorded stream is there, beside what comes after it.
     /// @returns a number for join()
     virtual std::size_t fork(const Call& call) = 0;

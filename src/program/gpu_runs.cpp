@@ -54,7 +54,15 @@ GpuRuns::GpuRuns(std::shared_ptr<kernels::Gpu> gpu, Communicator communicator)
 
 std::unique_ptr<Kernel> GpuRuns::recorded(const std::function<void()>& give) {
     operations_->begin_recording();
-    return std::make_unique<WatchedRecording>(gpu_->recorded(give), *operations_);
+    std::unique_ptr<Kernel> recording;
+    try {
+        recording = gpu_->recorded(give);
+    } catch (...) {
+        operations_->end_recording();
+        throw;
+    }
+    operations_->end_recording();
+    return std::make_unique<WatchedRecording>(std::move(recording), *operations_);
 }
 
 void GpuRuns::end_part() {

@@ -287,6 +287,7 @@ ncclResult_t issue_group() {
     if (stream.recorded_with != nullptr) {
         ++stream.recorded;
         stream.recorded_with->recorded->push_back({"NCCL", replay_of(*exchange, stream)});
+        if (comm->operations == script().fail_recording_at) return ncclSystemError;
         comm->polls_left = script().issue_polls;
         return comm->polls_left > 0 ? ncclInProgress : ncclSuccess;
     }

@@ -362,6 +362,20 @@ TEST_F(Queue, WhatIsRecordedIsWaitedForButHasNoMark) {
         << "half a recording is none";
 }
 
+TEST_F(Queue, WhatFailsWhileItIsRecordedIsAbortedWhenTheRecordingIsGone) {
+    queue.join();
+    queue.begin_recording();
+    nccl.says = {NcclState::failed};
+    const auto text = tests::message_of<NcclError>([&] { queue.record(sum); });
+    EXPECT_EQ(text, "allreduce number 2: NCCL failed on rank 0 (because of the script)");
+    EXPECT_THAT(others.given_up, ElementsAre(2)) << "the others are told at once";
+    EXPECT_EQ(nccl.aborted, 0) << "it would wait for the recording";
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.end_recording(); }), text);
+    EXPECT_EQ(nccl.aborted, 1);
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.start(sum); }), text);
+    EXPECT_EQ(nccl.aborted, 1) << "once";
+}
+
 TEST_F(Queue, RunsOfARecordingAreOperationsThatTheGpuEnds) {
     queue.join();
     nccl.gpu_works = false;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that test_nccl_steps.cpp starts under mpirun, with stand-ins for the GPU and for NCCL: what ranks
 // are told when steps are recordings with NCCL's sums in them and rank 1 fails, or does not come.
-//   nccl_step_scenarios well|sleeps|late|async|gpu run|fetch|parameters
+//   nccl_step_scenarios well|sleeps|late|async|gpu|recording run|fetch|parameters
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int good_steps = 5;
 /// Of NCCL: a sum of zeros, one that is recorded, and one of each good step are before it.
 constexpr int bad_operation = good_steps + 3;
+constexpr int recorded_operation = 2;
 
 struct Training {
     Program program;
@@ -59,13 +60,16 @@ void body(const Communicator& world, const std::string& scenario, const std::str
         script.fail_at = bad_operation;
         script.fail_code = scenario == "async" ? 2 : 0;
     }
+    if (rank == 1 && scenario == "recording") script.fail_recording_at = recorded_operation;
     nccl_stand_in::connect();
     const Training training(world.size());
     const State state(training.program, 1);
     Executor executor(training.program, state, world, {.device = Device::gpu(0), .nccl = true});
-    for (int step = 0; step < good_steps; ++step) executor.run();
-    executor.fetch(training.loss);
-    world.barrier();
+    if (scenario != "recording") {
+        for (int step = 0; step < good_steps; ++step) executor.run();
+        executor.fetch(training.loss);
+        world.barrier();
+    }
     if (rank == 1 && scenario == "sleeps") ::sleep(30);
     if (rank == 1 && scenario == "late") ::sleep(4);
     const auto since = Clock::now();

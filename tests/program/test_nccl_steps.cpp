@@ -100,6 +100,21 @@ TEST_P(NcclSteps, AnErrorOfOneRankIsNamedByAll) {
     }
 }
 
+// The abort waits for whatever has NCCL's operations, the recording that is being made too: 10 s, where that
+// is not given up first.
+TEST_P(NcclSteps, ARankThatCannotRecordIsNamedByAllAtOnce) {
+    const auto run = outcome_of("recording", "0");
+    for (int rank = 0; rank < ranks; ++rank) {
+        ASSERT_TRUE(run.told.contains(rank)) << rank << '\n' << run.all;
+        const auto& told = run.told.at(rank);
+        EXPECT_THAT(told.message, HasSubstr(": NCCL failed on rank 1 ("));
+        EXPECT_THAT(told.message, Not(HasSubstr("did not return")));
+        EXPECT_LT(told.seconds, 5.0);
+        EXPECT_EQ(told.aborted, 1);
+    }
+    EXPECT_THAT(run.told.at(1).message, HasSubstr("as the script says"));
+}
+
 INSTANTIATE_TEST_SUITE_P(WhatTheCallerDoes, NcclSteps, testing::Values("run", "fetch", "parameters"),
                          [](const auto& each) { return each.param; });
 
