@@ -37,7 +37,7 @@ struct Measures {
 /// What an epoch was like. The same on all ranks.
 struct EpochRecord {
     std::int64_t epoch = 0;             ///< from 1, over all calls of fit()
-    Measures train;                     ///< of each batch before it was learnt
+    Measures train = {};                ///< of each batch before it was learnt
     std::optional<Measures> eval = {};  ///< after the epoch; none without samples for it
     double seconds = 0;                 ///< that the first rank took, evaluation included
     double train_seconds = 0;           ///< of these, without the evaluation

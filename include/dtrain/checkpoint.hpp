@@ -19,8 +19,8 @@ struct CheckpointTensor {
     using Values = std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<double>,
                                 std::vector<std::int32_t>>;
 
-    std::vector<std::int64_t> shape;
-    Values values;  ///< row after row, as many as the shape says
+    std::vector<std::int64_t> shape = {};
+    Values values = {};  ///< row after row, as many as the shape says
     friend bool operator==(const CheckpointTensor&, const CheckpointTensor&) = default;
 };
 
@@ -31,17 +31,17 @@ struct CheckpointHeader {
     std::int64_t epoch_step = 0;  ///< steps that are complete of the epoch after these; 0: between two epochs
     std::uint64_t seed = 0;
     /// What the state belongs to (model, data, global batch, ...): field -> value. Compared when resuming.
-    std::map<std::string, std::string> job;
+    std::map<std::string, std::string> job = {};
     /// What each rank has summed up since the epoch began, by name; empty between two epochs.
-    std::map<std::string, std::vector<double>> sums;
+    std::map<std::string, std::vector<double>> sums = {};
     friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 
 /// Everything that training needs to go on bit for bit where it stopped, between two steps.
 struct Checkpoint : CheckpointHeader {
-    std::map<std::string, CheckpointTensor> parameters;
+    std::map<std::string, CheckpointTensor> parameters = {};
     /// What else outlives a step, by name: moments and the like, and what metrics count.
-    std::map<std::string, CheckpointTensor> optimizer;
+    std::map<std::string, CheckpointTensor> optimizer = {};
     friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 

@@ -21,11 +21,11 @@ inline constexpr std::int64_t most_click_columns = 4096;  ///< of each kind
 
 /// What was shown and whether it was clicked on, in memory, sample after sample.
 struct ClickLog {
-    std::int64_t integers = 0;      ///< values of `dense` in a sample
-    std::int64_t slots = 0;         ///< ids in a sample
-    std::vector<float> labels;      ///< 1 for a click, or 0
-    std::vector<float> dense;       ///< [samples, integers], of damped()
-    std::vector<std::int64_t> ids;  ///< [samples, slots], of category_id() and missing_id()
+    std::int64_t integers = 0;           ///< values of `dense` in a sample
+    std::int64_t slots = 0;              ///< ids in a sample
+    std::vector<float> labels = {};      ///< 1 for a click, or 0
+    std::vector<float> dense = {};       ///< [samples, integers], of damped()
+    std::vector<std::int64_t> ids = {};  ///< [samples, slots], of category_id() and missing_id()
 
     /// Reads a file in Criteo's format, which may be compressed by gzip: a line per sample, columns between
     /// tabs: the label, 0 or 1; whole numbers; categories, which are hexadecimal numbers of up to 16 digits.

@@ -33,10 +33,10 @@ struct Identity {
     int local_size = 1;
     int node_rank = 0;
     int nodes = 1;
-    std::string job_id;              ///< unique for the job on these nodes; never empty
-    std::vector<std::string> hosts;  ///< node by node, in node rank order; empty when nothing names them
+    std::string job_id = {};              ///< unique for the job on these nodes; never empty
+    std::vector<std::string> hosts = {};  ///< node by node, in node rank order; empty when nothing names them
     /// How many ranks each node runs, ranks being numbered node by node; empty when that is not known.
-    std::vector<int> ranks_of_node;
+    std::vector<int> ranks_of_node = {};
     friend bool operator==(const Identity&, const Identity&) = default;
 };
 
@@ -62,7 +62,7 @@ Identity identify(const Environment& environment,
 std::vector<std::string> expand_nodelist(std::string_view nodelist);
 
 struct HostSlots {
-    std::string host;
+    std::string host = {};
     int slots = 1;
     friend bool operator==(const HostSlots&, const HostSlots&) = default;
 };
@@ -88,10 +88,10 @@ int base_port(std::string_view job_id, int count);
 
 /// The addresses of a job's ranks and its rendezvous points.
 struct Endpoints {
-    std::vector<std::string> trainers;  ///< "host:port" by rank
-    std::string paddle_master;          ///< "host:port": rank 0's store for PADDLE_MASTER
-    std::string master_addr;            ///< torch's MASTER_ADDR
-    int master_port = 0;                ///< torch's MASTER_PORT
+    std::vector<std::string> trainers = {};  ///< "host:port" by rank
+    std::string paddle_master = {};          ///< "host:port": rank 0's store for PADDLE_MASTER
+    std::string master_addr = {};            ///< torch's MASTER_ADDR
+    int master_port = 0;                     ///< torch's MASTER_PORT
     friend bool operator==(const Endpoints&, const Endpoints&) = default;
 };
 
@@ -118,17 +118,17 @@ std::string log_name(Role role, int index);
 /// A stage of heterogeneous workers; the workers themselves are stage 1.
 struct HeterStage {
     std::string device = "gpu";
-    std::vector<std::string> endpoints;  ///< "host:port"
+    std::vector<std::string> endpoints = {};  ///< "host:port"
     friend bool operator==(const HeterStage&, const HeterStage&) = default;
 };
 
 /// The addresses of a parameter-server job, each list in the order of the ranks in that role. Ranks of MPI
 /// are numbered servers first, then workers, then stage by stage.
 struct ServerJob {
-    std::vector<std::string> servers;  ///< "host:port"
-    std::vector<std::string> workers;
-    std::vector<HeterStage> stages;
-    std::string gloo_endpoint;  ///< where Gloo's ranks meet, on the first server's host
+    std::vector<std::string> servers = {};  ///< "host:port"
+    std::vector<std::string> workers = {};
+    std::vector<HeterStage> stages = {};
+    std::string gloo_endpoint = {};  ///< where Gloo's ranks meet, on the first server's host
     friend bool operator==(const ServerJob&, const ServerJob&) = default;
 };
 
@@ -137,7 +137,7 @@ struct Member {
     Role role = Role::trainer;
     int index = 0;  ///< within its role; heterogeneous workers are counted through all stages
     int stage = 0;  ///< 1 for workers, 2 and more for heterogeneous workers, 0 for servers
-    std::string endpoint;
+    std::string endpoint = {};
     friend bool operator==(const Member&, const Member&) = default;
 };
 
@@ -147,22 +147,22 @@ Member member_of(const ServerJob& job, int rank);
 
 /// What a rank's program is told besides its identity.
 struct ProgramContext {
-    Identity identity;
-    Endpoints endpoints;
-    std::optional<ServerJob> servers;  ///< of a parameter-server job
-    bool rpc = false;                  ///< --run_mode rpc: paddle.distributed.rpc's variables besides
-    std::string backend;               ///< PADDLE_DISTRI_BACKEND; "": nccl with devices, else gloo
+    Identity identity = {};
+    Endpoints endpoints = {};
+    std::optional<ServerJob> servers = {};  ///< of a parameter-server job
+    bool rpc = false;                       ///< --run_mode rpc: paddle.distributed.rpc's variables besides
+    std::string backend = {};               ///< PADDLE_DISTRI_BACKEND; "": nccl with devices, else gloo
     /// Per rank of the whole job where known, else of this node: the devices as positions in the visible
     /// list; empty lists on CPU.
-    std::vector<std::vector<int>> devices_of_rank;
-    std::vector<int> selected_devices;  ///< this rank's positions in the visible list
+    std::vector<std::vector<int>> devices_of_rank = {};
+    std::vector<int> selected_devices = {};  ///< this rank's positions in the visible list
     /// What a program with devices shall see; "": CUDA_VISIBLE_DEVICES stays as it is.
-    std::string cuda_visible_devices;
-    int threads = 1;              ///< OMP_NUM_THREADS when the user set none
-    std::string log_dir;          ///< absolute
-    std::string gloo_fs_path;     ///< a folder of this job's own for PADDLE_GLOO_FS_PATH
-    std::string backup_env_path;  ///< PADDLE_BACKUP_ENV_PATH when such a file was written, else empty
-    std::string pod_name;         ///< six letters, one per node
+    std::string cuda_visible_devices = {};
+    int threads = 1;                   ///< OMP_NUM_THREADS when the user set none
+    std::string log_dir = {};          ///< absolute
+    std::string gloo_fs_path = {};     ///< a folder of this job's own for PADDLE_GLOO_FS_PATH
+    std::string backup_env_path = {};  ///< PADDLE_BACKUP_ENV_PATH when such a file was written, else empty
+    std::string pod_name = {};         ///< six letters, one per node
 };
 
 /// The whole environment of a rank's program: `inherited` with Paddle's variables of the rank's mode (both
@@ -174,12 +174,13 @@ Environment program_environment(const Environment& inherited, const ProgramConte
 
 /// What a PaddleCloud (Kubernetes) platform tells the launcher on each node.
 struct PaddleCloud {
-    std::vector<std::string> nodes;      ///< PADDLE_TRAINERS: addresses, in node rank order
-    std::string pod_ip;                  ///< POD_IP: this node's own address
-    int node_rank = 0;                   ///< PADDLE_TRAINER_ID, which counts nodes here
-    int ports_per_node = 0;              ///< TRAINER_PORTS_NUM
-    std::optional<int> first_port;       ///< PADDLE_PORT
-    std::vector<std::string> endpoints;  ///< DISTRIBUTED_TRAINER_ENDPOINTS, ports_per_node of each; or empty
+    std::vector<std::string> nodes = {};  ///< PADDLE_TRAINERS: addresses, in node rank order
+    std::string pod_ip = {};              ///< POD_IP: this node's own address
+    int node_rank = 0;                    ///< PADDLE_TRAINER_ID, which counts nodes here
+    int ports_per_node = 0;               ///< TRAINER_PORTS_NUM
+    std::optional<int> first_port = {};   ///< PADDLE_PORT
+    /// DISTRIBUTED_TRAINER_ENDPOINTS, ports_per_node of each; or empty
+    std::vector<std::string> endpoints = {};
     friend bool operator==(const PaddleCloud&, const PaddleCloud&) = default;
 };
 

@@ -30,8 +30,8 @@ class MpiError : public Error {
 
 /// A rank that others wait for.
 struct MissingRank {
-    int rank = 0;     ///< in the communicator that waited
-    std::string why;  ///< "in no operation; its last one was number 41", "did not answer"
+    int rank = 0;          ///< in the communicator that waited
+    std::string why = {};  ///< "in no operation; its last one was number 41", "did not answer"
 };
 
 /// Ranks did not come to an operation, or did not go on in it, before the deadline (DTRAIN_COMM_TIMEOUT). All

@@ -16,9 +16,9 @@ namespace dtrain {
 /// A parameter of any library: where its values are and where its gradient is put. Memory of the caller's,
 /// which stays where it is.
 struct ParameterBuffers {
-    std::string name;
-    std::span<float> values;
-    std::span<float> gradient;  ///< as many elements
+    std::string name = {};
+    std::span<float> values = {};
+    std::span<float> gradient = {};  ///< as many elements
 };
 
 struct GradientAveragingOptions {

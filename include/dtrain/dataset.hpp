@@ -102,9 +102,9 @@ class Dataset final : public DataSource {
 /// values[offsets[s]] .. values[offsets[s + 1]] of the features `ids`, which ascend within a sample.
 struct SparseDataset {
     std::vector<std::int64_t> offsets = {0};
-    std::vector<std::int64_t> ids;  ///< from 0
-    std::vector<float> values;
-    std::vector<std::int64_t> labels;
+    std::vector<std::int64_t> ids = {};  ///< from 0
+    std::vector<float> values = {};
+    std::vector<std::int64_t> labels = {};
     std::int64_t features = 0;
 
     /// Reads an svmlight file. Labels -1 and 1 become 0 and 1; others are class numbers; "qid:" is skipped.

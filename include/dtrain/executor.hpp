@@ -26,9 +26,9 @@ class StateAccess;
 
 /// A persistable variable and its memory.
 struct StateTensor {
-    std::string name;
+    std::string name = {};
     Role role = Role::parameter;  ///< parameter or optimizer_state
-    TensorView view;
+    TensorView view = {};
 };
 
 /// What outlives a step: parameters and optimizer state, in one block of memory. Copies of a State share that
@@ -126,8 +126,8 @@ struct ExecutorOptions {
 
 /// What an operator has cost so far.
 struct OperatorTime {
-    std::string type;
-    std::string result;  ///< name of the first variable that it makes
+    std::string type = {};
+    std::string result = {};  ///< name of the first variable that it makes
     std::int64_t calls = 0;
     std::chrono::nanoseconds total{0};
 };

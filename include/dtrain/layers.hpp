@@ -162,9 +162,9 @@ std::string bce_with_logits(Program& program, const std::string& logits, const s
 std::string cross_entropy(Program& program, const std::string& probabilities, const std::string& label);
 
 struct CrossEntropy {
-    std::string loss;           ///< [1]: mean over all rows; what append_backward() takes
-    std::string row_loss;       ///< [batch]: -log of the label's probability
-    std::string probabilities;  ///< [batch, classes]: softmax of the logits
+    std::string loss = {};           ///< [1]: mean over all rows; what append_backward() takes
+    std::string row_loss = {};       ///< [batch]: -log of the label's probability
+    std::string probabilities = {};  ///< [batch, classes]: softmax of the logits
 };
 
 /// logits [batch, classes], label [batch] of integers in 0..classes-1. The executor throws when a label is

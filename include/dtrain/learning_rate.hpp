@@ -55,8 +55,8 @@ struct PolynomialDecay {
 
 /// values[i] while t < boundaries[i], the last value after them: one value more than boundaries.
 struct PiecewiseRate {
-    std::vector<std::int64_t> boundaries;
-    std::vector<double> values;
+    std::vector<std::int64_t> boundaries = {};
+    std::vector<double> values = {};
 };
 
 /// learning_rate * (cos(pi * epoch / epochs) + 1) / 2 with epoch = t / steps_per_epoch, rounded down. After

@@ -19,9 +19,9 @@ struct AucOptions {
 };
 
 struct Auc {
-    std::string value;      ///< float32 [1]: of all batches since the beginning
-    std::string positives;  ///< float64 [bins], in the State: clicks by their scores
-    std::string negatives;  ///< the same of the others
+    std::string value = {};      ///< float32 [1]: of all batches since the beginning
+    std::string positives = {};  ///< float64 [bins], in the State: clicks by their scores
+    std::string negatives = {};  ///< the same of the others
 };
 
 namespace layers {

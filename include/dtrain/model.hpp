@@ -34,7 +34,7 @@ namespace dtrain {
 
 /// A variable that has a value for every sample: an input of the network or a label.
 struct SampleSpec {
-    std::string name;
+    std::string name = {};
     Shape shape = {};                   ///< of one sample: {64}, {1, 28, 28}; {}: one number
     DataType type = DataType::float32;  ///< float32 or int64
     friend bool operator==(const SampleSpec&, const SampleSpec&) = default;
@@ -75,8 +75,8 @@ using Metric = std::variant<Accuracy, AreaUnderCurve>;
 
 /// Values of one variable for all samples, one sample after the other. Memory of the caller's.
 struct SampleValues {
-    std::string name;  ///< of a SampleSpec
-    std::variant<std::span<const float>, std::span<const std::int64_t>> values;
+    std::string name = {};  ///< of a SampleSpec
+    std::variant<std::span<const float>, std::span<const std::int64_t>> values = {};
 };
 
 /// The samples that a Model learns from, or is tested with: a view, which is good as long as what it was made
@@ -132,8 +132,8 @@ struct EvaluateOptions {
 
 /// The network's output for all samples in their order.
 struct Predictions {
-    Shape shape;                ///< [samples, ...]
-    std::vector<float> values;  ///< in C order
+    Shape shape = {};                ///< [samples, ...]
+    std::vector<float> values = {};  ///< in C order
 };
 
 struct ModelOptions {

@@ -36,11 +36,11 @@ class NcclUnavailable : public NcclError {
 /// How nccl_communicator() makes a communicator. All but `device` and `stream` are the same on all ranks.
 struct NcclOptions {
     /// What NCCL's log calls it; "" is the job's id (DTRAIN_JOB_ID) and "world".
-    std::string name;
+    std::string name = {};
 
     /// Number of a GPU that this process sees. Otherwise that of FLAGS_selected_gpus, as dtrain-launch --gpus
     /// sets it; without it the only GPU, or the one with this rank's number on its node.
-    std::optional<int> device;
+    std::optional<int> device = {};
 
     /// How many ids the ranks meet by; 0: one for each 256 ranks. More than one needs NCCL 2.23.4:
     /// with an older one 0 is one, and more are an NcclError.

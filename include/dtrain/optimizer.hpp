@@ -15,8 +15,8 @@
 namespace dtrain {
 
 struct ParameterGradient {
-    std::string parameter;
-    std::string gradient;
+    std::string parameter = {};
+    std::string gradient = {};
     friend bool operator==(const ParameterGradient&, const ParameterGradient&) = default;
 };
 

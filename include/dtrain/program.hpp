@@ -72,8 +72,8 @@ struct Initializer {
 };
 
 struct Variable {
-    std::string name;
-    Shape shape;  ///< every extent >= 1; the batch is fixed when the program is built
+    std::string name = {};
+    Shape shape = {};  ///< every extent >= 1; the batch is fixed when the program is built
     DataType type = DataType::float32;
     Role role = Role::temporary;
     Initializer initializer = {};  ///< used for persistable variables
@@ -83,13 +83,13 @@ struct Variable {
 /// A variable in the place that it has for an operator. A slot that takes several variables occurs once for
 /// each of them.
 struct Argument {
-    std::string slot;
-    std::string variable;
+    std::string slot = {};
+    std::string variable = {};
     friend bool operator==(const Argument&, const Argument&) = default;
 };
 
 struct Operator {
-    std::string type;
+    std::string type = {};
     std::vector<Argument> inputs = {};
     std::vector<Argument> outputs = {};
     Attributes attributes = {};

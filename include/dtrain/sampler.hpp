@@ -10,9 +10,9 @@ namespace dtrain {
 
 /// One rank's part of one global batch.
 struct LocalBatch {
-    std::span<const std::int64_t> samples;  ///< local_batch() sample numbers; padding repeats a sample
-    std::span<const float> weights;         ///< per sample; 1, or 0 for padding
-    std::int64_t real = 0;                  ///< how many of `samples` are no padding
+    std::span<const std::int64_t> samples = {};  ///< local_batch() sample numbers; padding repeats a sample
+    std::span<const float> weights = {};         ///< per sample; 1, or 0 for padding
+    std::int64_t real = 0;                       ///< how many of `samples` are no padding
 };
 
 enum class SampleOrder {

@@ -62,7 +62,7 @@ inline constexpr DataType data_type_of = [] {
 /// allocated it.
 struct TensorView {
     void* data = nullptr;
-    Shape shape;
+    Shape shape = {};
     DataType type = DataType::float32;
 
     std::size_t size() const { return static_cast<std::size_t>(element_count(shape)); }

@@ -28,49 +28,50 @@ struct PciAddress {
 };
 
 struct Core {
-    int package = 0;  ///< counted from 0
-    int numa = 0;     ///< operating system index of its nearest memory node; -1 when the machine tells none
-    CpuSet cpus;      ///< its hardware threads, only those this process may use
+    int package = 0;   ///< counted from 0
+    int numa = 0;      ///< operating system index of its nearest memory node; -1 when the machine tells none
+    CpuSet cpus = {};  ///< its hardware threads, only those this process may use
     friend bool operator==(const Core&, const Core&) = default;
 };
 
 struct NumaNode {
     int os_index = 0;
-    CpuSet cpus;  ///< empty when it has memory only (a GPU's, CXL) or none of its cores is allowed
+    CpuSet cpus = {};  ///< empty when it has memory only (a GPU's, CXL) or none of its cores is allowed
     std::uint64_t memory_bytes = 0;
     friend bool operator==(const NumaNode&, const NumaNode&) = default;
 };
 
 struct Gpu {
     int index = 0;  ///< position in PCI order, which is what CUDA means with CUDA_DEVICE_ORDER=PCI_BUS_ID
-    PciAddress pci;
-    std::string model;                   ///< "NVIDIA H200", or "" when nothing on the machine tells
-    std::string uuid;                    ///< "GPU-...", or "" when nothing tells
-    std::vector<std::string> mig_uuids;  ///< "MIG-...", the partitions of this GPU
-    CpuSet local_cpus;         ///< the processors nearest to it that this process may use; may be empty
+    PciAddress pci = {};
+    std::string model = {};                   ///< "NVIDIA H200", or "" when nothing on the machine tells
+    std::string uuid = {};                    ///< "GPU-...", or "" when nothing tells
+    std::vector<std::string> mig_uuids = {};  ///< "MIG-...", the partitions of this GPU
+    CpuSet local_cpus = {};    ///< the processors nearest to it that this process may use; may be empty
     bool has_locality = true;  ///< false: the machine does not say which are near, and local_cpus is empty
     /// The port of the processor that its PCI switch hangs off; devices with the same one share the switch.
-    std::optional<PciAddress> root_port;
+    std::optional<PciAddress> root_port = {};
     friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
 struct NetworkAdapter {
-    std::string name;  ///< "mlx5_0" or "eth0"
-    PciAddress pci;
-    bool rdma = false;                    ///< InfiniBand or RoCE verbs device
-    CpuSet local_cpus;                    ///< as Gpu::local_cpus; empty too when the machine does not say
-    std::optional<PciAddress> root_port;  ///< as Gpu::root_port
+    std::string name = {};  ///< "mlx5_0" or "eth0"
+    PciAddress pci = {};
+    bool rdma = false;       ///< InfiniBand or RoCE verbs device
+    CpuSet local_cpus = {};  ///< as Gpu::local_cpus; empty too when the machine does not say
+    std::optional<PciAddress> root_port = {};  ///< as Gpu::root_port
     friend bool operator==(const NetworkAdapter&, const NetworkAdapter&) = default;
 };
 
 /// A machine as far as dtrain cares, limited to what this process may use (cgroup, container).
 struct Machine {
-    std::string hostname;  ///< "" when a file does not tell
-    CpuSet allowed;
-    std::vector<Core> cores;  ///< package by package, memory node by memory node
-    std::vector<NumaNode> numa_nodes;
-    std::vector<Gpu> gpus;  ///< PCI order; on this system only those that its driver lets this process use
-    std::vector<NetworkAdapter> adapters;  ///< RDMA first, then PCI order
+    std::string hostname = {};  ///< "" when a file does not tell
+    CpuSet allowed = {};
+    std::vector<Core> cores = {};  ///< package by package, memory node by memory node
+    std::vector<NumaNode> numa_nodes = {};
+    std::vector<Gpu> gpus =
+        {};  ///< PCI order; on this system only those that its driver lets this process use
+    std::vector<NetworkAdapter> adapters = {};  ///< RDMA first, then PCI order
     bool is_this_system = true;  ///< false: read from HWLOC_XMLFILE, so masks must not be applied here
     friend bool operator==(const Machine&, const Machine&) = default;
 };
@@ -84,8 +85,8 @@ Machine restricted(Machine machine, const CpuSet& cpus);
 
 /// One entry of CUDA_VISIBLE_DEVICES, or of the machine when that is not set.
 struct VisibleGpu {
-    std::string id;            ///< as the user wrote it: "3", "GPU-8932f937", "MIG-..."; the index when unset
-    std::optional<int> index;  ///< Gpu::index, or nothing when the machine shows no such GPU
+    std::string id = {};  ///< as the user wrote it: "3", "GPU-8932f937", "MIG-..."; the index when unset
+    std::optional<int> index = {};  ///< Gpu::index, or nothing when the machine shows no such GPU
     friend bool operator==(const VisibleGpu&, const VisibleGpu&) = default;
 };
 
@@ -98,13 +99,13 @@ std::vector<VisibleGpu> visible_gpus(const Machine& machine,
 
 /// Where one rank of this node belongs.
 struct Placement {
-    std::vector<int> gpus;        ///< Gpu::index of its devices; empty for a CPU rank or unknown devices
-    CpuSet cpus;                  ///< never empty
-    std::vector<int> numa_nodes;  ///< memory nodes of `cpus`, operating system numbers
+    std::vector<int> gpus = {};        ///< Gpu::index of its devices; empty for a CPU rank or unknown devices
+    CpuSet cpus = {};                  ///< never empty
+    std::vector<int> numa_nodes = {};  ///< memory nodes of `cpus`, operating system numbers
     int threads = 1;      ///< compute threads that fit: cores of `cpus` divided by the ranks sharing them
     bool shared = false;  ///< other ranks have some of the same processors
-    std::string adapter;  ///< nearest network adapter, RDMA first, or ""
-    std::string reason;   ///< one clause for people: why these processors
+    std::string adapter = {};  ///< nearest network adapter, RDMA first, or ""
+    std::string reason = {};   ///< one clause for people: why these processors
     friend bool operator==(const Placement&, const Placement&) = default;
 };
 

@@ -86,7 +86,7 @@ class DistributeTranspiler {
     /// Where each block is: the blocks of all updated parameters in the order in which their gradients are
     /// made, with the number of the server among `pservers`.
     struct Placement {
-        VariableBlock block;
+        VariableBlock block = {};
         std::size_t server = 0;
         friend bool operator==(const Placement&, const Placement&) = default;
     };
@@ -102,15 +102,15 @@ class DistributeTranspiler {
     /// A parameter with a sparse gradient: all servers have rows of it, each those of its ids. The optimizer
     /// is the servers'.
     struct Table {
-        std::string parameter;
+        std::string parameter = {};
         std::int64_t rows = 0;   ///< any_id: the most distinct ids; else ids are below it
         std::int64_t width = 0;  ///< floats of a row
         bool any_id = false;     ///< is_distributed
-        Initializer initializer;
-        Optimizer optimizer;
-        Regularisation regularisation;
+        Initializer initializer = {};
+        Optimizer optimizer = {};
+        Regularisation regularisation = {};
         /// Variable of the servers' programs that a schedule makes; "": the optimizer's own is used.
-        std::string learning_rate;
+        std::string learning_rate = {};
     };
     /// In the order in which their gradients are made.
     const std::vector<Table>& tables() const& { return tables_; }

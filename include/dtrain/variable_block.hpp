@@ -13,11 +13,11 @@ namespace dtrain {
 
 /// Whole rows (entries of the first extent) of a variable: what one parameter server holds of it.
 struct VariableBlock {
-    std::string variable;
+    std::string variable = {};
     int number = 0;  ///< among the variable's blocks
     int count = 1;   ///< of the variable's blocks
     std::int64_t first_row = 0;
-    Shape shape;  ///< of the block
+    Shape shape = {};  ///< of the block
 
     /// VARIABLE.blockNUMBER; the variable's own name when it is in one piece.
     std::string name() const { return name_of(variable); }
