@@ -33,6 +33,7 @@ struct Trained {
     std::size_t recordings_run = 0;
     std::vector<std::string> recorded;  ///< the parts of the last recording
     std::string device;
+    bool sees_exchanges = true;
 };
 
 class GpuNccl : public tests::OnAGpu {
@@ -63,6 +64,7 @@ class GpuNccl : public tests::OnAGpu {
         trained.recordings_run = given.recordings_run;
         trained.recorded = given.last_recorded;
         trained.device = executor.device();
+        trained.sees_exchanges = executor.sees_exchanges();
         return trained;
     }
 
@@ -89,6 +91,8 @@ TEST_P(GpuNcclTraining, IsOneRunOfOneRecordingAStepAndHasTheBitsOfSumsByMpi) {
         EXPECT_TRUE(parameters_are_identical(given.state, test_world()));
         EXPECT_EQ(given.recordings_run, steps);
         EXPECT_EQ(expected.recordings_run > steps, !is_alone()) << "this test can tell";
+        EXPECT_EQ(given.sees_exchanges, is_alone());
+        EXPECT_TRUE(expected.sees_exchanges);
     }
 }
 
@@ -153,6 +157,7 @@ TEST_F(GpuNccl, OutsideOfTheRecordingWhenOneRankIsTold) {
     EXPECT_EQ(parameters_checksum(given.state), parameters_checksum(expected.state));
     if (is_alone()) return;
     EXPECT_GT(given.recordings_run, steps);
+    EXPECT_TRUE(given.sees_exchanges);
     EXPECT_THAT(given.device,
                 HasSubstr("(sums by NCCL outside of the CUDA graph: DTRAIN_NCCL_GRAPH is 0 on rank " +
                           std::to_string(test_world().size() - 1) + ")"));
