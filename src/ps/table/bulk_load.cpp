@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <future>
 #include <numeric>
+
+#include "base/work_team.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -167,10 +168,9 @@ void BulkLoad::compare(std::span<const RowIndex::Alike> alike) {
 
 /// Those of each window by a thread.
 void BulkLoad::insert_pending() {
-    std::vector<std::future<void>> others;
-    for (const auto& window : windows_)
-        others.push_back(std::async(std::launch::async, [this, &window] { insert(*window); }));
-    for (auto& other : others) other.get();
+    if (windows_.empty()) return;
+    WorkTeam team(static_cast<int>(windows_.size()));
+    team.run(windows_.size(), [this](std::size_t number) { insert(*windows_[number]); });
     windows_.clear();
 }
 
