@@ -26,7 +26,7 @@ constexpr std::array variables{
     V{"PADDLE_DISTRI_BACKEND"}, V{"PADDLE_MASTER"}, V{"PADDLE_GLOBAL_SIZE"}, V{"PADDLE_GLOBAL_RANK"}, V{"PADDLE_LOCAL_SIZE"}, V{"PADDLE_LOCAL_RANK"}, V{"PADDLE_NNODES"},
     V{"POD_NAME"}, V{"PADDLE_LOG_DIR"}, V{"PADDLE_AUTO_CLUSTER", true, Answer::done, "0 unless you set it"},
     V{"PADDLE_BACKUP_ENV_PATH", true, refused, "no backup_env.<rank>.json is written: it would hold every secret of the environment"},
-    V{"CUDA_VISIBLE_DEVICES", true, Answer::done, "narrowed to the selected GPUs (--visible keep: as it was); servers and CPU workers see none"},
+    V{"CUDA_VISIBLE_DEVICES", true, Answer::done, "narrowed to the selected GPUs (--visible keep: as it was); CPU workers see none, servers too unless --server_device is gpu"},
     V{"PADDLE_PSERVERS_IP_PORT_LIST"}, V{"TRAINING_ROLE"}, V{"PADDLE_ROLE"}, V{"PADDLE_PORT"}, V{"POD_IP"},
     V{"PADDLE_HETER_TRAINER_IP_PORT_LIST"}, V{"PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"}, V{"PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST"}, V{"PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST"},
     V{"STAGE_ID"}, V{"STAGE_NUM"}, V{"PADDLE_STAGE_TRAINERS_NUM"}, V{"HETER_DEVICE_TYPE"},

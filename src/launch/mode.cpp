@@ -32,6 +32,7 @@ std::vector<Given> server_options(const Options& options) {
     add("--servers", options.servers);
     add("--worker_num", text(options.worker_num));
     add("--workers", options.workers);
+    add("--server_device", options.server_device == Options().server_device ? "" : options.server_device);
     add("--heter_worker_num", options.heter_worker_num, true);
     add("--heter_workers", options.heter_workers, true);
     add("--heter_devices", options.heter_devices, true);

@@ -78,6 +78,8 @@ const std::vector<OptionRow>& rows() {
      .paddle = "2.0", .overridden_by = "PADDLE_SERVER_NUM"},
     {.name = "worker_num", .aliases = {"trainer_num"}, .group = servers, .value = "N", .help = "Workers on this machine", .field = &O::worker_num, .least = 0, .most = 65536,
      .paddle = "2.0", .overridden_by = "PADDLE_TRAINER_NUM"},
+    {.name = "server_device", .group = servers, .value = "DEVICE", .help = "gpu: servers get GPUs in turn with the workers of their node; cpu: they see none", .field = &O::server_device,
+     .choices = {"cpu", "gpu"}},
     {.name = "heter_worker_num", .group = servers, .value = "N", .help = "Heterogeneous workers on this machine, for each stage: 2 or 2;1", .field = &O::heter_worker_num,
      .paddle = "2.0"},
     {.name = "servers", .group = servers, .value = "LIST", .help = "Servers as ip:port or ip, separated by commas", .field = &O::servers,

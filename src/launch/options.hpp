@@ -39,6 +39,7 @@ struct Options {
 
     std::optional<int> server_num;
     std::optional<int> worker_num;
+    std::string server_device = "cpu";
     std::string heter_worker_num;  ///< one number per stage, "2;1"
     std::string servers;
     std::string workers;

@@ -68,6 +68,8 @@ class Planner {
             plan_.warnings = warnings_about(selected_);
         if (options_.backend == "nccl" && selected_.empty())
             throw UsageError("--backend nccl needs GPUs, and none is visible here; use gloo or auto");
+        if (options_.server_device == "gpu" && selected_.empty())
+            throw UsageError("--server_device gpu needs GPUs, and none is visible here; use cpu");
     }
 
     Plan plan() { return has_servers(plan_.mode) ? with_servers() : collective(); }
@@ -227,7 +229,7 @@ class Planner {
                 ++rank;
             }
         };
-        take(places.servers, false);
+        take(places.servers, options_.server_device == "gpu");
         take(places.workers, !stages_own_gpus);
         for (const auto& stage : places.stages) take(stage.members, stage.device == "gpu");
         for (std::size_t node = 0; node < hosts.size(); ++node)

@@ -291,6 +291,13 @@ def test_parameter_server_with_one_card_for_all(job):
         check(env, {"CUDA_VISIBLE_DEVICES": "5", "FLAGS_selected_gpus": "0"})
 
 
+def test_parameter_server_with_cards_for_servers_too(job):
+    _, envs, _ = run_servers(job, "--server_num=2", "--worker_num=2", "--server_device=gpu", servers=2, workers=2,
+                             env={"CUDA_VISIBLE_DEVICES": "2,3,4"})
+    for env, card in zip(envs["PSERVER"] + envs["TRAINER"], "2342"):
+        check(env, {"CUDA_VISIBLE_DEVICES": card, "FLAGS_selected_gpus": "0"})
+
+
 def test_parameter_server_from_lists(job):
     with_free_ports = free_ports(3)
     servers, first, second = (f"127.0.0.1:{port}" for port in with_free_ports)
