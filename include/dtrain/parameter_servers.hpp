@@ -15,6 +15,7 @@
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
+#include <dtrain/device.hpp>
 #include <dtrain/executor.hpp>
 #include <dtrain/row_rules.hpp>
 #include <dtrain/server_mode.hpp>
@@ -86,6 +87,11 @@ struct ServerJobOptions {
     WireNumbers wire = WireNumbers::float32;
     std::uint64_t seed = 0;  ///< of the first parameters and rows
     int threads = 0;         ///< as ExecutorOptions::threads, of servers
+    /// What servers update their blocks of dense parameters on; tables are on the CPU in any case, and
+    /// DTRAIN_DEVICE says nothing here. On a GPU without a number: that of FLAGS_selected_gpus, which
+    /// dtrain-launch --server_device gpu sets; without it the one with the server's number among those of
+    /// its node, or the only one. Each update copies gradients there and new values back, see docs/gpu.md.
+    Device device = Device::cpu();
     /// Threads of a server that share large batches of its tables' rows, with the bits of one. 0: as many as
     /// ServerRanks::processors() of its rank, 8 at most.
     int table_threads = 0;

@@ -20,6 +20,7 @@
 #include "ps/job/layout.hpp"
 #include "ps/job/processor_share.hpp"
 #include "ps/job/server_checkpoint.hpp"
+#include "ps/job/server_device.hpp"
 #include "ps/job/server_manifest.hpp"
 #include "ps/job/server_saver.hpp"
 #include "ps/metrics/metrics_files.hpp"
@@ -96,6 +97,7 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
     auto with_folder = options;
     if (options.spill.empty()) with_folder.spill = Environment::of_this_process().get_or("TMPDIR", "/tmp");
     auto plan = ps::plan_server(transpiler, with_folder, share, ranks.trainers());
+    plan.device = ps::server_device(plan, ranks, Environment::of_this_process());
     auto parts = ps::first_parts(plan);
     content_.reset(new Content{ps::with_numbers(ranks.post_, options.wire),
                                std::move(plan),

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/with_element.hpp"
+#include "program/state_access.hpp"
 #include "program/stored_state.hpp"
 #include "ps/job/server_manifest.hpp"
 
@@ -47,7 +48,7 @@ DenseCopy::DenseCopy(const ServerPlan& plan, const Server& server)
     const auto& state = server.dense().state();
     checkpoint_.step = server.steps();
     program::store(state, checkpoint_);
-    for (const auto& tensor : state.tensors()) {
+    for (const auto& tensor : program::StateAccess::here(state)) {
         const auto [variable, first] = elements_of(plan.program, tensor.name);
         blocks_.push_back({tensor.name, variable, first, tensor.role == Role::parameter});
     }

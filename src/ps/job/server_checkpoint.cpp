@@ -24,10 +24,11 @@ ServerParts load(const ServerPlan& plan, const std::filesystem::path& folder) {
     const auto& manifest = saved.manifest();
     check_others(folder, manifest);
     const auto& servers = manifest.at("servers");
-    ServerParts parts{DensePart(plan.program, plan.blocks, plan.sources, plan.seed, plan.threads),
-                      {},
-                      steps_of(folder, servers.at(0))};
-    SavedDense(folder, servers).fill(plan.program, parts.dense.state());
+    ServerParts parts{
+        DensePart(plan.program, plan.blocks, plan.sources, plan.seed, plan.threads, plan.device),
+        {},
+        steps_of(folder, servers.at(0))};
+    SavedDense(folder, servers).fill(plan.program, parts.dense.state_to_set());
     for (const auto& [options, rate, spill] : plan.tables)
         parts.tables.push_back(
             {load_table(options, saved.chain(options.name), plan.share, spill).table, rate});

@@ -29,6 +29,7 @@ ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOp
                     .sources = options.mode == ServerMode::sync ? trainers : 1,
                     .seed = options.seed,
                     .threads = options.threads};
+    if (!plan.blocks.empty()) plan.device = options.device;
     for (const auto& table : transpiler.tables())
         plan.tables.push_back({table_options(table, options), table.learning_rate});
     if (options.memory) limit_memory(plan.tables, *options.memory, options.spill);
@@ -36,7 +37,8 @@ ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOp
 }
 
 ServerParts first_parts(const ServerPlan& plan) {
-    ServerParts parts{DensePart(plan.program, plan.blocks, plan.sources, plan.seed, plan.threads), {}, 0};
+    ServerParts parts{
+        DensePart(plan.program, plan.blocks, plan.sources, plan.seed, plan.threads, plan.device), {}, 0};
     for (const auto& [options, rate, spill] : plan.tables)
         parts.tables.push_back({SparseTable(options, spill), rate});
     return parts;

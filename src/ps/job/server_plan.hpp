@@ -29,6 +29,7 @@ struct ServerPlan {
     int sources = 1;  ///< of gradients that one update adds
     std::uint64_t seed = 0;
     int threads = 0;
+    Device device = Device::cpu();  ///< of the blocks, where there are any
 };
 
 /// @param options with a folder, if there is a limit of memory

@@ -58,6 +58,7 @@ ServerMetrics metrics_of(Server& server, int number, const Server::Counts& befor
     const auto load = server.take_load();  // counts have it from now on
     ServerMetrics metrics{.server = number,
                           .steps = server.steps(),
+                          .dense_bytes = server.dense().state_bytes(),
                           .table_threads = server.table_threads(),
                           .waiting_pulls = server.waiting_pulls(),
                           .tables = {},
@@ -66,7 +67,6 @@ ServerMetrics metrics_of(Server& server, int number, const Server::Counts& befor
                           .keys_pulled = server.counts().keys_pulled - before.keys_pulled,
                           .keys_pushed = server.counts().keys_pushed - before.keys_pushed,
                           .load = load};
-    for (const auto& tensor : server.dense().state().tensors()) metrics.dense_bytes += tensor.view.bytes();
     for (const auto& table : server.tables())
         metrics.tables.push_back({table.options().name, table.size(), table.bytes(), table.counts()});
     return metrics;

@@ -8,19 +8,32 @@
 
 #include <dtrain/optimizer.hpp>
 
+#include "program/state_access.hpp"
 #include "transpiler/server_program.hpp"
 
 namespace dtrain::ps {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<VariableBlock>& blocks) {
+    std::vector<std::string> names;
+    for (const auto& block : blocks) names.push_back(block.name());
+    return names;
+}
+
+}  // namespace
 
 DensePart::DensePart(const Program& program, std::vector<VariableBlock> blocks, int sources,
-                     std::uint64_t seed, int threads)
-    : executor_(program, State(program, seed), {}, {.device = Device::cpu(), .threads = threads}) {
+                     std::uint64_t seed, int threads, const Device& device)
+    : executor_(program, State(program, seed), {}, {.device = device, .threads = threads}),
+      values_(executor_.state(), names_of(blocks)) {
+    for (const auto& tensor : program::StateAccess::here(executor_.state()))
+        state_bytes_ += tensor.view.bytes();
     for (const auto& block : blocks) {
         if (const auto type = program.variable(block.name()).type; type != DataType::float32)
             throw ProgramError(
                 fmt::format("'{}' is {}; servers have float32 parameters", block.variable, to_string(type)),
                 "", block.variable);
-        Place place{size_, executor_.state().find(block.name())->view.as<float>(), {}};
+        Place place{size_, values_.views()[places_.size()].as<float>(), {}};
         for (int source = 0; source < sources; ++source)
             place.gradients.push_back(
                 executor_.feed<float>(transpiler::fed_gradient(block, source, sources)));
@@ -58,10 +71,24 @@ void DensePart::clear_gradient(int source) {
 }
 
 void DensePart::update() {
-    if (!executor_.program().operators().empty()) executor_.run();
+    if (executor_.program().operators().empty()) return;
+    executor_.run();
+    are_brought_ = false;
 }
 
-void DensePart::read(std::size_t first, std::span<float> values) const {
+void DensePart::bring() {
+    if (are_brought_) return;
+    values_.bring();
+    are_brought_ = true;
+}
+
+const State& DensePart::state_to_set() {
+    are_brought_ = false;
+    return executor_.state();
+}
+
+void DensePart::read(std::size_t first, std::span<float> values) {
+    bring();
     for_range(first, values.size(), [&](const Place& place, auto inside, auto done, auto count) {
         std::copy_n(&place.values[inside], count, &values[done]);
     });

@@ -182,6 +182,7 @@ void Server::answer_when_due(std::size_t trainer, comm::Letter&& letter) {
     }
     answer(trainer, letter);
     post_->recycle(std::move(letter.content));
+    if (!broken_.empty()) answer_waiting();
 }
 
 void Server::answer_waiting() {
@@ -204,20 +205,21 @@ void Server::answer_waiting() {
         waiting = waiting_.erase(waiting);
         answer(trainer, letter);
         post_->recycle(std::move(letter.content));
+        if (!broken_.empty()) return answer_waiting();
     }
 }
 
 void Server::answer(std::size_t trainer, const comm::Letter& asked) {
     const LetterReader reader(asked.content.bytes());
-    if (reader.head().kind == LetterKind::save) {
-        if (!save_.begin(asked)) ++counts_.refused;
-        return;
-    }
     try {
-        if (reader.head().kind == LetterKind::day)
+        if (reader.head().kind == LetterKind::save) {
+            bring_dense();
+            if (!save_.begin(asked)) ++counts_.refused;
+        } else if (reader.head().kind == LetterKind::day) {
             begin_day(trainer, reader);
-        else
+        } else {
             give_values(trainer, reader);
+        }
     } catch (const Error& refused) {
         ++counts_.refused;
         tell_failure(refused.what());
@@ -235,6 +237,7 @@ void Server::give_values(std::size_t trainer, LetterReader reader) {
     bool asks_dense = false;
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
+            bring_dense();
             dense_.read(section->first, writer.add_dense(section->first, section->count));
             asks_dense = true;
             continue;

@@ -173,6 +173,7 @@ class Server {
     void take_gradients(int source, const std::vector<comm::Letter>& letters);
     void update();
     void update_tables();
+    void bring_dense();
     void recycle(std::vector<comm::Letter>& letters);
 
     ServerOptions options_;

@@ -32,6 +32,16 @@ void Server::take_gradients(int source, const std::vector<comm::Letter>& letters
     ++counts_.dense_rejected;
 }
 
+// An update on a GPU fails when somebody waits for it.
+void Server::bring_dense() {
+    try {
+        dense_.bring();
+    } catch (const Error& failed) {
+        broken_ = fmt::format("an update on {} failed: {}", dense_.device(), failed.what());
+        throw Error(broken_);
+    }
+}
+
 void Server::update_tables() {
     for (std::size_t i = 0; i < tables_.size(); ++i) {
         UpdateTime time{.step = steps_};

@@ -121,12 +121,13 @@ void refuse_with_servers(const Section& top, const Job& job) {
 
 std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     const auto servers =
-        top.section("servers", {"count", "mode", "staleness", "most_merged", "push_every", "wire", "slice",
-                                "split_method", "min_block_size", "threads", "memory", "spill", "rows",
-                                "reject_not_finite", "metrics", "metrics_every"});
+        top.section("servers", {"count", "device", "mode", "staleness", "most_merged", "push_every", "wire",
+                                "slice", "split_method", "min_block_size", "threads", "memory", "spill",
+                                "rows", "reject_not_finite", "metrics", "metrics_every"});
     if (!top.has("servers")) return std::nullopt;
     ServerSettings settings;
     if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, most_servers));
+    settings.device = servers.device("device").value_or(settings.device);
     settings.mode = *server_mode_of(servers.one_of("mode", "sync", {"async", "geo", "half_async", "sync"}));
     for (const auto& [key, mode] :
          {std::pair("staleness", ServerMode::half_async), std::pair("most_merged", ServerMode::async),

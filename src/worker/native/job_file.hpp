@@ -62,7 +62,8 @@ struct TrainSettings {
 
 /// Of a job in which some ranks are parameter servers.
 struct ServerSettings {
-    std::optional<int> count;  ///< ranks that serve; none: the launcher says
+    std::optional<int> count;       ///< ranks that serve; none: the launcher says
+    Device device = Device::cpu();  ///< of their dense parameters
     ServerMode mode = ServerMode::sync;
     std::int64_t staleness = 0;
     int most_merged = 1;

@@ -131,6 +131,18 @@ std::map<std::string, std::string> Section::words(std::string_view key) const {
     return out;
 }
 
+std::optional<Device> Section::device(std::string_view key) const {
+    if (!has(key)) return std::nullopt;
+    const auto said = text(key, "");
+    try {
+        return device_of(said, "it");
+    } catch (const UsageError&) {
+        fail(key, fmt::format("[{}] {} = \"{}\": it must be \"cpu\", \"gpu\" or a GPU's number such as "
+                              "\"gpu:0\"",
+                              name_, key, said));
+    }
+}
+
 Section Section::section(std::string_view key, std::vector<std::string> known) const {
     static const toml::table empty;
     const auto* node = table_.get(key);

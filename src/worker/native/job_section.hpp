@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <toml++/toml.h>
+
+#include <dtrain/device.hpp>
 
 namespace dtrain::native {
 
@@ -41,6 +44,8 @@ class Section {
     double number(std::string_view key, double otherwise, const Range& range) const;
     /// "1GiB", "500 MB" or a number of bytes.
     std::int64_t bytes(std::string_view key, std::int64_t otherwise) const;
+    /// "cpu", "gpu" or "gpu:1"; nothing when the key is not there.
+    std::optional<Device> device(std::string_view key) const;
 
     /// A table of any keys, whose values are texts or whole numbers, as texts.
     std::map<std::string, std::string> words(std::string_view key) const;

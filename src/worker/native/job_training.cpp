@@ -240,18 +240,6 @@ void read_ranks(const Section& train, TrainSettings& settings) {
                                    key));
 }
 
-std::optional<Device> read_device(const Section& train) {
-    if (!train.has("device")) return std::nullopt;
-    const auto text = train.text("device", "");
-    try {
-        return device_of(text, "it");
-    } catch (const UsageError&) {
-        train.fail("device", fmt::format("[train] device = \"{}\": it must be \"cpu\", \"gpu\" or a GPU's "
-                                         "number such as \"gpu:0\"",
-                                         text));
-    }
-}
-
 }  // namespace
 
 TrainSettings read_training(const Section& top) {
@@ -271,7 +259,7 @@ TrainSettings read_training(const Section& top) {
     read_ranks(train, settings);
     settings.products = read_products(train);
     settings.loss_scaling = read_loss_scaling(train, settings.products);
-    settings.device = read_device(train);
+    settings.device = train.device("device");
     settings.nccl = train.truth("nccl", false);
     static const std::map<std::string, LastBatch> last_batches = {
         {"repeat", LastBatch::repeat}, {"random", LastBatch::random}, {"drop", LastBatch::drop}};

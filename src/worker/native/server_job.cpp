@@ -102,6 +102,7 @@ ServerJobOptions server_options(const Job& job, int threads) {
             .wire = settings.wire,
             .seed = job.train.seed,
             .threads = threads,
+            .device = settings.device,
             .table_threads = settings.threads.value_or(0),
             .memory = settings.memory,
             .spill = settings.spill.value_or(""),

@@ -127,8 +127,9 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         }
         return train_with(input, trainer, resumed ? std::optional(resumed->file) : std::nullopt, options,
                           ranks.peers(),
-                          fmt::format("{} with {} ({})", counted(ranks.trainers(), "trainer"),
-                                      counted(ranks.servers(), "parameter server"), to_string(settings.mode)),
+                          fmt::format("{} with {} ({}{})", counted(ranks.trainers(), "trainer"),
+                                      counted(ranks.servers(), "parameter server"), to_string(settings.mode),
+                                      settings.device.is_gpu() ? ", on GPUs" : ""),
                           own);
     };
     const auto status = status_of_trainers(train_all, ranks.trainers(), own);

@@ -37,8 +37,9 @@ inline Program small_model() {
 /// Server `number` of so many, in async mode with one trainer, which is rank 1 here.
 class SavingServer {
   public:
-    explicit SavingServer(std::uint32_t number = 0, std::uint32_t servers = 1)
-        : plan_(planned(number, servers)) {
+    explicit SavingServer(std::uint32_t number = 0, std::uint32_t servers = 1,
+                          const Device& device = Device::cpu())
+        : plan_(planned(number, servers, device)) {
         start(ps::first_parts(plan_));
     }
 
@@ -104,12 +105,13 @@ class SavingServer {
   private:
     static constexpr ps::SaveMemory small_blocks{.block_bytes = 4096, .blocks = 2, .most_blocks = 4};
 
-    static ps::ServerPlan planned(std::uint32_t number, std::uint32_t servers) {
+    static ps::ServerPlan planned(std::uint32_t number, std::uint32_t servers, const Device& device) {
         DistributeTranspiler transpiler;
         std::string pservers = "a:1";
         for (std::uint32_t i = 1; i < servers; ++i) pservers += ",a:" + std::to_string(i + 1);
         transpiler.transpile(small_model(), {.pservers = pservers, .sync_mode = false});
-        return ps::plan_server(transpiler, {.mode = ServerMode::async, .seed = 3, .threads = 1},
+        return ps::plan_server(transpiler,
+                               {.mode = ServerMode::async, .seed = 3, .threads = 1, .device = device},
                                {number, servers}, 1);
     }
 

@@ -304,6 +304,18 @@ TEST(JobFile, ALinearModel) {
     EXPECT_TRUE(parse_job(std::string(smallest) + "[model]\nhidden = []", "my.toml").model.hidden.empty());
 }
 
+TEST(JobFile, ServersMayUpdateOnAGpu) {
+    const auto device = [](const std::string& servers) {
+        return parse_job("[data]\ntrain = { file = \"d.h5\" }\n[servers]\n" + servers, "my.toml")
+            .servers.value()
+            .device;
+    };
+    EXPECT_EQ(device(""), Device::cpu());
+    EXPECT_EQ(device("device = \"cpu\""), Device::cpu());
+    EXPECT_EQ(device("device = \"gpu\""), Device::gpu());
+    EXPECT_EQ(device("device = \"gpu:2\""), Device::gpu(2));
+}
+
 TEST(JobFile, ServersWithALimitOfMemory) {
     const std::string clicks =
         "[model]\nkind = \"click_through\"\n[data]\ntrain = { file = \"c.tsv\" }\n[servers]\n";
@@ -444,6 +456,9 @@ const Refused refused[] = {
      "jobs/my.toml:4: [train] matmul = \"bf16\": it must be one of \"bfloat16\", \"float16\", \"float32\""},
     {"SMALLEST[train]\ndevice = \"cuda\"",
      "jobs/my.toml:4: [train] device = \"cuda\": it must be \"cpu\", \"gpu\" or a GPU's number such as "
+     "\"gpu:0\""},
+    {"SMALLEST[servers]\ndevice = \"gpu:x\"",
+     "jobs/my.toml:4: [servers] device = \"gpu:x\": it must be \"cpu\", \"gpu\" or a GPU's number such as "
      "\"gpu:0\""},
     {"SMALLEST[model]\nhidden = 64",
      "jobs/my.toml:4: [model] hidden = 64: it must be a list of whole numbers such as [128, 64], or [] for "

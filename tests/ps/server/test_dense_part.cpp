@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: the same blocks on the CPU, within the tolerance that docs/gpu.md states; what an update copies to
+// a GPU and back, counted by hand: the gradients of every source once, the values once and only when they are
+// read, and nothing of what the optimizer keeps.
+#include <numeric>
+
+#include <gmock/gmock.h>
+
+#include "gpu/a_gpu.hpp"
+#include "program/state_access.hpp"
+#include "program/stored_state.hpp"
+#include "ps/small_server.hpp"
+
+namespace dtrain::ps {
+namespace {
+
+constexpr int sources = 3;
+constexpr std::size_t floats = 101 * 64;  // of all blocks; each of them is whole cache lines
+
+DensePart one_layer(const Device& device) {
+    Program program;
+    const auto x = layers::data(program, "x", {4, 100});
+    minimize(program, layers::reduce_sum(program, layers::fc(program, x, 64, {.name = "fc"})), Adam{0.01},
+             {.schedule = LearningRateSchedule{ExponentialDecay{0.01, 2, 0.5}}});
+    DistributeTranspiler transpiler;
+    transpiler.transpile(program, {.pservers = "a:1", .trainers = sources});
+    std::vector<VariableBlock> blocks;
+    for (const auto& placement : transpiler.placements()) blocks.push_back(placement.block);
+    return {transpiler.get_pserver_program("a:1"), blocks, sources, 1, 1, device};
+}
+
+void push(DensePart& dense, int step) {
+    std::vector<float> gradient(dense.size());
+    for (int source = 0; source < sources; ++source) {
+        for (std::size_t i = 0; i < gradient.size(); ++i)
+            gradient[i] =
+                static_cast<float>(static_cast<int>((i * 7 + static_cast<std::size_t>(step)) % 11) - 5) *
+                static_cast<float>(source + 1);
+        dense.clear_gradient(source);
+        dense.set_gradient(source, 0, std::span(gradient).first(6000));
+        dense.set_gradient(source, 6000, std::span(gradient).subspan(6000));
+    }
+    dense.update();
+}
+
+std::vector<float> values_of(DensePart& dense) {
+    std::vector<float> values(dense.size());
+    dense.read(0, values);
+    return values;
+}
+
+class DenseOnAGpu : public tests::OnAGpu {
+  protected:
+    static kernels::Gpu::Given given(const DensePart& dense) {
+        return program::StateAccess::on_gpu(dense.state())->gpu()->given();
+    }
+
+    /// What is copied while `act` goes on.
+    template <class Act>
+    static kernels::Gpu::Given copied(const DensePart& dense, const Act& act) {
+        const auto before = given(dense);
+        act();
+        auto after = given(dense);
+        after.up = {after.up.count - before.up.count, after.up.bytes - before.up.bytes};
+        after.down = {after.down.count - before.down.count, after.down.bytes - before.down.bytes};
+        return after;
+    }
+};
+
+TEST_F(DenseOnAGpu, HasTheValuesOfTheCpu) {
+    auto here = one_layer(Device::cpu());
+    auto there = one_layer(Device::gpu(0));
+    EXPECT_EQ(here.device(), "CPU");
+    EXPECT_THAT(there.device(), testing::StartsWith("GPU 0, "));
+    EXPECT_EQ(there.state_bytes(), here.state_bytes());
+    ASSERT_EQ(there.size(), floats);
+    EXPECT_EQ(values_of(there), values_of(here)) << "before the first update";
+    for (int step = 0; step < 10; ++step) {
+        push(here, step);
+        push(there, step);
+        const auto expected = values_of(here);
+        const auto values = values_of(there);
+        for (std::size_t i = 0; i < floats; ++i)
+            ASSERT_NEAR(values[i], expected[i], 5e-5) << step << ' ' << i;
+        std::vector<float> part(50);
+        there.read(6375, part);
+        EXPECT_EQ(part, std::vector<float>(values.begin() + 6375, values.begin() + 6425));
+        EXPECT_NEAR(there.number("learning_rate"), here.number("learning_rate"), 1e-7);
+    }
+}
+
+TEST_F(DenseOnAGpu, CopiesGradientsOnceAndValuesWhenTheyAreRead) {
+    auto dense = one_layer(Device::gpu(0));
+    push(dense, 0);
+    values_of(dense);
+
+    auto told = copied(dense, [&] { push(dense, 1); });
+    EXPECT_EQ(told.up.count, 1U);
+    EXPECT_EQ(told.up.bytes, sources * floats * sizeof(float));
+    EXPECT_EQ(told.down.count, 0U) << "nobody has read";
+
+    told = copied(dense, [&] {
+        values_of(dense);
+        values_of(dense);
+        std::vector<float> part(7);
+        dense.read(100, part);
+    });
+    EXPECT_EQ(told.up.count, 0U);
+    EXPECT_EQ(told.down.count, 1U);
+    EXPECT_EQ(told.down.bytes, floats * sizeof(float)) << "without what Adam keeps";
+
+    told = copied(dense, [&] {
+        for (int step = 2; step < 5; ++step) push(dense, step);
+        values_of(dense);
+    });
+    EXPECT_EQ(told.up.bytes, 3 * sources * floats * sizeof(float));
+    EXPECT_EQ(told.down.bytes, floats * sizeof(float));
+}
+
+TEST_F(DenseOnAGpu, IsNotCopiedThereAgainAfterASave) {
+    auto dense = one_layer(Device::gpu(0));
+    push(dense, 0);
+    Checkpoint checkpoint;
+    program::store(dense.state(), checkpoint);
+    const auto told = copied(dense, [&] { push(dense, 1); });
+    EXPECT_EQ(told.up.bytes, sources * floats * sizeof(float));
+}
+
+TEST_F(DenseOnAGpu, ShowsWhatWasSet) {
+    auto dense = one_layer(Device::gpu(0));
+    push(dense, 0);
+    values_of(dense);
+    for (const auto& tensor : dense.state_to_set().tensors())
+        if (tensor.role == Role::parameter) std::ranges::fill(tensor.view.as<float>(), 3.0F);
+    EXPECT_THAT(values_of(dense), testing::Each(3.0F));
+}
+
+}  // namespace
+}  // namespace dtrain::ps
