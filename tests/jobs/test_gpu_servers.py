@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs whose trainers compute on a GPU and have parameter servers: on the stand-in for GPUs.
+"""Jobs with parameter servers whose trainers, or servers, compute on a GPU: on the stand-in for GPUs.
 
 Oracles: the same job on CPUs, by its accuracy or AUC; in sync mode the same job once more and an undisturbed one, byte by byte;
 what the messages promise.
@@ -123,3 +123,69 @@ def test_what_cannot_be_is_one_line(native, tmp_path, clicks, more, environment,
     assert result.returncode == 2
     (line,) = complaints(result)
     assert line.startswith("dtrain-native: " + message)
+
+
+def test_digits_of_servers_on_gpus_by_the_launcher(native, tmp_path):
+    here = trained(native, tmp_path, 4, digits(tmp_path, "here", "count = 2", ""))
+    job = digits(tmp_path, "there", ON_GPU, "")
+    there = launched(tmp_path, job)
+    assert "2 trainers with 2 parameter servers (sync, on GPUs)" in there
+    assert accuracy(there) == pytest.approx(accuracy(here.stdout), abs=0.01)
+    sums = re.findall(r"checksum (\w{16})", there + launched(tmp_path, job))
+    assert sums[0] == sums[1]
+
+
+@pytest.mark.parametrize("first, then", [(ON_GPU, ""), ("", ON_GPU)])
+def test_servers_go_on_from_the_checkpoint_of_the_other_kind(native, tmp_path, first, then):
+    """What was saved is the same on both: a job without a step more has the very parameters; one that trains on, the accuracy."""
+    saved = '[checkpoint]\ndir = "saved"'
+    job = digits(tmp_path, "job", f"count = 2\n{first}\n{saved}", "", 4)
+    begun = trained(native, tmp_path, 4, job, "--epochs", 2)
+    job.write_text(job.read_text().replace(f"count = 2\n{first}\n", f"count = 2\n{then}\n"))
+    nothing_more = trained(native, tmp_path, 4, job, "--resume", "--epochs", 2)
+    assert checksum(nothing_more) == checksum(begun)
+    resumed = trained(native, tmp_path, 4, job, "--resume")
+    assert "resumed" in resumed.stdout
+    whole = trained(native, tmp_path, 4, digits(tmp_path, "whole", "count = 2", "", 4))
+    assert accuracy(resumed.stdout) == pytest.approx(accuracy(whole.stdout), abs=0.01)
+    shown = run([native, "--inspect", max((tmp_path / "saved").glob("epoch-*"))], tmp_path)
+    assert shown.returncode == 0, shown.stderr
+
+
+def test_clicks_of_servers_on_gpus(native, tmp_path, clicks):
+    """Tables stay on the CPU: their rows differ by what differs in the dense parameters."""
+    here = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "here", epochs=1, servers="count = 2"))
+    there = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "there", epochs=1, servers=f"count = 2\n{ON_GPU}"))
+    assert auc_and_best(there)[0] == pytest.approx(auc_and_best(here)[0], abs=0.001)
+
+
+def servers_refuse(native, folder, servers, **environment):
+    result = mpirun(3, [native, digits(folder, "job", servers, "")], folder, **environment)
+    assert result.returncode == 2
+    (line,) = complaints(result)
+    return line
+
+
+def test_a_server_without_a_gpu_is_named(native, tmp_path):
+    line = servers_refuse(native, tmp_path, f"count = 2\n{ON_GPU}", DTRAIN_GPU_MODULE="/nowhere.so")
+    assert re.match(r"dtrain-native: parameter server 0 on \S+: dtrain cannot compute on GPUs here: /nowhere.so: ", line)
+    assert re.search(r" \(rank 0 on \S+\)$", line)
+
+
+def test_a_server_without_this_gpu_is_named(native, tmp_path):
+    line = servers_refuse(native, tmp_path, 'count = 2\ndevice = "gpu:5"', **STAND_IN)
+    assert re.match(r"dtrain-native: parameter server 0 on \S+: there is no GPU 5: the stand-in for GPUs has one, number 0",
+                    line)
+
+
+def test_bad_devices_of_servers(native, tmp_path):
+    line = servers_refuse(native, tmp_path, 'count = 2\ndevice = "cuda"', **STAND_IN)
+    assert line.endswith('[servers] device = "cuda": it must be "cpu", "gpu" or a GPU\'s number such as "gpu:0"')
+
+
+def test_the_launcher_says_how_servers_get_gpus(tmp_path):
+    job = digits(tmp_path, "job", ON_GPU, "")
+    result = run([LAUNCH, "--server_num", "1", "--worker_num", "1", job], tmp_path, DTRAIN_GPU_MODULE="/nowhere.so")
+    assert result.returncode == 2
+    log = (tmp_path / "log" / "serverlog.0").read_text() + (tmp_path / "log" / "workerlog.0").read_text()
+    assert "; dtrain-launch shows GPUs to workers alone, and to servers with --server_device gpu" in log
