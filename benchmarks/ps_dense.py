@@ -8,6 +8,7 @@ it can gain is the update's time.
 """
 
 import os
+import shutil
 import subprocess
 
 from harness import Case, Unavailable, mpi_environment
@@ -20,6 +21,8 @@ LIMIT = 240  # seconds
 
 
 def cases(build):
+    if shutil.which("mpirun") is None:
+        raise Unavailable("mpirun is not in PATH")
     names = ("gpu_step", "ps_dense")
     subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in names)], check=True, stdout=subprocess.DEVNULL)
     looks_for_a_gpu, program = (str(build / "benchmarks" / name) for name in names)
