@@ -16,7 +16,12 @@
 namespace dtrain::comm {
 namespace {
 
-constexpr std::size_t most_spare = 8;
+// Letters that are under way at once, where a batch of rows is cut into many.
+constexpr std::size_t most_spare = 64;
+// Large ones are kept up to this size together, but always so many.
+constexpr std::size_t most_spare_bytes = std::size_t{16} << 20U;
+constexpr std::size_t least_spare = 8;
+constexpr std::size_t short_letter = 512;
 constexpr int letter_tag = 0;
 
 void check_length(const LetterBytes& content, std::size_t most) {
@@ -132,10 +137,16 @@ void LetterBytes::resize(std::size_t size) {
 }
 
 LetterBytes Post::memory(std::size_t bytes) {
+    // A short letter leaves long memory to long ones.
+    const auto most = std::max(bytes, short_letter) * 8;
+    auto fits = spare_.end();
+    for (auto spare = spare_.begin(); spare != spare_.end(); ++spare)
+        if (spare->capacity() >= bytes && spare->capacity() <= most &&
+            (fits == spare_.end() || spare->capacity() <= fits->capacity()))
+            fits = spare;
     LetterBytes content;
-    const auto fits =
-        std::ranges::find_if(spare_, [&](const auto& spare) { return spare.capacity() >= bytes; });
     if (fits != spare_.end()) {
+        spare_bytes_ -= fits->capacity();
         content = std::move(*fits);
         spare_.erase(fits);
     }
@@ -144,8 +155,12 @@ LetterBytes Post::memory(std::size_t bytes) {
 }
 
 void Post::recycle(LetterBytes&& content) {
-    if (spare_.size() == most_spare) spare_.erase(spare_.begin());
+    spare_bytes_ += content.capacity();
     spare_.push_back(std::move(content));
+    while (spare_.size() > most_spare || (spare_bytes_ > most_spare_bytes && spare_.size() > least_spare)) {
+        spare_bytes_ -= spare_.front().capacity();
+        spare_.erase(spare_.begin());
+    }
 }
 
 std::unique_ptr<Post> open_post(const Communicator& world) {

@@ -77,7 +77,8 @@ class Post {
     /// Lets what was sent go on; true when all of it has left. @throws MpiError
     virtual bool deliver() = 0;
 
-    /// Memory for a letter of this many bytes, that of an earlier one where there is some.
+    /// Memory for a letter of this many bytes: of those that were kept the smallest that is large enough, and
+    /// of several the one that was used last, of which most is in the processor's cache.
     LetterBytes memory(std::size_t bytes);
 
     /// Keeps the memory of a letter that was read, for the next one.
@@ -85,6 +86,7 @@ class Post {
 
   private:
     std::vector<LetterBytes> spare_;
+    std::size_t spare_bytes_ = 0;
 };
 
 /// Between the ranks of a communicator, apart from its own messages. Collective. A letter has

@@ -81,6 +81,22 @@ TEST(Post, RefusesALetterThatIsTooLongForAMessageOfMpi) {
     expect_all_letters(*post, 3);
 }
 
+TEST(Post, GivesTheSmallestMemoryThatIsEnoughAndThatWhichWasUsedLast) {
+    const auto post = std::move(local_posts(1)[0]);
+    std::vector<LetterBytes> used;
+    for (const std::size_t size : {10000, 5000, 5000, 100}) used.push_back(post->memory(size));
+    std::vector<const std::byte*> places;
+    for (auto& content : used) places.push_back(content.data());
+    for (auto& content : used) post->recycle(std::move(content));
+    const auto first = post->memory(4000);
+    EXPECT_EQ(first.bytes().data(), places[2]);
+    EXPECT_EQ(post->memory(4000).bytes().data(), places[1]);
+    const auto second = post->memory(5001);
+    EXPECT_EQ(second.bytes().data(), places[0]);
+    EXPECT_EQ(post->memory(3).bytes().data(), places[3]);
+    EXPECT_EQ(first.size(), 4000U);
+}
+
 TEST(LetterBytes, KeepTheirBytesWhenTheyGrow) {
     LetterBytes bytes;
     bytes.resize(3);
