@@ -7,8 +7,6 @@
 namespace dtrain::comm {
 namespace {
 
-constexpr std::chrono::microseconds yields_for{100};
-
 void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -27,7 +25,7 @@ bool Patience::pass_moment() {
     }
     const auto now = Clock::now();
     if (since_ == Clock::time_point()) since_ = now;
-    if (now - since_ > yields_for) return false;
+    if (now - since_ > yields_for_) return false;
     ::sched_yield();
     return true;
 }

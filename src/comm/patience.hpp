@@ -13,7 +13,9 @@ class Patience {
   public:
     using Clock = std::chrono::steady_clock;
 
-    explicit Patience(bool crowded) : spins_(crowded ? 20 : 3000) {}
+    /// @param yields_for how long others may have the processor, behind the spins
+    explicit Patience(bool crowded, std::chrono::microseconds yields_for = std::chrono::microseconds(100))
+        : spins_(crowded ? 20 : 3000), yields_for_(yields_for) {}
 
     /// Passes a moment; false when it is time to sleep.
     bool pass_moment();
@@ -26,6 +28,7 @@ class Patience {
 
   private:
     int spins_;
+    std::chrono::microseconds yields_for_;
     int passed_ = 0;
     Clock::time_point since_{};
 };

@@ -13,6 +13,8 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto spins_in_crowd = 20us;
+constexpr auto spins_alone = 200us;
+constexpr auto yields_alone = 1000us;  // who sleeps comes late to letters that a trainer is making ready
 constexpr auto yields_for = 200us;
 constexpr auto longest_sleep = 2ms;
 constexpr auto between_calls = 100ms;
@@ -30,7 +32,7 @@ void deliver_within(comm::Post& post, std::chrono::milliseconds limit) {
 }
 
 void serve(Server& server, comm::Post& post, const std::function<void()>& between) {
-    const auto spins_for = post.is_crowded() ? spins_in_crowd : yields_for;
+    const auto spins_for = post.is_crowded() ? spins_in_crowd : spins_alone;
     auto last_letter = Clock::now();
     auto last_call = last_letter;
     while (!server.is_done()) {
@@ -49,7 +51,8 @@ void serve(Server& server, comm::Post& post, const std::function<void()>& betwee
         if (saves) continue;
         const auto idle = now - last_letter;
         if (idle < spins_for) continue;
-        if (const auto sleep = IdleSleep::after(idle); sleep > IdleSleep::Duration::zero()) {
+        const auto sleep = IdleSleep::after(idle);
+        if (sleep > IdleSleep::Duration::zero() && (idle >= yields_alone || post.is_crowded())) {
             if (!server.work_ahead()) std::this_thread::sleep_for(sleep);
         } else {
             ::sched_yield();
