@@ -95,6 +95,10 @@ struct ServerJobOptions {
     /// Threads of a server that share large batches of its tables' rows, with the bits of one. 0: as many as
     /// ServerRanks::processors() of its rank, 8 at most.
     int table_threads = 0;
+    /// Rows of a table that a letter of a trainer or to it has, at most. Larger batches go in several, so
+    /// that server and trainer work at the same time; nothing else changes by it, not a bit in sync mode. 0:
+    /// as many as have 256 KiB, or 2048. Servers do not look at it.
+    int letter_rows = 0;
 
     /// Bytes of memory for the tables of a server, dealt out to them in proportion to the size of their rows;
     /// rows that were not used lately are on a local disk then. None: all rows are in memory. Needs a dtrain

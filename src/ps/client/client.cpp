@@ -21,11 +21,12 @@ namespace {
 namespace loops = kernels::loops;
 using Clock = std::chrono::steady_clock;
 
-// A push that has grown to this size leaves while the step goes on.
-constexpr std::size_t full_letter = 256 * 1024;
 // Servers give up on other trainers first, and say on which.
 constexpr std::chrono::seconds servers_first{5};
 constexpr std::chrono::microseconds longest_sleep{200};
+// A server applies a push of 65536 rows in two milliseconds, and who sleeps is late by a tenth of one.
+constexpr std::chrono::microseconds yields_alone{3000};
+constexpr std::chrono::microseconds yields_in_crowd{100};
 
 bool is_answer(LetterKind kind, LetterKind to) {
     switch (to) {
@@ -66,7 +67,8 @@ Client::Client(ClientOptions options, comm::Post& post)
       steps_asked_(options_.servers.size()),
       steps_known_(options_.servers.size()),
       are_new_(options_.servers.size()),
-      room_(options_.limits, options_.servers.size()) {
+      room_(options_.limits, options_.servers.size()),
+      asked_(options_.widths.size()) {
     if (options_.mode != ServerMode::async) return;
     for (std::size_t server = 0; server < merged_.size(); ++server)
         merged_[server].assign(options_.dense[server], 0.0F);
@@ -151,7 +153,7 @@ void Client::poke() {
 
 template <class Condition>
 void Client::wait_until(const Condition& condition, const char* what, int server) {
-    comm::Patience patience(post_->is_crowded());
+    comm::Patience patience(post_->is_crowded(), post_->is_crowded() ? yields_in_crowd : yields_alone);
     while (!condition()) {
         if (refused_for_room_) check_room();
         if (take_letter()) {
@@ -226,14 +228,21 @@ void Client::push_dense(int server, std::size_t first, std::span<const float> gr
         loops::add(gradients.data(), &merged_[number][first], gradients.size());
         return;
     }
-    std::ranges::copy(gradients, open_push(server).add_dense(first, gradients.size()).begin());
+    std::ranges::copy(gradients, open_push(server, full_letter).add_dense(first, gradients.size()).begin());
     if (pushes_[number]->size() >= full_letter) send_push(server, 0);
 }
 
-LetterWriter& Client::open_push(int server) {
+LetterWriter& Client::open_push(int server, std::size_t likely_bytes) {
     auto& open = pushes_[static_cast<std::size_t>(server)];
-    if (!open) open.emplace(*post_, LetterHead{.kind = LetterKind::push, .step = steps_}, full_letter);
+    if (!open) open.emplace(*post_, LetterHead{.kind = LetterKind::push, .step = steps_}, likely_bytes);
     return *open;
+}
+
+LetterWriter Client::take_push(int server) {
+    auto& open = pushes_[static_cast<std::size_t>(server)];
+    auto letter = std::move(*open);
+    open.reset();
+    return letter;
 }
 
 void Client::send_push(int server, std::uint32_t steps) {
@@ -248,11 +257,16 @@ void Client::send_push(int server, std::uint32_t steps) {
     pushes_[number].reset();
 }
 
+void Client::send_ends(std::uint32_t steps) {
+    for (int server = 0; server < servers(); ++server) send_push(server, steps);
+    for (auto& waiting : gradients_) waiting.are_written = false;
+}
+
 void Client::end_step() {
     if (options_.mode == ServerMode::async) return end_step_alone();
     for (std::uint32_t table = 0; table < gradients_.size(); ++table) send_rows(table);
     // One push after the other of the same kind: an earlier one is applied before the parameters are pulled.
-    for (int server = 0; server < servers(); ++server) send_push(server, 1);
+    send_ends(1);
     ++steps_;
     ask_dense();
     are_new_.assign(are_new_.size(), true);
@@ -286,8 +300,7 @@ void Client::send_merged() {
         std::ranges::fill(sums, 0.0F);
     }
     for (std::uint32_t table = 0; table < gradients_.size(); ++table) send_rows(table);
-    for (int server = 0; server < servers(); ++server)
-        send_push(server, static_cast<std::uint32_t>(merged_steps_));
+    send_ends(static_cast<std::uint32_t>(merged_steps_));
     merged_steps_ = 0;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +48,8 @@ struct ClientOptions {
     /// have not applied an earlier push.
     int most_merged = 1;
     std::chrono::seconds deadline{0};  ///< for an answer; 0: none
+    /// Rows that a letter has of a table, at most; larger batches go in several. 0: as many as are fast.
+    std::size_t letter_rows = 0;
 };
 
 /// A trainer's side of all servers. Answers are taken in whenever one of its functions is called. What a
@@ -104,13 +107,11 @@ class Client {
         std::vector<std::int64_t> ids;  ///< of the batch, when it was asked for early
         std::vector<std::uint32_t>
             places;  ///< of the batch's rows among the distinct ones; empty: each its own
-        struct Row {
-            std::uint32_t server;
-            std::uint32_t number;  ///< among those from this server
-        };
-        std::vector<Row> rows;            ///< distinct ones; empty with one server, which has all in order
+        std::vector<std::uint32_t> servers;  ///< of the distinct ones; empty with one server
+        /// To each server one after the other, for letter_rows() of its rows each, in their order; the last
+        /// one may have fewer.
+        std::vector<std::vector<std::uint64_t>> requests;
         std::vector<std::size_t> counts;  ///< of rows, by server
-        std::vector<std::uint64_t> requests;  ///< by server; 0: nothing asked
     };
 
     /// pull_rows() in two parts. What was asked for is to be taken.
@@ -156,10 +157,16 @@ class Client {
     std::size_t dense_size(int server) const { return options_.dense[static_cast<std::size_t>(server)]; }
 
   private:
+    // A push that has grown to this size leaves while the step goes on.
+    static constexpr std::size_t full_letter = 256 * std::size_t{1024};
+
+    class RowsThatCome;
+
     struct Gradients {
         std::vector<std::int64_t> ids;
         std::vector<float> values;
-        int lists = 0;  ///< each without repeated ids
+        int lists = 0;             ///< each without repeated ids
+        bool are_written = false;  ///< some of this step
     };
 
     struct Answer {
@@ -195,8 +202,10 @@ class Client {
     void renew_sizes();
     int server_of_rank(int rank) const;
 
-    LetterWriter& open_push(int server);
+    LetterWriter& open_push(int server, std::size_t likely_bytes = 0);
+    LetterWriter take_push(int server);
     void send_push(int server, std::uint32_t steps);
+    void send_ends(std::uint32_t steps);
     bool leaves_with_step() const;
     void send_rows(std::uint32_t table);
     bool has_statistics(std::uint32_t table) const;
@@ -205,13 +214,20 @@ class Client {
                                            std::span<const float> clicks);
     void write_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values,
                     bool may_repeat);
+    void write_each(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values);
+    void write_sums(std::uint32_t table, const DistinctIds& distinct, std::span<const float> values);
+    const DistinctIds& distinct_of(std::uint32_t table, std::span<const std::int64_t> ids);
+    LetterWriter::Rows add_rows(int server, std::uint32_t table, std::size_t count);
     void end_step_alone();
     bool is_all_applied() const;
     void wait_until_applied();
     void send_merged();
     RowRequest ask_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::int64_t step,
                         bool peeks);
+    void ask_rows_of(RowRequest& asked, std::size_t server, std::span<const std::int64_t> ids, bool peeks);
     std::optional<RowRequest> prefetched(std::uint32_t table, std::span<const std::int64_t> ids);
+    void forget_rows(const RowRequest& asked);
+    std::size_t letter_rows(std::uint32_t table) const;
     void ask_dense();
     void renew_dense();
 
@@ -225,6 +241,7 @@ class Client {
     std::vector<std::vector<float>> merged_;           ///< async: dense gradients of steps that wait
     int merged_steps_ = 0;
     std::vector<Gradients> gradients_;           ///< by table
+    bool ids_are_new_ = false;                   ///< no row of those being written was in this step before
     std::vector<std::uint64_t> dense_requests_;  ///< by server; 0: none
     std::vector<std::int64_t> steps_asked_;      ///< async: of this trainer, in what is asked for, by server
     std::vector<std::int64_t> steps_known_;      ///< and in what was taken
@@ -236,6 +253,11 @@ class Client {
     bool is_checking_room_ = false;
     bool room_is_told_ = false;
     DistinctIds distinct_;
+    struct AskedBatches {
+        std::array<DistinctIds, 2> newest;  ///< one may be a prefetch
+        std::size_t next = 0;
+    };
+    std::vector<AskedBatches> asked_;  ///< by table: what is pushed is mostly what was pulled
     std::vector<float> rows_to_push_;  ///< of a call, with shows and clicks
 };
 

@@ -13,6 +13,9 @@ namespace {
 
 namespace loops = kernels::loops;
 
+// Fewer are not worth a letter, nor the threads of a server.
+constexpr std::size_t least_rows = 2048;
+
 // Adds up rows in their order where `row_at(place)` is; what was there before a place first comes does not
 // count.
 template <class RowAt>
@@ -84,112 +87,269 @@ bool Client::leaves_with_step() const {
 }
 
 void Client::send_rows(std::uint32_t table) {
-    auto& [ids, values, lists] = gradients_[table];
+    auto& [ids, values, lists, are_written] = gradients_[table];
     write_rows(table, ids, values, std::exchange(lists, 0) > 1);
     ids.clear();
     values.clear();
 }
 
+std::size_t Client::letter_rows(std::uint32_t table) const {
+    if (options_.letter_rows > 0) return options_.letter_rows;
+    const auto bytes = sizeof(std::int64_t) + width_to_push(table) * sizeof(float);
+    return std::max(full_letter / bytes, least_rows);
+}
+
 void Client::write_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values,
                         bool may_repeat) {
     if (ids.empty()) return;
+    ids_are_new_ = !std::exchange(gradients_[table].are_written, true);
+    if (may_repeat)
+        if (const auto& distinct = distinct_of(table, ids); distinct.has_repeated())
+            return write_sums(table, distinct, values);
+    write_each(table, ids, values);
+}
+
+const DistinctIds& Client::distinct_of(std::uint32_t table, std::span<const std::int64_t> ids) {
+    for (const auto& asked : asked_[table].newest)
+        if (asked.is_of(ids)) return asked;
+    distinct_.begin(ids.size());
+    distinct_.add(ids);
+    return distinct_;
+}
+
+// Each letter leaves as soon as it is full, but the last one: the step may have more.
+void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
+                        std::span<const float> values) {
     const auto width = width_to_push(table);
-    const bool repeats = may_repeat && distinct_.find_repeated(ids);
-    const auto each = repeats ? distinct_.ids() : ids;
     if (servers() == 1) {
-        const auto rows = open_push(0).add_rows(table, each.size(), width);
-        std::ranges::copy(each, rows.ids.begin());
-        if (repeats)
-            add_up(distinct_.places(), values, width,
-                   [&](std::uint32_t place) { return &rows.values[place * width]; });
-        else
-            std::ranges::copy(values, rows.values.begin());
+        const auto most = letter_rows(table);
+        while (!ids.empty()) {
+            const auto count = std::min(most, ids.size());
+            const auto rows = add_rows(0, table, count);
+            std::ranges::copy(ids.first(count), rows.ids.begin());
+            std::ranges::copy(values.first(count * width), rows.values.begin());
+            ids = ids.subspan(count);
+            values = values.subspan(count * width);
+            if (!ids.empty()) send_push(0, 0);
+        }
         return;
     }
-    std::vector<std::size_t> counts(options_.servers.size());
-    for (const auto id : each) ++counts[server_of_id(id, counts.size())];
-    std::vector<LetterWriter::Rows> rows(counts.size());
-    for (std::size_t server = 0; server < counts.size(); ++server)
-        if (counts[server] > 0)
-            rows[server] = open_push(static_cast<int>(server)).add_rows(table, counts[server], width);
-    std::ranges::fill(counts, 0);
-    std::vector<float*> to(each.size());
-    for (std::size_t i = 0; i < each.size(); ++i) {
-        const auto server = server_of_id(each[i], counts.size());
-        const auto at = counts[server]++;
-        rows[server].ids[at] = each[i];
-        to[i] = &rows[server].values[at * width];
+    struct Part {
+        LetterWriter::Rows rows;
+        std::size_t filled = 0;
+        std::size_t left = 0;  // behind these
+    };
+    std::vector<Part> parts(options_.servers.size());
+    std::vector<std::uint32_t> servers_of;
+    servers_of.reserve(ids.size());
+    for (const auto id : ids) ++parts[servers_of.emplace_back(server_of_id(id, parts.size()))].left;
+    const auto most = letter_rows(table);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        const auto server = servers_of[i];
+        auto& [rows, filled, left] = parts[server];
+        if (filled == rows.ids.size()) {
+            if (filled > 0) send_push(static_cast<int>(server), 0);
+            const auto count = std::min(most, left);
+            rows = add_rows(static_cast<int>(server), table, count);
+            left -= count;
+            filled = 0;
+        }
+        rows.ids[filled] = ids[i];
+        std::copy_n(&values[i * width], width, &rows.values[filled * width]);
+        ++filled;
     }
-    if (repeats)
-        add_up(distinct_.places(), values, width, [&](std::uint32_t place) { return to[place]; });
-    else
-        for (std::size_t i = 0; i < to.size(); ++i) std::copy_n(&values[i * width], width, to[i]);
+}
+
+// Sums are not complete before the batch's end: no letter leaves before.
+void Client::write_sums(std::uint32_t table, const DistinctIds& distinct, std::span<const float> values) {
+    const auto each = distinct.ids();
+    const auto width = width_to_push(table);
+    const auto most = letter_rows(table);
+    std::vector<std::vector<std::uint32_t>> places(options_.servers.size());
+    for (std::uint32_t place = 0; place < each.size(); ++place)
+        places[server_of_id(each[place], places.size())].push_back(place);
+    std::vector<float*> sums(each.size());
+    std::vector<std::vector<LetterWriter>> letters(places.size());
+    for (std::size_t server = 0; server < places.size(); ++server) {
+        for (auto rest = std::span<const std::uint32_t>(places[server]); !rest.empty();) {
+            const auto here = rest.first(std::min(most, rest.size()));
+            rest = rest.subspan(here.size());
+            const auto rows = add_rows(static_cast<int>(server), table, here.size());
+            for (std::size_t i = 0; i < here.size(); ++i) {
+                rows.ids[i] = each[here[i]];
+                sums[here[i]] = &rows.values[i * width];
+            }
+            letters[server].push_back(take_push(static_cast<int>(server)));
+        }
+    }
+    add_up(distinct.places(), values, width, [&](std::uint32_t place) { return sums[place]; });
+    for (std::size_t server = 0; server < letters.size(); ++server)
+        for (auto& letter : letters[server]) {
+            if (pushes_[server]) send_push(static_cast<int>(server), 0);
+            pushes_[server] = std::move(letter);
+        }
+}
+
+/// Room for rows in the open letter to a server, or in a new one when it is long already.
+LetterWriter::Rows Client::add_rows(int server, std::uint32_t table, std::size_t count) {
+    const auto width = width_to_push(table);
+    const auto bytes = LetterWriter::bytes_of_rows(count, width);
+    const auto& open = pushes_[static_cast<std::size_t>(server)];
+    if (open && open->size() + bytes > full_letter && open->size() > full_letter / 8) send_push(server, 0);
+    return open_push(server, bytes).add_rows(table, count, width, ids_are_new_);
 }
 
 Client::RowRequest Client::ask_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::int64_t step,
                                     bool peeks) {
     const auto servers = options_.servers.size();
-    RowRequest asked{.table = table, .step = step, .counts = std::vector<std::size_t>(servers)};
-    auto wanted = ids;
-    if (distinct_.find_repeated(ids)) {
-        asked.places.assign(distinct_.places().begin(), distinct_.places().end());
-        wanted = distinct_.ids();
-    }
-    if (servers == 1) {
-        asked.counts[0] = wanted.size();
-    } else {
-        asked.rows.reserve(wanted.size());
-        for (const auto id : wanted) {
+    const auto most = letter_rows(table);
+    RowRequest asked{.table = table,
+                     .step = step,
+                     .requests = std::vector<std::vector<std::uint64_t>>(servers),
+                     .counts = std::vector<std::size_t>(servers)};
+    std::vector<std::vector<std::int64_t>> lists(servers);  // what goes with the next letter
+    auto& [newest, next] = asked_[table];
+    auto& distinct = newest[next++ % newest.size()];
+    distinct.begin(ids.size());
+    while (!ids.empty()) {
+        const auto part = ids.first(std::min(most, ids.size()));
+        ids = ids.subspan(part.size());
+        const auto added = distinct.add(part);
+        if (servers == 1) {
+            const auto all = distinct.ids();
+            if (all.size() - asked.counts[0] >= most)
+                ask_rows_of(asked, 0, all.subspan(asked.counts[0], most), peeks);
+            continue;
+        }
+        for (const auto id : added) {
             const auto server = server_of_id(id, servers);
-            asked.rows.push_back({server, static_cast<std::uint32_t>(asked.counts[server]++)});
+            asked.servers.push_back(server);
+            auto& list = lists[server];
+            list.push_back(id);
+            if (list.size() < most) continue;
+            ask_rows_of(asked, server, list, peeks);
+            list.clear();
         }
     }
-    std::vector<LetterWriter> letters;
-    std::vector<std::span<std::int64_t>> lists;
-    for (std::size_t server = 0; server < servers; ++server) {
-        asked.requests.push_back(asked.counts[server] > 0 ? expect(static_cast<int>(server), LetterKind::pull)
-                                                          : 0);
-        letters.emplace_back(
-            *post_, LetterHead{.kind = LetterKind::pull, .step = step, .request = asked.requests[server]});
-        lists.push_back(letters.back().ask_rows(table, asked.counts[server], peeks));
+    if (servers == 1) {
+        if (const auto rest = distinct.ids().subspan(asked.counts[0]); !rest.empty())
+            ask_rows_of(asked, 0, rest, peeks);
+    } else {
+        for (std::size_t server = 0; server < servers; ++server)
+            if (!lists[server].empty()) ask_rows_of(asked, server, lists[server], peeks);
     }
-    if (asked.rows.empty())
-        std::ranges::copy(wanted, lists[0].begin());
-    else
-        for (std::size_t i = 0; i < wanted.size(); ++i)
-            lists[asked.rows[i].server][asked.rows[i].number] = wanted[i];
-    for (std::size_t server = 0; server < servers; ++server)
-        if (asked.counts[server] > 0) letters[server].send(options_.servers[server]);
+    if (distinct.has_repeated()) asked.places.assign(distinct.places().begin(), distinct.places().end());
     return asked;
 }
 
-bool Client::have_rows_come(const RowRequest& asked) const {
-    return have_come(asked.requests);
+void Client::ask_rows_of(RowRequest& asked, std::size_t server, std::span<const std::int64_t> ids,
+                         bool peeks) {
+    const auto request =
+        asked.requests[server].emplace_back(expect(static_cast<int>(server), LetterKind::pull));
+    LetterWriter letter(*post_, {.kind = LetterKind::pull, .step = asked.step, .request = request},
+                        LetterWriter::bytes_of_rows(ids.size(), 0));
+    std::ranges::copy(ids, letter.ask_rows(asked.table, ids.size(), peeks).begin());
+    letter.send(options_.servers[server]);
+    asked.counts[server] += ids.size();
+    post_->deliver();
 }
+
+bool Client::have_rows_come(const RowRequest& asked) const {
+    return std::ranges::all_of(asked.requests,
+                               [this](const auto& of_server) { return have_come(of_server); });
+}
+
+void Client::forget_rows(const RowRequest& asked) {
+    for (const auto& of_server : asked.requests)
+        for (const auto request : of_server) {
+            wait_for(request, "pull");
+            forget(request);
+        }
+}
+
+/// The rows of a request, one server's after the other's as one likes; each server's are taken from the
+/// letters as these come, and the memory of a letter goes back when it is read.
+class Client::RowsThatCome {
+  public:
+    RowsThatCome(Client& client, const RowRequest& asked)
+        : client_(&client),
+          asked_(&asked),
+          width_(client.options_.widths[asked.table]),
+          most_(client.letter_rows(asked.table)),
+          parts_(asked.counts.size()) {}
+    RowsThatCome(const RowsThatCome&) = delete;
+    RowsThatCome& operator=(const RowsThatCome&) = delete;
+    ~RowsThatCome() {
+        for (const auto& part : parts_)
+            if (part.request != 0) client_->forget(part.request);
+    }
+
+    const float* next(std::size_t server) {
+        auto& rest = parts_[server].rest;
+        if (rest.empty()) open(server);
+        const auto* const row = rest.data();
+        rest = rest.subspan(width_);
+        return row;
+    }
+
+    /// As many as have come in one letter.
+    std::span<const float> next_of_letter(std::size_t server) {
+        auto& rest = parts_[server].rest;
+        if (rest.empty()) open(server);
+        return std::exchange(rest, {});
+    }
+
+  private:
+    struct Part {
+        std::uint64_t request = 0;
+        std::size_t letters = 0;
+        std::span<const float> rest;
+    };
+
+    void open(std::size_t server) {
+        auto& part = parts_[server];
+        if (part.request != 0) client_->forget(std::exchange(part.request, 0));
+        const auto before = part.letters++;
+        const auto request = asked_->requests[server].at(before);
+        LetterReader reader(client_->wait_for(request, "pull").bytes());
+        part.request = request;
+        const auto section = reader.next();
+        if (!section) throw ServerError(static_cast<int>(server), "answered without values");
+        part.rest = section->floats(std::min(most_, asked_->counts[server] - before * most_) * width_);
+    }
+
+    Client* client_;
+    const RowRequest* asked_;
+    std::size_t width_;
+    std::size_t most_;
+    std::vector<Part> parts_;
+};
 
 void Client::take_rows(const RowRequest& asked, std::span<float> out) {
     const auto width = options_.widths[asked.table];
-    std::vector<std::span<const float>> values(asked.counts.size());
-    for (std::size_t server = 0; server < values.size(); ++server) {
-        if (asked.requests[server] == 0) continue;
-        LetterReader reader(wait_for(asked.requests[server], "pull").bytes());
-        const auto section = reader.next();
-        if (!section) throw ServerError(static_cast<int>(server), "answered without values");
-        values[server] = section->floats(asked.counts[server] * width);
-    }
-    const auto copy = [&](std::size_t from, std::size_t to) {
-        const auto [server, number] =
-            asked.rows.empty() ? RowRequest::Row{0, static_cast<std::uint32_t>(from)} : asked.rows[from];
-        std::copy_n(&values[server][number * width], width, &out[to * width]);
+    const auto server_of = [&](std::size_t place) {
+        return asked.servers.empty() ? 0 : asked.servers[place];
     };
-    if (!asked.places.empty())
-        for (std::size_t i = 0; i < asked.places.size(); ++i) copy(asked.places[i], i);
-    else if (asked.rows.empty())
-        std::ranges::copy(values[0], out.begin());
-    else
-        for (std::size_t i = 0; i < asked.rows.size(); ++i) copy(i, i);
-    for (const auto request : asked.requests)
-        if (request != 0) forget(request);
+    RowsThatCome rows(*this, asked);
+    if (!asked.places.empty()) {
+        std::vector<std::size_t> firsts;  // in `out`, of each place
+        for (std::size_t i = 0; i < asked.places.size(); ++i) {
+            const auto place = asked.places[i];
+            const bool is_first = place == firsts.size();
+            if (is_first) firsts.push_back(i);
+            std::copy_n(is_first ? rows.next(server_of(place)) : &out[firsts[place] * width], width,
+                        &out[i * width]);
+        }
+    } else if (!asked.servers.empty()) {
+        for (std::size_t i = 0; i < asked.servers.size(); ++i)
+            std::copy_n(rows.next(asked.servers[i]), width, &out[i * width]);
+    } else {
+        for (auto rest = out.first(asked.counts[0] * width); !rest.empty();) {
+            const auto some = rows.next_of_letter(0);
+            std::ranges::copy(some, rest.begin());
+            rest = rest.subspan(some.size());
+        }
+    }
 }
 
 std::optional<Client::RowRequest> Client::prefetched(std::uint32_t table, std::span<const std::int64_t> ids) {
@@ -199,12 +359,7 @@ std::optional<Client::RowRequest> Client::prefetched(std::uint32_t table, std::s
     auto asked = std::move(*found);
     prefetched_.erase(found);
     if (std::ranges::equal(asked.ids, ids)) return asked;
-    // The batch is another one.
-    for (const auto request : asked.requests) {
-        if (request == 0) continue;
-        wait_for(request, "pull");
-        forget(request);
-    }
+    forget_rows(asked);  // the batch is another one
     return std::nullopt;
 }
 

@@ -78,6 +78,8 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
             fmt::format("a server's tables get {} bytes of memory, expected 1 or more", *options.memory));
     if (options.table_threads < 0)
         throw UsageError(fmt::format("table_threads is {}, expected 0 or more", options.table_threads));
+    if (options.letter_rows < 0)
+        throw UsageError(fmt::format("letter_rows is {}, expected 0 or more", options.letter_rows));
     if (options.most_merged < 1)
         throw UsageError(fmt::format("most_merged is {}, expected 1 or more", options.most_merged));
     if (options.metrics && options.metrics->every <= std::chrono::milliseconds::zero())

@@ -189,7 +189,8 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
                              .with_statistics = {},
                              .limits = {},
                              .most_merged = options.most_merged,
-                             .deadline = comm::deadline_of(Environment::of_this_process())};
+                             .deadline = comm::deadline_of(Environment::of_this_process()),
+                             .letter_rows = static_cast<std::size_t>(options.letter_rows)};
     for (std::size_t server = 0; server < client.servers.size(); ++server) {
         client.layouts.push_back(ps::layout_text(transpiler, options, server));
         client.dense.push_back(floats_of(ps::blocks_on(transpiler, server)));

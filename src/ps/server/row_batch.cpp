@@ -19,39 +19,35 @@ void RowBatch::check(std::span<const float> rows) const {
                                           rows[at + 1]));
 }
 
-void RowBatch::add(std::span<const std::int64_t> ids, std::span<const float> rows) {
-    if (ids_.empty() && !has_statistics_) {
-        ids_ = ids;
-        gradients_ = rows;
+void RowBatch::add(int source, const Section& section) {
+    has_each_id_once_ = has_each_id_once_ && section.has_each_id_once && source_.value_or(source) == source;
+    source_ = source;
+    const auto ids = section.ids();
+    const auto rows = section.floats_behind_ids(ids.size() * row_width());
+    if (!has_statistics_) {
+        parts_.push_back({ids, rows});
         return;
     }
-    if (joined_ids_.empty()) {
-        joined_ids_.assign(ids_.begin(), ids_.end());
-        joined_gradients_.assign(gradients_.begin(), gradients_.end());
-    }
-    joined_ids_.insert(joined_ids_.end(), ids.begin(), ids.end());
-    if (has_statistics_)
-        add_apart(rows);
-    else
-        joined_gradients_.insert(joined_gradients_.end(), rows.begin(), rows.end());
-    ids_ = joined_ids_;
-    gradients_ = joined_gradients_;
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
+    add_apart(rows);
+    parts_.assign(1, {ids_, gradients_, shows_, clicks_});
 }
 
 void RowBatch::add_apart(std::span<const float> rows) {
     for (; !rows.empty(); rows = rows.subspan(row_width())) {
         const auto gradient = rows.first(width_);
-        joined_gradients_.insert(joined_gradients_.end(), gradient.begin(), gradient.end());
+        gradients_.insert(gradients_.end(), gradient.begin(), gradient.end());
         shows_.push_back(rows[width_]);
         clicks_.push_back(rows[width_ + 1]);
     }
 }
 
 void RowBatch::clear() {
-    ids_ = {};
-    gradients_ = {};
-    joined_ids_.clear();
-    joined_gradients_.clear();
+    parts_.clear();
+    source_.reset();
+    has_each_id_once_ = true;
+    ids_.clear();
+    gradients_.clear();
     shows_.clear();
     clicks_.clear();
 }

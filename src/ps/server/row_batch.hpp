@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace dtrain::ps {
 
-/// What is pushed to one table in a step. Rows of one section alone stay in its letter.
+/// What is pushed to one table in a step. Rows stay in their letters, unless they have shows and clicks.
 class RowBatch {
   public:
     explicit RowBatch(const TableOptions& options)
@@ -24,9 +25,12 @@ class RowBatch {
     /// @throws LetterError when shows or clicks are no counts
     void check(std::span<const float> rows) const;
 
-    /// Both live until clear(). @param rows row_width() floats for each id
-    void add(std::span<const std::int64_t> ids, std::span<const float> rows);
-    GradientBatch gradients() const { return {ids_, gradients_, shows_, clicks_}; }
+    /// @param source the trainer
+    /// @param section lives until clear()
+    void add(int source, const Section& section);
+    GradientParts gradients() const { return parts_; }
+    /// As the trainer says that alone has added something.
+    bool has_each_id_once() const { return has_each_id_once_; }
     void clear();
 
   private:
@@ -34,10 +38,12 @@ class RowBatch {
 
     std::size_t width_;
     bool has_statistics_;
-    std::span<const std::int64_t> ids_;
-    std::span<const float> gradients_;
-    std::vector<std::int64_t> joined_ids_;
-    std::vector<float> joined_gradients_;
+    std::vector<GradientBatch> parts_;
+    std::optional<int> source_;
+    bool has_each_id_once_ = true;
+    // Of all sections of a table with statistics:
+    std::vector<std::int64_t> ids_;
+    std::vector<float> gradients_;
     std::vector<float> shows_;
     std::vector<float> clicks_;
 };

@@ -233,7 +233,8 @@ void Server::answer(std::size_t trainer, const comm::Letter& asked) {
 void Server::give_values(std::size_t trainer, LetterReader reader) {
     const Timed timed(load_.answers);
     LetterWriter writer(*post_,
-                        {.kind = LetterKind::values, .step = steps_, .request = reader.head().request});
+                        {.kind = LetterKind::values, .step = steps_, .request = reader.head().request},
+                        likely_bytes_of_answer(reader));
     bool asks_dense = false;
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
@@ -254,6 +255,16 @@ void Server::give_values(std::size_t trainer, LetterReader reader) {
     }
     if (asks_dense) add_sizes(writer);
     writer.send(trainers_[trainer].rank);
+}
+
+std::size_t Server::likely_bytes_of_answer(LetterReader asked) const {
+    std::size_t bytes = 0;
+    while (const auto section = asked.next())
+        if (section->table != dense_parameters)
+            bytes += LetterWriter::bytes_of_rows(section->count, tables_[section->table].width());
+        else
+            bytes += LetterWriter::bytes_of_rows(0, 0) + section->count * sizeof(float);
+    return bytes;
 }
 
 void Server::leave(std::size_t trainer, const LetterHead& head) {

@@ -163,6 +163,7 @@ class Server {
     void answer_waiting();
     void answer(std::size_t trainer, const comm::Letter& asked);
     void give_values(std::size_t trainer, LetterReader reader);
+    std::size_t likely_bytes_of_answer(LetterReader asked) const;
     void reply(std::size_t trainer, const LetterHead& head, std::string_view text = {});
     void tell_failure(std::string_view why) const {
         if (on_failure_) on_failure_(why);

@@ -21,10 +21,8 @@ void Server::take_gradients(int source, const std::vector<comm::Letter>& letters
                 if (is_finite_all) dense_.set_gradient(source, section->first, values);
                 continue;
             }
-            auto& batch = batches_[section->table];
-            const auto ids = section->ids();
-            batch.add(ids, section->floats_behind_ids(ids.size() * batch.row_width()));
-            counts_.keys_pushed += ids.size();
+            batches_[section->table].add(source, *section);
+            counts_.keys_pushed += section->count;
         }
     }
     if (is_finite_all) return;
@@ -46,7 +44,7 @@ void Server::update_tables() {
     for (std::size_t i = 0; i < tables_.size(); ++i) {
         UpdateTime time{.step = steps_};
         if (!learning_rates_[i].empty()) time.learning_rate = dense_.number(learning_rates_[i]);
-        tables_[i].push(batches_[i].gradients(), time);
+        tables_[i].push(batches_[i].gradients(), time, batches_[i].has_each_id_once());
         batches_[i].clear();
     }
 }

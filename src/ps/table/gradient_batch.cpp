@@ -9,57 +9,79 @@
 
 namespace dtrain::ps {
 
-GradientBatch GradientMerge::without_not_finite(const GradientBatch& batch, std::uint64_t& rejected) {
-    if (is_finite(batch.gradients)) return batch;
-    auto& [ids, gradients, shows, clicks] = finite_ = {};
-    for (std::size_t i = 0; i < batch.ids.size(); ++i) {
-        const auto gradient = batch.gradients.subspan(i * width_, width_);
-        if (!is_finite(gradient)) {
-            ++rejected;
-            continue;
-        }
-        ids.push_back(batch.ids[i]);
-        gradients.insert(gradients.end(), gradient.begin(), gradient.end());
-        if (batch.shows.empty()) continue;
-        shows.push_back(batch.shows[i]);
-        clicks.push_back(batch.clicks[i]);
-    }
-    return {ids, gradients, shows, clicks};
+std::size_t ids_of(GradientParts parts) {
+    std::size_t ids = 0;
+    for (const auto& part : parts) ids += part.ids.size();
+    return ids;
 }
 
-GradientBatch GradientMerge::merged(const GradientBatch& batch, TableTeam* team) {
-    if (!distinct_.find_repeated(batch.ids)) return batch;
+GradientParts GradientMerge::without_not_finite(GradientParts parts, std::uint64_t& rejected) {
+    if (std::ranges::all_of(parts, [](const GradientBatch& part) { return is_finite(part.gradients); }))
+        return parts;
+    auto& [ids, gradients, shows, clicks] = finite_ = {};
+    for (const auto& part : parts) {
+        for (std::size_t i = 0; i < part.ids.size(); ++i) {
+            const auto gradient = part.gradients.subspan(i * width_, width_);
+            if (!is_finite(gradient)) {
+                ++rejected;
+                continue;
+            }
+            ids.push_back(part.ids[i]);
+            gradients.insert(gradients.end(), gradient.begin(), gradient.end());
+            if (part.shows.empty()) continue;
+            shows.push_back(part.shows[i]);
+            clicks.push_back(part.clicks[i]);
+        }
+    }
+    whole_finite_ = {ids, gradients, shows, clicks};
+    return {&whole_finite_, 1};
+}
+
+GradientParts GradientMerge::merged(GradientParts parts, TableTeam* team) {
+    if (parts.size() == 1) {
+        if (!distinct_.find_repeated(parts[0].ids)) return parts;
+    } else {
+        distinct_.begin(ids_of(parts));
+        for (const auto& part : parts) distinct_.add(part.ids);
+        if (!distinct_.has_repeated()) return parts;
+    }
     const auto n = distinct_.ids().size();
     merged_.gradients.resize(n * width_);
-    const bool has_statistics = !batch.shows.empty();
+    const bool has_statistics =
+        std::ranges::any_of(parts, [](const GradientBatch& part) { return !part.shows.empty(); });
     merged_.shows.assign(has_statistics ? n : 0, 0);
     merged_.clicks.assign(has_statistics ? n : 0, 0);
-    if (team != nullptr && team->is_for(batch.ids.size()))
-        team->in_parts([&](std::size_t part, std::size_t parts) {
-            add_up(batch, n * part / parts, n * (part + 1) / parts);
+    if (team != nullptr && team->is_for(distinct_.places().size()))
+        team->in_parts([&](std::size_t number, std::size_t threads) {
+            add_up(parts, n * number / threads, n * (number + 1) / threads);
         });
     else
-        add_up(batch, 0, n);
-    return {distinct_.ids(), merged_.gradients, merged_.shows, merged_.clicks};
+        add_up(parts, 0, n);
+    whole_ = {distinct_.ids(), merged_.gradients, merged_.shows, merged_.clicks};
+    return {&whole_, 1};
 }
 
-/// For the distinct ids from the first to before the last, in the order of the batch.
-void GradientMerge::add_up(const GradientBatch& batch, std::size_t first, std::size_t last) {
-    const auto places = distinct_.places();
+/// For the distinct ids from the first to before the last, in the order of the parts.
+void GradientMerge::add_up(GradientParts parts, std::size_t first, std::size_t last) {
+    auto places = distinct_.places();
     auto seen = first;  // places from the first to here have come
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        if (places[i] < first || places[i] >= last) continue;
-        const auto* from = &batch.gradients[i * width_];
-        auto* to = &merged_.gradients[places[i] * width_];
-        if (places[i] == seen) {
-            std::copy_n(from, width_, to);
-            ++seen;
-        } else {
-            kernels::loops::add(from, to, width_);
+    for (const auto& part : parts) {
+        for (std::size_t i = 0; i < part.ids.size(); ++i) {
+            const auto place = places[i];
+            if (place < first || place >= last) continue;
+            const auto* from = &part.gradients[i * width_];
+            auto* to = &merged_.gradients[place * width_];
+            if (place == seen) {
+                std::copy_n(from, width_, to);
+                ++seen;
+            } else {
+                kernels::loops::add(from, to, width_);
+            }
+            if (part.shows.empty()) continue;
+            merged_.shows[place] += part.shows[i];
+            merged_.clicks[place] += part.clicks[i];
         }
-        if (batch.shows.empty()) continue;
-        merged_.shows[places[i]] += batch.shows[i];
-        merged_.clicks[places[i]] += batch.clicks[i];
+        places = places.subspan(part.ids.size());
     }
 }
 

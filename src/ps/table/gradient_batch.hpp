@@ -21,18 +21,23 @@ struct GradientBatch {
     std::span<const float> clicks = {};  ///< as many as shows
 };
 
+/// A batch that is cut into some, one behind the other; all of them with shows, or none.
+using GradientParts = std::span<const GradientBatch>;
+
+std::size_t ids_of(GradientParts parts);
+
 /// Makes of a batch one that can be applied. Keeps its memory from one batch to the next: what it returns
 /// lasts until then.
 class GradientMerge {
   public:
     explicit GradientMerge(std::size_t width) : width_(width) {}
 
-    /// Each id once.
+    /// Each id once: the parts as they are, or one that has all.
     /// @param team that shares the work of a large batch, with the same bits; or null
-    GradientBatch merged(const GradientBatch& batch, TableTeam* team);
+    GradientParts merged(GradientParts parts, TableTeam* team);
 
     /// Without gradients that have NaN or infinity; their number is added to `rejected`.
-    GradientBatch without_not_finite(const GradientBatch& batch, std::uint64_t& rejected);
+    GradientParts without_not_finite(GradientParts parts, std::uint64_t& rejected);
 
   private:
     struct Buffers {
@@ -42,12 +47,14 @@ class GradientMerge {
         std::vector<float> clicks;
     };
 
-    void add_up(const GradientBatch& batch, std::size_t first, std::size_t last);
+    void add_up(GradientParts parts, std::size_t first, std::size_t last);
 
     std::size_t width_;
     DistinctIds distinct_;
     Buffers finite_;
     Buffers merged_;
+    GradientBatch whole_finite_;
+    GradientBatch whole_;
 };
 
 }  // namespace dtrain::ps

@@ -176,30 +176,52 @@ void SparseTable::peek(std::span<const std::int64_t> ids, std::span<float> rows)
     });
 }
 
-void SparseTable::push(const GradientBatch& batch, const UpdateTime& time) {
-    check_sizes(batch.ids.size(), batch.gradients.size());
-    for (const auto statistics : {batch.shows, batch.clicks})
-        if (statistics.size() != (batch.shows.empty() ? 0 : batch.ids.size()))
+void SparseTable::check_part(const GradientBatch& part, bool has_statistics) const {
+    check_sizes(part.ids.size(), part.gradients.size());
+    for (const auto statistics : {part.shows, part.clicks})
+        if (statistics.size() != (has_statistics ? part.ids.size() : 0))
             throw UsageError(fmt::format("table '{}': {} shows and {} clicks came with {} ids", options_.name,
-                                         batch.shows.size(), batch.clicks.size(), batch.ids.size()));
+                                         part.shows.size(), part.clicks.size(), part.ids.size()));
+}
+
+void SparseTable::push(GradientParts parts, const UpdateTime& time, bool has_each_id_once) {
+    const bool has_statistics =
+        std::ranges::any_of(parts, [](const GradientBatch& part) { return !part.shows.empty(); });
+    for (const auto& part : parts) check_part(part, has_statistics);
     if (time.step < 1)
         throw UsageError(
             fmt::format("table '{}': a push is for step {}; steps begin with 1", options_.name, time.step));
     const auto rejected = counts_.rejected;
     // Sums of finite gradients can be too large to be finite.
-    const auto finite = [&](const GradientBatch& of) {
+    const auto finite = [&](GradientParts of) {
         return options_.reject_not_finite ? merge_.without_not_finite(of, counts_.rejected) : of;
     };
-    const auto whole = finite(merge_.merged(finite(batch), team_));
+    // Several threads would make two rows of an id that comes twice.
+    const bool looks_for_repeated = !has_each_id_once || is_shared(ids_of(parts));
+    auto whole = finite(parts);
+    if (looks_for_repeated) whole = finite(merge_.merged(whole, team_));
     try {
-        if (spill_) spill_->bring_back(whole.ids, hot());
-        check_room(whole.ids, [&](const HashedId& id) { return is_admitted_by_push(id); });
+        make_room_for(whole);
     } catch (...) {
         counts_.rejected = rejected;
         throw;
     }
     const auto rate = time.learning_rate.value_or(learning_rate_of(options_.optimizer));
-    apply(whole, row_update(options_.optimizer, rate, time.step));
+    const auto update = row_update(options_.optimizer, rate, time.step);
+    for (const auto& part : whole) apply(part, update);
+}
+
+void SparseTable::make_room_for(GradientParts parts) {
+    if (!spill_ && !options_.dict_size) return;
+    auto ids = parts.empty() ? std::span<const std::int64_t>() : parts[0].ids;
+    if (parts.size() > 1) {
+        pushed_ids_.clear();
+        for (const auto& part : parts)
+            pushed_ids_.insert(pushed_ids_.end(), part.ids.begin(), part.ids.end());
+        ids = pushed_ids_;
+    }
+    if (spill_) spill_->bring_back(ids, hot());
+    check_room(ids, [&](const HashedId& id) { return is_admitted_by_push(id); });
 }
 
 std::span<std::uint8_t> SparseTable::touch_counters() {

@@ -85,7 +85,12 @@ class SparseTable {
     /// Adds up gradients of the same id and updates its row once. Ids without a row get one, or with
     /// admission their gradients are dropped.
     /// @throws DictSizeError with nothing changed
-    void push(const GradientBatch& batch, const UpdateTime& time = {});
+    void push(const GradientBatch& batch, const UpdateTime& time = {}) { push({&batch, 1}, time); }
+
+    /// The same of a batch that is cut into parts: one update of each id.
+    /// @param has_each_id_once spares a look for repeated ids where one thread does all; one that is there
+    /// all the same is updated twice
+    void push(GradientParts parts, const UpdateTime& time, bool has_each_id_once = false);
 
     /// The day that rows are marked with when they are pulled or pushed.
     std::uint32_t day() const { return day_; }
@@ -185,6 +190,8 @@ class SparseTable {
     void check_room(std::span<const std::int64_t> ids,
                     const std::function<bool(const HashedId&)>& is_admitted) const;
     void check_sizes(std::size_t ids, std::size_t floats) const;
+    void check_part(const GradientBatch& part, bool has_statistics) const;
+    void make_room_for(GradientParts parts);
 
     void apply(const GradientBatch& batch, const RowUpdate& update);
     template <class Step>
@@ -212,6 +219,7 @@ class SparseTable {
     std::unique_ptr<Spill> spill_;
     GradientMerge merge_;
     std::vector<float> gradient_;  // of one row, with its decay
+    std::vector<std::int64_t> pushed_ids_;
     TableTeam* team_ = nullptr;
 };
 

@@ -129,7 +129,12 @@ std::optional<Section> LetterReader::next() {
         throw LetterError(fmt::format("a section of {} bytes of {}", section.payload, rest_.size()));
     const auto payload = rest_.first(section.payload);
     rest_ = rest_.subspan(section.payload);
-    return Section{section.table, section.peeks != 0, section.first, section.count, payload};
+    return Section{section.table,
+                   (section.flags & peeks_flag) != 0,
+                   (section.flags & each_once_flag) != 0,
+                   section.first,
+                   section.count,
+                   payload};
 }
 
 std::string_view LetterReader::text() const {
@@ -157,8 +162,8 @@ void LetterWriter::set_request(std::uint64_t request) {
 }
 
 std::span<std::byte> LetterWriter::add_section(const Section& section, std::size_t payload) {
-    const SectionBytes bytes{section.table, section.peeks ? 1U : 0U, section.first, section.count,
-                             padded(payload)};
+    const auto flags = (section.peeks ? peeks_flag : 0) | (section.has_each_id_once ? each_once_flag : 0);
+    const SectionBytes bytes{section.table, flags, section.first, section.count, padded(payload)};
     const auto at = last_section_ = content_.size();
     content_.resize(at + sizeof(bytes) + padded(payload));
     std::memcpy(content_.data() + at, &bytes, sizeof(bytes));
@@ -189,9 +194,11 @@ std::span<std::int64_t> LetterWriter::ask_rows(std::uint32_t table, std::uint64_
         add_section({.table = table, .peeks = peeks, .count = count}, count * sizeof(std::int64_t)));
 }
 
-LetterWriter::Rows LetterWriter::add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width) {
+LetterWriter::Rows LetterWriter::add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width,
+                                          bool has_each_id_once) {
     const auto id_bytes = count * sizeof(std::int64_t);
-    const auto to = add_section({.table = table, .count = count}, id_bytes + count * width * sizeof(float));
+    const auto to = add_section({.table = table, .has_each_id_once = has_each_id_once, .count = count},
+                                id_bytes + count * width * sizeof(float));
     return {as<std::int64_t>(to.first(id_bytes)), as<float>(to.subspan(id_bytes))};
 }
 
@@ -205,6 +212,11 @@ void LetterWriter::set_size(std::uint64_t rows) {
 
 void LetterWriter::add_size(std::uint32_t table, std::uint64_t rows, std::uint64_t evicted) {
     add_section({.table = table, .first = rows, .count = evicted}, 0);
+}
+
+std::size_t LetterWriter::bytes_of_rows(std::uint64_t count, std::uint64_t width) {
+    return sizeof(HeadBytes) + sizeof(SectionBytes) +
+           padded(count * (sizeof(std::int64_t) + width * sizeof(float)));
 }
 
 void LetterWriter::send(int to) {

@@ -81,7 +81,10 @@ constexpr std::size_t pushed_width(std::size_t width, bool has_statistics) {
 
 struct Section {
     std::uint32_t table = dense_parameters;
-    bool peeks = false;       ///< pull: changes nothing in the table
+    bool peeks = false;  ///< pull: changes nothing in the table
+    /// push: what the trainer says of its rows of this table in this step. Who believes it and is told wrong
+    /// updates a row twice.
+    bool has_each_id_once = false;
     std::uint64_t first = 0;  ///< dense: element of the server's parameters, one after the other; values of
                               ///< rows, and sizes: rows that the table has here
     std::uint64_t count = 0;  ///< elements, or ids; sizes: rows that it has evicted, ever
@@ -137,13 +140,17 @@ class LetterWriter {
         std::span<float> values;
     };
     /// Gradients of rows. @param width of what comes with each id
-    Rows add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width);
+    Rows add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width,
+                  bool has_each_id_once = false);
     /// The rows that were asked for.
     std::span<float> add_values(std::uint32_t table, std::uint64_t count, std::uint64_t width);
     /// Of the values that were added last.
     void set_size(std::uint64_t rows);
     /// A size alone.
     void add_size(std::uint32_t table, std::uint64_t rows, std::uint64_t evicted);
+
+    /// Of a letter with one section of so many ids, and `width` floats with each.
+    static std::size_t bytes_of_rows(std::uint64_t count, std::uint64_t width);
 
     std::size_t size() const { return content_.size(); }
     /// @throws LetterError naming the size and what to do when it is too long to be sent

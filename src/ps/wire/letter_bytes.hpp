@@ -22,9 +22,12 @@ struct HeadBytes {
 };
 static_assert(sizeof(HeadBytes) == 32);
 
+inline constexpr std::uint32_t peeks_flag = 1;
+inline constexpr std::uint32_t each_once_flag = 2;
+
 struct SectionBytes {
     std::uint32_t table;
-    std::uint32_t peeks;
+    std::uint32_t flags;
     std::uint64_t first;
     std::uint64_t count;
     std::uint64_t payload;

@@ -54,6 +54,8 @@ class ClientTest : public testing::Test {
         posts_ = comm::local_posts(servers + 1, most_letter_bytes_);
         ClientOptions options{.mode = mode};
         options.most_merged = most_merged_;
+        options.letter_rows = letter_rows_;
+        options.deadline = deadline_;
         for (int server = 0; server < servers; ++server) {
             servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
                                                         two_zeros(1), one_table(table),
@@ -113,6 +115,8 @@ class ClientTest : public testing::Test {
     std::unique_ptr<Client> client_;
     std::size_t most_letter_bytes_ = comm::most_letter_bytes;
     int most_merged_ = 20;
+    std::size_t letter_rows_ = 0;
+    std::chrono::seconds deadline_{0};
     bool are_held_up_ = false;
     std::array<int, 3> looks_per_letter_{1, 1, 1};  // of servers; more: slow
     int looks_ = 0;
@@ -267,6 +271,130 @@ TEST_F(ClientTest, TellsShowsAndClicksOfEachId) {
             EXPECT_THAT(rows({8, 7}, true), ElementsAre(0, -18));
             client.leave();
         }
+}
+
+/// Some batches, with ids that repeat in them and from one to the next.
+std::vector<std::vector<std::int64_t>> mixed_batches() {
+    std::vector<std::vector<std::int64_t>> batches;
+    for (std::int64_t number = 0; number < 6; ++number) {
+        auto& ids = batches.emplace_back(number == 3 ? 0 : 29 + 5 * number);
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            const auto place = static_cast<std::int64_t>(i);
+            ids[i] = number % 2 == 0 ? place * 7 - 50 : place * place * (number + 3) % 37 - 5;
+        }
+    }
+    return batches;
+}
+
+/// Gradients whose sum depends on their order.
+std::vector<float> gradients_of(std::size_t count, std::size_t number) {
+    std::vector<float> gradients(count);
+    for (std::size_t i = 0; i < count; ++i)
+        gradients[i] = 1 / static_cast<float>(i + 1) + 0.37F * static_cast<float>(number);
+    return gradients;
+}
+
+TEST_F(ClientTest, BatchesThatGoInSeveralLettersHaveTheSameBits) {
+    for (const auto mode : each_mode)
+        for (const int servers : {1, 3})
+            for (const bool has_statistics : {false, true}) {
+                std::vector<float> expected;
+                for (const std::size_t letter_rows : {0, 1, 2, 5, 29}) {
+                    servers_.clear();
+                    letter_rows_ = letter_rows;
+                    TableOptions options{.initializer = UniformRow{1}};
+                    if (has_statistics) options.statistics.emplace();
+                    auto& client = start(mode, servers, options);
+                    std::vector<float> found;
+                    const auto batches = mixed_batches();
+                    for (std::size_t i = 0; i < batches.size(); ++i) {
+                        const auto pulled = rows(batches[i]);
+                        found.insert(found.end(), pulled.begin(), pulled.end());
+                        if (i + 1 < batches.size()) client.prefetch_rows(0, batches[i + 1]);
+                        const auto gradients = gradients_of(batches[i].size(), i);
+                        const std::vector<float> clicks(batches[i].size(), 0.5F);
+                        if (i % 3 == 2) client.push_rows(0, batches[0], gradients_of(29, 9), false);
+                        client.push_rows(0, batches[i], gradients, true,
+                                         has_statistics ? clicks : std::vector<float>());
+                        client.push_dense(0, 0, std::vector<float>{1, 2});
+                        client.end_step();
+                        client.drop_dense_values();
+                        if (mode != ServerMode::sync) client.flush();
+                    }
+                    const auto peeked = rows({-50, 5, 5, -8, 1000}, true);
+                    found.insert(found.end(), peeked.begin(), peeked.end());
+                    for (const auto& server : servers_) {
+                        // In the order of their births.
+                        server->tables()[0].for_each([&](const TableRow& row) {
+                            found.insert(found.end(),
+                                         {static_cast<float>(row.id), row.weights[0], row.shows, row.clicks});
+                        });
+                        if (letter_rows == 1) {
+                            EXPECT_GE(server->counts().pulls, server->counts().keys_pulled);
+                        }
+                    }
+                    client.leave();
+                    if (letter_rows == 0) expected = found;
+                    EXPECT_EQ(found, expected)
+                        << to_string(mode) << ", " << servers << " servers, " << letter_rows << " rows";
+                }
+            }
+}
+
+TEST_F(ClientTest, NobodySeesAPushThatHasNotComeWhole) {
+    for (const auto mode : each_mode) {
+        servers_.clear();
+        behind_letter_ = {};
+        letter_rows_ = 3;
+        auto& client = start(mode, 1);
+        std::vector<std::int64_t> ids(20);
+        std::iota(ids.begin(), ids.end(), 0);
+        rows(ids);
+        int letters = 0;
+        behind_letter_ = [&](std::size_t /*server*/) {
+            ++letters;
+            std::vector<float> values(ids.size());
+            servers_[0]->tables()[0].peek(ids, values);
+            EXPECT_THAT(values, Each(letters < 7 ? 0 : -1)) << letters;
+        };
+        client.push_rows(0, ids, std::vector<float>(ids.size(), 1), true);
+        pump();
+        EXPECT_EQ(letters, 6);  // have gone while the step goes on
+        client.end_step();
+        pump();
+        EXPECT_GE(letters, 7);
+        behind_letter_ = {};
+        client.drop_dense_values();
+        EXPECT_EQ(servers_[0]->counts().pushes, 7U);
+        EXPECT_EQ(servers_[0]->counts().keys_pushed, 20U);
+        client.leave();
+    }
+}
+
+TEST_F(ClientTest, NamesAServerThatStopsBetweenTheLettersOfABatch) {
+    letter_rows_ = 4;
+    deadline_ = std::chrono::seconds(1);
+    auto& client = start(ServerMode::sync, 2);
+    const auto on_second = ids_on(1, 2, 12);
+    int letters = 0;
+    behind_letter_ = [&](std::size_t server) {
+        if (server == 1 && ++letters == 2) looks_per_letter_[1] = 1 << 30;
+    };
+    looks_per_letter_[1] = 2;
+    std::vector<float> out(12);
+    EXPECT_THAT(message_of<CommunicatorTimeout>([&] { client.pull_rows(0, on_second, out, false); }),
+                HasSubstr("no answer of parameter server 1 (rank 1) to 'pull' within"));
+    EXPECT_EQ(letters, 2);
+}
+
+TEST_F(ClientTest, TellsWhatAServerRefusesOfOneLetterOfABatch) {
+    letter_rows_ = 2;
+    start(ServerMode::sync, 1, 5);
+    EXPECT_THAT(message_of<ServerError>([&] {
+                    rows({1, 2, 3, 4, 5, 6, 1, 2});
+                }),
+                HasSubstr("parameter server 0: table 't'"));
+    EXPECT_EQ(servers_[0]->tables()[0].size(), 4U);
 }
 
 TEST_F(ClientTest, TellsWhatAServerRefuses) {

@@ -44,10 +44,28 @@ TEST(DistinctIds, AreThoseOfAMapForBatchesOfAnySize) {
             if (is_new) in_order.push_back(id);
             places.push_back(place->second);
         }
+        const auto expect_all = [&] {
+            EXPECT_THAT(distinct.ids(), testing::ElementsAreArray(in_order));
+            EXPECT_THAT(distinct.places(), testing::ElementsAreArray(places));
+        };
         ASSERT_EQ(distinct.find_repeated(ids), in_order.size() < ids.size());
-        if (in_order.size() == ids.size()) continue;
-        EXPECT_THAT(distinct.ids(), testing::ElementsAreArray(in_order));
-        EXPECT_THAT(distinct.places(), testing::ElementsAreArray(places));
+        if (in_order.size() < ids.size()) expect_all();
+        distinct.begin(ids.size());
+        std::vector<std::int64_t> added;
+        for (auto rest = std::span<const std::int64_t>(ids); !rest.empty();) {
+            const auto part = rest.first(1 + dice() % rest.size());
+            const auto more = distinct.add(part);
+            added.insert(added.end(), more.begin(), more.end());
+            rest = rest.subspan(part.size());
+        }
+        EXPECT_EQ(added, in_order);
+        EXPECT_EQ(distinct.has_repeated(), in_order.size() < ids.size());
+        expect_all();
+        EXPECT_TRUE(distinct.is_of(ids));
+        if (ids.empty()) continue;
+        ++ids[dice() % ids.size()];
+        EXPECT_FALSE(distinct.is_of(ids));
+        EXPECT_FALSE(distinct.is_of(std::span(ids).first(ids.size() - 1)));
     }
 }
 

@@ -119,6 +119,84 @@ TEST(SparseTable, LargeBatchesAreManySmallOnes) {
     EXPECT_EQ(whole.size(), whole.counts().born);
 }
 
+/// A batch cut into parts of so many ids.
+struct CutBatch {
+    std::vector<GradientBatch> parts;
+
+    CutBatch(const GradientBatch& whole, std::size_t width, std::size_t ids) {
+        for (std::size_t first = 0; first < whole.ids.size(); first += ids) {
+            const auto count = std::min(ids, whole.ids.size() - first);
+            const auto of = [&](std::span<const float> all) {
+                return all.empty() ? all : all.subspan(first, count);
+            };
+            parts.push_back({whole.ids.subspan(first, count),
+                             whole.gradients.subspan(first * width, count * width), of(whole.shows),
+                             of(whole.clicks)});
+        }
+    }
+};
+
+TEST(SparseTable, ABatchInPartsIsThatBatch) {
+    for (const bool repeats : {false, true})
+        for (const bool rejects : {false, true})
+            for (const std::size_t ids_of_part : {1, 7, 50, 100}) {
+                auto options = small(2);
+                options.optimizer = Momentum{};
+                options.statistics.emplace();
+                options.reject_not_finite = rejects;
+                SparseTable whole(options), cut(options);
+                for (int step = 1; step <= 4; ++step) {
+                    Ids ids;
+                    Floats gradients, shows, clicks;
+                    for (int i = 0; i < 100; ++i) {
+                        ids.push_back(repeats ? i * i % 23 : i * 31 + step);
+                        gradients.insert(gradients.end(), {1 / static_cast<float>(i + step), 0.1F});
+                        shows.push_back(0.3F * static_cast<float>(i));
+                        clicks.push_back(0.1F * static_cast<float>(i));
+                    }
+                    if (rejects) gradients[2 * 60] = std::numeric_limits<float>::quiet_NaN();
+                    const GradientBatch batch{ids, gradients, shows, clicks};
+                    whole.push(batch, {.step = step});
+                    cut.push(CutBatch(batch, 2, ids_of_part).parts, {.step = step}, !repeats);
+                }
+                EXPECT_EQ(content(cut), content(whole)) << repeats << rejects << ids_of_part;
+                EXPECT_EQ(cut.counts().rejected, rejects ? 4U : 0U);
+                EXPECT_EQ(cut.counts().rejected, whole.counts().rejected);
+            }
+}
+
+TEST(SparseTable, SeveralThreadsLookForRepeatedIdsWhateverTheyAreTold) {
+    TableTeam team(2);
+    auto options = small(2);
+    options.optimizer = Momentum{};
+    SparseTable alone(options), together(options);
+    together.work_with(&team);
+    Ids ids(3 * TableTeam::least_batch);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i % 2500);
+    const Floats gradients(2 * ids.size(), 0.3F);
+    const GradientBatch batch{ids, gradients};
+    alone.push(batch);
+    together.push({&batch, 1}, {}, true);
+    EXPECT_EQ(together.size(), 2500U);
+    EXPECT_EQ(content(together), content(alone));
+}
+
+TEST(SparseTable, ABatchInPartsForWhichThereIsNoRoomChangesNothing) {
+    auto options = small(2);
+    options.dict_size = 10;
+    SparseTable table(options);
+    pulled(table, {1, 2, 3});
+    const auto before = content(table);
+    const Ids ids{1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    const Floats gradients(2 * ids.size(), 1);
+    EXPECT_THROW(table.push(CutBatch({ids, gradients}, 2, 4).parts, {}), DictSizeError);
+    EXPECT_EQ(content(table), before);
+    auto odd = CutBatch({ids, gradients}, 2, 4);
+    odd.parts[1].gradients = odd.parts[1].gradients.first(3);
+    EXPECT_THROW(table.push(odd.parts, {}), UsageError);
+    EXPECT_EQ(content(table), before);
+}
+
 TEST(SparseTable, PeekChangesNothing) {
     SparseTable table(small());
     pulled(table, {1});

@@ -319,11 +319,22 @@ TEST(TableTeam, AddsGradientsUpInTheOrderOfTheBatch) {
         for (const int threads : {1, 2, 4}) {
             TableTeam team(threads);
             GradientMerge merge(width);
-            const auto merged = merge.merged({batch.ids, batch.values, batch.shows, batch.clicks}, &team);
-            EXPECT_TRUE(std::ranges::equal(merged.ids, expected.ids)) << threads;
-            EXPECT_TRUE(std::ranges::equal(merged.gradients, expected.values)) << threads;
-            EXPECT_TRUE(std::ranges::equal(merged.shows, expected.shows)) << threads;
-            EXPECT_TRUE(std::ranges::equal(merged.clicks, expected.clicks)) << threads;
+            for (const std::size_t part : {size, size / 2 + 1, size / 5 + 1}) {
+                std::vector<GradientBatch> parts;
+                for (std::size_t first = 0; first < size; first += part) {
+                    const auto count = std::min(part, size - first);
+                    parts.push_back({std::span(batch.ids).subspan(first, count),
+                                     std::span(batch.values).subspan(first * width, count * width),
+                                     std::span(batch.shows).subspan(first, count),
+                                     std::span(batch.clicks).subspan(first, count)});
+                }
+                const auto merged = merge.merged(parts, &team);
+                ASSERT_EQ(merged.size(), 1U);
+                EXPECT_TRUE(std::ranges::equal(merged[0].ids, expected.ids)) << threads;
+                EXPECT_TRUE(std::ranges::equal(merged[0].gradients, expected.values)) << threads;
+                EXPECT_TRUE(std::ranges::equal(merged[0].shows, expected.shows)) << threads;
+                EXPECT_TRUE(std::ranges::equal(merged[0].clicks, expected.clicks)) << threads;
+            }
         }
     }
 }

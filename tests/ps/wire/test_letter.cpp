@@ -32,7 +32,7 @@ class Letters : public testing::Test {
     std::vector<std::byte> push() {
         LetterWriter writer(*posts_[0], {.kind = LetterKind::push, .step = -3, .request = 9});
         std::ranges::copy(std::vector<float>{1, 2, 3}, writer.add_dense(5, 3).begin());
-        const auto rows = writer.add_rows(2, 2, 3);
+        const auto rows = writer.add_rows(2, 2, 3, true);
         std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN}, rows.ids.begin());
         std::ranges::copy(std::vector<float>{1, 2, 3, 4, 5, 6}, rows.values.begin());
         writer.set_steps(4);
@@ -56,6 +56,8 @@ TEST_F(Letters, HaveWhatWasWritten) {
     EXPECT_THAT(first->floats(3), ElementsAre(1, 2, 3));
     const auto second = reader.next();
     EXPECT_EQ(second->table, 2U);
+    EXPECT_TRUE(second->has_each_id_once);
+    EXPECT_FALSE(second->peeks);
     EXPECT_THAT(second->ids(), ElementsAre(-1, INT64_MIN));
     EXPECT_THAT(second->floats_behind_ids(6), ElementsAre(1, 2, 3, 4, 5, 6));
     EXPECT_FALSE(reader.next());
@@ -70,6 +72,7 @@ TEST_F(Letters, AskForRowsAndTellTexts) {
     EXPECT_EQ(reader.next()->count, 2U);
     const auto rows = reader.next();
     EXPECT_TRUE(rows->peeks);
+    EXPECT_FALSE(rows->has_each_id_once);
     EXPECT_THAT(rows->ids(), ElementsAre(7));
     LetterWriter hello(*posts_[0], {.kind = LetterKind::hello});
     hello.add_text("a b c");
