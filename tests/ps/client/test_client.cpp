@@ -411,7 +411,7 @@ TEST_F(ClientTest, RefusesAnswersThatItDidNotAskFor) {
     auto& client = start(ServerMode::async, 2);
     std::vector<float> one(1);
     const auto asked = client.ask_rows(0, ids_on(0, 2, 1));
-    const auto request = asked.requests.at(0);
+    const auto request = asked.requests.at(0).at(0);
     const auto refusal = [&](int server, LetterKind kind, std::uint64_t of) {
         LetterWriter writer(*posts_[static_cast<std::size_t>(server)], {.kind = kind, .request = of});
         if (kind == LetterKind::values) writer.add_values(0, 1, 1)[0] = 7;
