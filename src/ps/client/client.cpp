@@ -13,12 +13,10 @@
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/patience.hpp"
-#include "kernels/loops.hpp"
 
 namespace dtrain::ps {
 namespace {
 
-namespace loops = kernels::loops;
 using Clock = std::chrono::steady_clock;
 
 // Servers give up on other trainers first, and say on which.
@@ -27,29 +25,6 @@ constexpr std::chrono::microseconds longest_sleep{200};
 // A server applies a push of 65536 rows in two milliseconds, and who sleeps is late by a tenth of one.
 constexpr std::chrono::microseconds yields_alone{3000};
 constexpr std::chrono::microseconds yields_in_crowd{100};
-
-bool is_answer(LetterKind kind, LetterKind to) {
-    switch (to) {
-        case LetterKind::hello:
-            return kind == LetterKind::welcome;
-        case LetterKind::pull:
-            return kind == LetterKind::values;
-        case LetterKind::push:
-            return kind == LetterKind::applied;
-        case LetterKind::save:
-            return kind == LetterKind::saving || kind == LetterKind::saved || kind == LetterKind::failed;
-        case LetterKind::day:
-            return kind == LetterKind::begun;
-        case LetterKind::count:
-            return kind == LetterKind::counted;
-        case LetterKind::sizes:
-            return kind == LetterKind::sized;
-        case LetterKind::leave:
-            return kind == LetterKind::farewell;
-        default:
-            return false;
-    }
-}
 
 }  // namespace
 
@@ -220,16 +195,6 @@ void Client::abandon() noexcept {
     } catch (const std::exception&) {
         // MPI has failed: nobody can be told.
     }
-}
-
-void Client::push_dense(int server, std::size_t first, std::span<const float> gradients) {
-    const auto number = static_cast<std::size_t>(server);
-    if (options_.mode == ServerMode::async) {
-        loops::add(gradients.data(), &merged_[number][first], gradients.size());
-        return;
-    }
-    std::ranges::copy(gradients, open_push(server, full_letter).add_dense(first, gradients.size()).begin());
-    if (pushes_[number]->size() >= full_letter) send_push(server, 0);
 }
 
 LetterWriter& Client::open_push(int server, std::size_t likely_bytes) {

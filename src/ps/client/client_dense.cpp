@@ -1,12 +1,23 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// How a Client gets dense parameters.
+// How a Client gives gradients of dense parameters and gets these.
 #include <algorithm>
 #include <utility>
 
+#include "kernels/loops.hpp"
 #include "ps/client/client.hpp"
 
 namespace dtrain::ps {
+
+void Client::push_dense(int server, std::size_t first, std::span<const float> gradients) {
+    const auto number = static_cast<std::size_t>(server);
+    if (options_.mode == ServerMode::async) {
+        kernels::loops::add(gradients.data(), &merged_[number][first], gradients.size());
+        return;
+    }
+    std::ranges::copy(gradients, open_push(server, full_letter).add_dense(first, gradients.size()).begin());
+    if (pushes_[number]->size() >= full_letter) send_push(server, 0);
+}
 
 void Client::ask_dense() {
     for (int server = 0; server < servers(); ++server) {

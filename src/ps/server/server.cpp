@@ -230,43 +230,6 @@ void Server::answer(std::size_t trainer, const comm::Letter& asked) {
     }
 }
 
-void Server::give_values(std::size_t trainer, LetterReader reader) {
-    const Timed timed(load_.answers);
-    LetterWriter writer(*post_,
-                        {.kind = LetterKind::values, .step = steps_, .request = reader.head().request},
-                        likely_bytes_of_answer(reader));
-    bool asks_dense = false;
-    while (const auto section = reader.next()) {
-        if (section->table == dense_parameters) {
-            bring_dense();
-            dense_.read(section->first, writer.add_dense(section->first, section->count));
-            asks_dense = true;
-            continue;
-        }
-        auto& table = tables_[section->table];
-        const auto ids = section->ids();
-        const auto rows = writer.add_values(section->table, ids.size(), table.width());
-        if (section->peeks)
-            table.peek(ids, rows);
-        else
-            table.pull(ids, rows);
-        writer.set_size(table.size());
-        counts_.keys_pulled += ids.size();
-    }
-    if (asks_dense) add_sizes(writer);
-    writer.send(trainers_[trainer].rank);
-}
-
-std::size_t Server::likely_bytes_of_answer(LetterReader asked) const {
-    std::size_t bytes = 0;
-    while (const auto section = asked.next())
-        if (section->table != dense_parameters)
-            bytes += LetterWriter::bytes_of_rows(section->count, tables_[section->table].width());
-        else
-            bytes += LetterWriter::bytes_of_rows(0, 0) + section->count * sizeof(float);
-    return bytes;
-}
-
 void Server::leave(std::size_t trainer, const LetterHead& head) {
     auto& known = present(trainer, head);
     known.presence = Presence::gone;

@@ -73,6 +73,29 @@ std::string_view to_string(LetterKind kind) {
     return "unknown";
 }
 
+bool is_answer(LetterKind kind, LetterKind asked) {
+    switch (asked) {
+        case LetterKind::hello:
+            return kind == LetterKind::welcome;
+        case LetterKind::pull:
+            return kind == LetterKind::values;
+        case LetterKind::push:
+            return kind == LetterKind::applied;
+        case LetterKind::save:
+            return kind == LetterKind::saving || kind == LetterKind::saved || kind == LetterKind::failed;
+        case LetterKind::day:
+            return kind == LetterKind::begun;
+        case LetterKind::count:
+            return kind == LetterKind::counted;
+        case LetterKind::sizes:
+            return kind == LetterKind::sized;
+        case LetterKind::leave:
+            return kind == LetterKind::farewell;
+        default:
+            return false;
+    }
+}
+
 std::string too_long(LetterKind kind, int to, std::size_t bytes, std::size_t most) {
     return fmt::format(
         "a '{}' for rank {} has {} bytes, and one message has {} at most: use more servers, a smaller batch, "

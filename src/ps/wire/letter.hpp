@@ -46,6 +46,9 @@ enum class LetterKind : std::uint16_t {
 /// "pull", "push", ...
 std::string_view to_string(LetterKind kind);
 
+/// Whether a server that does what `asked` says answers with `kind`; what it could not save it says so, too.
+bool is_answer(LetterKind kind, LetterKind asked);
+
 /// Of a 'sizes': whoever is about to say that a table has too many rows takes the turn at the first server,
 /// so that no other trainer says so too. Who asks for it meanwhile is answered when it is given back.
 enum class SizesTurn : std::uint32_t { none, takes, gives_back };
