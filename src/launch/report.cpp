@@ -187,6 +187,7 @@ class Examination {
                 report_.hints.push_back(ending_.machine_facts);
             return;
         }
+        if (cause.told) return;
         if (const auto meaning = usual_meaning(cause.status)) report_.hints.push_back(*meaning);
         if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
         if (tells_of_sigterm(tail))
@@ -215,8 +216,15 @@ class Examination {
                     end.error = server_complaint(log_tail_(end.rank), end.facts.number).value_or("");
         if (report_.failed.empty()) return;
         auto& cause = report_.failed.front();
-        if (cause.error.empty() && cause.how == How::exited)
+        if (cause.error.empty() && (cause.how == How::exited || cause.told))
             cause.error = native_complaint(log_tail_(cause.rank)).value_or("");
+    }
+
+    /// A cause that was stopped in its end has others of the same error beside it.
+    ExitStatus status_of_failure() const {
+        const auto ended = std::ranges::find_if(report_.failed, [](const auto& end) { return !end.told; });
+        const auto& end = ended == report_.failed.end() ? report_.failed.front() : *ended;
+        return end.how == How::vanished ? ending_.engine_status : end.status;
     }
 
     void decide_status() {
@@ -224,9 +232,8 @@ class Examination {
         if (ending_.asked_to_stop_by != 0) {
             report_.outcome = FailureReport::Outcome::stopped;
             report_.status = 128 + ending_.asked_to_stop_by;
-        } else if (const auto* cause = report_.cause()) {
-            report_.status =
-                (cause->how == How::vanished ? ending_.engine_status : cause->status).shell_status();
+        } else if (report_.cause() != nullptr) {
+            report_.status = status_of_failure().shell_status();
         } else if (!ending_.stop_reason.empty()) {
             report_.status = ending_.stop_status;
         }

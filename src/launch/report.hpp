@@ -67,6 +67,7 @@ struct RankEnd {
     std::string exception;          ///< as its log names it; "" when it does not, or nobody looked
     std::string error;              ///< dtrain's own word of it in its log; "" when there is none
     bool followed = false;     ///< it ended by itself because of the cause's error, which all ranks threw
+    bool told = false;         ///< the cause's error, before it was stopped
     bool consequence = false;  ///< its log says that somebody ended it while others failed by themselves
     /// It exited with a status of its own though it was stopped: it may have failed at the same time.
     bool exited_while_stopped() const { return how == How::stopped_by_us && status.signal == 0; }

@@ -209,7 +209,10 @@ std::string how_it_ended(const RankEnd& end) {
         case How::vanished:
             return "ended without a word";
         case How::stopped_by_us:
-            return fmt::format("the program was stopped ({})", end.status.to_string());
+            return fmt::format(
+                "the program {} ({})",
+                end.told ? "was ending with its error when dtrain-launch stopped it" : "was stopped",
+                end.status.to_string());
         case How::stopped_by_others:
             return fmt::format("the program was stopped ({}), and not by dtrain-launch",
                                end.status.to_string());
@@ -235,7 +238,7 @@ std::optional<std::string> last_words(const FailureReport& report, const RankEnd
     };
     if (rank.followed)
         return fmt::format("dtrain: ended with {} because {}", rank.status.to_string(), see_cause());
-    if (rank.how != How::stopped_by_us) return std::nullopt;
+    if (rank.how != How::stopped_by_us || rank.told) return std::nullopt;
     const auto stopped = how_it_was_stopped(rank);
     if (cause == nullptr || !report.stopped_after_failure) {
         if (report.asked_to_stop_by != 0)

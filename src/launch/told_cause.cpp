@@ -3,6 +3,7 @@
 #include "launch/told_cause.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,11 @@ bool is_server(const RankEnd& end) {
     return end.facts.role == server_role;
 }
 
+/// Who has told may still be waiting for MPI's end when another rank's end has everybody stopped.
+bool was_stopped_before_it_exited(const RankEnd& end) {
+    return end.how == How::stopped_by_us && end.status.signal == SIGTERM;
+}
+
 class Tellers {
   public:
     Tellers(const FailureReport& report, const std::function<std::string(int)>& log_tail)
@@ -31,28 +37,37 @@ class Tellers {
                     end.status.code == code)
                     ends_.push_back(&end);
         std::ranges::stable_partition(ends_, [](const auto* end) { return is_server(*end); });
+        for (const auto& end : report.stopped)
+            if (was_stopped_before_it_exited(end)) stopped_.push_back(&end);
     }
 
     std::optional<int> server() const {
-        return first([&](const RankEnd& end) {
+        return first(ends_, [&](const RankEnd& end) {
             return is_server(end) && server_complaint(log_tail_(end.rank), end.facts.number);
         });
     }
 
     std::optional<int> any() const {
-        return first([&](const RankEnd& end) { return native_complaint(log_tail_(end.rank)).has_value(); });
+        const auto tells = [&](const RankEnd& end) {
+            return native_complaint(log_tail_(end.rank)).has_value();
+        };
+        const auto told = first(ends_, tells);
+        return told ? told : first(stopped_, tells);
     }
 
   private:
+    using Ends = std::vector<const RankEnd*>;
+
     template <class Tells>
-    std::optional<int> first(const Tells& tells) const {
-        const auto end = ends_.begin() + static_cast<std::ptrdiff_t>(std::min(ends_.size(), looked_at));
-        const auto found = std::find_if(ends_.begin(), end, [&](const auto* rank) { return tells(*rank); });
+    static std::optional<int> first(const Ends& ends, const Tells& tells) {
+        const auto end = ends.begin() + static_cast<std::ptrdiff_t>(std::min(ends.size(), looked_at));
+        const auto found = std::find_if(ends.begin(), end, [&](const auto* rank) { return tells(*rank); });
         return found == end ? std::nullopt : std::optional((*found)->rank);
     }
 
     const std::function<std::string(int)>& log_tail_;
-    std::vector<const RankEnd*> ends_;
+    Ends ends_;     ///< with the exit code of the first, servers before others
+    Ends stopped_;  ///< before they had one
 };
 
 std::optional<int> who_tells(const FailureReport& report,
@@ -72,11 +87,13 @@ void put_teller_first(FailureReport& report, const std::function<std::string(int
     if (report.failed.empty()) return;
     const auto teller = who_tells(report, log_tail);
     if (!teller) return;
+    const auto code = report.failed.front().status.code;
     for (auto* ends : {&report.failed, &report.stopped}) {
         const auto found = std::ranges::find(*ends, *teller, &RankEnd::rank);
         if (found == ends->end()) continue;
         auto cause = *found;
-        cause.how = How::exited;
+        cause.told = cause.status.signal != 0;
+        if (!cause.told) cause.how = How::exited;
         ends->erase(found);
         report.failed.insert(report.failed.begin(), std::move(cause));
         break;
@@ -84,7 +101,7 @@ void put_teller_first(FailureReport& report, const std::function<std::string(int
     const auto& cause = report.failed.front();
     for (auto& end : report.failed)
         end.followed = end.rank != cause.rank && end.how == How::exited && end.status.signal == 0 &&
-                       end.status.code == cause.status.code && !exception_line(log_tail(end.rank));
+                       end.status.code == code && !exception_line(log_tail(end.rank));
 }
 
 }  // namespace dtrain::launch

@@ -511,6 +511,31 @@ TEST(Report, WhatRankZeroSaysOfAnErrorThatAllThrewIsTheCause) {
     EXPECT_EQ(report.cause()->error, "rows cannot be put on disk in /x (rank 0)");
 }
 
+TEST(Report, WhoToldTheErrorOfAllIsTheCauseThoughItWasStoppedBeforeItHadExited) {
+    auto job = job_of(4, {ended(Kind::exited, 1, 5, {.code = 2})});
+    job.stop_asked();
+    for (const int rank : {0, 2}) job.take(ended(Kind::stopped, rank, 6, {.signal = SIGTERM}));
+    job.take(ended(Kind::stopped, 3, 6, {.code = 2}));
+    const auto report =
+        examined(job, {}, {{0, "dtrain-native: not a directory\n"}}, two_servers_and_two_workers());
+    EXPECT_EQ(report.status, 2);
+    EXPECT_EQ(last_words(report, report.failed[0]), std::nullopt);
+    EXPECT_EQ(report_text(report),
+              "server 0 (rank 0) on n1: the program was ending with its error when dtrain-launch stopped it "
+              "(signal SIGTERM (15))\n"
+              "  local rank 0\n"
+              "  error: not a directory\n"
+              "  log: /log/serverlog.0\n"
+              "---- last lines of serverlog.0 ----\n"
+              "dtrain-native: not a directory\n"
+              "----\n"
+              "ended with it: server 1 (rank 1) on n1: the program ended with exit code 2\n"
+              "then stopped by dtrain-launch: workers [0,1]\n"
+              "  of them worker 1 (rank 3) on n1 ended with exit code 2\n"
+              "ABORT!!! Out of all 2 servers, the server process with rank=[0] was aborted. Please check its "
+              "log.\n");
+}
+
 TEST(Report, WhoeverHasAnErrorOfItsOwnStaysTheCause) {
     constexpr const char* python = "Traceback:\n  File \"a.py\", line 1\nValueError: words\n";
     constexpr const char* server = "dtrain: parameter server 0: waited in vain\n";
