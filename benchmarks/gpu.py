@@ -18,18 +18,23 @@ DOCUMENTS = 1500.0  # steps/s, the most that their example prints on one GPU
 AIMS = {"small": 0.1, "big": 0.8}  # of bare products: a small step is many small operators besides
 
 
-def cases(build):
-    names = ("gpu_step", "mlp_step")
-    subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in names)], check=True, stdout=subprocess.DEVNULL)
-    own, on_cpu = (build / "benchmarks" / name for name in names)
+def look_for_gpu(build, program):
+    """@raise Unavailable when there is none for `program`, which is gpu_step"""
     module = build / "src/gpu/libdtrain_gpu.so"
     if "DTRAIN_GPU_MODULE" not in os.environ:
         if not module.exists():
             raise Unavailable("dtrain was built without CUDA")
         os.environ["DTRAIN_GPU_MODULE"] = str(module)
-    tried = subprocess.run([own], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=600)
+    tried = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=600)
     if tried.returncode == NO_GPU:
         raise Unavailable(tried.stderr.strip())
+
+
+def cases(build):
+    names = ("gpu_step", "mlp_step")
+    subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in names)], check=True, stdout=subprocess.DEVNULL)
+    own, on_cpu = (build / "benchmarks" / name for name in names)
+    look_for_gpu(build, own)
 
     yield Case("small model", "steps/s", "higher", rate(None, [own, "small", "float32"]), "the documents' on one GPU",
                lambda: DOCUMENTS, 20, REPEATS)

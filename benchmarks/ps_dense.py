@@ -7,14 +7,13 @@ Peer: the same server on the CPU, one thread. A server on a GPU copies each grad
 it can gain is the update's time.
 """
 
-import os
 import shutil
 import subprocess
 
+from gpu import look_for_gpu
 from harness import Case, Unavailable, mpi_environment
 
 REPEATS = 5
-NO_GPU = 77
 SIZES = {"1 M": 1 << 20, "16 M": 1 << 24, "64 M": 1 << 26}  # floats
 AIM = 1.0
 LIMIT = 240  # seconds
@@ -26,15 +25,7 @@ def cases(build):
     names = ("gpu_step", "ps_dense")
     subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in names)], check=True, stdout=subprocess.DEVNULL)
     looks_for_a_gpu, program = (str(build / "benchmarks" / name) for name in names)
-    module = build / "src/gpu/libdtrain_gpu.so"
-    if "DTRAIN_GPU_MODULE" not in os.environ:
-        if not module.exists():
-            raise Unavailable("dtrain was built without CUDA")
-        os.environ["DTRAIN_GPU_MODULE"] = str(module)
-    tried = subprocess.run([looks_for_a_gpu, "none"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                           timeout=LIMIT)
-    if tried.returncode == NO_GPU:
-        raise Unavailable(tried.stderr.strip())
+    look_for_gpu(build, looks_for_a_gpu)
     for what, floats in SIZES.items():
         yield Case(f"push and pull of {what} floats, server on a GPU", "steps/s", "higher", rate(program, "gpu", floats),
                    "server on the CPU", rate(program, "cpu", floats), AIM, REPEATS)

@@ -45,11 +45,6 @@ bool may_be_short(Operation operation) {
     return operation != Operation::reduce_shares && operation != Operation::all_to_allv;
 }
 
-bool may_be_read(const Group& group, const Call& call) {
-    return call.operation == Operation::allreduce && call.bytes() >= shortest_read &&
-           group.other_memory.is_readable();
-}
-
 bool is_done_in_place(Operation operation) {
     return operation == Operation::allreduce || operation == Operation::reduce_shares ||
            operation == Operation::reduce_scatter || operation == Operation::broadcast;
@@ -88,6 +83,11 @@ std::string_view name_of(Operation operation) {
     return names[static_cast<std::size_t>(operation)];
 }
 
+bool chooses_way(const Group& group, const Call& call) {
+    return group.board.rank() == 0 && call.operation == Operation::allreduce &&
+           call.bytes() >= shortest_read && group.other_memory.is_readable();
+}
+
 void announce(Group& group, const Call& call, std::uint64_t number) {
     auto& board = group.board;
     const auto data = given(group, call);
@@ -100,8 +100,8 @@ void announce(Group& group, const Call& call, std::uint64_t number) {
         slot = gives ? board.take_slot(number).value_or(-1) : 0;
         if (gives && slot >= 0) std::memcpy(board.slot(board.rank(), slot), data.data(), data.size());
     }
-    const bool decides = board.rank() == 0 && !place && may_be_read(group, call);
-    board.announce(number, call, place, slot, decides ? group.faster_way.next(call.bytes()) : Way::pieces);
+    const bool chooses = !place && chooses_way(group, call);
+    board.announce(number, call, place, slot, chooses ? group.faster_way.next(call.bytes()) : Way::pieces);
 }
 
 Meeting agree(const Group& group, const Call& call, std::uint64_t number) {

@@ -14,6 +14,9 @@ namespace dtrain::comm {
 /// "allreduce": as users call it.
 std::string_view name_of(Operation operation);
 
+/// Whether this rank says for its node which way such a sum is made, when the buffers are not in a window.
+bool chooses_way(const Group& group, const Call& call);
+
 /// Tells the ranks of the node about an operation, and puts short data into a slot. To be followed by a wait
 /// for `come` and agree().
 void announce(Group& group, const Call& call, std::uint64_t number);

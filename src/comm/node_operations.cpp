@@ -164,6 +164,13 @@ void finish_short(Group& group, const Call& call, std::uint64_t number) {
     }
 }
 
+/// Buffers that only their owners reach.
+Task reduce_the_way(Group& group, const Call& call, Way way, std::uint64_t number) {
+    return way == Way::reads
+               ? reduce_from_others(group, call.receive, call.bytes(), number, loop_of(group, call))
+               : reduce_in_pieces(group, call.receive, call.bytes(), loop_of(group, call));
+}
+
 }  // namespace
 
 Task reduce_in_node(Group& group, const Call& call, const Meeting& meeting, std::uint64_t number) {
@@ -176,14 +183,13 @@ Task reduce_in_node(Group& group, const Call& call, const Meeting& meeting, std:
         group.board.step();
         co_await all_steps(group);
     } else {
-        const auto begin = std::chrono::steady_clock::now();
+        using Clock = std::chrono::steady_clock;
+        const bool chooses = chooses_way(group, call);
+        const auto begin = chooses ? Clock::now() : Clock::time_point();
         const auto absences = group.absences();
-        if (meeting.way == Way::reads)
-            co_await reduce_from_others(group, call.receive, call.bytes(), number, loop_of(group, call));
-        else
-            co_await reduce_in_pieces(group, call.receive, call.bytes(), loop_of(group, call));
-        if (absences == group.absences())
-            group.faster_way.took(call.bytes(), meeting.way, std::chrono::steady_clock::now() - begin);
+        co_await reduce_the_way(group, call, meeting.way, number);
+        if (chooses && absences == group.absences())  // the program waited all the time
+            group.faster_way.took(call.bytes(), meeting.way, Clock::now() - begin);
     }
 }
 

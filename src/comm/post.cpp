@@ -3,6 +3,7 @@
 #include "comm/post.hpp"
 
 #include <algorithm>
+#include <sched.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -134,6 +135,11 @@ void LetterBytes::resize(std::size_t size) {
         capacity_ = capacity;
     }
     size_ = size;
+}
+
+void Post::deliver_within(std::chrono::milliseconds limit) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    while (!deliver() && std::chrono::steady_clock::now() < end) ::sched_yield();
 }
 
 LetterBytes Post::memory(std::size_t bytes) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <limits>
@@ -76,6 +77,9 @@ class Post {
 
     /// Lets what was sent go on; true when all of it has left. @throws MpiError
     virtual bool deliver() = 0;
+
+    /// Waits until all of it has left, but no longer. @throws MpiError
+    void deliver_within(std::chrono::milliseconds limit);
 
     /// Memory for a letter of this many bytes: of those that were kept the smallest that is large enough, and
     /// of several the one that was used last, of which most is in the processor's cache.

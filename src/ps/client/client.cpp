@@ -24,7 +24,6 @@ constexpr std::chrono::seconds servers_first{5};
 constexpr std::chrono::microseconds longest_sleep{200};
 // A server applies a push of 65536 rows in two milliseconds, and who sleeps is late by a tenth of one.
 constexpr std::chrono::microseconds yields_alone{3000};
-constexpr std::chrono::microseconds yields_in_crowd{100};
 
 }  // namespace
 
@@ -128,7 +127,7 @@ void Client::poke() {
 
 template <class Condition>
 void Client::wait_until(const Condition& condition, const char* what, int server) {
-    comm::Patience patience(post_->is_crowded(), post_->is_crowded() ? yields_in_crowd : yields_alone);
+    auto patience = post_->is_crowded() ? comm::Patience(true) : comm::Patience(false, yields_alone);
     while (!condition()) {
         if (refused_for_room_) check_room();
         if (take_letter()) {
@@ -190,8 +189,7 @@ void Client::abandon() noexcept {
     try {
         if (!comm::mpi_is_running()) return;
         for (const int rank : options_.servers) send_letter(*post_, rank, {.kind = LetterKind::abandon});
-        const auto end = Clock::now() + patience;
-        while (!post_->deliver() && Clock::now() < end) std::this_thread::yield();
+        post_->deliver_within(patience);
     } catch (const std::exception&) {
         // MPI has failed: nobody can be told.
     }

@@ -149,7 +149,7 @@ void ParameterServer::run() {
     } catch (const std::exception& failed) {
         failure.tell(failed.what());
         server.tell_end(failed.what());
-        ps::deliver_within(*post, std::chrono::seconds(1));
+        post->deliver_within(std::chrono::seconds(1));
         throw;
     }
     if (metrics) metrics->write(server);

@@ -26,11 +26,6 @@ IdleSleep::Duration IdleSleep::after(Duration idle) {
     return std::min<Duration>(idle / 8, longest_sleep);
 }
 
-void deliver_within(comm::Post& post, std::chrono::milliseconds limit) {
-    const auto end = Clock::now() + limit;
-    while (!post.deliver() && Clock::now() < end) ::sched_yield();
-}
-
 void serve(Server& server, comm::Post& post, const std::function<void()>& between) {
     const auto spins_for = post.is_crowded() ? spins_in_crowd : spins_alone;
     auto last_letter = Clock::now();

@@ -23,7 +23,4 @@ class IdleSleep {
 /// @param between called ten times a second, between two letters
 void serve(Server& server, comm::Post& post, const std::function<void()>& between = {});
 
-/// Waits until what was sent is on its way, but no longer.
-void deliver_within(comm::Post& post, std::chrono::milliseconds limit);
-
 }  // namespace dtrain::ps
