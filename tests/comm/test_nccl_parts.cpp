@@ -264,7 +264,7 @@ class Queue : public testing::Test {
   protected:
     Scripted nccl;
     Others others;
-    NcclQueue queue{nccl, others, milliseconds(50)};
+    NcclQueue queue{nccl, others, std::chrono::minutes(1)};
     const Call sum{.operation = Operation::allreduce, .count = 1};
     const Call out{.operation = Operation::send, .count = 1, .peer = 1};
     const Call in{.operation = Operation::receive, .count = 1, .peer = 1};
@@ -446,12 +446,13 @@ TEST_F(Queue, TheDeadlineNamesWhoIsMissingAndMpiGoesOnMeanwhile) {
 }
 
 TEST_F(Queue, AnAbortThatHangsIsLeftAlone) {
-    queue.join();
+    NcclQueue impatient(nccl, others, milliseconds(50));
+    impatient.join();
     nccl.gpu_works = false;
     nccl.abort_hangs = true;
     others.gave_up = true;
     others.because.missing = {{3, "in no operation"}};
-    EXPECT_THAT(tests::message_of<CommunicatorTimeout>([&] { queue.start(sum); }),
+    EXPECT_THAT(tests::message_of<CommunicatorTimeout>([&] { impatient.start(sum); }),
                 HasSubstr("; ncclCommAbort did not return within 0.1 s"));
     std::this_thread::sleep_for(milliseconds(400));
 }
