@@ -11,12 +11,17 @@ namespace dtrain {
 /// A thread that no signal is delivered to: they are for the threads that expect them.
 template <class Thread = std::thread, class Body>
 Thread quiet_thread(Body&& body) {
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before);
-    Thread thread(std::forward<Body>(body));
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
+    struct Blocked {
+        sigset_t before;
+        Blocked() {
+            sigset_t all;
+            ::sigfillset(&all);
+            ::pthread_sigmask(SIG_BLOCK, &all, &before);
+        }
+        ~Blocked() { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+    };
+    const Blocked while_it_is_made;
+    return Thread(std::forward<Body>(body));
 }
 
 }  // namespace dtrain

@@ -20,6 +20,7 @@
 
 #include "base/aligned_memory.hpp"
 #include "base/files.hpp"
+#include "base/quiet_thread.hpp"
 
 namespace dtrain::io {
 namespace {
@@ -232,7 +233,7 @@ void in_threads(std::size_t count, int threads, const std::function<void(std::si
     };
     std::vector<std::jthread> helpers;
     const auto wanted = std::min<std::size_t>(count, static_cast<std::size_t>(threads));
-    while (helpers.size() + 1 < wanted) helpers.emplace_back(work);
+    while (helpers.size() + 1 < wanted) helpers.push_back(quiet_thread<std::jthread>(work));
     work();
     helpers.clear();
     if (failure) std::rethrow_exception(failure);

@@ -7,6 +7,8 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/quiet_thread.hpp"
+
 namespace dtrain::io {
 
 Prefetcher::Prefetcher(std::shared_ptr<const DataSource> data, const DistributedSampler& sampler,
@@ -19,7 +21,7 @@ Prefetcher::Prefetcher(std::shared_ptr<const DataSource> data, const Distributed
         batch.weights.resize(rows);
     }
     prepared_ = taken_ = sampler_.batches();  // nothing to do before start()
-    thread_ = std::thread([this] { work(); });
+    thread_ = quiet_thread([this] { work(); });
 }
 
 Prefetcher::~Prefetcher() {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
-#include <future>
 #include <map>
 
 #include <dtrain/error.hpp>
 
+#include "base/background.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/subprocess.hpp"
@@ -132,10 +132,10 @@ std::vector<JobStatus> KnownJobs::examine_there(const JobRecord& record,
 
 std::vector<JobStatus> KnownJobs::examine_all() const {
     const auto own_host = host_name();
-    std::map<std::string, std::future<std::vector<JobStatus>>> others;
+    std::map<std::string, Background<std::vector<JobStatus>>> others;
     for (const auto& record : records_)
         if (!is_submitted_only(record) && record.host != own_host && !others.contains(record.host))
-            others[record.host] = std::async(std::launch::async, [this, &record] {
+            others[record.host] = Background<std::vector<JobStatus>>::beside([this, &record] {
                 return examine_there(record, {"status", "--json", "--here"});
             });
     std::vector<JobStatus> seen;

@@ -3,7 +3,6 @@
 #include "ps/job/server_saver.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -81,9 +80,8 @@ void ServerSaver::begin(const SaveOrder& order) {
                      .checkpoint = io::checkpoint_name(order.folder),
                      .which = which,
                      .step = save.steps});
-    save.dense = std::async(std::launch::async, [copy = DenseCopy(plan_, server_), folder = order.folder] {
-        return copy.write(folder);
-    });
+    save.dense = Background<std::string>::beside(
+        [copy = DenseCopy(plan_, server_), folder = order.folder] { return copy.write(folder); });
 }
 
 void ServerSaver::abandon() {
@@ -101,8 +99,7 @@ bool ServerSaver::step() {
 
 bool ServerSaver::is_written() const {
     return save_ && save_->next_table == tables_.size() &&
-           std::ranges::all_of(tables_, &TableSaver::is_written) &&
-           save_->dense.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+           std::ranges::all_of(tables_, &TableSaver::is_written) && save_->dense.is_ready();
 }
 
 std::string ServerSaver::finish() {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <future>
 #include <optional>
 #include <string>
 
+#include "base/background.hpp"
 #include "ps/job/server_plan.hpp"
 #include "ps/server/running_save.hpp"
 #include "ps/store/table_saver.hpp"
@@ -46,8 +46,8 @@ class ServerSaver final : public Saver {
     struct Save {
         SaveOrder order;
         std::int64_t steps = 0;
-        std::size_t next_table = 0;      ///< of which pieces are to be taken
-        std::future<std::string> dense;  ///< what the manifest says of it
+        std::size_t next_table = 0;     ///< of which pieces are to be taken
+        Background<std::string> dense;  ///< what the manifest says of it
     };
 
     void settle(const std::optional<std::string>& completed);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <new>
@@ -164,7 +163,7 @@ TableSaver::Progress TableSaver::step(std::size_t bytes, bool may_wait) {
     const auto rows = std::clamp<std::size_t>(bytes / save.header.row_bytes, 1, left);
     if (table_.go_on_with_snapshot(rows) && !save.is_out_of_memory) return Progress::working;
     save.touches = {};
-    save.file = std::async(std::launch::async, [&save] { return complete(save); });
+    save.file = Background<TableFile>::beside([&save] { return complete(save); });
     return Progress::taken;
 }
 
@@ -186,8 +185,7 @@ TableFile TableSaver::complete(Save& save) {
 }
 
 bool TableSaver::is_written() const {
-    return save_ && (save_->facts || (save_->file.valid() && save_->file.wait_for(std::chrono::seconds(0)) ==
-                                                                 std::future_status::ready));
+    return save_ && (save_->facts || (save_->file.valid() && save_->file.is_ready()));
 }
 
 TableFile TableSaver::finish() {

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <future>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/background.hpp"
 #include "io/block_stream.hpp"
 #include "ps/store/table_header.hpp"
 #include "ps/table/sparse_table.hpp"
@@ -95,7 +95,7 @@ class TableSaver : private RowSink {
         std::vector<std::size_t> written;  // the blocks in the order in which the writer got them
         bool is_out_of_memory = false;
         std::optional<io::BlockWriter> writer;
-        std::future<TableFile> file;
+        Background<TableFile> file;
         std::optional<TableFile> facts;
     };
 

@@ -3,7 +3,6 @@
 #include "worker/native/checkpointer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -25,13 +24,10 @@ namespace {
 
 using model::stored_info;
 
-std::launch policy(const CheckpointSettings& settings) {
-    return settings.async ? std::launch::async : std::launch::deferred;
-}
-
-template <class Value>
-bool is_ready(const std::future<Value>& future) {
-    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+template <class Function>
+auto begun(const CheckpointSettings& settings, Function function) {
+    using Begun = Background<decltype(function())>;
+    return settings.async ? Begun::beside(std::move(function)) : Begun::at_once(std::move(function));
 }
 
 /// What `action` throws.
@@ -86,11 +82,6 @@ void Checkpointer::plan_directory() {
             shard_ = static_cast<std::size_t>(shard);
 }
 
-Checkpointer::~Checkpointer() {
-    if (part_.valid() && settings_.async) part_.wait();
-    if (completion_.valid() && settings_.async) completion_.wait();
-}
-
 void Checkpointer::start(const CheckpointHeader& header) {
     finish();
     program::StateAccess::to_read(state_);  // memory_ is up to date from here on
@@ -121,7 +112,7 @@ void Checkpointer::stage() {
 
 void Checkpointer::begin_shard() {
     if (settings_.async) stage();
-    part_ = std::async(policy(settings_), [this] {
+    part_ = begun(settings_, [this] {
         const auto file = io::temporary_path(*path_) / io::shard_name(*shard_);
         return io::write_shard(file, tensors_, pieces_);
     });
@@ -131,7 +122,7 @@ void Checkpointer::begin_file(const CheckpointHeader& header) {
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = header;
     program::store(state_, checkpoint);
-    completion_ = std::async(policy(settings_), [this, checkpoint = std::move(checkpoint)] {
+    completion_ = begun(settings_, [this, checkpoint = std::move(checkpoint)] {
         CheckpointFolder(*settings_.dir).save(checkpoint, settings_.keep, settings_.format);
     });
 }
@@ -194,7 +185,7 @@ io::FileLayout Checkpointer::make_file(const std::filesystem::path& path) const 
 }
 
 bool Checkpointer::part_is_written() const {
-    return !part_.valid() || is_ready(part_);
+    return !part_.valid() || part_.is_ready();
 }
 
 void Checkpointer::commit() {
@@ -209,7 +200,7 @@ void Checkpointer::commit() {
     io::CheckpointIndex index{header_, tensors_, {}};
     for (const auto& each : all_facts)
         if (!each.empty()) index.shards.push_back(io::shard_facts_from_json(each));
-    completion_ = std::async(policy(settings_), [this, index = std::move(index)] {
+    completion_ = begun(settings_, [this, index = std::move(index)] {
         io::commit_directory(*path_, index);
         CheckpointFolder(*settings_.dir).publish(*path_, settings_.keep);
     });

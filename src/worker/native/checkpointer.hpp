@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include <dtrain/executor.hpp>
 
 #include "base/aligned_memory.hpp"
+#include "base/background.hpp"
 #include "io/block_io.hpp"
 #include "io/checkpoint_index.hpp"
 #include "io/shard_file.hpp"
@@ -30,7 +30,7 @@ class Checkpointer final : public CheckpointWriter {
   public:
     Checkpointer(const CheckpointSettings& settings, State state, Communicator communicator);
     /// Waits for the thread; a checkpoint that nobody finished stays invisible.
-    ~Checkpointer() override;
+    ~Checkpointer() override = default;
 
     void start(const CheckpointHeader& header) override;
     bool part_is_written() const override;
@@ -67,8 +67,8 @@ class Checkpointer final : public CheckpointWriter {
     CheckpointHeader header_;
     std::optional<std::filesystem::path> path_;
     bool in_progress_ = false;
-    std::future<io::ShardFacts> part_;
-    std::future<void> completion_;
+    Background<io::ShardFacts> part_;
+    Background<void> completion_;
 };
 
 }  // namespace dtrain::native

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/server_checkpointer.hpp"
 
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -16,14 +15,6 @@
 #include "ps/job/server_manifest.hpp"
 
 namespace dtrain::native {
-namespace {
-
-bool is_ready(const std::future<void>& part) {
-    return part.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-}
-
-}  // namespace
-
 std::string rows_file(int trainer, int trainers) {
     return fmt::format("trainer-{:04}-of-{:04}.h5", trainer, trainers);
 }
@@ -73,7 +64,7 @@ void ServerCheckpointer::begin(const CheckpointHeader& header) {
                  : std::vector<std::string>();
     servers_.begin_save(std::filesystem::absolute(folder), {since_, saves_changes});
     trainer_part_ =
-        std::async(std::launch::async, [file = folder / trainer_file, checkpoint = std::move(checkpoint)] {
+        Background<void>::beside([file = folder / trainer_file, checkpoint = std::move(checkpoint)] {
             save_checkpoint(file, checkpoint);
         });
 }
@@ -83,14 +74,13 @@ void ServerCheckpointer::begin_rows(const CheckpointHeader& header) {
     if (rows.optimizer.empty()) return;
     static_cast<CheckpointHeader&>(rows) = header;
     const auto file = io::temporary_path(*path_) / rows_file(trainers_.rank(), trainers_.size());
-    rows_part_ =
-        std::async(std::launch::async, [file, rows = std::move(rows)] { save_checkpoint(file, rows); });
+    rows_part_ = Background<void>::beside([file, rows = std::move(rows)] { save_checkpoint(file, rows); });
 }
 
 bool ServerCheckpointer::part_is_written() const {
     if (!in_progress_) return true;
-    if (rows_part_.valid() && !is_ready(rows_part_)) return false;
-    return trainers_.rank() != 0 || (servers_.is_saved() && is_ready(trainer_part_));
+    if (rows_part_.valid() && !rows_part_.is_ready()) return false;
+    return trainers_.rank() != 0 || (servers_.is_saved() && trainer_part_.is_ready());
 }
 
 void ServerCheckpointer::commit() {
@@ -108,12 +98,12 @@ void ServerCheckpointer::commit() {
 void ServerCheckpointer::complete() {
     auto write_manifest = servers_.finish_save();
     trainer_part_.get();
-    completion_ = std::async(std::launch::async, [write_manifest = std::move(write_manifest), path = *path_,
-                                                  keep = settings_.keep] {
-        write_manifest();
-        io::complete_directory(path);
-        CheckpointFolder(path.parent_path()).publish(path, keep, ps::needs_of);
-    });
+    completion_ = Background<void>::beside(
+        [write_manifest = std::move(write_manifest), path = *path_, keep = settings_.keep] {
+            write_manifest();
+            io::complete_directory(path);
+            CheckpointFolder(path.parent_path()).publish(path, keep, ps::needs_of);
+        });
 }
 
 void ServerCheckpointer::finish() {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <future>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/parameter_servers.hpp>
 
+#include "base/background.hpp"
 #include "worker/native/checkpoint_writer.hpp"
 #include "worker/native/job_file.hpp"
 
@@ -56,9 +56,9 @@ class ServerCheckpointer final : public CheckpointWriter {
     std::vector<std::string> chain_;
     std::vector<std::string> since_;  ///< what the save in progress needs
     bool in_progress_ = false;
-    std::future<void> rows_part_;     ///< of this trainer; geo mode only
-    std::future<void> trainer_part_;  ///< of the first trainer
-    std::future<void> completion_;    ///< likewise
+    Background<void> rows_part_;     ///< of this trainer; geo mode only
+    Background<void> trainer_part_;  ///< of the first trainer
+    Background<void> completion_;    ///< likewise
 };
 
 }  // namespace dtrain::native

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/quiet_thread.hpp"
+
+namespace dtrain {
+
+/// What a function returns that a thread of its own works on beside the program. No signal is delivered to
+/// that thread, and the function must not call MPI. (A thread of std::async takes signals, and what it does
+/// within std::call_once the thread sanitizer does not see.)
+template <class Value>
+class Background {
+  public:
+    /// Nothing: not valid.
+    Background() = default;
+
+    /// @throws std::system_error when there can be no further thread
+    template <class Function>
+    static Background beside(Function function) {
+        Background made(std::make_shared<Work>());
+        made.thread_ = quiet_thread<std::jthread>(
+            [work = made.work_, function = std::move(function)]() mutable { work->do_now(function); });
+        return made;
+    }
+
+    /// The same by the caller, who waits for it: get() tells what came of it.
+    template <class Function>
+    static Background at_once(Function function) {
+        Background made(std::make_shared<Work>());
+        made.work_->do_now(function);
+        return made;
+    }
+
+    /// Until get() there is something to get.
+    bool valid() const { return work_ != nullptr; }
+
+    /// Whether get() would not wait. Only where it is valid.
+    bool is_ready() const { return work_->has_ended; }
+
+    /// Waits. Once, and only where it is valid. @throws what the function threw
+    Value get() {
+        if (thread_.joinable()) thread_.join();
+        const auto work = std::move(work_);
+        if (work->failure) std::rethrow_exception(work->failure);
+        if constexpr (!std::is_void_v<Value>) return std::move(*work->value);
+    }
+
+  private:
+    struct Work {
+        std::conditional_t<std::is_void_v<Value>, std::monostate, std::optional<Value>> value;
+        std::exception_ptr failure;
+        std::atomic<bool> has_ended = false;
+
+        template <class Function>
+        void do_now(Function& function) {
+            try {
+                if constexpr (std::is_void_v<Value>)
+                    function();
+                else
+                    value = function();
+            } catch (...) {
+                failure = std::current_exception();
+            }
+            has_ended = true;
+        }
+    };
+
+    explicit Background(std::shared_ptr<Work> work) : work_(std::move(work)) {}
+
+    std::shared_ptr<Work> work_;
+    std::jthread thread_;  ///< is waited for when this ends, or gets another value
+};
+
+}  // namespace dtrain
