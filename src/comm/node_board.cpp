@@ -65,11 +65,9 @@ struct NodeBoard::Post {
 NodeBoard::NodeBoard(MPI_Comm node) : window_(node, sizeof(Post)) {
     check(MPI_Comm_rank(node, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(node, &size_), "MPI_Comm_size");
+    for (int other = 0; other < size_; ++other)
+        posts_.push_back(std::launder(reinterpret_cast<Post*>(window_.part(other).data())));
     slot_limit_ = std::min(slot_bytes, (std::size_t{64} << 10U) / static_cast<std::size_t>(size_));
-}
-
-NodeBoard::Post& NodeBoard::post(int rank) const {
-    return *std::launder(reinterpret_cast<Post*>(window_.part(rank).data()));
 }
 
 std::byte* NodeBoard::slot(int rank, int slot) const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <dtrain/comm_call.hpp>
 
@@ -101,7 +102,7 @@ class NodeBoard {
 
   private:
     struct Post;
-    Post& post(int rank) const;
+    Post& post(int rank) const { return *posts_[static_cast<std::size_t>(rank)]; }
     std::uint64_t finished_by_all();
 
     int rank_ = 0;
@@ -111,6 +112,7 @@ class NodeBoard {
     std::uint64_t finished_by_all_ = 0;
     std::uint64_t slot_users_[slots] = {};
     Window window_;
+    std::vector<Post*> posts_;  ///< by rank, in the window
 };
 
 }  // namespace dtrain::comm

@@ -164,6 +164,14 @@ void finish_short(Group& group, const Call& call, std::uint64_t number) {
     }
 }
 
+/// Its share, in all ranks' buffers.
+void reduce_share(Group& group, const Call& call, const Meeting& meeting) {
+    const auto share = share_of(call.bytes(), group.board.rank(), group.board.size());
+    aim(group, meeting, share.first);
+    loop_of(group, call)(group.sources, group.destinations, share.bytes / bytes_of(call.element));
+    group.board.step();
+}
+
 /// Buffers that only their owners reach.
 Task reduce_the_way(Group& group, const Call& call, Way way, std::uint64_t number) {
     return way == Way::reads
@@ -177,10 +185,7 @@ Task reduce_in_node(Group& group, const Call& call, const Meeting& meeting, std:
     if (meeting.is_short) {
         reduce_short(group, call, number, 0, call.receive);
     } else if (meeting.offset) {
-        const auto share = share_of(call.bytes(), group.board.rank(), group.board.size());
-        aim(group, meeting, share.first);
-        loop_of(group, call)(group.sources, group.destinations, share.bytes / bytes_of(call.element));
-        group.board.step();
+        reduce_share(group, call, meeting);
         co_await all_steps(group);
     } else {
         using Clock = std::chrono::steady_clock;
@@ -218,7 +223,10 @@ Task on_one_node(Group& group, Call call, std::uint64_t number) {
     announce(group, call, number);
     co_await Waiting{{.what = Wait::For::come, .value = number}};
     const auto meeting = agree(group, call, number);
-    if (call.operation == Operation::allreduce) {
+    if (call.operation == Operation::allreduce && meeting.offset) {
+        reduce_share(group, call, meeting);  // short ones notice that there is one coroutine less
+        co_await all_steps(group);
+    } else if (call.operation == Operation::allreduce) {
         co_await reduce_in_node(group, call, meeting, number);
     } else if (meeting.is_short) {
         finish_short(group, call, number);

@@ -2,25 +2,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/task.hpp"
 
-#include <memory_resource>
+#include <array>
+#include <new>
+#include <utility>
 
 namespace dtrain::comm {
 namespace {
 
-std::pmr::unsynchronized_pool_resource& frames() {
-    // Never destroyed: operations that are left under way keep their frames.
-    static auto* pool = new std::pmr::unsynchronized_pool_resource;
-    return *pool;
+// A frame has a few hundred bytes, and a sum of some kilobytes takes less time than a general pool's search.
+constexpr std::size_t step = 64;
+constexpr std::size_t longest_kept = 4096;
+
+struct Free {
+    Free* next;
+};
+
+/// Those of each length that nobody uses. They are never given back: operations that are left under way keep
+/// their frames.
+std::array<Free*, longest_kept / step + 1> kept{};
+
+std::size_t steps_of(std::size_t bytes) {
+    return (bytes + step - 1) / step;
 }
 
 }  // namespace
 
 void* Task::promise_type::operator new(std::size_t bytes) {
-    return frames().allocate(bytes);
+    const auto steps = steps_of(bytes);
+    if (steps >= kept.size() || kept[steps] == nullptr) return ::operator new(steps* step);
+    return std::exchange(kept[steps], kept[steps]->next);
 }
 
 void Task::promise_type::operator delete(void* frame, std::size_t bytes) {
-    frames().deallocate(frame, bytes);
+    const auto steps = steps_of(bytes);
+    if (steps >= kept.size()) return ::operator delete(frame);
+    kept[steps] = new (frame) Free{kept[steps]};
 }
 
 }  // namespace dtrain::comm
