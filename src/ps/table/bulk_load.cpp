@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <utility>
 
 #include "base/work_team.hpp"
 
@@ -13,17 +13,25 @@ namespace {
 
 constexpr std::size_t ahead = 16;
 
+// While so many come into a set, it stays in the processor's cache.
+constexpr std::uint64_t together = 1024;
+
+// What is noted of rows that come at once stays there too.
+constexpr std::size_t part_rows = std::size_t{1} << 14U;
+
 }  // namespace
 
 BulkLoad::BulkLoad(RowIndex& index, std::uint64_t rows, LoadOverflow overflow)
-    : index_(index), overflow_(std::move(overflow)) {
+    : index_(index),
+      overflow_(std::move(overflow)),
+      most_waiting_(std::clamp<std::uint64_t>(rows / RowIndex::sets, 1, together)) {
     rows = std::min<std::uint64_t>(rows, overflow_.memory / (index.row_bytes() + RowIndex::bytes_of_entry));
     index_.reserve(rows);
     for (auto& arena : index_.arenas_) arena.reserve(rows / index_.arenas_.size());
 }
 
 void BulkLoad::add(std::span<const std::byte> rows) {
-    const auto most = window_rows * index_.row_bytes();
+    const auto most = part_rows * index_.row_bytes();
     for (; !rows.empty(); rows = rows.subspan(std::min(most, rows.size())))
         add_part(rows.first(std::min(most, rows.size())));
 }
@@ -38,7 +46,7 @@ void BulkLoad::add_part(std::span<const std::byte> rows) {
         }
     }
     const std::unique_lock lock(memory_);
-    if (!is_full_) insert_pending();
+    if (!is_full_) insert_all();
     is_full_ = true;
     overflow_.add(rows);
 }
@@ -48,52 +56,55 @@ bool BulkLoad::is_room_for(std::uint64_t rows) {
     return taken_.fetch_add(bytes) + bytes <= overflow_.memory;
 }
 
-std::unique_ptr<BulkLoad::Window> BulkLoad::take_window() {
-    const std::scoped_lock lock(mutex_);
-    if (windows_.empty()) return std::make_unique<Window>();
-    auto window = std::move(windows_.back());
-    windows_.pop_back();
-    return window;
+std::unique_ptr<BulkLoad::Waiting> BulkLoad::take_waiting() {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!waiting_.empty()) {
+            auto last = std::move(waiting_.back());
+            waiting_.pop_back();
+            return last;
+        }
+    }
+    auto made = std::make_unique<Waiting>();
+    made->rows = std::make_unique_for_overwrite<Row[]>(RowIndex::sets * most_waiting_);
+    return made;
 }
 
 bool BulkLoad::add_to_memory(std::span<const std::byte> rows) {
-    auto window = take_window();
-    const bool is_placed = place(rows, *window);
-    if (window->rows.size() >= window_rows) insert(*window);
+    auto waiting = take_waiting();
+    const bool is_placed = place(rows, *waiting);
     const std::scoped_lock lock(mutex_);
-    windows_.push_back(std::move(window));
+    waiting_.push_back(std::move(waiting));
     return is_placed;
 }
 
 /// @returns false when an arena has no addresses for them: they are not there then
-bool BulkLoad::place(std::span<const std::byte> rows, Window& window) {
+bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
     auto& arenas = index_.arenas_;
     const auto bytes = index_.row_bytes();
-    const auto before = window.rows.size();
     std::vector<std::uint32_t> next(arenas.size());  // at first how many there are, then row numbers
+    waiting.places.clear();
     for (std::size_t at = 0; at < rows.size(); at += bytes) {
         const auto hash = slot_hash(RowArena::id_of(&rows[at]));
         const auto set = static_cast<std::uint32_t>(RowIndex::set_of(hash));
-        window.rows.push_back({hash, 0, set});
+        waiting.places.push_back({hash, set});
         ++next[set % arenas.size()];
     }
     {
         const std::scoped_lock lock(mutex_);
-        bool has_room = true;
         for (std::size_t i = 0; i < next.size(); ++i)
-            has_room = has_room && arenas[i].numbers() + next[i] <= arenas[i].reserved();
-        if (!has_room) {
-            window.rows.resize(before);
-            return false;
-        }
+            if (arenas[i].numbers() + next[i] > arenas[i].reserved()) return false;
         for (std::size_t i = 0; i < next.size(); ++i) next[i] = arenas[i].add_many(next[i]);
     }
     if (arenas.size() == 1) copy(rows, next[0]);
-    for (auto i = before; i < window.rows.size(); ++i) {
-        auto& row = window.rows[i];
-        const auto arena = row.set % arenas.size();
-        row.number = next[arena]++;
-        if (arenas.size() > 1) std::memcpy(arenas[arena].row(row.number), &rows[(i - before) * bytes], bytes);
+    const auto* row = rows.data();
+    for (const auto& [hash, set] : waiting.places) {
+        const auto arena = set % arenas.size();
+        const auto number = next[arena]++;
+        if (arenas.size() > 1) std::memcpy(arenas[arena].row(number), row, bytes);
+        row += bytes;
+        waiting.rows[set * most_waiting_ + waiting.count[set]++] = {hash, number};
+        if (waiting.count[set] == most_waiting_) insert(set, waiting);
     }
     return true;
 }
@@ -114,47 +125,23 @@ void BulkLoad::enlarge_arenas(std::uint64_t rows) {
     for (auto& arena : index_.arenas_) arena.reserve(arena.numbers() + rows);
 }
 
-void BulkLoad::sort(Window& window) {
-    auto& [rows, sorted, begin, alike] = window;
-    begin.fill(0);
-    for (const auto& row : rows) ++begin[row.set];
-    std::exclusive_scan(begin.begin(), begin.end(), begin.begin(), std::uint32_t{0});
-    sorted.resize(rows.size());
-    for (const auto& row : rows) sorted[begin[row.set]++] = row;
-    // Each has become the next one's.
-    std::copy_backward(begin.begin(), begin.end() - 1, begin.end());
-    begin[0] = 0;
-}
-
-void BulkLoad::insert(Window& window) {
-    sort(window);
-    added_ += window.rows.size();
-    window.rows.clear();
-    // Threads begin at different sets, so that they seldom meet.
-    const auto from = turn_.fetch_add(locks / 2 + 1);
-    for (std::size_t i = 0; i < locks; ++i) {
-        const auto at = (from + i) % locks;
-        const auto begin = window.begin_of_set[at * sets_of_lock];
-        const auto end = window.begin_of_set[(at + 1) * sets_of_lock];
-        if (begin == end) continue;
-        const std::scoped_lock lock(sets_[at]);
-        insert(std::span(window.sorted).subspan(begin, end - begin), window.alike);
+void BulkLoad::insert(std::size_t set, Waiting& waiting) {
+    const std::span rows(&waiting.rows[set * most_waiting_], std::exchange(waiting.count[set], 0));
+    auto& to = index_.sets_[set];
+    waiting.alike.clear();
+    {
+        const std::scoped_lock lock(sets_[set]);
+        for (const auto& row : rows.first(std::min(ahead, rows.size())))
+            to.prefetch(RowIndex::Likely{row.hash});
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (i + ahead < rows.size()) to.prefetch(RowIndex::Likely{rows[i + ahead].hash});
+            RowIndex::make_room(to);
+            to.lazy_emplace(RowIndex::Fresh{rows[i].hash, &waiting.alike},
+                            [&](const auto& construct) { construct(rows[i].number); });
+        }
     }
-}
-
-void BulkLoad::insert(std::span<const Row> rows, std::vector<RowIndex::Alike>& alike) {
-    auto& sets = index_.sets_;
-    const auto prefetch = [&](const Row& row) { sets[row.set].prefetch(RowIndex::Likely{row.hash}); };
-    alike.clear();
-    for (const auto& row : rows.first(std::min(ahead, rows.size()))) prefetch(row);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (i + ahead < rows.size()) prefetch(rows[i + ahead]);
-        const auto& [hash, number, at] = rows[i];
-        RowIndex::make_room(sets[at]);
-        sets[at].lazy_emplace(RowIndex::Fresh{hash, &alike},
-                              [&](const auto& construct) { construct(number); });
-    }
-    compare(alike);
+    added_ += rows.size();
+    compare(waiting.alike);
 }
 
 void BulkLoad::compare(std::span<const RowIndex::Alike> alike) {
@@ -166,16 +153,20 @@ void BulkLoad::compare(std::span<const RowIndex::Alike> alike) {
     }
 }
 
-/// Those of each window by a thread.
-void BulkLoad::insert_pending() {
-    if (windows_.empty()) return;
-    WorkTeam team(static_cast<int>(windows_.size()));
-    team.run(windows_.size(), [this](std::size_t number) { insert(*windows_[number]); });
-    windows_.clear();
+/// Those of each thread by one, which begin at different sets.
+void BulkLoad::insert_all() {
+    if (waiting_.empty()) return;
+    WorkTeam team(static_cast<int>(waiting_.size()));
+    team.run(waiting_.size(), [this](std::size_t number) {
+        const auto first = number * (RowIndex::sets / waiting_.size());
+        for (std::size_t i = 0; i < RowIndex::sets; ++i)
+            insert((first + i) % RowIndex::sets, *waiting_[number]);
+    });
+    waiting_.clear();
 }
 
 std::optional<std::int64_t> BulkLoad::finish() {
-    insert_pending();
+    insert_all();
     index_.size_ += added_;
     return twice_;
 }

@@ -26,8 +26,8 @@ struct LoadOverflow {
 };
 
 /// Fills an empty index with rows that were saved, by several threads, each with rows of its own: these come
-/// into the arenas, in any order, and then, when there are many, into the sets, one set after the other. An
-/// index that is left before finish() is of no use any more.
+/// into the arenas, in any order, and those of a set into that when there are many. An index that is left
+/// before finish() is of no use any more.
 class BulkLoad {
   public:
     /// @param rows that will come, or about so many: sets and arenas are made for them at once
@@ -41,38 +41,34 @@ class BulkLoad {
     std::optional<std::int64_t> finish();
 
   private:
-    /// Rows that come into the sets together: so many that those of one set lie close to each other.
-    static constexpr std::size_t window_rows = std::size_t{1} << 19U;
-
-    static constexpr std::size_t sets_of_lock = 16;
-    static constexpr std::size_t locks = RowIndex::sets / sets_of_lock;
-
     struct Row {
         std::uint64_t hash;
         std::uint32_t number;
+    };
+
+    struct Place {
+        std::uint64_t hash;
         std::uint32_t set;
     };
 
-    /// Rows that one thread has put into the arenas, and what it needs to put them into the sets.
-    struct Window {
-        std::vector<Row> rows;
-        std::vector<Row> sorted;  // by sets
-        std::array<std::uint32_t, RowIndex::sets + 1> begin_of_set;
+    /// Rows that one thread has put into the arenas and not yet into the sets.
+    struct Waiting {
+        std::unique_ptr<Row[]> rows;  // room for most_waiting_ of each set
+        std::array<std::uint32_t, RowIndex::sets> count{};
+        std::vector<Place> places;  // of the rows that come now
         std::vector<RowIndex::Alike> alike;
     };
 
     void add_part(std::span<const std::byte> rows);
     bool is_room_for(std::uint64_t rows);
     bool add_to_memory(std::span<const std::byte> rows);
-    bool place(std::span<const std::byte> rows, Window& window);
+    bool place(std::span<const std::byte> rows, Waiting& waiting);
     void copy(std::span<const std::byte> rows, std::uint32_t first) const;
     void enlarge_arenas(std::uint64_t rows);
-    static void sort(Window& window);
-    void insert(Window& window);
-    void insert(std::span<const Row> rows, std::vector<RowIndex::Alike>& alike);
-    void insert_pending();
+    void insert(std::size_t set, Waiting& waiting);
+    void insert_all();
     void compare(std::span<const RowIndex::Alike> alike);
-    std::unique_ptr<Window> take_window();
+    std::unique_ptr<Waiting> take_waiting();
 
     RowIndex& index_;
     LoadOverflow overflow_;
@@ -80,10 +76,10 @@ class BulkLoad {
     std::atomic<std::size_t> taken_ = 0;  // of the memory
     bool is_full_ = false;                // rows go to the overflow
     std::mutex mutex_;                    // of what follows, and of the arenas' numbers
-    std::vector<std::unique_ptr<Window>> windows_;  // that no thread has
+    std::vector<std::unique_ptr<Waiting>> waiting_;  // that no thread has
     std::optional<std::int64_t> twice_;
-    std::array<std::mutex, locks> sets_;
-    std::atomic<std::size_t> turn_ = 0;
+    std::array<std::mutex, RowIndex::sets> sets_;
+    std::size_t most_waiting_;  // of a set, for one thread
     std::atomic<std::size_t> added_ = 0;
 };
 
