@@ -51,10 +51,10 @@ void read_checked(const OpenedFile& file, const Use& use) {
     }
 }
 
-/// The same in any order, by two threads, which also call `use`.
+/// The same in any order, by a few threads, which also call `use`.
 template <class Use>
 void use_checked(const OpenedFile& file, const Use& use) {
-    constexpr int threads = 4;
+    constexpr int threads = 3;
     const auto& blocks = file.stored.layout.blocks;
     const auto largest = [&] {
         std::size_t bytes = 0;

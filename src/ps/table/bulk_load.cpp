@@ -13,8 +13,10 @@ namespace {
 
 constexpr std::size_t ahead = 16;
 
-// While so many come into a set, it stays in the processor's cache.
-constexpr std::uint64_t together = 1024;
+// Rows that wait come into a set together, when each line of its memory gets some of them, or when the set
+// stays in the processor's cache anyhow.
+constexpr std::uint64_t part_of_set = 3;
+constexpr std::uint64_t fewest_waiting = 1024;
 
 // What is noted of rows that come at once stays there too.
 constexpr std::size_t part_rows = std::size_t{1} << 14U;
@@ -22,10 +24,10 @@ constexpr std::size_t part_rows = std::size_t{1} << 14U;
 }  // namespace
 
 BulkLoad::BulkLoad(RowIndex& index, std::uint64_t rows, LoadOverflow overflow)
-    : index_(index),
-      overflow_(std::move(overflow)),
-      most_waiting_(std::clamp<std::uint64_t>(rows / RowIndex::sets, 1, together)) {
+    : index_(index), overflow_(std::move(overflow)) {
     rows = std::min<std::uint64_t>(rows, overflow_.memory / (index.row_bytes() + RowIndex::bytes_of_entry));
+    const auto of_set = std::max<std::uint64_t>(rows / RowIndex::sets, 1);
+    most_waiting_ = std::min(of_set, std::max(of_set / part_of_set, fewest_waiting));
     index_.reserve(rows);
     for (auto& arena : index_.arenas_) arena.reserve(rows / index_.arenas_.size());
 }
@@ -83,11 +85,11 @@ bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
     auto& arenas = index_.arenas_;
     const auto bytes = index_.row_bytes();
     std::vector<std::uint32_t> next(arenas.size());  // at first how many there are, then row numbers
-    waiting.places.clear();
+    waiting.hashed.clear();
     for (std::size_t at = 0; at < rows.size(); at += bytes) {
         const auto hash = slot_hash(RowArena::id_of(&rows[at]));
         const auto set = static_cast<std::uint32_t>(RowIndex::set_of(hash));
-        waiting.places.push_back({hash, set});
+        waiting.hashed.push_back({RowIndex::place_of(hash), set});
         ++next[set % arenas.size()];
     }
     {
@@ -98,12 +100,12 @@ bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
     }
     if (arenas.size() == 1) copy(rows, next[0]);
     const auto* row = rows.data();
-    for (const auto& [hash, set] : waiting.places) {
+    for (const auto& [place, set] : waiting.hashed) {
         const auto arena = set % arenas.size();
         const auto number = next[arena]++;
         if (arenas.size() > 1) std::memcpy(arenas[arena].row(number), row, bytes);
         row += bytes;
-        waiting.rows[set * most_waiting_ + waiting.count[set]++] = {hash, number};
+        waiting.rows[set * most_waiting_ + waiting.count[set]++] = {place, number};
         if (waiting.count[set] == most_waiting_) insert(set, waiting);
     }
     return true;
@@ -132,22 +134,23 @@ void BulkLoad::insert(std::size_t set, Waiting& waiting) {
     {
         const std::scoped_lock lock(sets_[set]);
         for (const auto& row : rows.first(std::min(ahead, rows.size())))
-            to.prefetch(RowIndex::Likely{row.hash});
+            to.prefetch(RowIndex::Likely{row.place});
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (i + ahead < rows.size()) to.prefetch(RowIndex::Likely{rows[i + ahead].hash});
+            if (i + ahead < rows.size()) to.prefetch(RowIndex::Likely{rows[i + ahead].place});
             RowIndex::make_room(to);
-            to.lazy_emplace(RowIndex::Fresh{rows[i].hash, &waiting.alike},
-                            [&](const auto& construct) { construct(rows[i].number); });
+            const auto& [place, number] = rows[i];
+            to.lazy_emplace(RowIndex::Fresh{place, number, &waiting.alike},
+                            [number](const auto& construct) { construct(number); });
         }
     }
     added_ += rows.size();
-    compare(waiting.alike);
+    compare(*to.hash_function().arena, waiting.alike);
 }
 
-void BulkLoad::compare(std::span<const RowIndex::Alike> alike) {
-    for (const auto& [row, hash] : alike) {
+void BulkLoad::compare(const RowArena& arena, std::span<const RowIndex::Alike> alike) {
+    for (const auto& [row, place, number] : alike) {
         const auto id = RowArena::id_of(row);
-        if (slot_hash(id) != hash) continue;
+        if (RowIndex::place_of(slot_hash(id)) != place || id != arena.id(number)) continue;
         const std::scoped_lock lock(mutex_);
         twice_ = id;
     }

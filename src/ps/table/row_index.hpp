@@ -115,20 +115,27 @@ class RowIndex {
 
     static constexpr std::uint64_t bend = 1477468749;  // 0.344 in units of 2^-32
 
+    // Where a hash is looked for in its set: the lower half, as no set has 2^25 places.
+    static std::uint32_t place_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash); }
+
     // An id of which nothing is compared but the bits that a set keeps beside each row number.
     struct Likely {
-        std::uint64_t hash;
+        std::uint32_t place;
     };
 
-    // A row whose id an id that is put into a set may have, to be compared when it has come from memory.
+    // A row that is put into a set, and one there that may have its id, to be compared when it has come from
+    // memory.
     struct Alike {
         const std::byte* row;
-        std::uint64_t hash;  // of the id
+        std::uint32_t place;   // of the first one
+        std::uint32_t number;  // likewise
     };
 
-    // An id that no row should have yet: it finds none, and leaves those that may have it to the caller.
+    // A row whose id no other should have yet: it finds none, and leaves those that may have it to the
+    // caller.
     struct Fresh {
-        std::uint64_t hash;
+        std::uint32_t place;
+        std::uint32_t number;
         std::vector<Alike>* alike;
     };
 
@@ -137,8 +144,8 @@ class RowIndex {
         const RowArena* arena;
         std::size_t operator()(std::uint32_t row) const { return slot_hash(arena->id(row)); }
         std::size_t operator()(const HashedId& id) const { return id.hash; }
-        std::size_t operator()(const Likely& likely) const { return likely.hash; }
-        std::size_t operator()(const Fresh& fresh) const { return fresh.hash; }
+        std::size_t operator()(const Likely& likely) const { return likely.place; }
+        std::size_t operator()(const Fresh& fresh) const { return fresh.place; }
     };
 
     struct Equal {
@@ -148,7 +155,7 @@ class RowIndex {
         bool operator()(std::uint32_t row, const HashedId& id) const { return arena->id(row) == id.id; }
         bool operator()(std::uint32_t /*row*/, const Likely& /*likely*/) const { return true; }
         bool operator()(std::uint32_t row, const Fresh& fresh) const {
-            fresh.alike->push_back({arena->row(row), fresh.hash});
+            fresh.alike->push_back({arena->row(row), fresh.place, fresh.number});
             __builtin_prefetch(arena->row(row));
             return false;
         }
@@ -195,7 +202,7 @@ void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& functi
         }
         if (i >= ahead && i - ahead < n) {
             auto& at = pending[(i - ahead) % ring];
-            const auto likely = at.set->find(Likely{at.id.hash});
+            const auto likely = at.set->find(Likely{place_of(at.id.hash)});
             at.row = likely == at.set->end() ? FoundRow{} : found(*at.set, *likely);
             if (at.row.bytes != nullptr) prefetch(at.row);
         }
