@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A sparse table of 16 floats a row to disk, fsync included, and back from a file that is in no cache; what a save
+"""A sparse table, of 16 floats a row unless --width says otherwise, to disk, fsync included, and back from a file that is in no cache; what a save
 costs those that pull and push meanwhile, in one process and by a parameter server.
 
 Peers: dd of as many bytes with 4 MiB blocks and conv=fsync; dd of the same file, in no cache either, into one block of
@@ -22,40 +22,41 @@ AIM_TO_DD = 0.8
 AIM_OF_BATCHES = 3.0
 REPEATS = 5
 REPEATS_OF_REQUESTS = 3
-ROW_BYTES = 72
 
 
-def cases(build, megabytes=720):
+def cases(build, megabytes=720, width=16):
     subprocess.run(["ninja", "-C", build, "benchmarks/table_store", "benchmarks/ps_rate"], check=True, stdout=subprocess.DEVNULL)
     program = str(build / "benchmarks/table_store")
-    rows = (megabytes << 20) // ROW_BYTES
+    rows = (megabytes << 20) // (8 + 4 * width)
     with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as name:
         folder = Path(name)
         if shutil.disk_usage(folder).free < 4 * megabytes << 20:
             raise Unavailable(f"{folder.parent} has less free than 4 x {megabytes} MB; TMPDIR names another folder")
-        what = f"{rows} rows, {megabytes} MB,"
-        yield Case(f"{what} saved and synced", "MB/s", "higher", lambda: rate(megabytes, save(program, folder, rows)),
+        size = (rows, width)
+        what = f"{rows} rows of {width} floats, {megabytes} MB,"
+        yield Case(f"{what} saved and synced", "MB/s", "higher", lambda: rate(megabytes, save(program, folder, size)),
                    "dd bs=4M conv=fsync", lambda: rate(megabytes, dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
-        subprocess.run([program, "save", folder, str(rows)], check=True, capture_output=True)
+        own(program, "save", folder, size)
         file = next(folder.glob("*.rows"))
         yield Case(f"{what} loaded into a new table", "MB/s", "higher",
-                   lambda: rate(megabytes, load(program, file, rows)), "dd bs=4M conv=fsync, the other way",
+                   lambda: rate(megabytes, load(program, file, size)), "dd bs=4M conv=fsync, the other way",
                    lambda: rate(megabytes, dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
         yield Case(f"{what} loaded into a new table", "MB/s", "higher",
-                   lambda: rate(megabytes, load(program, file, rows)), "dd of the file into one block of memory",
+                   lambda: rate(megabytes, load(program, file, size)), "dd of the file into one block of memory",
                    lambda: rate(megabytes, dd_to_memory(file)), AIM_TO_DD, repeats=REPEATS)
         yield Case(f"99% of batches of 1024 pulls and pushes during saves, {rows} rows, take at most", "us", "lower",
-                   lambda: own(program, "busy", folder, rows), "without saves",
-                   lambda: own(program, "quiet", folder, rows), AIM_OF_BATCHES, repeats=3)
-        yield from during_saves(str(build / "benchmarks/ps_rate"), folder, rows)
+                   lambda: own(program, "busy", folder, size), "without saves",
+                   lambda: own(program, "quiet", folder, size), AIM_OF_BATCHES, repeats=3)
+        yield from during_saves(str(build / "benchmarks/ps_rate"), folder, size)
 
 
-def during_saves(program, folder, rows):
+def during_saves(program, folder, size):
     """A trainer and a server that makes one save after the other."""
+    rows, width = size
     if shutil.which("mpirun") is None:
         raise Unavailable("mpirun is not in PATH")
     for batch in (1024, 16384):
-        figures = [ranks(2, program, "save", "sgd", 16, batch, rows, 1, folder) for _ in range(REPEATS_OF_REQUESTS + 1)]
+        figures = [ranks(2, program, "save", "sgd", width, batch, rows, 1, folder) for _ in range(REPEATS_OF_REQUESTS + 1)]
         for request, words in (("pull", "pulls"), ("both", "pulls and pushes")):
             for share, number in (("50%", 1), ("99%", 2)):
                 yield Case(f"{share} of {words} of {batch} ids at a server that saves {rows} rows take at most", "us",
@@ -67,26 +68,26 @@ def rate(megabytes, seconds):
     return megabytes * (1 << 20) / 1e6 / seconds
 
 
-def own(program, what, folder, rows):
-    command = [program, what, str(folder), str(rows)]
+def own(program, what, folder, size):
+    command = [program, what, str(folder), *(str(number) for number in size)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
     return float(done.stdout)
 
 
-def save(program, folder, rows):
+def save(program, folder, size):
     target = folder / "ours"
     target.mkdir()
     try:
-        return own(program, "save", target, rows)
+        return own(program, "save", target, size)
     finally:
         shutil.rmtree(target)
 
 
-def load(program, file, rows):
+def load(program, file, size):
     forget(file)
-    return own(program, "load", file.parent, rows)
+    return own(program, "load", file.parent, size)
 
 
 def forget(file):

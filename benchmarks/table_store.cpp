@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// table_store save|load|changes|quiet|busy FOLDER ROWS: a sparse table of 16 floats a row goes to disk at one
-// go (save), or 1% of it that changed since (changes), or comes from there (load); prints the seconds that
-// this took, the making of the table not counted. busy prints the microseconds that 99% of the pulls and
-// pushes of 1024 ids stay below while a save is in progress, quiet without one.
+// table_store save|load|changes|quiet|busy FOLDER ROWS WIDTH: a sparse table of WIDTH floats a row goes to
+// disk at one go (save), or 1% of it that changed since (changes), or comes from there (load); prints the
+// seconds that this took, the making of the table not counted. busy prints the microseconds that 99% of the
+// pulls and pushes of 1024 ids stay below while a save is in progress, quiet without one.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,21 +24,25 @@ namespace {
 using namespace dtrain;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t width = 16;
 constexpr std::size_t batch = 1024;
+
+struct Size {
+    std::size_t rows;
+    std::size_t width;
+};
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-ps::TableOptions options() {
+ps::TableOptions options(std::size_t width) {
     return {.name = "clicks", .width = width, .initializer = ps::UniformRow{0.05}};
 }
 
-ps::SparseTable table_of(std::size_t rows) {
-    ps::SparseTable table(options());
+ps::SparseTable table_of(const Size& size) {
+    ps::SparseTable table(options(size.width));
     table.track_changes();
-    benchmarks::fill(table, {.width = width, .batch = batch}, 0, rows);
+    benchmarks::fill(table, {.width = size.width, .batch = batch}, 0, size.rows);
     return table;
 }
 
@@ -59,23 +63,23 @@ double save(ps::TableSaver& saver, const std::filesystem::path& folder, ps::Whic
     return seconds;
 }
 
-double load(const std::filesystem::path& folder, std::size_t rows) {
+double load(const std::filesystem::path& folder, const Size& size) {
     std::string manifest;
     std::getline(std::ifstream(folder / "manifest"), manifest);
     const ps::SavedTable saved{folder, {ps::table_file_from_json(manifest)}};
     const auto start = Clock::now();
-    const auto loaded = ps::load_table(options(), {&saved, 1}, {});
+    const auto loaded = ps::load_table(options(size.width), {&saved, 1}, {});
     const auto seconds = seconds_since(start);
-    if (loaded.table.size() != rows) throw std::runtime_error("not all rows came back");
+    if (loaded.table.size() != size.rows) throw std::runtime_error("not all rows came back");
     return seconds;
 }
 
 /// One save after the other, of which a piece is taken between any two batches, as a busy server does.
-double slowest_batches(std::size_t rows, const std::filesystem::path& folder, bool saves) {
-    auto table = table_of(rows);
+double slowest_batches(const Size& size, const std::filesystem::path& folder, bool saves) {
+    auto table = table_of(size);
     ps::TableSaver saver(table, {});
-    const auto batches = benchmarks::batches_of({.width = width, .batch = batch, .rows = rows});
-    std::vector<float> values(batch * width, 0.001F);
+    const auto batches = benchmarks::batches_of({.width = size.width, .batch = batch, .rows = size.rows});
+    std::vector<float> values(batch * size.width, 0.001F);
     std::vector<double> taken;
     const auto start = Clock::now();
     std::size_t count = 0;
@@ -99,16 +103,16 @@ double slowest_batches(std::size_t rows, const std::filesystem::path& folder, bo
     return 1e6 * taken[taken.size() * 99 / 100];
 }
 
-double run(const std::string& what, const std::filesystem::path& folder, std::size_t rows) {
-    if (what == "load") return load(folder, rows);
-    if (what == "quiet" || what == "busy") return slowest_batches(rows, folder, what == "busy");
-    auto table = table_of(rows);
+double run(const std::string& what, const std::filesystem::path& folder, const Size& size) {
+    if (what == "load") return load(folder, size);
+    if (what == "quiet" || what == "busy") return slowest_batches(size, folder, what == "busy");
+    auto table = table_of(size);
     ps::TableSaver saver(table, {});
     const auto seconds = save(saver, folder, ps::WhichRows::all);
     if (what == "save") return seconds;
     if (what != "changes") throw std::runtime_error("unknown: " + what);
-    std::vector<float> values(width, 1);
-    for (std::size_t n = 0; n < rows; n += 100) {
+    std::vector<float> values(size.width, 1);
+    for (std::size_t n = 0; n < size.rows; n += 100) {
         const auto id = benchmarks::nth_id(n);
         pull_and_push(table, {&id, 1}, values);
     }
@@ -119,8 +123,8 @@ double run(const std::string& what, const std::filesystem::path& folder, std::si
 
 int main(int argc, char** argv) {
     try {
-        if (argc != 4) throw std::runtime_error("arguments: save|load|changes|quiet|busy FOLDER ROWS");
-        fmt::print("{}\n", run(argv[1], argv[2], std::stoul(argv[3])));
+        if (argc != 5) throw std::runtime_error("arguments: save|load|changes|quiet|busy FOLDER ROWS WIDTH");
+        fmt::print("{}\n", run(argv[1], argv[2], {std::stoul(argv[3]), std::stoul(argv[4])}));
     } catch (const std::exception& error) {
         std::fprintf(stderr, "table_store: %s\n", error.what());
         return 1;
