@@ -144,7 +144,7 @@ void BulkLoad::insert(std::size_t set, Waiting& waiting) {
         }
     }
     added_ += rows.size();
-    compare(*to.hash_function().arena, waiting.alike);
+    compare(index_.arenas_[set % index_.arenas_.size()], waiting.alike);
 }
 
 void BulkLoad::compare(const RowArena& arena, std::span<const RowIndex::Alike> alike) {
