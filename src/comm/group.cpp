@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "comm/announced.hpp"
 #include "comm/deadline.hpp"
 #include "comm/helper.hpp"
@@ -49,6 +51,7 @@ Group::Group(MPI_Comm all, MPI_Comm node, NodeMap where, std::chrono::seconds de
       sources(map.neighbours().size()),
       destinations(sources.size()),
       world_ranks_(world_ranks(node)),
+      job_ranks_(world_ranks(all)),
       crowded_(is_crowded(node)),
       deadline_(deadline),
       side_channel_(all, map) {
@@ -223,7 +226,16 @@ void Group::give_up(std::chrono::duration<double> waited) {
     const auto number = waits ? completed_ + 1 : std::max(board.alarm(), started_);
     const auto operation =
         waits ? board.announcement(board.rank(), number).operation : board.whereabouts(0).operation;
-    throw timeout(name_of(operation), number, waited, side_channel_.missing(map, board, number), rank);
+    throw timeout(name_of(operation), number, waited, missing(number), rank);
+}
+
+/// Who has another number among all ranks of the job is called by that one too: it is the one in reports.
+std::vector<MissingRank> Group::missing(std::uint64_t number) {
+    auto missing = side_channel_.missing(map, board, number);
+    for (auto& [other, why] : missing)
+        if (const int in_job = job_ranks_[static_cast<std::size_t>(other)]; in_job != other)
+            why = fmt::format("rank {} of the job; {}", in_job, why);
+    return missing;
 }
 
 bool Group::test(MPI_Request& request, const Call& call) {
@@ -243,9 +255,9 @@ void Group::wait(MPI_Request& request, const Call& call) {
         const auto waited = patience.waited();
         if (!is_too_late(waited)) continue;
         note_broken();
-        auto missing = side_channel_.missing(map, board, started_ + 1);
-        std::erase_if(missing, [&](const MissingRank& other) { return other.rank != call.peer; });
-        throw timeout(name_of(call.operation), started_, waited, std::move(missing), rank);
+        auto away = missing(started_ + 1);
+        std::erase_if(away, [&](const MissingRank& other) { return other.rank != call.peer; });
+        throw timeout(name_of(call.operation), started_, waited, std::move(away), rank);
     }
     board.note_goes_on();
 }

@@ -92,6 +92,7 @@ class Group {
     /// Throws for the operation whose turn it is, or for the next one.
     [[noreturn]] void give_up(std::chrono::duration<double> waited);
     void check_others_wait();
+    std::vector<MissingRank> missing(std::uint64_t number);
 
     std::array<Task, NodeBoard::ring> tasks_;
     std::uint64_t started_ = 0;
@@ -101,6 +102,7 @@ class Group {
     int request_error_ = MPI_SUCCESS;
     std::map<std::uint64_t, std::vector<std::byte*>> parts_;
     std::vector<int> world_ranks_;  // of the ranks of the node
+    std::vector<int> job_ranks_;    // of all ranks
     bool crowded_;
     std::chrono::seconds deadline_;
     SideChannel side_channel_;

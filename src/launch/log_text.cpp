@@ -97,6 +97,29 @@ std::optional<std::string> server_complaint(std::string_view log, int number) {
     return cut(trimmed(std::string_view(*found).substr(teller.size())), longest_exception);
 }
 
+std::vector<int> ranks_waited_for(std::string_view error) {
+    constexpr std::string_view mark = " s for ";
+    const auto waited = error.find(" waited ");
+    const auto found = waited == std::string_view::npos ? waited : error.find(mark, waited);
+    if (found == std::string_view::npos) return {};
+    std::vector<int> ranks;
+    for (auto rest = error.substr(found + mark.size()); rest.starts_with("rank ");) {
+        const auto begin = rest.find(" (");
+        const auto end = rest.find(')');
+        if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) break;
+        const auto why = rest.substr(begin + 2, end - begin - 2);
+        const auto in_job = why.find(" of the job; ");
+        const auto number = why.starts_with("rank ") && in_job != std::string_view::npos
+                                ? why.substr(5, in_job - 5)
+                                : rest.substr(5, begin - 5);
+        const auto rank = parse_int(number);
+        if (!rank) break;
+        ranks.push_back(static_cast<int>(*rank));
+        rest = rest.substr(std::min(rest.size(), end + 1 + std::string_view(", ").size()));
+    }
+    return ranks;
+}
+
 bool tells_of_sigterm(std::string_view log) {
     return log.find("[SignalInfo: *** SIGTERM ") != std::string_view::npos;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// What the end of a rank's log says. Pure.
 namespace dtrain::launch {
@@ -25,6 +26,11 @@ std::optional<std::string> native_complaint(std::string_view log);
 /// What parameter server `number` says of its failure: the first line "dtrain: parameter server 1: WORDS", as
 /// "parameter server 1: WORDS".
 std::optional<std::string> server_complaint(std::string_view log, int number);
+
+/// The ranks of the job that one of dtrain's operations waited for in vain, as its error names them:
+/// "allreduce number 7 waited 3.0 s for rank 1 (in no operation), rank 2 (rank 5 of the job; did not
+/// answer)".
+std::vector<int> ranks_waited_for(std::string_view error);
 
 /// A line such as Paddle's "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6c) from PID 1022
 /// ***]": somebody ended this rank, most likely because of another one.

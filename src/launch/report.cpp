@@ -68,6 +68,7 @@ class Examination {
         if (!report_.failed.empty()) describe_cause();
         find_exceptions();
         find_errors();
+        find_missing();
         decide_status();
         return std::move(report_);
     }
@@ -218,6 +219,12 @@ class Examination {
         auto& cause = report_.failed.front();
         if (cause.error.empty() && (cause.how == How::exited || cause.told))
             cause.error = native_complaint(log_tail_(cause.rank)).value_or("");
+    }
+
+    void find_missing() {
+        if (report_.failed.empty()) return;
+        for (const int rank : ranks_waited_for(report_.failed.front().error))
+            if (rank >= 0 && rank < job_.size()) report_.waited_for.push_back(end_of(rank));
     }
 
     /// A cause that was stopped in its end has others of the same error beside it.

@@ -89,14 +89,15 @@ struct FailureReport {
     bool stopped_after_failure = false;  ///< ranks were stopped because of `failed`, not because of a signal
     std::string stop_reason;
     std::vector<std::string> stop_details;
-    std::vector<RankEnd> failed;     ///< the cause first, then by time, consequences last
-    std::vector<RankEnd> stopped;    ///< ranks that are no failures
-    std::vector<RankEnd> silent;     ///< ranks that never told their end after another one had failed
-    std::string lost_node;           ///< whose ranks `failed` begins with; "": no node was lost
-    std::string lost_because;        ///< why, where that is known
-    std::string not_started;         ///< why no rank of the job was ever started; "" when some were
-    std::vector<std::string> hints;  ///< what the cause's end usually means, and what is known of it
-    std::string last_lines;          ///< of the cause's log
+    std::vector<RankEnd> failed;      ///< the cause first, then by time, consequences last
+    std::vector<RankEnd> stopped;     ///< ranks that are no failures
+    std::vector<RankEnd> silent;      ///< ranks that never told their end after another one had failed
+    std::vector<RankEnd> waited_for;  ///< those that the cause waited for in vain, by its own word
+    std::string lost_node;            ///< whose ranks `failed` begins with; "": no node was lost
+    std::string lost_because;         ///< why, where that is known
+    std::string not_started;          ///< why no rank of the job was ever started; "" when some were
+    std::vector<std::string> hints;   ///< what the cause's end usually means, and what is known of it
+    std::string last_lines;           ///< of the cause's log
     std::string engine = "mpirun";
     ExitStatus engine_status;
     std::string engine_text;

@@ -176,6 +176,7 @@ std::string report_json(const FailureReport& report) {
     append_ranks(members.value_of("failed"), report.failed);
     append_ranks(members.value_of("stopped"), report.stopped);
     append_ranks(members.value_of("silent"), report.silent);
+    append_ranks(members.value_of("waited_for"), report.waited_for);
     append_engine(members.value_of("mpirun"), report);
     return out += "\n}\n";
 }

@@ -99,12 +99,19 @@ std::string block_of_vanished(const FailureReport& report) {
     return text + report.engine_text;
 }
 
+std::string waited_for_line(const RankEnd& end) {
+    return fmt::format("  it waited for {} on {}: {}, log: {}\n", name_of(end), end.facts.host, facts_of(end),
+                       where(end));
+}
+
 std::string block_of_cause(const FailureReport& report) {
     const auto& cause = *report.cause();
     auto text = cause.how == How::vanished ? block_of_vanished(report)
                                            : sentence(cause) + "\n  " + facts_of(cause) + "\n";
     if (!cause.exception.empty()) text += fmt::format("  exception: {}\n", cause.exception);
     if (!cause.error.empty()) text += fmt::format("  error: {}\n", cause.error);
+    for (std::size_t i = 0; i < std::min(report.waited_for.size(), described_ranks); ++i)
+        text += waited_for_line(report.waited_for[i]);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
     if (report.not_started.empty()) text += fmt::format("  log: {}\n", where(cause));
     if (!report.last_lines.empty())

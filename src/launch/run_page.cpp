@@ -58,6 +58,8 @@ report::Failure failure_of(const FailureReport& report) {
         add("why", how_it_ended(*cause));
         add("exception", cause->exception);
         add("error", cause->error);
+        for (const auto& end : report.waited_for)
+            add("waited for", fmt::format("rank {} on {}, log {}", end.rank, end.facts.host, end.facts.log));
         add("hint", join(report.hints, "; "));
         add("log", cause->facts.log);
     }

@@ -1,10 +1,15 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """C++ programs of which one rank fails while others wait for it. Oracle: all end, soon, and somebody says which and why."""
+import json
+import os
+import re
+import signal
+
 import pytest
 
 from conftest import mpirun
-from whole_jobs import BUILD
+from whole_jobs import BUILD, LAUNCH, NATIVE_JOB, ROOT, processes_with
 
 SOON = 30  # seconds; who waits for an answer has 1800
 
@@ -29,3 +34,28 @@ def test_a_trainer_that_throws_ends_the_servers(tmp_path, how, said):
     assert said in result.stderr + result.stdout, result.stderr + result.stdout
     if how == "handled":
         assert f"<0> {said}" in result.stdout and f"<1> parameter server 0: {said}" in result.stdout, result.stdout
+
+
+def test_the_report_names_the_rank_that_others_waited_for(job):
+    text = NATIVE_JOB.format(hidden=16, digits=ROOT / "examples/digits.h5", epochs=1_000_000, optimizer="sgd", name="kept",
+                             every=1_000_000)
+    (job.folder / "job.toml").write_text(text)
+    launcher = job.start(LAUNCH, "--nproc_per_node", "2", "--report", "report.json", "job.toml",
+                         env={"DTRAIN_COMM_TIMEOUT": "3"})
+    job.wait_until(lambda: (job.folder / "log/workerlog.0").exists() and re.search("^ +2 ", job.log(0), re.MULTILINE))
+    of_job = set(processes_with(job.mark))
+    still, = (pid for pid in processes_with("OMPI_COMM_WORLD_RANK=1") if pid in of_job and is_native(pid))
+    os.kill(still, signal.SIGSTOP)
+    _, err = launcher.communicate(timeout=90)
+    assert launcher.returncode == 1, err
+    assert re.search(rf"  error: \w+ number \d+ waited [\d.]+ s for rank 1 \(.*\)\n"
+                     rf"  it waited for rank 1 on \S+: local rank 1, pid {still}, .*log: {job.folder}/log/workerlog.1\n", err), err
+    report = json.loads((job.folder / "report.json").read_text())
+    assert report["cause"]["rank"] == 0 and [end["rank"] for end in report["waited_for"]] == [1]
+
+
+def is_native(pid):
+    try:
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "dtrain-native"
+    except OSError:
+        return False

@@ -114,6 +114,21 @@ TEST(ExceptionLine, ALongOneIsCut) {
     EXPECT_EQ(*line, "ValueError: " + std::string(388, 'x') + " ...");
 }
 
+TEST(RanksWaitedFor, AreThoseOfTheJob) {
+    EXPECT_EQ(ranks_waited_for("allreduce number 7 waited 3.0 s for rank 1 (in number 6, allreduce)"),
+              (std::vector{1}));
+    EXPECT_EQ(
+        ranks_waited_for("barrier number 2 waited 1.5 s for rank 0 (in no operation; it has called none "
+                         "yet), rank 2 (rank 5 of the job; did not answer) and 3 more"),
+        (std::vector{0, 5}));
+    EXPECT_EQ(ranks_waited_for("receive number 2 waited 1.0 s for messages that did not arrive, though all "
+                               "ranks have come"),
+              std::vector<int>());
+    for (const char* other :
+         {"", "cannot write /full", "waited 1 s for rank x (why)", " waited 1 s for rank 1"})
+        EXPECT_EQ(ranks_waited_for(other), std::vector<int>()) << other;
+}
+
 TEST(TellsOfSigterm, OnlyPaddlesLineForSigterm) {
     EXPECT_TRUE(tells_of_sigterm(
         "step 3\n[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6cf1fc6700) "

@@ -551,6 +551,20 @@ TEST(Report, WhoeverHasAnErrorOfItsOwnStaysTheCause) {
     EXPECT_EQ(examined(other_code, {}, {{0, server}}, ranks).cause()->rank, 1);
 }
 
+TEST(Report, RanksThatTheCauseWaitedForInVainAreNamedWithNodeAndLog) {
+    auto job = job_of(3, {started(1, 4711, 1), ended(Kind::exited, 0, 5, {.code = 1})});
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 1, 6, {.signal = SIGKILL}));
+    job.take(ended(Kind::stopped, 2, 6, {.signal = SIGTERM}));
+    const auto report = examined(
+        job, {}, {{0, "dtrain-native: allreduce number 7 waited 3.0 s for rank 1 (stands still in it)\n"}});
+    EXPECT_THAT(report_text(report),
+                HasSubstr("  error: allreduce number 7 waited 3.0 s for rank 1 (stands still in it)\n"
+                          "  it waited for rank 1 on n1: local rank 1, pid 4711, 0.0 s after its start, log: "
+                          "/tmp/log/workerlog.1\n"));
+    EXPECT_EQ(nlohmann::json::parse(report_json(report))["waited_for"][0]["rank"], 1);
+}
+
 TEST(Report, AServersWordIsShownWhenATrainerDiedOfIt) {
     auto job = job_of(4, {ended(Kind::exited, 2, 5, {.signal = SIGABRT})});
     job.stop_asked();
@@ -670,6 +684,7 @@ TEST(Json, SaysTheSameForPrograms) {
         {"failed", nlohmann::json::array({failed})},
         {"stopped", nlohmann::json::array({stopped})},
         {"silent", nlohmann::json::array({rank(2, "planned", "vanished")})},
+        {"waited_for", nlohmann::json::array()},
         {"mpirun", {{"exit_code", nullptr}, {"signal", "SIGTERM"}, {"text", "bad \xEF\xBF\xBD byte\n"}}},
     };
     EXPECT_EQ(json, expected) << nlohmann::json::diff(json, expected).dump(2);
