@@ -39,7 +39,15 @@ void check_servers_can_save(const CheckpointSettings& settings) {
             "each server writes files of its own into one directory");
 }
 
+/// The job file has refused it beside [servers], which a job need not have.
 void check_servers_add(const TrainSettings& settings) {
+    for (const auto& [is_set, key] :
+         {std::pair(settings.virtual_ranks > 0, "virtual_ranks"), std::pair(settings.one_copy, "one_copy")})
+        if (is_set)
+            throw UsageError(
+                fmt::format("[train] '{}' and parameter servers exclude each other: servers add the "
+                            "gradients; leave it out, or start all ranks as one program without servers",
+                            key));
     if (settings.nccl)
         throw UsageError(
             "[train] nccl = true lets NCCL add the gradients of ranks, and this job's parameter servers add "
