@@ -115,7 +115,8 @@ def write_digits(folder, servers, more=""):
     examples = pathlib.Path(__file__).parents[2] / "examples"
     text = (examples / "digits.toml").read_text().replace('"digits.h5"', f'"{examples}/digits.h5"')
     job = folder / "digits.toml"
-    job.write_text(f'{text.split("[checkpoint]")[0]}\n[servers]\n{servers}\n{more}\n')
+    table = "" if servers is None else f"[servers]\n{servers}\n"
+    job.write_text(f'{text.split("[checkpoint]")[0]}\n{table}{more}\n')
     return job
 
 
@@ -191,6 +192,51 @@ def test_servers_by_the_launcher_and_by_two_programs_of_mpirun(native, tmp_path,
     # On a busy machine the launcher may be sooner than the server's own end.
     said = (tmp_path / "log" / "serverlog.1").read_text()
     assert said in ("", "dtrain: stopped by SIGTERM because the others are done\n")
+
+
+def two_programs(native, job, cwd, first, second):
+    return run(["mpirun", "--oversubscribe", "-np", first, native, job, ":", "-np", second, native, job], cwd)
+
+
+def test_two_programs_of_a_click_through_job_are_servers_and_trainers(native, tmp_path, clicks):
+    """Oracle: the same job as one program, whose file has the count; and that of two ranks without servers has other bits."""
+    programs = two_programs(native, write_job(tmp_path, clicks, "two", servers=None), tmp_path, 1, 2)
+    assert programs.returncode == 0, programs.stderr
+    assert "2 trainers with 1 parameter server (sync)" in programs.stdout
+    counted = mpirun(3, [native, write_job(tmp_path, clicks, servers="count = 1")], tmp_path)
+    assert checksum(programs) == checksum(counted)
+    assert rows(programs) == rows(counted)
+    alone = mpirun(3, [native, write_job(tmp_path, clicks, "alone", servers=None)], tmp_path)
+    assert "training  3 ranks," in alone.stdout and checksum(alone) != checksum(programs)
+
+
+def test_two_programs_of_a_classifier_are_ranks(native, tmp_path):
+    """Oracle: the same job as one program."""
+    job = write_digits(tmp_path, None)
+    programs = two_programs(native, job, tmp_path, 1, 2)
+    assert programs.returncode == 0, programs.stderr
+    assert "training  3 ranks," in programs.stdout and "server" not in programs.stdout
+    assert checksum(programs) == checksum(mpirun(3, [native, job], tmp_path))
+
+
+def test_three_programs_of_a_click_through_job_are_ranks(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, servers=None, epochs=1)
+    one = ["-np", "1", native, job]
+    programs = run(["mpirun", "--oversubscribe", *one, ":", *one, ":", *one], tmp_path)
+    assert programs.returncode == 0, programs.stderr
+    assert "training  3 ranks," in programs.stdout
+
+
+@pytest.mark.parametrize("setting", ["virtual_ranks = 4", "one_copy = true"])
+def test_two_programs_refuse_what_servers_cannot_do(native, tmp_path, clicks, setting):
+    job = write_job(tmp_path, clicks, servers=None, more=setting)
+    refused = two_programs(native, job, tmp_path, 1, 2)
+    assert refused.returncode == 2
+    name = setting.split()[0]
+    assert refused.stderr.splitlines()[0] == (
+        f"dtrain-native: [train] '{name}' and parameter servers exclude each other: servers add the gradients; "
+        "leave it out, or start all ranks as one program without servers")
+    assert refused.stdout == ""
 
 
 def test_a_resumed_job_is_the_undisturbed_one_with_any_number_of_servers(native, tmp_path, clicks):

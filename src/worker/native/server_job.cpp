@@ -21,10 +21,23 @@ namespace {
 using model::check_job;
 using model::refusal_of;
 
-/// Ranks of the first program; 0 when there is only one.
-int ranks_of_first_program(const Communicator& world, int program) {
-    if (world.max(std::int64_t{program}) == 0) return 0;
-    return static_cast<int>(world.sum(std::int64_t{program == 0}));
+/// What one mpirun has started.
+struct Programs {
+    std::int64_t count = 1;
+    int ranks_of_first = 0;
+};
+
+Programs programs_of_mpirun(const Communicator& world, int program) {
+    return {.count = world.max(std::int64_t{program}) + 1,
+            .ranks_of_first = static_cast<int>(world.sum(std::int64_t{program == 0}))};
+}
+
+/// Servers and trainers by two programs alone. dtrain-launch makes programs of its own where ranks do not
+/// follow the order of their nodes.
+bool are_servers_and_trainers(const Programs& programs, ModelKind kind, const Environment& environment,
+                              const Communicator& world) {
+    return world.all(programs.count == 2 && kind == ModelKind::click_through &&
+                     !environment.has("DTRAIN_JOB_TOKEN"));
 }
 
 /// Paddle's variables, which dtrain-launch gives to every rank of a job with servers. 0: it is none.
@@ -55,12 +68,14 @@ int program_number() {
     return is_there != 0 ? *number : 0;
 }
 
-int count_servers(const std::optional<ServerSettings>& settings, const Environment& environment,
-                  const Communicator& world, int program) {
-    const auto of_first = ranks_of_first_program(world, program);
+int count_servers(const Job& job, const Environment& environment, const Communicator& world, int program) {
+    const auto& settings = job.servers;
+    const auto programs = programs_of_mpirun(world, program);
+    const bool means_servers = are_servers_and_trainers(programs, job.model.kind, environment, world);
     const auto of_launcher = servers_of_launcher(environment);
     throw_together(world, of_launcher > 0 ? wrong_role(environment, world, of_launcher) : std::nullopt);
-    if (of_launcher == 0 && !settings) return 0;
+    if (of_launcher == 0 && !settings) return means_servers ? programs.ranks_of_first : 0;
+    const int of_first = programs.count > 1 ? programs.ranks_of_first : 0;
     const int told = of_launcher > 0 ? of_launcher : of_first;
     if (told == 0 && !settings->count)
         throw UsageError(

@@ -22,12 +22,13 @@ namespace dtrain::native {
 using model::Restored;
 
 /// How many of the job's ranks, the first ones, are parameter servers: what the launcher says
-/// (dtrain-launch --server_num), else the ranks of the first of two programs of mpirun, else the job file.
-/// 0: the job is without. Collective.
+/// (dtrain-launch --server_num), else with [servers] the ranks of the first of several programs of mpirun,
+/// else its count. Where neither says anything of servers, two programs of mpirun are servers and trainers if
+/// the job has a table of rows (click_through); a job of another kind has two programs for other reasons,
+/// such as variables of their own, and so have jobs of dtrain-launch. 0: the job is without. Collective.
 /// @param program of mpirun that this rank belongs to, from 0 on
 /// @throws UsageError on all ranks when the job file says something else than the launcher, or nobody says it
-int count_servers(const std::optional<ServerSettings>& settings, const Environment& environment,
-                  const Communicator& world, int program);
+int count_servers(const Job& job, const Environment& environment, const Communicator& world, int program);
 
 /// The number of this process' program among those of its mpirun.
 int program_number();

@@ -47,9 +47,8 @@ void check_ranks_can_save(const CheckpointSettings& settings) {
 int train(const Options& options, const Communicator& world, const std::string& command,
           const Console& console) {
     auto job = agreed(world, [&] { return read_job_of(options); });
-    const auto servers = agreed(world, [&] {
-        return count_servers(job.servers, Environment::of_this_process(), world, program_number());
-    });
+    const auto servers = agreed(
+        world, [&] { return count_servers(job, Environment::of_this_process(), world, program_number()); });
     if (servers > 0) return train_with_servers(options, std::move(job), servers, world, console);
 
     auto input = agreed(world, [&] {
