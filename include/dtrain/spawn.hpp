@@ -131,8 +131,8 @@ std::shared_ptr<SpawnedRanks::State> begin(const std::string& arguments, const S
 /// Runs a function in several new processes, which are ranks of one job: ParallelEnv makes them so.
 /// @param arguments as many as it has parameters; defaults of parameters do not count
 /// @returns what it returned in each, and with options.join = false at once a handle on them
-/// @throws UsageError before anything starts: options that cannot be; a call in a rank of a job, or within
-/// the function
+/// @throws UsageError before anything starts: options that cannot be; a call in a rank of a job, within the
+/// function, or while a ParallelEnv or MpiSession lives (or MPI runs) in this process
 /// @throws SpawnError when a rank throws (with its message), is killed or exits
 template <class Train, class... Passed>
 auto spawn(const Train& train, const std::tuple<Passed...>& arguments, const SpawnOptions& options = {}) {

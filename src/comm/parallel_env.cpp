@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 
@@ -9,12 +10,15 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/parallel_env.hpp>
 
+#include "comm/has_world.hpp"
 #include "comm/launched.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 
 namespace dtrain {
 namespace {
+
+std::atomic<int> living{0};
 
 std::string device_of(const Environment& environment) {
     const auto gpus = environment.get_or("FLAGS_selected_gpus", "");
@@ -35,16 +39,23 @@ void tell_others_at_exit() {
 ParallelEnv::ParallelEnv(int, char**) : exceptions_(std::uncaught_exceptions()) {
     const auto environment = Environment::of_this_process();
     device_ = device_of(environment);
-    if (!comm::is_launched(environment)) return;
-    session_.emplace();
-    communicator_ = session_->world();
+    if (comm::is_launched(environment)) {
+        session_.emplace();
+        communicator_ = session_->world();
+    }
+    ++living;
 }
 
 ParallelEnv::~ParallelEnv() {
+    --living;
     if (!session_) return;
     const bool unwinding = std::uncaught_exceptions() > exceptions_;
     if ((unwinding && !comm::failure_is_agreed()) || comm::is_broken()) tell_others_at_exit();
     communicator_ = Communicator();
+}
+
+bool comm::has_world() {
+    return living > 0 || mpi_is_running();
 }
 
 }  // namespace dtrain

@@ -6,6 +6,9 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/spawn.hpp>
 
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "comm/has_world.hpp"
 #include "comm/launched.hpp"
 #include "spawn/launch_command.hpp"
 #include "spawn/order.hpp"
@@ -42,14 +45,32 @@ Calls& calls() {
     return calls;
 }
 
+/// What the process was started with. MPI without a launcher sets variables of one while it runs.
+Environment environment_at_start() {
+    Environment found;
+    for (const auto& text : split(read_file("/proc/self/environ").value_or(""), '\0'))
+        if (const auto equals = text.find('='); equals != std::string::npos)
+            found.set(text.substr(0, equals), text.substr(equals + 1));
+    return found;
+}
+
+void refuse_ranks(const Environment& environment) {
+    const bool has_world = comm::has_world();
+    if (comm::is_launched(has_world ? environment_at_start() : environment))
+        throw UsageError(
+            "spawn: this process is a rank of a job already, by dtrain-launch, mpirun or srun; spawn() "
+            "starts its ranks itself: start the program without a launcher, or call the function");
+    if (has_world)
+        throw UsageError(
+            "spawn: a ParallelEnv or MpiSession lives in this process, and the ranks, which run main() up to "
+            "here, would have it too, and could make no other; call spawn() before it, or make it in the "
+            "function");
+}
+
 StatePointer start(std::size_t call, const std::vector<CallSoFar>& earlier, const std::string& arguments,
                    const SpawnOptions& options) {
     const auto environment = Environment::of_this_process();
-    if (comm::is_launched(environment))
-        throw UsageError(
-            "spawn: this process is a rank of a job already, by dtrain-launch, mpirun or srun; spawn() "
-            "starts "
-            "its ranks itself: start the program without a launcher, or call the function");
+    refuse_ranks(environment);
     const auto machine = topology::restricted(topology::discover(), CpuSet::of_this_thread());
     const auto ranks = spawning::ranks_to_spawn(
         options, machine, topology::visible_gpus(machine, environment.get("CUDA_VISIBLE_DEVICES")));

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plain C++ programs that start their ranks themselves (tests/spawn/spawn_scenarios.cpp).
 
-Oracle: the four forms and the errors of spawn() in Paddle's documents; sums worked out by hand.
+Oracle: the four forms and the errors of spawn() in Paddle's documents; sums worked out by hand. That nothing was started
+before a refusal is told by a stand-in for the launcher, which leaves a mark, and by spawn()'s temporary folder.
 """
 import os
 import signal
@@ -89,6 +90,54 @@ def test_spawn_in_a_launched_job_is_refused(job, launcher):
         done = job.launch("--quiet", PROGRAM, "two")
     assert done.returncode == 2
     assert "refused: spawn: this process is a rank of a job already" in done.stderr
+
+
+@pytest.fixture
+def watched(job):
+    """Variables with which a start of ranks leaves a mark, and what there is of such marks."""
+    folder = job.folder / "temporary"
+    folder.mkdir()
+    launcher = job.script("launcher", f"#!/bin/sh\ntouch {job.folder}/started\nls -d {folder}/dtrain* > {job.folder}/folders\n")
+    launcher.chmod(0o755)
+
+    def marks():
+        return [path.name for path in (job.folder / "started", *folder.glob("dtrain*")) if path.exists()]
+    return {"DTRAIN_LAUNCH": launcher, "TMPDIR": folder}, marks
+
+
+def test_the_marks_of_a_start_are_seen(job, watched):
+    variables, marks = watched
+    spawning(job, "two", status=3, **variables)
+    assert marks() == ["started"]
+    assert len((job.folder / "folders").read_text().splitlines()) == 1
+
+
+IN_A_WORLD = ("refused: spawn: a ParallelEnv or MpiSession lives in this process, and the ranks, which run main() up to here, "
+              "would have it too, and could make no other; call spawn() before it, or make it in the function\n")
+
+
+@pytest.mark.parametrize("scenario", ["in an env", "in a session"])
+def test_spawn_while_the_program_is_a_world_is_refused_before_anything_starts(job, watched, scenario):
+    variables, marks = watched
+    done = spawning(job, scenario, status=2, **variables)
+    assert (done.stdout, done.stderr) == ("", IN_A_WORLD)
+    assert marks() == []
+
+
+@pytest.mark.parametrize("scenario", ["in an env", "in a session"])
+def test_a_launched_job_is_told_so_in_a_world_too(job, scenario):
+    done = job.mpirun(1, PROGRAM, scenario)
+    assert done.returncode == 2
+    assert "refused: spawn: this process is a rank of a job already" in done.stderr
+
+
+def test_spawn_behind_an_env_that_the_ranks_do_not_make_is_a_spawn(job):
+    done = spawning(job, "in and behind an env")
+    assert lines_of(done) == ["[0] rank 0 of 2", "[0] refused", "[1] rank 1 of 2", "[1] refused", "refused"]
+
+
+def test_spawn_behind_an_env_that_the_ranks_make_too_fails_there(job):
+    assert " of 2: MPI was initialised already" in spawning(job, "behind an env", status=3).stderr
 
 
 def test_a_rank_that_does_not_come_to_the_call_is_told_of(job):

@@ -9,12 +9,14 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
+#include <dtrain/mpi_session.hpp>
 #include <dtrain/parallel_env.hpp>
 #include <dtrain/spawn.hpp>
 
@@ -122,6 +124,19 @@ void dropped() {
     std::printf("gone\n");
 }
 
+/// A call that is refused, and one that is not.
+void calls_in_and_behind_an_env() {
+    std::optional<dtrain::ParallelEnv> env;
+    if (!dtrain::is_spawned_rank()) env.emplace(0, nullptr);
+    try {
+        dtrain::spawn(say_rank, on_cpu(2));
+    } catch (const dtrain::UsageError&) {
+        std::printf("refused\n");
+        env.reset();
+        dtrain::spawn(say_rank, on_cpu(2));
+    }
+}
+
 const std::map<std::string, std::function<void()>> scenarios{
     {"cores", [] { dtrain::spawn(say_rank); }},
     {"two", [] { dtrain::spawn(say_rank, {.nprocs = 2}); }},
@@ -140,6 +155,22 @@ const std::map<std::string, std::function<void()>> scenarios{
     {"no gpus", [] { dtrain::spawn(say_gpus, on_cpu(1)); }},
     {"too many", [] { dtrain::spawn(say_gpus, {.nprocs = 9}); }},
     {"nested", [] { dtrain::spawn([] { dtrain::spawn(say_rank, on_cpu(1)); }, on_cpu(1)); }},
+    {"in an env",
+     [] {
+         const dtrain::ParallelEnv env(0, nullptr);
+         dtrain::spawn(say_rank, on_cpu(2));
+     }},
+    {"in a session",
+     [] {
+         const dtrain::MpiSession session;
+         dtrain::spawn(say_rank, on_cpu(2));
+     }},
+    {"in and behind an env", calls_in_and_behind_an_env},
+    {"behind an env",
+     [] {
+         { const dtrain::ParallelEnv env(0, nullptr); }
+         dtrain::spawn(say_rank, on_cpu(2));
+     }},
     {"unreached",
      [] {
          if (!dtrain::is_spawned_rank()) dtrain::spawn(say_rank, on_cpu(2));
