@@ -7,6 +7,7 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/passes.hpp>
 
+#include "base/text.hpp"
 #include "kernels/kernel.hpp"
 #include "program/compiled_program.hpp"
 #include "program/gpu_choice.hpp"
@@ -23,9 +24,9 @@ namespace {
 void check_trainers(const ExecutorOptions& options, const Communicator& communicator) {
     if (options.num_trainers && *options.num_trainers != communicator.size())
         throw UsageError(
-            fmt::format("num_trainers is {}, but the communicator has {} ranks: was the job "
+            fmt::format("num_trainers is {}, but the communicator has {}: was the job "
                         "started with as many?",
-                        *options.num_trainers, communicator.size()));
+                        *options.num_trainers, counted(communicator.size(), "rank")));
     if (options.trainer_id && *options.trainer_id != communicator.rank())
         throw UsageError(fmt::format("trainer_id is {}, but this is rank {} of the communicator",
                                      *options.trainer_id, communicator.rank()));

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: data_parallel(), which the modes "nccl2" and "collective" promise to be, bit for bit; a regression
+// of small whole numbers by plain loops over the global batch, in which 1, 2 and 4 ranks round nothing and so
+// must have the same bits; what the options promise. Runs at 1, 2 and 4 ranks.
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/executor.hpp>
+#include <dtrain/passes.hpp>
+#include <dtrain/transpiler.hpp>
+
+#include "program/classifier.hpp"
+#include "support/message_of.hpp"
+#include "support/test_world.hpp"
+
+namespace dtrain {
+namespace {
+
+using testing::HasSubstr;
+using tests::message_of;
+
+std::string endpoint(int trainer) {
+    return "10.0.0." + std::to_string(trainer + 1) + ":6170";
+}
+
+/// What this rank runs in a job of so many trainers.
+Program transpiled(const Program& program, const std::string& mode, int trainers) {
+    std::string endpoints = endpoint(0);
+    for (int trainer = 1; trainer < trainers; ++trainer) endpoints += "," + endpoint(trainer);
+    const int self = test_world().rank();
+    DistributeTranspiler transpiler({.mode = mode});
+    transpiler.transpile(
+        program, {.trainer_id = self, .trainer_endpoints = endpoints, .current_endpoint = endpoint(self)});
+    return transpiler.get_trainer_program();
+}
+
+ExecutorOptions this_trainer() {
+    return {.threads = 1, .num_trainers = test_world().size(), .trainer_id = test_world().rank()};
+}
+
+void expect_same_bits(const State& state, const State& expected) {
+    ASSERT_EQ(state.tensors().size(), expected.tensors().size());
+    for (const auto& tensor : expected.tensors()) {
+        const auto* other = state.find(tensor.name);
+        ASSERT_NE(other, nullptr) << tensor.name;
+        ASSERT_EQ(other->view.bytes(), tensor.view.bytes()) << tensor.name;
+        EXPECT_EQ(std::memcmp(other->view.data, tensor.view.data, tensor.view.bytes()), 0) << tensor.name;
+    }
+}
+
+class CollectiveTraining : public testing::TestWithParam<const char*> {};
+
+TEST_P(CollectiveTraining, HasTheBitsOfDataParallel) {
+    const auto& world = test_world();
+    constexpr std::size_t batch = 8;
+    const Optimizer optimizers[] = {Sgd{.learning_rate = 0.05}, Momentum{.learning_rate = 0.01}, Adam{}};
+    for (const auto& optimizer : optimizers) {
+        auto made = make_classifier(batch);
+        minimize(made.program, made.cross_entropy.loss, optimizer);
+        const auto train = [&](const Program& program, const ExecutorOptions& options) {
+            State state(program, 1);
+            Executor executor(program, state, world, options);
+            for (std::size_t step = 0; step < 20; ++step) {
+                const auto first =
+                    step * static_cast<std::size_t>(world.size()) + static_cast<std::size_t>(world.rank());
+                feed_samples(executor, first * batch);
+                executor.run();
+            }
+            return state;
+        };
+        const auto together = train(transpiled(made.program, GetParam(), world.size()), this_trainer());
+        const auto expected = train(data_parallel(made.program, {.ranks = world.size()}), {.threads = 1});
+        expect_same_bits(together, expected);
+        EXPECT_TRUE(parameters_are_identical(together, world));
+        EXPECT_NE(parameters_checksum(together), parameters_checksum(State(made.program, 1))) << "it trains";
+    }
+}
+
+/// Of row `row` of step `step` of the global batch: small whole numbers, other ones on each rank.
+float input(int step, int row, int column) {
+    return static_cast<float>((step * 5 + row * 3 + column * 7) % 4 - 1);
+}
+float target(int step, int row) {
+    return static_cast<float>((step + row * row) % 5 - 2);
+}
+
+TEST_P(CollectiveTraining, HasTheBitsOfTheWholeBatchWhereNothingIsRounded) {
+    const auto& world = test_world();
+    constexpr int rows = 2;  // of each rank
+    constexpr int columns = 3;
+    constexpr int steps = 3;
+    constexpr double learning_rate = 0.125;
+    Program program;
+    const auto x = layers::data(program, "x", {rows, columns});
+    const auto y = layers::data(program, "y", {rows, 1});
+    const auto loss = layers::mean_square_error(program, layers::fc(program, x, 1, {.name = "fc"}), y);
+    minimize(program, loss, Sgd{learning_rate});
+
+    const auto trainer = transpiled(program, GetParam(), world.size());
+    const State state(trainer, 1);
+    std::ranges::fill(state.find("fc.weight")->view.as<float>(), 0.0F);
+    Executor executor(trainer, state, world, this_trainer());
+    double weight[columns] = {};
+    double bias = 0;
+    for (int step = 0; step < steps; ++step) {
+        const auto fed_x = executor.feed<float>(x);
+        const auto fed_y = executor.feed<float>(y);
+        for (int i = 0; i < rows; ++i) {
+            const int row = world.rank() * rows + i;
+            fed_y[static_cast<std::size_t>(i)] = target(step, row);
+            for (int column = 0; column < columns; ++column)
+                fed_x[static_cast<std::size_t>(i * columns + column)] = input(step, row, column);
+        }
+        executor.run();
+
+        const int all = rows * world.size();
+        double weight_gradient[columns] = {};
+        double bias_gradient = 0;
+        for (int row = 0; row < all; ++row) {
+            double error = bias - static_cast<double>(target(step, row));
+            for (int column = 0; column < columns; ++column)
+                error += weight[column] * input(step, row, column);
+            bias_gradient += 2 * error / all;
+            for (int column = 0; column < columns; ++column)
+                weight_gradient[column] += 2 * error / all * input(step, row, column);
+        }
+        bias -= learning_rate * bias_gradient;
+        for (int column = 0; column < columns; ++column)
+            weight[column] -= learning_rate * weight_gradient[column];
+    }
+    const auto trained = state.find("fc.weight")->view.as<float>();
+    for (std::size_t column = 0; column < columns; ++column) {
+        EXPECT_EQ(static_cast<double>(trained[column]), weight[column]) << column;
+        EXPECT_NE(weight[column], 0) << "it trains";
+    }
+    EXPECT_EQ(static_cast<double>(state.find("fc.bias")->view.as<float>()[0]), bias);
+}
+
+TEST_P(CollectiveTraining, IsRefusedWithOtherTrainersThanRanks) {
+    const auto& world = test_world();
+    const int ranks = world.size();
+    auto made = make_classifier(4);
+    minimize(made.program, made.cross_entropy.loss, Sgd{});
+    const auto program = transpiled(made.program, GetParam(), ranks);
+    const auto refusal = [&](std::optional<int> num_trainers, std::optional<int> trainer_id) {
+        return message_of([&] {
+            Executor(program, State(program, 1), world,
+                     {.num_trainers = num_trainers, .trainer_id = trainer_id});
+        });
+    };
+    const std::string has = ranks == 1 ? "has 1 rank:" : "has " + std::to_string(ranks) + " ranks:";
+    for (const int wrong : {ranks + 1, ranks - 1, -1}) {
+        EXPECT_EQ(refusal(wrong, world.rank()), "num_trainers is " + std::to_string(wrong) +
+                                                    ", but the communicator " + has +
+                                                    " was the job started with as many?");
+    }
+    for (const int wrong : {world.rank() + 1, world.rank() - 1, ranks})
+        EXPECT_EQ(refusal(ranks, wrong), "trainer_id is " + std::to_string(wrong) + ", but this is rank " +
+                                             std::to_string(world.rank()) + " of the communicator");
+    EXPECT_EQ(refusal(ranks, world.rank()), "") << "what was refused leaves no rank waiting";
+    const auto of_more = transpiled(made.program, GetParam(), ranks + 1);
+    EXPECT_THAT(message_of<ProgramError>([&] { Executor(of_more, State(of_more, 1), world); }),
+                HasSubstr("made data parallel for " + std::to_string(ranks + 1) + " ranks"))
+        << "trainer_endpoints name more trainers than there are ranks";
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, CollectiveTraining, testing::Values("nccl2", "collective"));
+
+}  // namespace
+}  // namespace dtrain
