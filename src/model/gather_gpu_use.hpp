@@ -18,7 +18,7 @@ struct GpuFigures {
     std::vector<report::Measured> values;  ///< since the last time: gpu_utilization, gpu_watts
 };
 
-/// Collective.
-GpuFigures gather_gpu_use(const Communicator& ranks, topology::GpuWatch& watch);
+/// Collective. @param first as gather_places()
+GpuFigures gather_gpu_use(const Communicator& ranks, topology::GpuWatch& watch, int first = 0);
 
 }  // namespace dtrain::model

@@ -11,8 +11,9 @@
 namespace dtrain::model {
 
 /// Where each rank is, by rank. Collective.
-inline std::vector<report::RankPlace> gather_places(const Communicator& ranks) {
-    const auto own = report::place_text(report::own_place(ranks.rank()));
+/// @param first number of the first one in the job: others may come before these ranks
+inline std::vector<report::RankPlace> gather_places(const Communicator& ranks, int first = 0) {
+    const auto own = report::place_text(report::own_place(first + ranks.rank()));
     return report::places_of_texts(ranks.allgather(own));
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -155,6 +156,18 @@ std::vector<Phase> known_phases(const std::vector<RankTimes>& times) {
     return known;
 }
 
+/// Of exchanges: what is known of them.
+const char* exchange_words(const std::vector<Phase>& known) {
+    const auto knows = [&](std::string_view name) {
+        return std::ranges::find(known, name, &Phase::name) != known.end();
+    };
+    if (knows("wait")) return "Wait: for slower ranks. ";
+    if (knows("communicate"))
+        return "Communicate: also waiting for servers and other ranks; how long that takes is not known. ";
+    return "Compute: also sums over ranks, and waiting for them, which the GPUs do in the same graph: how "
+           "long these take is not known. ";
+}
+
 std::string phase_bars(const Run& run) {
     if (run.times.empty()) return "";
     double longest = 1e-9;
@@ -167,10 +180,7 @@ std::string phase_bars(const Run& run) {
     out += fmt::format(
         "</p><p class=\"soft\">Seconds of each rank. {}Input: until the next batch is there; rest: tests, "
         "checkpoints and all else between steps.</p>",
-        known.size() == phases.size()
-            ? "Wait: for slower ranks. "
-            : "Compute: also sums over ranks, and waiting for them, which the GPUs do in the same graph: how "
-              "long these take is not known. ");
+        exchange_words(known));
     if (const auto slowest = slowest_rank(run); !slowest.empty())
         out += fmt::format("<p>{}</p>", escaped(slowest));
     out += "<div class=\"bars\">";

@@ -36,9 +36,10 @@ struct RankTimes {
     double compute = 0;
     /// Exchanging data with other ranks. None: a GPU does it somewhere in its computing, and nobody knows.
     std::optional<double> communicate = 0;
-    std::optional<double> wait = 0;  ///< for other ranks to come to an exchange; none likewise
-    double input = 0;                ///< until the next batch was there
-    double rest = 0;                 ///< between the steps: tests, checkpoints
+    /// For other ranks to come to an exchange. None likewise, or it is a part of `communicate`.
+    std::optional<double> wait = 0;
+    double input = 0;  ///< until the next batch was there
+    double rest = 0;   ///< between the steps: tests, checkpoints
 
     double all() const { return compute + communicate.value_or(0) + wait.value_or(0) + input + rest; }
     friend bool operator==(const RankTimes&, const RankTimes&) = default;

@@ -302,7 +302,10 @@ def test_jobs_with_servers_tell_of_their_trainers(native, tmp_path, clicks):
     page = page_of(tmp_path / "run.html")
     assert "AUC" in page.sections["curves"] and len(page.run["places"]) == 2
     assert len([line for line in lines_of(tmp_path / "m.jsonl") if line["event"] == "epoch"]) == 2
-    assert all(times["wait"] == 0 and times["communicate"] > 0 for times in page.run["times"])
+    # MPI's ranks, as in what the job says of failures: rank 0 is the server.
+    assert [place["rank"] for place in page.run["places"]] == [times["rank"] for times in page.run["times"]] == [1, 2]
+    assert all(times["wait"] is None and times["communicate"] > 0 for times in page.run["times"])
+    assert "wait [s]" not in page.sections["phases"] and "Communicate: also waiting" in page.sections["phases"]
 
 
 def test_gpus_are_in_lines_charts_and_table(native, tmp_path, job, ill_gpus):
@@ -317,6 +320,15 @@ def test_gpus_are_in_lines_charts_and_table(native, tmp_path, job, ill_gpus):
     assert page.run["gpus"] == [{"rank": rank, "utilization": 97, "watts": 1303, "memory": 3 * 2**30, "celsius": 91}
                                 for rank in (0, 1)]
     assert "GPU power" in page.sections["curves"] and "1303.0" in page.sections["gpus"]
+
+
+def test_gpus_of_trainers_have_the_ranks_of_the_job(native, tmp_path, job, ill_gpus):
+    """Oracle: the one server is rank 0."""
+    job.write_text(job.read_text().replace("epochs = 3", "epochs = 200") + "[servers]\ncount = 1\n")
+    done = mpirun(3, [native, job, "--report", "run.html"], tmp_path, **ill_gpus)
+    assert done.returncode == 0, done.stderr
+    gpus = page_of(tmp_path / "run.html").run["gpus"]
+    assert [(rank["rank"], rank["watts"]) for rank in gpus] == [(1, 1303), (2, 1303)]
 
 
 def test_gpus_of_any_program_are_on_the_launchers_page(tmp_path, ill_gpus):

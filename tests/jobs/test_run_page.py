@@ -83,6 +83,19 @@ def test_a_native_job_shows_its_curves(job):
     assert sorted(path.name for path in (job.folder / "log").glob("*.json")) == []
 
 
+def test_times_of_a_job_with_servers_are_of_its_workers(job):
+    """Oracle: the roles in the job's placement, which are the launcher's."""
+    toml = job.script("digits.toml", NATIVE_JOB.format(hidden=16, digits=ROOT / "examples" / "digits.h5", epochs=3,
+                                                       optimizer="adam", name="kept", every=3))
+    done = job.launch("--server_num", 1, "--worker_num", 2, "--report", "run.html", toml)
+    assert done.returncode == 0, done.stderr
+    page = page_of(job.folder / "run.html")
+    assert [(place["rank"], place["role"]) for place in page.run["places"]] == [(0, "server"), (1, "worker"), (2, "worker")]
+    assert [times["rank"] for times in page.run["times"]] == [1, 2]
+    assert all(times["wait"] is None and times["communicate"] > 0 for times in page.run["times"])
+    assert "rank 2" in page.sections["phases"] and "rank 0" not in page.sections["phases"]
+
+
 def test_a_native_job_whose_rank_is_killed_keeps_its_curves(job):
     toml = job.script("digits.toml", NATIVE_JOB.format(hidden=64, digits=ROOT / "examples" / "digits.h5", epochs=1000000,
                                                        optimizer="adam", name="kept", every=1000000))

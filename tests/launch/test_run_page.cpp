@@ -118,6 +118,18 @@ TEST(RunPage, WhatAJobMeasuredIsPutIntoItsTime) {
     EXPECT_EQ(run.times.size(), 1U);
 }
 
+TEST(RunPage, WhatAJobMeasuredIsOfTheRanksThatItNames) {
+    report::Run run{.began = began,
+                    .places = {{.rank = 0, .role = "server"}, {.rank = 1, .role = "worker"}, {.rank = 2}}};
+    const std::vector<report::RankTimes> times{{1, 5, 4, std::nullopt, 2, 1}, {2, 6, 3, std::nullopt, 2, 1}};
+    const std::vector<report::RankGpus> gpus{{.rank = 1, .watts = 70}, {.rank = 2, .watts = 90}};
+    add_measured(run, {.began = began, .places = {{.rank = 1}, {.rank = 2}}, .times = times, .gpus = gpus});
+    EXPECT_EQ(run.times, times);
+    EXPECT_EQ(run.gpus, gpus);
+    EXPECT_EQ(run.places.size(), 3U);
+    EXPECT_EQ(run.places[0].role, "server");
+}
+
 TEST(RunPage, IsAFileOfHtml) {
     EXPECT_TRUE(RunPage::is_page("run.html"));
     EXPECT_TRUE(RunPage::is_page("/a/b.htm"));

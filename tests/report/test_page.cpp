@@ -87,6 +87,17 @@ TEST(Page, ClaimsNoTimesThatNobodyKnows) {
     EXPECT_EQ(parse_run(page.substr(begin, page.find("</script>", begin) - begin)), run);
 }
 
+TEST(Page, SaysWhereWaitingIsWhenNobodyKnowsHowLong) {
+    auto run = small_run();
+    for (auto& times : run.times) times.wait = std::nullopt;
+    const auto page = page_html(run);
+    EXPECT_THAT(page, HasSubstr("<th>communicate [s]</th><th>input [s]</th>"));
+    EXPECT_THAT(page, HasSubstr("Communicate: also waiting"));
+    for (const auto* unknown :
+         {"wait [s]", "Wait: for slower ranks", "Compute: also sums", "was the slowest"})
+        EXPECT_THAT(page, Not(HasSubstr(unknown)));
+}
+
 TEST(Page, HoldsWhatItShowsAsJson) {
     const auto page = page_html(small_run());
     const std::string head = "<script type=\"application/json\" id=\"run\">";

@@ -31,7 +31,7 @@ report::Outputs checked_outputs(const LogSettings& settings, const Environment& 
 }
 
 RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& trainers, const Console& console)
-    : trainer_(trainer), trainers_(trainers) {
+    : trainer_(trainer), trainers_(trainers), first_rank_(subject.ranks.first) {
     is_wanted_ = trainers.max(std::int64_t{subject.outputs.any()}) != 0;
     if (!is_wanted_) return;
     trainer.watch_waits();
@@ -39,7 +39,7 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
     every_steps_ = subject.job.log.every_steps.value_or(
         std::max<std::int64_t>(1, trainer.steps_per_epoch() / rows_of_an_epoch));
     steps_ = trainer.steps_done();
-    auto places = model::gather_places(trainers);
+    auto places = model::gather_places(trainers, first_rank_);
     if (trainers.rank() != 0) return;
     recorder_.emplace(subject.outputs, beginning(subject, std::move(places)),
                       [console](const std::string& complaint) { console.complain(complaint); });
@@ -54,7 +54,7 @@ report::Run RunLog::beginning(const Subject& subject, std::vector<report::RankPl
                  {"data", fmt::format("{}: {} samples to train on, {} to test on",
                                       subject.job.train_data.file.filename().string(),
                                       trainer_.task().train_samples(), trainer_.task().test_samples())},
-                 {"training", subject.ranks_text},
+                 {"training", subject.ranks.text},
                  {"global batch", batch_text(trainer_, subject.job.train)},
                  {"steps an epoch", std::to_string(trainer_.steps_per_epoch())},
                  {"epochs", std::to_string(subject.job.train.epochs)},
@@ -133,15 +133,16 @@ void RunLog::gather_times() {
     std::vector<report::RankTimes> times;
     for (int rank = 0; rank < trainers_.size(); ++rank) {
         const auto* const of_rank = all.data() + mine.size() * static_cast<std::size_t>(rank);
-        auto& added = times.emplace_back(
-            report::RankTimes{rank, of_rank[0], of_rank[1], of_rank[2], of_rank[3], of_rank[4]});
+        auto& added = times.emplace_back(report::RankTimes{first_rank_ + rank, of_rank[0], of_rank[1],
+                                                           of_rank[2], of_rank[3], of_rank[4]});
         if (!trainer_.executor().sees_exchanges()) added.communicate = added.wait = std::nullopt;
+        if (!trainer_.watches_waits()) added.wait = std::nullopt;
     }
     recorder_->set(std::move(times));
 }
 
 std::vector<report::Measured> RunLog::gather_gpu_use() {
-    auto gathered = model::gather_gpu_use(trainers_, *gpus_);
+    auto gathered = model::gather_gpu_use(trainers_, *gpus_, first_rank_);
     if (recorder_) recorder_->set(std::move(gathered.ranks));
     return std::move(gathered.values);
 }

@@ -14,6 +14,7 @@
 #include "report/recorder.hpp"
 #include "topology/gpu_use.hpp"
 #include "worker/native/console.hpp"
+#include "worker/native/job_ranks.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/trainer.hpp"
 
@@ -29,7 +30,7 @@ class RunLog {
     struct Subject {
         const Job& job;
         report::Outputs outputs;  ///< the first rank's count
-        std::string ranks_text;
+        JobRanks ranks;
         std::optional<std::filesystem::path> resumed = {};
     };
 
@@ -68,6 +69,7 @@ class RunLog {
 
     Trainer& trainer_;
     const Communicator& trainers_;
+    int first_rank_;  ///< of the trainers
     bool is_wanted_;  ///< by the first rank
     Clock::time_point start_ = Clock::now();
     std::int64_t every_steps_ = 1;

@@ -133,12 +133,13 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         } else if (resumed) {
             trainer.go_on_from(resumed->header);
         }
-        return train_with(input, trainer, resumed ? std::optional(resumed->file) : std::nullopt, options,
-                          ranks.peers(),
-                          fmt::format("{} with {} ({}{})", counted(ranks.trainers(), "trainer"),
-                                      counted(ranks.servers(), "parameter server"), to_string(settings.mode),
-                                      settings.device.is_gpu() ? ", on GPUs" : ""),
-                          own);
+        return train_with(
+            input, trainer, resumed ? std::optional(resumed->file) : std::nullopt, options, ranks.peers(),
+            {.text = fmt::format("{} with {} ({}{})", counted(ranks.trainers(), "trainer"),
+                                 counted(ranks.servers(), "parameter server"), to_string(settings.mode),
+                                 settings.device.is_gpu() ? ", on GPUs" : ""),
+             .first = ranks.servers()},
+            own);
     };
     const auto status = status_of_trainers(train_all, ranks.trainers(), own);
     if (status == 0 && ranks.number() == 0) own.print(server_line(trainer.server_counts()));

@@ -124,6 +124,7 @@ class Trainer {
     /// From now on ranks compare after each epoch who waited for whom. On all ranks alike; with servers
     /// nothing.
     void watch_waits() { watches_waits_ = !has_servers(); }
+    bool watches_waits() const { return watches_waits_; }
     /// Of all steps by this process. Waiting is a part of `communicate` where nobody compares.
     const PhaseTimes& times() const { return phases_.times(); }
     std::int64_t local_batch() const { return train_feeder_->local_batch(); }

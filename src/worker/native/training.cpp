@@ -69,7 +69,7 @@ int train(const Options& options, const Communicator& world, const std::string& 
         resumed =
             trainer.resume(input.resume_from, [&](const std::string& damaged) { console.complain(damaged); });
     const auto status =
-        train_with(input, trainer, resumed, options, world, counted(world.size(), "rank"), console);
+        train_with(input, trainer, resumed, options, world, {.text = counted(world.size(), "rank")}, console);
     if (status != 0) return status;
     if (options.profile) print_profile(trainer, world, console);
     if (!options.job)

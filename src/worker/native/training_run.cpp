@@ -178,7 +178,7 @@ int conclude(bool is_complete, const Training& training, const Trainer& trainer,
 }  // namespace
 
 int train_with(const JobInput& input, Trainer& trainer, const std::optional<std::filesystem::path>& resumed,
-               const Options& options, const Communicator& trainers, const std::string& ranks_text,
+               const Options& options, const Communicator& trainers, const JobRanks& ranks,
                const Console& console) {
     const auto& job = input.job;
     const auto outputs = agreed(
@@ -186,7 +186,7 @@ int train_with(const JobInput& input, Trainer& trainer, const std::optional<std:
     if (job.checkpoint.dir)
         agreed(trainers, [&] { return trainers.rank() != 0 || check_writable(*job.checkpoint.dir); });
 
-    console.print(header(job, options.job ? options.job->string() : "built-in job", trainer, ranks_text));
+    console.print(header(job, options.job ? options.job->string() : "built-in job", trainer, ranks.text));
     if (resumed)
         console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed->string(),
                                   trainer.epochs_done(), trainer.steps_done()));
@@ -194,8 +194,8 @@ int train_with(const JobInput& input, Trainer& trainer, const std::optional<std:
         console.print("restarts  begin anew; with --resume auto they go on from the last checkpoint\n");
     console.print(fmt::format("\n{}", table_head(job.model.kind)));
 
-    RunLog log({.job = job, .outputs = outputs, .ranks_text = ranks_text, .resumed = resumed}, trainer,
-               trainers, console);
+    RunLog log({.job = job, .outputs = outputs, .ranks = ranks, .resumed = resumed}, trainer, trainers,
+               console);
     return log.watch([&] {
         Training training(job, options, trainer, trainers, console, log);
         const bool is_complete = training.run();
