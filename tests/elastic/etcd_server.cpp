@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <stdexcept>
+#include <sys/wait.h>
 #include <thread>
 
 #include <fmt/format.h>
@@ -72,6 +73,9 @@ void EtcdServer::start() {
 
 void EtcdServer::freeze() {
     process_->send(SIGSTOP);
+    // On a busy machine threads of it may answer for some time yet.
+    siginfo_t stopped{};
+    ::waitid(P_PID, static_cast<id_t>(process_->pid()), &stopped, WSTOPPED | WEXITED | WNOWAIT);
 }
 
 void EtcdServer::thaw() {
