@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A sparse table, of 16 floats a row unless --width says otherwise, to disk, fsync included, and back from a file that is in no cache; what a save
-costs those that pull and push meanwhile, in one process and by a parameter server.
+"""A sparse table, of 16 floats a row unless --width says otherwise, to disk, fsync included, and back from a file that is
+in no cache; what a save costs those that pull and push meanwhile, in one process and by a parameter server.
 
 Peers: dd of as many bytes with 4 MiB blocks and conv=fsync; dd of the same file, in no cache either, into one block of
 memory; the same batches without a save. --size MB takes another size; the files lie in a folder below TMPDIR, and are

@@ -50,8 +50,7 @@ Group::Group(MPI_Comm all, MPI_Comm node, NodeMap where, std::chrono::seconds de
       size(static_cast<int>(map.node_of.size())),
       sources(map.neighbours().size()),
       destinations(sources.size()),
-      world_ranks_(world_ranks(node)),
-      job_ranks_(world_ranks(all)),
+      world_ranks_(world_ranks(all)),
       crowded_(is_crowded(node)),
       deadline_(deadline),
       side_channel_(all, map) {
@@ -69,8 +68,9 @@ Group::~Group() {
 const std::vector<std::byte*>& Group::parts_of(const Window& window) {
     auto& parts = parts_[window.id()];
     if (parts.empty())
-        for (const int world_rank : world_ranks_)
-            parts.push_back(window.part_of_world_rank(world_rank).data());
+        for (const int neighbour : map.neighbours())
+            parts.push_back(
+                window.part_of_world_rank(world_ranks_[static_cast<std::size_t>(neighbour)]).data());
     return parts;
 }
 
@@ -233,7 +233,7 @@ void Group::give_up(std::chrono::duration<double> waited) {
 std::vector<MissingRank> Group::missing(std::uint64_t number) {
     auto missing = side_channel_.missing(map, board, number);
     for (auto& [other, why] : missing)
-        if (const int in_job = job_ranks_[static_cast<std::size_t>(other)]; in_job != other)
+        if (const int in_job = world_ranks_[static_cast<std::size_t>(other)]; in_job != other)
             why = fmt::format("rank {} of the job; {}", in_job, why);
     return missing;
 }

@@ -101,8 +101,7 @@ class Group {
     std::map<std::uint64_t, std::exception_ptr> failures_;
     int request_error_ = MPI_SUCCESS;
     std::map<std::uint64_t, std::vector<std::byte*>> parts_;
-    std::vector<int> world_ranks_;  // of the ranks of the node
-    std::vector<int> job_ranks_;    // of all ranks
+    std::vector<int> world_ranks_;  // of all ranks
     bool crowded_;
     std::chrono::seconds deadline_;
     SideChannel side_channel_;

@@ -227,10 +227,9 @@ class Examination {
             if (rank >= 0 && rank < job_.size()) report_.waited_for.push_back(end_of(rank));
     }
 
-    /// A cause that was stopped in its end has others of the same error beside it.
+    /// A cause that was stopped in its end stands before the rank that ended first.
     ExitStatus status_of_failure() const {
-        const auto ended = std::ranges::find_if(report_.failed, [](const auto& end) { return !end.told; });
-        const auto& end = ended == report_.failed.end() ? report_.failed.front() : *ended;
+        const auto& end = report_.failed[report_.failed.front().told ? 1 : 0];
         return end.how == How::vanished ? ending_.engine_status : end.status;
     }
 
