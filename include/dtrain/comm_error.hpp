@@ -28,6 +28,18 @@ class MpiError : public Error {
     std::error_code code_;
 };
 
+/// Ranks that run different versions of dtrain. All of them throw it, before anything else is exchanged.
+class VersionMismatch : public UsageError {
+  public:
+    VersionMismatch(const std::string& message, std::vector<std::string> versions)
+        : UsageError(message), versions_(std::move(versions)) {}
+
+    const std::vector<std::string>& versions() const { return versions_; }  ///< by rank
+
+  private:
+    std::vector<std::string> versions_;
+};
+
 /// A rank that others wait for.
 struct MissingRank {
     int rank = 0;          ///< in the communicator that waited

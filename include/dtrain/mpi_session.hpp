@@ -20,7 +20,8 @@ Communicator mpi_world();
 /// Call abort_job() after saying what happened.
 class MpiSession {
   public:
-    /// @throws MpiError, Error when MPI cannot be initialised (again)
+    /// @throws MpiError, Error when MPI cannot be initialised (again); VersionMismatch on all ranks, and MPI
+    /// has ended then
     MpiSession();
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;

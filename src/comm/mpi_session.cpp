@@ -5,10 +5,12 @@
 #include <exception>
 
 #include <dtrain/mpi_session.hpp>
+#include <dtrain/version.hpp>
 
 #include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/same_version.hpp"
 
 namespace dtrain {
 
@@ -23,6 +25,12 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
     comm::check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     if (provided < MPI_THREAD_FUNNELED)
         throw Error("this MPI library allows no threads beside the one that calls it (MPI_THREAD_FUNNELED)");
+    try {
+        comm::check_same_version(MPI_COMM_WORLD, version);
+    } catch (const VersionMismatch&) {
+        MPI_Finalize();
+        throw;
+    }
     world_ = mpi_world();
 }
 
@@ -42,10 +50,10 @@ std::string MpiSession::library_version() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     comm::check(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
-    std::string version(text, static_cast<std::size_t>(length));
-    version.resize(std::min(version.find_first_of("\n\0", 0, 2), version.size()));
-    std::replace(version.begin(), version.end(), '\t', ' ');
-    return version;
+    std::string line(text, static_cast<std::size_t>(length));
+    line.resize(std::min(line.find_first_of("\n\0", 0, 2), line.size()));
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    return line;
 }
 
 void abort_job(int status) {

@@ -101,6 +101,8 @@ int run(const std::string& command, std::vector<std::string> arguments) {
             is_said = world.rank() == 0;
             throw;
         }
+    } catch (const VersionMismatch& mismatch) {
+        return refuse(mismatch.what());
     } catch (const std::exception& error) {
         if (mpi_has_ended())
             return dynamic_cast<const UsageError*>(&error) != nullptr ? status_usage : status_failed;
