@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 
 namespace dtrain::topology {
@@ -80,8 +81,9 @@ void ask_for_load(const NvmlLibrary& nvml, Device device, GpuHealth& health) {
 
 }  // namespace
 
-std::vector<GpuHealth> ask_gpu_health(const std::string& library) {
+std::vector<GpuHealth> ask_gpu_health(const std::string& library, const std::filesystem::path& kernel_log) {
     const NvmlLibrary nvml(library);
+    const auto logged = logged_xids(kernel_log);
     std::vector<GpuHealth> gpus;
     nvml.for_each_gpu([&](Device device, const PciAddress& pci) {
         GpuHealth health{.pci = pci};
@@ -90,6 +92,8 @@ std::vector<GpuHealth> ask_gpu_health(const std::string& library) {
         health.slowdowns = slowdowns(nvml, device);
         health.processes = processes(nvml, device);
         ask_for_load(nvml, device, health);
+        std::ranges::copy_if(logged, std::back_inserter(health.xids),
+                             [&](const Xid& xid) { return pci.to_string().starts_with(xid.gpu); });
         gpus.push_back(std::move(health));
     });
     return gpus;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <dtrain/topology.hpp>
 
 #include "topology/nvml_library.hpp"
+#include "topology/xid.hpp"
 
 namespace dtrain::topology {
 
@@ -30,6 +32,7 @@ struct GpuHealth {
     bool row_pending = false;  ///< a broken row or page is replaced at the next reset
     std::vector<GpuSlowdown> slowdowns;
     std::vector<GpuProcess> processes;  ///< that compute on it
+    std::vector<Xid> xids;              ///< that the kernel has logged of it, see logged_xids()
     std::optional<int> utilization;     ///< percent of the last moments in which it computed
     std::optional<std::uint64_t> memory_used;
     std::optional<std::uint64_t> memory_total;  ///< bytes
@@ -40,7 +43,8 @@ struct GpuHealth {
 
 /// Of all GPUs that this process is shown; empty where there is no such library or no GPU. A broken GPU may
 /// keep the caller waiting for minutes.
-std::vector<GpuHealth> ask_gpu_health(const std::string& library = NvmlLibrary::usual_name);
+std::vector<GpuHealth> ask_gpu_health(const std::string& library = NvmlLibrary::usual_name,
+                                      const std::filesystem::path& kernel_log = usual_kernel_log);
 
 /// Only how busy these GPUs are. @param gpus nothing: all
 std::vector<GpuHealth> ask_gpu_load(const NvmlLibrary& nvml,

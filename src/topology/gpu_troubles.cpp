@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/gpu_troubles.hpp"
 
+#include <map>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/oom_watch.hpp"
@@ -26,6 +29,14 @@ std::string text_of(GpuSlowdown slowdown, const GpuHealth& health) {
     return "";
 }
 
+std::vector<Xid> last_of_each_number(const std::vector<Xid>& xids) {
+    std::map<int, Xid> last;
+    for (const auto& xid : xids) last[xid.number] = xid;
+    std::vector<Xid> out;
+    for (auto& [number, xid] : last) out.push_back(std::move(xid));
+    return out;
+}
+
 std::string mend_of(GpuSlowdown slowdown) {
     return slowdown == GpuSlowdown::hot ? "look after fans and air of that machine"
                                         : "look after the power supply of that machine";
@@ -45,6 +56,10 @@ std::vector<GpuTrouble> troubles_of(const GpuHealth& health) {
                        fmt::format("{} of its memory that could not be corrected since the driver was loaded",
                                    counted(static_cast<std::int64_t>(*health.uncorrected_errors), "error")),
                        reset + "; exchange it when they come back"});
+    for (const auto& xid : last_of_each_number(health.xids))
+        if (!is_of_program(xid))
+            out.push_back({false, "the kernel has logged " + without_gpu(xid),
+                           "unless that was done since then, " + reset});
     if (health.row_pending) out.push_back({false, "a broken row of its memory waits to be replaced", reset});
     for (const auto slowdown : health.slowdowns)
         // At its power limit is where a GPU with work belongs.

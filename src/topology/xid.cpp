@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::topology {
@@ -16,14 +21,15 @@ namespace {
 struct Meaning {
     int number;
     std::string_view text;
+    bool is_of_program = false;
 };
 
 constexpr std::array meanings = {
-    Meaning{13, "a fault of the program: it reached beyond its memory, or had an illegal instruction"},
-    Meaning{31, "a fault of the program: it reached memory that is not mapped"},
+    Meaning{13, "a fault of the program: it reached beyond its memory, or had an illegal instruction", true},
+    Meaning{31, "a fault of the program: it reached memory that is not mapped", true},
     Meaning{32, "a corrupted stream of commands"},
-    Meaning{43, "the GPU stopped a program that had a fault"},
-    Meaning{45, "cleaned up after another error, or the program was killed"},
+    Meaning{43, "the GPU stopped a program that had a fault", true},
+    Meaning{45, "cleaned up after another error, or the program was killed", true},
     Meaning{48, "memory error that cannot be corrected"},
     Meaning{61, "the GPU's microcontroller stopped"},
     Meaning{62, "the GPU's microcontroller stopped"},
@@ -38,6 +44,18 @@ constexpr std::array meanings = {
     Meaning{120, "the GPU's system processor failed"},
     Meaning{140, "memory error that cannot be corrected"},
 };
+
+const Meaning* meaning_of(const Xid& xid) {
+    const auto* const known = std::ranges::find(meanings, xid.number, &Meaning::number);
+    return known == meanings.end() ? nullptr : known;
+}
+
+/// With what the number means, and the driver's words.
+std::string explained(std::string sentence, const Xid& xid) {
+    if (const auto* const known = meaning_of(xid)) sentence += fmt::format(": {}", known->text);
+    if (!xid.text.empty()) sentence += fmt::format(" ({})", xid.text);
+    return sentence;
+}
 
 }  // namespace
 
@@ -58,12 +76,39 @@ std::optional<Xid> parse_xid(std::string_view line) {
     return xid;
 }
 
+bool is_of_program(const Xid& xid) {
+    const auto* const known = meaning_of(xid);
+    return known != nullptr && known->is_of_program;
+}
+
 std::string to_sentence(const Xid& xid) {
-    const auto known = std::ranges::find(meanings, xid.number, &Meaning::number);
-    auto sentence = fmt::format("Xid {} of GPU {}", xid.number, xid.gpu);
-    if (known != meanings.end()) sentence += fmt::format(": {}", known->text);
-    if (!xid.text.empty()) sentence += fmt::format(" ({})", xid.text);
-    return sentence;
+    return explained(fmt::format("Xid {} of GPU {}", xid.number, xid.gpu), xid);
+}
+
+std::string without_gpu(const Xid& xid) {
+    return explained(fmt::format("Xid {}", xid.number), xid);
+}
+
+std::vector<Xid> read_xids(int log) {
+    constexpr int most_records = 100'000;  // a log that grows faster than it is read has an end, too
+    std::array<char, 8192> record{};       // which /dev/kmsg gives one at a time
+    std::string text;
+    for (int i = 0; i < most_records; ++i) {
+        const auto got = ::read(log, record.data(), record.size());
+        if (got > 0) text.append(record.data(), static_cast<std::size_t>(got));
+        if (got > 0 || (got < 0 && (errno == EPIPE || errno == EINTR)))
+            continue;  // EPIPE: some were overwritten
+        break;
+    }
+    std::vector<Xid> found;
+    for (const auto& line : split(text, '\n'))
+        if (auto xid = parse_xid(line)) found.push_back(std::move(*xid));
+    return found;
+}
+
+std::vector<Xid> logged_xids(const std::filesystem::path& kernel_log) {
+    const FileDescriptor log(::open(kernel_log.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    return log.valid() ? read_xids(log.get()) : std::vector<Xid>();
 }
 
 }  // namespace dtrain::topology

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
+#include <span>
 #include <sys/statvfs.h>
 
 #include <fmt/format.h>
@@ -20,10 +22,17 @@ std::optional<SharedMemory> shared_memory() {
                         .free_bytes = static_cast<std::int64_t>(info.f_bavail) * block};
 }
 
+std::vector<std::string> xid_facts(const std::vector<topology::Xid>& xids) {
+    constexpr std::size_t most = 3;
+    std::vector<std::string> facts;
+    for (const auto& xid : std::span(xids).first(std::min(xids.size(), most)))
+        facts.push_back("the kernel logged " + topology::to_sentence(xid));
+    return facts;
+}
+
 std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
                          const std::vector<topology::Xid>& xids,
                          const std::optional<SharedMemory>& shared_memory) {
-    constexpr std::size_t most_xids = 3;  // one error has others follow
     // A shell tells the signal that ended its command as a status.
     const auto ended_by = [&](int signal) { return ended.shell_status() == 128 + signal; };
     std::vector<std::string> facts;
@@ -31,8 +40,7 @@ std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>&
         facts.push_back(kills->to_sentence());
     else if (kills && ended_by(SIGKILL))
         facts.emplace_back("the kernel's OOM killer did not do it, by its counters");
-    for (std::size_t i = 0; i < std::min(xids.size(), most_xids); ++i)
-        facts.push_back("the kernel logged " + topology::to_sentence(xids[i]));
+    std::ranges::move(xid_facts(xids), std::back_inserter(facts));
     if (shared_memory && ended_by(SIGBUS))
         facts.push_back(fmt::format("/dev/shm holds {}, {} of it free after the end",
                                     bytes_text(shared_memory->bytes), bytes_text(shared_memory->free_bytes)));

@@ -21,6 +21,9 @@ struct SharedMemory {
 /// The size of /dev/shm here, if there is one.
 std::optional<SharedMemory> shared_memory();
 
+/// "the kernel logged Xid 79 of GPU ..." for each, the first few: one error has others follow. Pure.
+std::vector<std::string> xid_facts(const std::vector<topology::Xid>& xids);
+
 /// What only a program's own machine knows about its end: whether the OOM killer did it, which errors of GPUs
 /// the kernel logged, whether shared memory is full.
 /// "" when it knows nothing that matters. Pure.

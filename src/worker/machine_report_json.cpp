@@ -52,11 +52,14 @@ Json health_json(const topology::GpuHealth* health) {
     Json processes = Json::array();
     for (const auto& [pid, memory] : health->processes)
         processes.push_back({{"pid", pid}, {"memory_bytes", or_null(memory)}});
+    Json xids = Json::array();
+    for (const auto& xid : health->xids) xids.push_back({{"number", xid.number}, {"text", xid.text}});
     return {{"uncorrected_errors", or_null(health->uncorrected_errors)},
             {"row_failed", health->row_failed},
             {"row_pending", health->row_pending},
             {"slowdowns", slowdowns},
             {"processes", processes},
+            {"xids", xids},
             {"utilization_percent", or_null(health->utilization)},
             {"memory_used_bytes", or_null(health->memory_used)},
             {"memory_total_bytes", or_null(health->memory_total)},

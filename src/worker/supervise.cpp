@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -18,6 +19,7 @@
 
 #include "base/log_files.hpp"
 #include "base/oom_watch.hpp"
+#include "base/text.hpp"
 #include "report/run.hpp"
 #include "topology/gpu_use.hpp"
 #include "worker/end_facts.hpp"
@@ -97,7 +99,7 @@ class Supervisor {
         const bool watching = job_.hang_watch && program_ && !ended_ && !stop_signal_;
         const bool console_needs_time = output_ && follower_ && follower_->needs_time();
         const auto orders = orders_.sources();
-        std::array<pollfd, 9> sources{{
+        std::array<pollfd, 10> sources{{
             {guard_->fd(), POLLIN, 0},
             {follower_ ? follower_->growth_fd() : -1, POLLIN, 0},
             {follower_ && follower_->wants_to_write() ? follower_->console_fd() : -1, POLLOUT, 0},
@@ -107,6 +109,7 @@ class Supervisor {
             {gpu_look_ ? gpu_look_->fd() : -1, POLLIN, 0},
             orders[0],
             orders[1],
+            {xid_watch_.fd(), POLLIN, 0},
         }};
         ::poll(sources.data(), sources.size(),
                earliest({orders_.ms_to_next_look(),
@@ -120,6 +123,10 @@ class Supervisor {
             output_->take_piece();
             tell_loss_once();
         }
+        if ((sources[9].revents & POLLIN) != 0)
+            note_xids();
+        else if (sources[9].revents != 0)
+            xid_watch_.end();
         if (watching) look_for_a_hang();
         if (sources[5].revents != 0) tell_stacks();
         if (sources[6].revents != 0) warn_of_gpus();
@@ -130,12 +137,23 @@ class Supervisor {
         if (sources[0].revents != 0) take_news();
     }
 
+    void warn(std::string warning) {
+        auto event = new_event(Event::Kind::warning);
+        event.text = std::move(warning);
+        job_.report(event);
+    }
+
     void warn_of_gpus() {
-        for (auto& warning : gpu_look_->take()) {
-            auto event = new_event(Event::Kind::warning);
-            event.text = std::move(warning);
-            job_.report(event);
-        }
+        for (auto& warning : gpu_look_->take()) warn(std::move(warning));
+    }
+
+    void note_xids() {
+        const auto known = xid_facts(xids_).size();
+        std::ranges::move(xid_watch_.take(), std::back_inserter(xids_));
+        if (!job_.warns_of_xids) return;
+        const auto facts = xid_facts(xids_);
+        for (auto fact = facts.begin() + static_cast<std::ptrdiff_t>(known); fact != facts.end(); ++fact)
+            warn(*fact);
     }
 
     void tell_use_of_gpus() {
@@ -160,10 +178,7 @@ class Supervisor {
         const int error = output_->log().first_error();
         if (error == 0 || loss_told_) return;
         loss_told_ = true;
-        auto event = new_event(Event::Kind::warning);
-        event.text =
-            fmt::format("output is lost, cannot write {}: {}", job_.log.string(), std::strerror(error));
-        job_.report(event);
+        warn(fmt::format("output is lost, cannot write {}: {}", job_.log.string(), std::strerror(error)));
     }
 
     void look_for_a_hang() {
@@ -175,6 +190,9 @@ class Supervisor {
         event.pid = *program_;
         event.idle_ms = found->idle_time.count();
         event.text = found->where;
+        if (const auto facts = xid_facts(xids_); !facts.empty())
+            event.text = fmt::format("{}; {}", found->where.empty() ? "an unknown place" : found->where,
+                                     join(facts, "; "));
         job_.report(event);
     }
 
@@ -206,9 +224,9 @@ class Supervisor {
                 ended_ = ExitStatus::of_wait(news->wait_status);
                 ended_us_ = cluster::now_us();
                 tell_use_of_gpus();
+                note_xids();
                 if (!ended_->success() && !stop_signal_)
-                    facts_ =
-                        facts_of_end(*ended_, oom_watch_.kills_since(), xid_watch_.take(), shared_memory());
+                    facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory());
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) tell_others_once();
@@ -308,6 +326,7 @@ class Supervisor {
     Supervision job_;
     OomWatch oom_watch_;
     XidWatch xid_watch_;
+    std::vector<topology::Xid> xids_;  ///< since the program was started
     std::optional<GpuLook> gpu_look_;
     std::optional<topology::GpuWatch> gpu_watch_;
     Orders orders_;

@@ -14,13 +14,20 @@ namespace dtrain::worker {
 /// kernel log (kernel.dmesg_restrict).
 class XidWatch {
   public:
-    explicit XidWatch(const std::filesystem::path& kernel_log = "/dev/kmsg");
+    explicit XidWatch(const std::filesystem::path& kernel_log = topology::usual_kernel_log);
+
+    /// Readable when the kernel has logged something; -1 where nothing would tell, as of a plain file.
+    int fd() const { return tells_ ? log_.get() : -1; }
 
     /// Those since the watch began or was asked before.
     std::vector<topology::Xid> take();
 
+    /// The log has ended, as that of no kernel does.
+    void end() { log_.reset(); }
+
   private:
     FileDescriptor log_;
+    bool tells_ = false;
 };
 
 }  // namespace dtrain::worker

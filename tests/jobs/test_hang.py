@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import stat
+import subprocess
 import time
 
 import pytest
@@ -125,6 +126,27 @@ def test_without_the_option_a_job_may_wait(job):
     done = job.launch("sleep", 2)
     assert done.returncode == 0, done.stderr
     assert not stacks(job, 0).exists()
+
+
+def test_an_error_of_a_gpu_is_told_at_once_and_with_the_hang(job, only_the_kernel):
+    kernel_log = job.folder / "kmsg"
+    os.mkfifo(kernel_log)
+    log = os.open(kernel_log, os.O_RDWR)
+    mounted = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /dev/kmsg && exec "$@"', kernel_log]
+    if subprocess.run([*mounted, "true"], capture_output=True).returncode != 0:
+        pytest.skip("another kernel log takes root and a mount namespace")
+    job.script("a.py", "import time\nprint('before', flush=True)\ntime.sleep(1000)\n")
+    child = job.start(*mounted, LAUNCH, "--nproc_per_node", 1, "--hang-timeout", "1.5", "--grace", 2, "a.py",
+                      env=only_the_kernel)
+    job.wait_until(lambda: (job.folder / "log/workerlog.0").exists() and "before" in job.log(0))
+    os.write(log, b"6,2,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, name=python3, GPU has fallen off the bus.\n")
+    _, said = child.communicate(timeout=60)
+    os.close(log)
+    assert child.returncode == 124, said
+    told = r"the kernel logged Xid 79 of GPU 0000:3b:00: .*"
+    warning = re.search(rf"rank 0 on \S+: {told}", said)
+    report = re.search(rf"rank \[0\]: since \d\d:\d\d:\d\d in .*; {told}; stacks: ", said)
+    assert warning and report and warning.start() < said.index("it hung") < report.start(), said
 
 
 def test_under_mpirun_the_worker_tells_people_and_stops_nothing(job, only_the_kernel):

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: what the stand-in library (fake_nvml.cpp) was written to say, and the sentences an operator would
 // want, written out by hand.
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/temporary_folder.hpp"
 #include "topology/gpu_health.hpp"
 #include "topology/gpu_troubles.hpp"
 
@@ -47,6 +50,24 @@ TEST(GpuHealth, WhatAGpuDoesNotTellIsNothing) {
     silent.pci = {.domain = 0, .bus = 0x9a};
     EXPECT_EQ(ask_gpu_health(FAKE_NVML).at(2), silent);
     EXPECT_THAT(troubles_of(silent), IsEmpty());
+}
+
+TEST(GpuHealth, HasWhatTheKernelLoggedOfIt) {
+    const tests::TemporaryFolder folder;
+    std::ofstream(folder / "kmsg") << "6,1,1,-;NVRM: Xid (PCI:0000:4e:00): 79, fell off\n"
+                                      "6,2,2,-;NVRM: Xid (PCI:0000:5f:00): 13, of a program\n"
+                                      "6,3,3,-;NVRM: Xid (PCI:0000:4e:00): 79, again\n"
+                                      "6,4,4,-;NVRM: Xid (PCI:0000:4e:00): 31, of a program\n";
+    const auto gpus = ask_gpu_health(FAKE_NVML, folder / "kmsg");
+    EXPECT_THAT(gpus.at(0).xids, ElementsAre(Xid{13, "0000:5f:00", "of a program"}));
+    EXPECT_EQ(gpus.at(1).xids.size(), 3U);
+    EXPECT_THAT(gpus.at(2).xids, IsEmpty());
+    const auto troubles = troubles_of({.pci = gpus.at(1).pci, .xids = gpus.at(1).xids});
+    ASSERT_EQ(troubles.size(), 1U) << "the last of each number, and none that is a program's";
+    EXPECT_EQ(troubles[0].text, "the kernel has logged Xid 79: the GPU has fallen off the bus (again)");
+    EXPECT_FALSE(troubles[0].is_fault) << "it may have been reset since then";
+    EXPECT_EQ(troubles[0].mend,
+              "unless that was done since then, reset it (nvidia-smi --gpu-reset -i 0000:4e:00.0) or reboot");
 }
 
 TEST(GpuHealth, NoLibraryNoGpus) {

@@ -175,6 +175,7 @@ TEST(MachineReportJson, HealthOfGpus) {
     EXPECT_EQ(gpus[0]["health"], nullptr);
     EXPECT_EQ(gpus[1]["health"], nlohmann::json::parse(R"({"uncorrected_errors": 2, "row_failed": false,
         "row_pending": false, "slowdowns": ["hot"], "processes": [{"pid": 7, "memory_bytes": null}],
+        "xids": [],
         "utilization_percent": 97, "memory_used_bytes": 1, "memory_total_bytes": 2, "watts": 651.5, "celsius": 91})"));
     EXPECT_EQ(gpus[1]["troubles"].size(), 3U);
     EXPECT_EQ(gpus[1]["troubles"][1], nlohmann::json::parse(R"({"fault": false,
