@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -55,6 +56,12 @@ inline void feed_numbers(const Program& program, const Interpreter& interpreter)
     }
 }
 
+/// Types of the operators that check_gradients() has seen in a program so far.
+inline std::set<std::string>& checked_operators() {
+    static std::set<std::string> types;
+    return types;
+}
+
 /// Gradients by all parameters, made by the program in double and in float, against central differences of
 /// the program's own loss in double; and both losses against each other.
 /// @param tolerance of the float gradients; they round to 6e-8 in each operation
@@ -80,6 +87,7 @@ inline void check_gradients(const BuildLoss& build, double tolerance = 1e-5) {
         build(program, DataType::float64);
         return program;
     }();
+    for (const auto& op : forward.operators()) checked_operators().insert(op.type);
     Interpreter backward(exact.program);
     Interpreter backward_float(single.program);
     Interpreter evaluate(forward);
