@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <dtrain/checkpoint.hpp>
+#include <dtrain/state_checkpoints.hpp>
 
 /// What Model::fit() tells of its epochs, and whom.
 namespace dtrain {
@@ -75,35 +76,54 @@ class Callback {
     /// exception would reach.
     virtual void on_step_end(Model& model, const StepRecord& record) noexcept;
 
+    /// Between two steps: for what the ranks do together and does not take long, in the same order on all.
+    /// What it throws must be thrown on all of them.
+    virtual void between_steps(Model& model);
+
     /// After an epoch and its evaluation.
     /// @return false: no further epoch. One rank that says so is enough.
     virtual bool on_epoch_end(Model& model, const EpochRecord& record) = 0;
 
-    /// After the last epoch, also when fit() throws. Not for anything that needs other ranks.
+    /// After the last epoch, unless fit() throws.
+    virtual void on_finish(Model& model);
+
+    /// At the very end, also when fit() throws. Not for anything that needs other ranks.
     /// @param failure what it throws; none: it returns
     virtual void on_end(Model& model, const std::exception* failure) noexcept;
 };
 
-/// Keeps the last checkpoints in a folder: CheckpointFolder has their names. Written by the first rank, whole
-/// or not at all. Model::load_newest(folder) goes on from there.
+/// Keeps the last checkpoints in a folder: CheckpointFolder has their names. Each is there whole or not at
+/// all. Model::load_newest(folder) goes on from there.
 class Checkpoints final : public Callback {
   public:
     struct Options {
         int keep = 3;
         std::int64_t every = 1;  ///< epochs
+        /// One file, written by the first rank; or a directory, of which each rank writes its part.
         CheckpointFormat format = CheckpointFormat::file;
+        /// As in CheckpointOptions.
+        bool async = true;
+        std::optional<int> shards = {};
+        bool collective = false;
+        std::map<std::string, std::string> hints = {};
     };
 
     /// @throws UsageError when keep or every are below 1
-    explicit Checkpoints(std::filesystem::path folder, const Options& options);
+    explicit Checkpoints(std::filesystem::path folder, Options options);
     explicit Checkpoints(std::filesystem::path folder) : Checkpoints(std::move(folder), Options()) {}
 
-    /// @throws Error on all ranks when the checkpoint cannot be written
+    /// @throws UsageError on all ranks as StateCheckpoints
+    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    /// These throw Error on all ranks when a checkpoint cannot be written: with async, that is found out by
+    /// a later one of them.
     bool on_epoch_end(Model& model, const EpochRecord& record) override;
+    void between_steps(Model& model) override;
+    void on_finish(Model& model) override;
 
   private:
-    CheckpointFolder folder_;
+    std::filesystem::path folder_;
     Options options_;
+    std::optional<StateCheckpoints> writer_;  ///< during a fit()
 };
 
 /// Stops when a measure has become no better for some epochs. A loss is better when it is smaller, any other

@@ -214,6 +214,9 @@ class Model {
     /// What save() would write. @throws NotPreparedError
     Checkpoint checkpoint() const;
 
+    /// The same without the tensors, which are those of state(). @throws NotPreparedError
+    CheckpointHeader checkpoint_header() const;
+
     std::int64_t epochs_done() const;
     std::int64_t steps_done() const;
     const Communicator& communicator() const;

@@ -10,7 +10,6 @@
 #include <dtrain/model.hpp>
 
 #include "base/text.hpp"
-#include "model/together.hpp"
 
 namespace dtrain {
 namespace {
@@ -33,22 +32,41 @@ void Callback::on_begin(Model& /*model*/, const std::vector<std::string>& /*meas
 
 void Callback::on_step_end(Model& /*model*/, const StepRecord& /*record*/) noexcept {}
 
+void Callback::between_steps(Model& /*model*/) {}
+
+void Callback::on_finish(Model& /*model*/) {}
+
 void Callback::on_end(Model& /*model*/, const std::exception* /*failure*/) noexcept {}
 
-Checkpoints::Checkpoints(std::filesystem::path folder, const Options& options)
-    : folder_(std::move(folder)), options_(options) {
-    if (options.keep < 1 || options.every < 1)
+Checkpoints::Checkpoints(std::filesystem::path folder, Options options)
+    : folder_(std::move(folder)), options_(std::move(options)) {
+    if (options_.keep < 1 || options_.every < 1)
         throw UsageError(fmt::format("Checkpoints: keep is {} and every is {}; both must be 1 or more",
-                                     options.keep, options.every));
+                                     options_.keep, options_.every));
+}
+
+void Checkpoints::on_begin(Model& model, const std::vector<std::string>& /*measures*/) {
+    writer_.emplace(folder_, model.state(), model.communicator(),
+                    CheckpointOptions{.keep = options_.keep,
+                                      .format = options_.format,
+                                      .async = options_.async,
+                                      .shards = options_.shards,
+                                      .collective = options_.collective,
+                                      .hints = options_.hints});
 }
 
 bool Checkpoints::on_epoch_end(Model& model, const EpochRecord& record) {
-    if (record.epoch % options_.every != 0) return true;
-    model::together(model.communicator(), [&] {
-        if (model.communicator().rank() == 0)
-            folder_.save(model.checkpoint(), options_.keep, options_.format);
-    });
+    if (record.epoch % options_.every == 0) writer_->save(model.checkpoint_header());
     return true;
+}
+
+void Checkpoints::between_steps(Model& /*model*/) {
+    writer_->progress();
+}
+
+void Checkpoints::on_finish(Model& /*model*/) {
+    writer_->finish();
+    writer_.reset();
 }
 
 void EpochLines::on_begin(Model& /*model*/, const std::vector<std::string>& measures) {

@@ -49,6 +49,7 @@ class Learner {
     Measures evaluate(const Samples& samples, std::int64_t batch_size);
     Predictions predict(const Samples& samples, std::int64_t batch_size);
 
+    CheckpointHeader header() const;
     Checkpoint checkpoint() const;
 
     /// @return the first that can be read

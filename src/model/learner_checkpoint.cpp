@@ -7,19 +7,20 @@
 
 #include <dtrain/checkpoint.hpp>
 
+#include "checkpoint/restore_together.hpp"
 #include "model/learner.hpp"
-#include "model/state_checkpoint.hpp"
 #include "model/together.hpp"
 #include "program/stored_state.hpp"
 
 namespace dtrain::model {
 
+CheckpointHeader Learner::header() const {
+    return {.epoch = epochs_, .step = steps_, .seed = options_.seed, .job = prepared_->job};
+}
+
 Checkpoint Learner::checkpoint() const {
     Checkpoint checkpoint;
-    checkpoint.epoch = epochs_;
-    checkpoint.step = steps_;
-    checkpoint.seed = options_.seed;
-    checkpoint.job = prepared_->job;
+    static_cast<CheckpointHeader&>(checkpoint) = header();
     program::store(prepared_->state, checkpoint);
     return checkpoint;
 }
@@ -28,20 +29,10 @@ std::filesystem::path Learner::load(const std::vector<std::filesystem::path>& fi
                                     const std::function<void(const std::string&)>& warn) {
     const auto& communicator = options_.communicator;
     const auto& state = prepared_->state;
-    Restored found;
-    together(communicator, [&] {
-        if (communicator.rank() != 0) return;
-        const auto before = state.clone();
-        try {
-            found = restore_first(files, prepared_->job, state, warn, "program");
-        } catch (const UsageError&) {
-            copy_into(state, before);
-            throw;
-        }
-    });
-    broadcast(state, communicator);
+    const auto found =
+        checkpoint::restore_or_keep(communicator, files, prepared_->job, state, warn, "program");
     go_on_from(found.header);
-    return communicator.broadcast(found.file.string());
+    return found.file;
 }
 
 void Learner::go_on_from(const CheckpointHeader& header) {

@@ -99,6 +99,7 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
             where.step = done;
             where.loss = loss;
             for (const auto& callback : options.callbacks) callback->on_step_end(*this, where);
+            for (const auto& callback : options.callbacks) callback->between_steps(*this);
         });
         record.train_seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -112,6 +113,7 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
             together(ranks, [&] { goes_on = callback->on_epoch_end(*this, record) && goes_on; });
         goes_on = ranks.all(goes_on);
     }
+    for (const auto& callback : options.callbacks) together(ranks, [&] { callback->on_finish(*this); });
     return history;
 }
 
@@ -157,6 +159,11 @@ std::optional<std::filesystem::path> Model::load_newest(const std::filesystem::p
 Checkpoint Model::checkpoint() const {
     content_->learner.check_prepared("checkpoint");
     return content_->learner.checkpoint();
+}
+
+CheckpointHeader Model::checkpoint_header() const {
+    content_->learner.check_prepared("checkpoint_header");
+    return content_->learner.header();
 }
 
 std::int64_t Model::epochs_done() const {

@@ -29,6 +29,7 @@
 #include <dtrain/row_rules.hpp>
 #include <dtrain/sampler.hpp>
 #include <dtrain/spawn.hpp>
+#include <dtrain/state_checkpoints.hpp>
 #include <dtrain/tensor.hpp>
 #include <dtrain/topology.hpp>
 #include <dtrain/transpiler.hpp>
@@ -46,6 +47,7 @@ void one_field_each() {
     static_cast<void>(EarlyStop::Options{.monitor = {}});
     static_cast<void>(CheckpointTensor{.shape = {}});
     static_cast<void>(CheckpointHeader{.epoch = {}});
+    static_cast<void>(CheckpointOptions{.keep = {}});
     static_cast<void>(ClickColumns{.integers = {}});
     static_cast<void>(ClickLog{.integers = {}});
     static_cast<void>(cluster::Identity{.launcher = {}});

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,26 +14,14 @@
 
 #include "small_models.hpp"
 #include "support/message_of.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/shared_folder.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
 namespace {
 
 using testing::HasSubstr;
-
-/// A folder that all ranks see.
-class SharedFolder {
-  public:
-    SharedFolder() : path_(test_world().broadcast(own_.path().string())) {}
-    ~SharedFolder() { test_world().barrier(); }
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-    const std::filesystem::path& path() const { return path_; }
-
-  private:
-    tests::TemporaryFolder own_;
-    std::filesystem::path path_;
-};
+using tests::SharedFolder;
 
 TEST(ModelRanks, LearnWhatOneProcessLearns) {
     const auto data = three_classes(50);
@@ -121,6 +110,58 @@ TEST(ModelRanks, CheckpointsAreOfOneJobAndRanksMayChange) {
     alone.load(folder / "epoch-000003.h5");
     alone.fit(data, {.epochs = 1, .batch_size = 8});
     EXPECT_EQ(parameters_checksum(alone.state()), parameters_checksum(undisturbed.state()));
+}
+
+TEST(ModelRanks, EachRankWritesItsPartOfADirectory) {
+    const SharedFolder folder;
+    const auto data = three_classes(45);
+    const auto& world = test_world();
+    auto model = prepared_model({.communicator = world});
+    const Checkpoints::Options options{
+        .keep = 1, .format = CheckpointFormat::directory, .shards = world.size()};
+    model.fit(
+        data,
+        {.epochs = 3, .batch_size = 8, .callbacks = {std::make_shared<Checkpoints>(folder.path(), options)}});
+    EXPECT_TRUE(std::filesystem::exists(folder / "latest"));
+    const auto stored = folder / "epoch-000003";
+    EXPECT_TRUE(std::filesystem::exists(stored / fmt::format("shard-{:04}.h5", world.size() - 1)));
+    EXPECT_FALSE(std::filesystem::exists(stored / fmt::format("shard-{:04}.h5", world.size())));
+    auto alone = prepared_model({});
+    alone.load(stored);
+    EXPECT_EQ(alone.checkpoint(), model.checkpoint());
+    const auto refusal = [&](const Checkpoints::Options& contradiction) {
+        return tests::message_of([&] {
+            model.fit(data, {.callbacks = {std::make_shared<Checkpoints>(folder.path(), contradiction)}});
+        });
+    };
+    EXPECT_THAT(refusal({.shards = 2}), HasSubstr("shards are of a directory"));
+    EXPECT_EQ(model.epochs_done(), 3);
+}
+
+TEST(ModelRanks, RanksMayActTogetherBetweenStepsAndAtTheEnd) {
+    struct Counting final : Callback {
+        bool on_epoch_end(Model& /*model*/, const EpochRecord& /*record*/) override { return true; }
+        void between_steps(Model& model) override { steps += model.communicator().sum(std::int64_t{1}); }
+        void on_finish(Model& model) override { ends += model.communicator().sum(std::int64_t{1}); }
+        void on_end(Model& /*model*/, const std::exception* failure) noexcept override {
+            has_failed = failure;
+        }
+        std::int64_t steps = 0;
+        std::int64_t ends = 0;
+        bool has_failed = false;
+    };
+    const auto counting = std::make_shared<Counting>();
+    const std::int64_t ranks = test_world().size();
+    auto model = prepared_model({.communicator = test_world()});
+    model.fit(three_classes(32), {.epochs = 2, .batch_size = 8, .callbacks = {counting}});
+    EXPECT_EQ(counting->steps, 8 * ranks);
+    EXPECT_EQ(counting->ends, ranks);
+    struct Failing final : Callback {
+        bool on_epoch_end(Model& /*model*/, const EpochRecord& /*record*/) override { throw Error("full"); }
+    };
+    EXPECT_THROW(model.fit(three_classes(32), {.callbacks = {counting, std::make_shared<Failing>()}}), Error);
+    EXPECT_EQ(counting->ends, ranks);
+    EXPECT_TRUE(counting->has_failed);
 }
 
 TEST(ModelRanks, OneRankThatStopsStopsAll) {

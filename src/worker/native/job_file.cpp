@@ -227,29 +227,30 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
         job.checkpoint.every = std::nullopt;
     }
     if (checkpoint.has("every")) job.checkpoint.every = checkpoint.whole("every", 1, 1, most_whole);
-    job.checkpoint.async = checkpoint.truth("async", job.checkpoint.async);
+    job.checkpoint.files.async = checkpoint.truth("async", job.checkpoint.files.async);
     if (checkpoint.one_of("format", "directory", {"directory", "file"}) == "file") {
-        job.checkpoint.format = CheckpointFormat::file;
+        job.checkpoint.files.format = CheckpointFormat::file;
         if (checkpoint.has("shards"))
             checkpoint.fail("shards", "'shards' is a setting of format = \"directory\", but it is \"file\"");
     }
-    job.checkpoint.collective = checkpoint.truth("collective", false);
-    if (job.checkpoint.collective) {
-        if (job.checkpoint.format != CheckpointFormat::file)
+    job.checkpoint.files.collective = checkpoint.truth("collective", false);
+    if (job.checkpoint.files.collective) {
+        if (job.checkpoint.files.format != CheckpointFormat::file)
             checkpoint.fail("collective",
                             "'collective' is a setting of format = \"file\", but it is \"directory\"");
-        if (checkpoint.has("async") && job.checkpoint.async)
+        if (checkpoint.has("async") && job.checkpoint.files.async)
             checkpoint.fail("async",
                             "async = true excludes 'collective': ranks write together only between steps");
-        job.checkpoint.async = false;
-        job.checkpoint.hints = checkpoint.words("hints");
+        job.checkpoint.files.async = false;
+        job.checkpoint.files.hints = checkpoint.words("hints");
     } else if (checkpoint.has("hints")) {
         checkpoint.fail("hints", "'hints' are for collective = true");
     }
     if (checkpoint.has("shards"))
-        job.checkpoint.shards = static_cast<int>(checkpoint.whole("shards", 1, 1, 1'000'000));
+        job.checkpoint.files.shards = static_cast<int>(checkpoint.whole("shards", 1, 1, 1'000'000));
     job.checkpoint.full_every = checkpoint.whole("full_every", 1, 1, 1'000'000);
-    job.checkpoint.keep = static_cast<int>(checkpoint.whole("keep", job.checkpoint.keep, 1, 1'000'000));
+    job.checkpoint.files.keep =
+        static_cast<int>(checkpoint.whole("keep", job.checkpoint.files.keep, 1, 1'000'000));
     job.log = read_log(top);
     return job;
 }

@@ -21,6 +21,7 @@
 #include <dtrain/row_rules.hpp>
 #include <dtrain/sampler.hpp>
 #include <dtrain/server_mode.hpp>
+#include <dtrain/state_checkpoints.hpp>
 
 #include "model/optimizer_name.hpp"
 #include "report/outputs.hpp"
@@ -86,12 +87,7 @@ struct CheckpointSettings {
     std::optional<std::filesystem::path> dir;  ///< none: no checkpoints
     std::optional<std::int64_t> every = 1;     ///< epochs; the last one is always saved
     std::optional<std::int64_t> every_steps;   ///< counted from the very first step
-    int keep = 2;
-    bool async = true;  ///< written while training goes on
-    CheckpointFormat format = CheckpointFormat::directory;
-    std::optional<int> shards;                 ///< at most; none: one per rank, but none smaller than 16 MiB
-    bool collective = false;                   ///< a file that all ranks write together, by MPI-IO
-    std::map<std::string, std::string> hints;  ///< for MPI-IO
+    CheckpointOptions files = {};
     /// With servers: of so many checkpoints one has all rows, the others those that changed.
     std::int64_t full_every = 1;
     friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;

@@ -49,7 +49,7 @@ void ServerCheckpointer::start(const CheckpointHeader& header) {
     by_the_first([&] { begin(header); });
     begin_rows(header);
     in_progress_ = true;
-    if (!settings_.async) finish();
+    if (!settings_.files.async) finish();
 }
 
 void ServerCheckpointer::begin(const CheckpointHeader& header) {
@@ -99,7 +99,7 @@ void ServerCheckpointer::complete() {
     auto write_manifest = servers_.finish_save();
     trainer_part_.get();
     completion_ = Background<void>::beside(
-        [write_manifest = std::move(write_manifest), path = *path_, keep = settings_.keep] {
+        [write_manifest = std::move(write_manifest), path = *path_, keep = settings_.files.keep] {
             write_manifest();
             io::complete_directory(path);
             CheckpointFolder(path.parent_path()).publish(path, keep, ps::needs_of);

@@ -11,7 +11,7 @@
 #include <dtrain/parameter_servers.hpp>
 
 #include "base/background.hpp"
-#include "worker/native/checkpoint_writer.hpp"
+#include "checkpoint/checkpoint_writer.hpp"
 #include "worker/native/job_file.hpp"
 
 namespace dtrain::native {
@@ -25,7 +25,7 @@ std::string rows_file(int trainer, int trainers);
 
 /// Lets the servers write a job's checkpoints, in the background when the settings say so: training goes on
 /// as soon as it is fixed what they write.
-class ServerCheckpointer final : public CheckpointWriter {
+class ServerCheckpointer final : public checkpoint::CheckpointWriter {
   public:
     /// @param meet lets all trainers' gradients be in the parameters; collective
     ServerCheckpointer(const CheckpointSettings& settings, const ServerConnection& servers, State state,

@@ -18,8 +18,8 @@
 namespace dtrain::native {
 namespace {
 
-using model::check_job;
-using model::refusal_of;
+using checkpoint::check_job;
+using checkpoint::refusal_of;
 
 /// What one mpirun has started.
 struct Programs {

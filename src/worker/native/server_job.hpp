@@ -13,13 +13,13 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/parameter_servers.hpp>
 
-#include "model/state_checkpoint.hpp"
+#include "checkpoint/state_checkpoint.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/trainer.hpp"
 
 namespace dtrain::native {
 
-using model::Restored;
+using checkpoint::Restored;
 
 /// How many of the job's ranks, the first ones, are parameter servers: what the launcher says
 /// (dtrain-launch --server_num), else with [servers] the ranks of the first of several programs of mpirun,

@@ -33,7 +33,7 @@ namespace dtrain::native {
 namespace {
 
 void check_servers_can_save(const CheckpointSettings& settings) {
-    if (settings.format != CheckpointFormat::directory || settings.shards)
+    if (settings.files.format != CheckpointFormat::directory || settings.files.shards)
         throw UsageError(
             "[checkpoint] format = \"file\" and 'shards' are for jobs without parameter servers: "
             "each server writes files of its own into one directory");

@@ -13,8 +13,8 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/error.hpp>
 
+#include "checkpoint/checkpointer.hpp"
 #include "program/compute_device.hpp"
-#include "worker/native/checkpointer.hpp"
 #include "worker/native/server_checkpointer.hpp"
 
 namespace dtrain::native {
@@ -151,8 +151,10 @@ void Trainer::leave_servers() {
     if (servers_) servers_->leave();
 }
 
-std::unique_ptr<CheckpointWriter> Trainer::checkpoints(const CheckpointSettings& settings) {
-    if (!servers_) return std::make_unique<Checkpointer>(settings, state_, communicator_);
+std::unique_ptr<checkpoint::CheckpointWriter> Trainer::checkpoints(const CheckpointSettings& settings) {
+    if (!servers_)
+        return std::make_unique<checkpoint::Checkpointer>(settings.dir.value(), settings.files, state_,
+                                                          communicator_);
     return std::make_unique<ServerCheckpointer>(settings, *servers_, state_, communicator_,
                                                 [this] { meet_at_servers(); });
 }

@@ -16,9 +16,9 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/parameter_servers.hpp>
 
+#include "checkpoint/checkpoint_writer.hpp"
 #include "model/exact_auc.hpp"
 #include "model/shares.hpp"
-#include "worker/native/checkpoint_writer.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/phase_clock.hpp"
 #include "worker/native/task.hpp"
@@ -95,7 +95,7 @@ class Trainer {
                      const std::function<void(const std::string&)>& warn);
 
     /// Writes the job's checkpoints.
-    std::unique_ptr<CheckpointWriter> checkpoints(const CheckpointSettings& settings);
+    std::unique_ptr<checkpoint::CheckpointWriter> checkpoints(const CheckpointSettings& settings);
 
     /// Trains what is left of the epoch.
     /// @param goes_on asked after every step but the epoch's last, when this trainer stands between two

@@ -12,7 +12,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "model/state_checkpoint.hpp"
+#include "checkpoint/restore_together.hpp"
 #include "worker/native/server_checkpointer.hpp"
 #include "worker/native/trainer.hpp"
 
@@ -27,23 +27,11 @@ constexpr const char* left_out_name = "left_out";
 
 std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& files,
                                       const std::function<void(const std::string&)>& warn) {
-    std::optional<std::string> error;
-    CheckpointHeader header;
-    std::string taken;
-    if (communicator_.rank() == 0) {
-        try {
-            const auto found = model::restore_first(files, job_, state_, warn);
-            header = found.header;
-            taken = found.file.string();
-        } catch (const UsageError& refused) {
-            error = refused.what();
-            model::copy_into(state_, State(model_.train, seed_));
-        }
-    }
-    throw_together(communicator_, error);
-    broadcast(state_, communicator_);
-    go_on_from(header);
-    return communicator_.broadcast(taken);
+    const auto found = checkpoint::restore_together(
+        communicator_, files, job_, state_,
+        [&] { checkpoint::copy_into(state_, State(model_.train, seed_)); }, warn);
+    go_on_from(found.header);
+    return found.file;
 }
 
 void Trainer::go_on_from(const CheckpointHeader& header) {
@@ -65,7 +53,8 @@ void Trainer::resume_rows(const std::filesystem::path& folder,
                              counted(communicator_.size(), "trainer")));
         return;
     }
-    const auto refused = model::refusal_of([&] { servers_->restore_trainer_rows(load_checkpoint(file)); });
+    const auto refused =
+        checkpoint::refusal_of([&] { servers_->restore_trainer_rows(load_checkpoint(file)); });
     throw_together(communicator_,
                    refused ? std::optional(fmt::format("{}: {}", file.string(), *refused)) : std::nullopt);
 }

@@ -13,11 +13,11 @@
 #include "base/files.hpp"
 #include "base/status_later.hpp"
 #include "base/text.hpp"
+#include "checkpoint/step_agreement.hpp"
 #include "worker/native/agreed.hpp"
 #include "worker/native/progress.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/run_log.hpp"
-#include "worker/native/step_agreement.hpp"
 #include "worker/native/stop_request.hpp"
 
 namespace dtrain::native {
@@ -126,13 +126,7 @@ class Training {
 
     bool after_step() {
         const auto why = stop_->reason();
-        const auto waited_for = checkpoint_asked_for_;
-        const auto agreed = agreement_.after_step(why.has_value(), checkpoints_->part_is_written());
-        checkpoint_asked_for_ = checkpoints_->last();
-        // What was said was about the checkpoint of a step ago.
-        if (agreed.written && checkpoints_->waits_for_commit() && waited_for == checkpoints_->last())
-            checkpoints_->commit();
-        if (agreed.stop) {
+        if (agreement_.after_step(*checkpoints_, why.has_value())) {
             checkpoints_->start(trainer_.header());
             checkpoints_->finish();
             return false;
@@ -146,11 +140,10 @@ class Training {
     Trainer& trainer_;
     const Console& console_;
     RunLog& log_;
-    StepAgreement agreement_;
+    checkpoint::StepAgreement agreement_;
     Clock::time_point start_ = Clock::now();
     std::optional<StopRequest> stop_;
-    std::unique_ptr<CheckpointWriter> checkpoints_;
-    std::optional<std::filesystem::path> checkpoint_asked_for_;
+    std::unique_ptr<checkpoint::CheckpointWriter> checkpoints_;
     std::optional<Metrics> test_;
     ProgressLine progress_;
     std::int64_t steps_at_start_;

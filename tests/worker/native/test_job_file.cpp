@@ -31,8 +31,8 @@ TEST(JobFile, SmallestJobHasTheDefaults) {
     EXPECT_EQ(job.train.seed, 0U);
     EXPECT_EQ(name_of(job.train.optimizer), "adam");
     EXPECT_EQ(learning_rate_of(job.train.optimizer), 0.001);
-    EXPECT_EQ(job.checkpoint, (CheckpointSettings{std::nullopt, 1, std::nullopt, 2, true,
-                                                  CheckpointFormat::directory, std::nullopt}));
+    EXPECT_EQ(job.checkpoint,
+              (CheckpointSettings{.dir = std::nullopt, .every = 1, .files = {.keep = 2, .async = true}}));
 }
 
 TEST(JobFile, EveryStepsIsInsteadOfEveryEpoch) {
@@ -95,7 +95,7 @@ shards = 3
     EXPECT_EQ(adam.beta1, 0.5);
     EXPECT_EQ(adam.beta2, 0.75);
     EXPECT_EQ(adam.epsilon, 1e-6);
-    EXPECT_EQ(job.checkpoint, (CheckpointSettings{"out", 4, 100, 5, false, CheckpointFormat::directory, 3}));
+    EXPECT_EQ(job.checkpoint, (CheckpointSettings{"out", 4, 100, {.keep = 5, .async = false, .shards = 3}}));
 }
 
 TEST(JobFile, ClickThroughModels) {
@@ -293,10 +293,10 @@ TEST(JobFile, AFileOfAllRanks) {
                       "hints = { striping_factor = 8, romio_ds_write = \"disable\" }",
                   "my.toml")
             .checkpoint;
-    EXPECT_EQ(checkpoint.format, CheckpointFormat::file);
-    EXPECT_TRUE(checkpoint.collective);
-    EXPECT_FALSE(checkpoint.async);
-    EXPECT_EQ(checkpoint.hints,
+    EXPECT_EQ(checkpoint.files.format, CheckpointFormat::file);
+    EXPECT_TRUE(checkpoint.files.collective);
+    EXPECT_FALSE(checkpoint.files.async);
+    EXPECT_EQ(checkpoint.files.hints,
               (std::map<std::string, std::string>{{"romio_ds_write", "disable"}, {"striping_factor", "8"}}));
 }
 

@@ -71,12 +71,12 @@ std::string to_toml(const Job& job) {
     out += fmt::format("seed = {}\noptimizer = {}\n{}", job.train.seed, text(name_of(job.train.optimizer)),
                        std::visit(OptimizerToml{}, job.train.optimizer));
     const auto& checkpoint = job.checkpoint;
-    out +=
-        fmt::format("[checkpoint]\nkeep = {}\nasync = {}\nformat = {}\n", checkpoint.keep, checkpoint.async,
-                    checkpoint.format == CheckpointFormat::file ? "\"file\"" : "\"directory\"");
+    const auto& files = checkpoint.files;
+    out += fmt::format("[checkpoint]\nkeep = {}\nasync = {}\nformat = {}\n", files.keep, files.async,
+                       files.format == CheckpointFormat::file ? "\"file\"" : "\"directory\"");
     if (checkpoint.every) out += fmt::format("every = {}\n", *checkpoint.every);
     if (checkpoint.every_steps) out += fmt::format("every_steps = {}\n", *checkpoint.every_steps);
-    if (checkpoint.shards) out += fmt::format("shards = {}\n", *checkpoint.shards);
+    if (files.shards) out += fmt::format("shards = {}\n", *files.shards);
     if (job.checkpoint.dir) out += fmt::format("dir = {}\n", text(job.checkpoint.dir->string()));
     return out;
 }

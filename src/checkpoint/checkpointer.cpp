@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/native/checkpointer.hpp"
+#include "checkpoint/checkpointer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,21 +13,19 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "checkpoint/collective_file.hpp"
+#include "checkpoint/state_checkpoint.hpp"
 #include "io/checkpoint_directory.hpp"
-#include "model/state_checkpoint.hpp"
 #include "program/state_access.hpp"
 #include "program/stored_state.hpp"
-#include "worker/native/collective_file.hpp"
 
-namespace dtrain::native {
+namespace dtrain::checkpoint {
 namespace {
 
-using model::stored_info;
-
 template <class Function>
-auto begun(const CheckpointSettings& settings, Function function) {
+auto begun(const CheckpointOptions& options, Function function) {
     using Begun = Background<decltype(function())>;
-    return settings.async ? Begun::beside(std::move(function)) : Begun::at_once(std::move(function));
+    return options.async ? Begun::beside(std::move(function)) : Begun::at_once(std::move(function));
 }
 
 /// What `action` throws.
@@ -43,17 +41,18 @@ std::optional<std::string> error_of(const Action& action) {
 
 }  // namespace
 
-Checkpointer::Checkpointer(const CheckpointSettings& settings, State state, Communicator communicator)
-    : settings_(settings), state_(std::move(state)), communicator_(std::move(communicator)) {
+Checkpointer::Checkpointer(const std::filesystem::path& folder, const CheckpointOptions& options, State state,
+                           Communicator communicator)
+    : folder_(folder), options_(options), state_(std::move(state)), communicator_(std::move(communicator)) {
     io::start_hdf5();
-    if (settings_.format != CheckpointFormat::directory && !settings_.collective) return;
+    if (options_.format != CheckpointFormat::directory && !options_.collective) return;
     auto sorted = state_.tensors();
     std::ranges::sort(sorted, {}, [](const StateTensor& tensor) { return stored_info(tensor).name; });
     for (const auto& tensor : sorted) {
         tensors_.push_back(stored_info(tensor));
         memory_.push_back(static_cast<const std::byte*>(tensor.view.data));
     }
-    if (settings_.collective)
+    if (options_.collective)
         plan_file();
     else
         plan_directory();
@@ -63,7 +62,7 @@ Checkpointer::Checkpointer(const CheckpointSettings& settings, State state, Comm
         pieces_.push_back({piece, memory_[piece.tensor] + piece.first_row * row_bytes});
         staging_bytes_ += aligned_to<io::direct_alignment>(static_cast<std::size_t>(piece.rows * row_bytes));
     }
-    if (!settings_.async) staging_bytes_ = 0;
+    if (!options_.async) staging_bytes_ = 0;
 }
 
 void Checkpointer::plan_file() {
@@ -73,8 +72,7 @@ void Checkpointer::plan_file() {
 
 void Checkpointer::plan_directory() {
     const int ranks = communicator_.size();
-    const int shards =
-        settings_.shards ? std::min(*settings_.shards, ranks) : io::shard_count(tensors_, ranks);
+    const int shards = options_.shards ? std::min(*options_.shards, ranks) : io::shard_count(tensors_, ranks);
     plan_ = io::plan_shards(tensors_, shards);
     // Spread over all ranks, and so over all nodes.
     for (int shard = 0; shard < shards; ++shard)
@@ -86,16 +84,16 @@ void Checkpointer::start(const CheckpointHeader& header) {
     finish();
     program::StateAccess::to_read(state_);  // memory_ is up to date from here on
     header_ = header;
-    path_ = CheckpointFolder(settings_.dir.value()).path(header, settings_.format);
-    if (settings_.collective) return write_together();
-    const bool is_directory = settings_.format == CheckpointFormat::directory;
+    path_ = folder_.path(header, options_.format);
+    if (options_.collective) return write_together();
+    const bool is_directory = options_.format == CheckpointFormat::directory;
     throw_together<Error>(communicator_, error_of([&] {
                               if (is_directory && communicator_.rank() == 0) io::begin_directory(*path_);
                           }));
     in_progress_ = true;
     if (is_directory && shard_) begin_shard();
     if (!is_directory && communicator_.rank() == 0) begin_file(header);
-    if (!settings_.async) finish();
+    if (!options_.async) finish();
 }
 
 void Checkpointer::stage() {
@@ -111,8 +109,8 @@ void Checkpointer::stage() {
 }
 
 void Checkpointer::begin_shard() {
-    if (settings_.async) stage();
-    part_ = begun(settings_, [this] {
+    if (options_.async) stage();
+    part_ = begun(options_, [this] {
         const auto file = io::temporary_path(*path_) / io::shard_name(*shard_);
         return io::write_shard(file, tensors_, pieces_);
     });
@@ -122,8 +120,8 @@ void Checkpointer::begin_file(const CheckpointHeader& header) {
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = header;
     program::store(state_, checkpoint);
-    completion_ = begun(settings_, [this, checkpoint = std::move(checkpoint)] {
-        CheckpointFolder(*settings_.dir).save(checkpoint, settings_.keep, settings_.format);
+    completion_ = begun(options_, [this, checkpoint = std::move(checkpoint)] {
+        folder_.save(checkpoint, options_.keep, options_.format);
     });
 }
 
@@ -135,7 +133,7 @@ void Checkpointer::write_together() {
                               std::filesystem::create_directories(temporary.parent_path());
                               std::filesystem::remove(temporary);
                           }));
-    CollectiveFile file(communicator_, temporary, settings_.hints);
+    CollectiveFile file(communicator_, temporary, options_.hints);
     const auto layout = make_file(temporary);
     std::vector<io::WriteExtent> extents;
     io::ShardFacts facts;
@@ -158,7 +156,7 @@ void Checkpointer::write_together() {
                                                     std::back_inserter(whole.pieces));
                               io::finish_checkpoint_file(temporary, layout, {header_, tensors_, {whole}});
                               publish_file(temporary, *path_);
-                              CheckpointFolder(*settings_.dir).publish(*path_, settings_.keep);
+                              folder_.publish(*path_, options_.keep);
                           }));
 }
 
@@ -189,7 +187,7 @@ bool Checkpointer::part_is_written() const {
 }
 
 void Checkpointer::commit() {
-    if (!std::exchange(in_progress_, false) || settings_.format != CheckpointFormat::directory) return;
+    if (!std::exchange(in_progress_, false) || options_.format != CheckpointFormat::directory) return;
     std::string facts;
     const auto error = error_of([&] {
         if (part_.valid()) facts = io::to_json(part_.get());
@@ -200,9 +198,9 @@ void Checkpointer::commit() {
     io::CheckpointIndex index{header_, tensors_, {}};
     for (const auto& each : all_facts)
         if (!each.empty()) index.shards.push_back(io::shard_facts_from_json(each));
-    completion_ = begun(settings_, [this, index = std::move(index)] {
+    completion_ = begun(options_, [this, index = std::move(index)] {
         io::commit_directory(*path_, index);
-        CheckpointFolder(*settings_.dir).publish(*path_, settings_.keep);
+        folder_.publish(*path_, options_.keep);
     });
 }
 
@@ -214,4 +212,4 @@ void Checkpointer::finish() {
                           }));
 }
 
-}  // namespace dtrain::native
+}  // namespace dtrain::checkpoint

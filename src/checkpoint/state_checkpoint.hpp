@@ -15,7 +15,7 @@
 
 #include "io/stored_checkpoint.hpp"
 
-namespace dtrain::model {
+namespace dtrain::checkpoint {
 
 /// The tensor in checkpoints: "/parameters/fc_0.weight"; what is no parameter is "/optimizer/...".
 io::TensorInfo stored_info(const StateTensor& tensor);
@@ -67,4 +67,4 @@ Restored restore_first(const std::vector<std::filesystem::path>& files,
                        const std::function<void(const std::string&)>& warn,
                        const std::string& reader = "job");
 
-}  // namespace dtrain::model
+}  // namespace dtrain::checkpoint

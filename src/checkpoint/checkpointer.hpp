@@ -12,23 +12,24 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
+#include <dtrain/state_checkpoints.hpp>
 
 #include "base/aligned_memory.hpp"
 #include "base/background.hpp"
+#include "checkpoint/checkpoint_writer.hpp"
 #include "io/block_io.hpp"
 #include "io/checkpoint_index.hpp"
 #include "io/shard_file.hpp"
 #include "io/shard_plan.hpp"
-#include "worker/native/checkpoint_writer.hpp"
-#include "worker/native/job_file.hpp"
 
-namespace dtrain::native {
+namespace dtrain::checkpoint {
 
-/// In the background when the settings say so: start() copies what this rank writes, and a thread brings it
-/// to disk, without MPI. A collective file is written by start() itself.
+/// Of a State. In the background when the options say so: start() copies what this rank writes, and a thread
+/// brings it to disk, without MPI. A collective file is written by start() itself.
 class Checkpointer final : public CheckpointWriter {
   public:
-    Checkpointer(const CheckpointSettings& settings, State state, Communicator communicator);
+    Checkpointer(const std::filesystem::path& folder, const CheckpointOptions& options, State state,
+                 Communicator communicator);
     /// Waits for the thread; a checkpoint that nobody finished stays invisible.
     ~Checkpointer() override = default;
 
@@ -53,7 +54,8 @@ class Checkpointer final : public CheckpointWriter {
     void begin_file(const CheckpointHeader& header);
     void stage();
 
-    CheckpointSettings settings_;
+    CheckpointFolder folder_;
+    CheckpointOptions options_;
     State state_;
     Communicator communicator_;
     std::vector<io::TensorInfo> tensors_;
@@ -71,4 +73,4 @@ class Checkpointer final : public CheckpointWriter {
     Background<void> completion_;
 };
 
-}  // namespace dtrain::native
+}  // namespace dtrain::checkpoint

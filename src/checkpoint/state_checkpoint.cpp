@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "model/state_checkpoint.hpp"
+#include "checkpoint/state_checkpoint.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 #include <dtrain/error.hpp>
 
-namespace dtrain::model {
+namespace dtrain::checkpoint {
 namespace {
 
 /// As "float32 [3, 5]".
@@ -97,4 +97,4 @@ Restored restore_first(const std::vector<std::filesystem::path>& files,
     }
 }
 
-}  // namespace dtrain::model
+}  // namespace dtrain::checkpoint

@@ -7,7 +7,7 @@
 
 #include <dtrain/checkpoint.hpp>
 
-namespace dtrain::native {
+namespace dtrain::checkpoint {
 
 /// Brings a job's checkpoints to disk, some of them while training goes on. Failures of writing come out of
 /// the next collective call, on all ranks that train. Every function is collective over these but the const
@@ -41,4 +41,4 @@ class CheckpointWriter {
     virtual const std::optional<std::filesystem::path>& last() const = 0;
 };
 
-}  // namespace dtrain::native
+}  // namespace dtrain::checkpoint

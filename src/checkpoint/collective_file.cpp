@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/native/collective_file.hpp"
+#include "checkpoint/collective_file.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include <dtrain/error.hpp>
 
-namespace dtrain::native {
+namespace dtrain::checkpoint {
 namespace {
 
 /// MPI counts in int, and its writers of a node keep a copy of what they collect.
@@ -112,4 +112,4 @@ void CollectiveFile::check_together(int code, const char* operation) const {
     throw_together<Error>(communicator_, error);
 }
 
-}  // namespace dtrain::native
+}  // namespace dtrain::checkpoint

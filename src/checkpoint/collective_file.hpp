@@ -13,7 +13,7 @@
 
 #include "io/block_io.hpp"
 
-namespace dtrain::native {
+namespace dtrain::checkpoint {
 
 /// A file that all ranks of the job write together by MPI-IO. Every function is collective over
 /// MPI_COMM_WORLD, of which the communicator has all ranks; waits inside MPI-IO have no deadline, but begin
@@ -44,4 +44,4 @@ class CollectiveFile {
     MPI_File file_ = MPI_FILE_NULL;
 };
 
-}  // namespace dtrain::native
+}  // namespace dtrain::checkpoint

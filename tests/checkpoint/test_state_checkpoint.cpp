@@ -15,26 +15,26 @@
 
 #include <dtrain/error.hpp>
 
-#include "model/state_checkpoint.hpp"
+#include "checkpoint/state_checkpoint.hpp"
 #include "program/stored_state.hpp"
+#include "small_state.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
-#include "worker/native/classifier.hpp"
 
 namespace dtrain::native {
 namespace {
 
-using model::check_fits;
-using model::read_into;
-using model::restore_first;
+using checkpoint::check_fits;
+using checkpoint::read_into;
+using checkpoint::restore_first;
+
+using tests::bytes_of;
+using tests::scramble;
+using tests::small_state;
 
 using testing::HasSubstr;
 
 const std::map<std::string, std::string> job = {{"model", "3-5-2 relu"}, {"global_batch", "64"}};
-
-State state_of(std::uint64_t seed, std::int64_t hidden = 5, const Optimizer& optimizer = Adam{}) {
-    return State(build_classifier({.hidden = {hidden}}, {4, 3, 2}, optimizer, {1}).train, seed);
-}
 
 Checkpoint checkpoint_of(const State& state) {
     Checkpoint checkpoint;
@@ -48,10 +48,10 @@ std::string refusal(const Checkpoint& checkpoint, const State& state) {
 }
 
 TEST(CheckpointOfState, RestoresEveryBit) {
-    const auto from = state_of(1);
+    const auto from = small_state(1);
     for (const auto& tensor : from.tensors())
         if (tensor.view.type == DataType::int64) tensor.view.as<std::int64_t>()[0] = 77;
-    const auto to = state_of(2);
+    const auto to = small_state(2);
     ASSERT_NE(parameters_checksum(from), parameters_checksum(to));
     const auto checkpoint = checkpoint_of(from);
     const io::StoredCheckpoint stored("old.h5", checkpoint);
@@ -64,7 +64,7 @@ TEST(CheckpointOfState, RestoresEveryBit) {
 }
 
 TEST(CheckpointOfState, RefusesAnotherJob) {
-    const auto state = state_of(1);
+    const auto state = small_state(1);
     auto other = checkpoint_of(state);
     other.job["global_batch"] = "32";
     EXPECT_EQ(refusal(other, state),
@@ -78,10 +78,10 @@ TEST(CheckpointOfState, RefusesAnotherJob) {
 }
 
 TEST(CheckpointOfState, RefusesAnotherShapeOrOptimizer) {
-    const auto state = state_of(1);
-    EXPECT_THAT(refusal(checkpoint_of(state_of(2, 6)), state), HasSubstr("but this job's model needs"));
-    EXPECT_THAT(refusal(checkpoint_of(state_of(2, 5, Sgd{})), state), HasSubstr("it has no"));
-    auto other = checkpoint_of(state_of(2));
+    const auto state = small_state(1);
+    EXPECT_THAT(refusal(checkpoint_of(small_state(2, 6)), state), HasSubstr("but this job's model needs"));
+    EXPECT_THAT(refusal(checkpoint_of(small_state(2, 5, Sgd{})), state), HasSubstr("it has no"));
+    auto other = checkpoint_of(small_state(2));
     auto& tensor = other.parameters.begin()->second;
     const auto count = std::get<std::vector<float>>(tensor.values).size();
     tensor.values = std::vector<std::int64_t>(count);
@@ -97,20 +97,6 @@ State state_of_all_types() {
     program.add({.name = "short", .shape = {7}, .type = DataType::int32, .role = Role::optimizer_state});
     program.add({.name = "count", .shape = {4, 2}, .type = DataType::float64, .role = Role::metric});
     return State(program, 0);
-}
-
-/// Other bytes in every tensor, the same for the same seed.
-void scramble(const State& state, unsigned seed) {
-    std::mt19937 random(seed);
-    for (const auto& tensor : state.tensors())
-        std::generate_n(static_cast<unsigned char*>(tensor.view.data), tensor.view.bytes(), std::ref(random));
-}
-
-std::string bytes_of(const State& state) {
-    std::string bytes;
-    for (const auto& tensor : state.tensors())
-        bytes.append(static_cast<const char*>(tensor.view.data), tensor.view.bytes());
-    return bytes;
 }
 
 class CheckpointFormats : public testing::TestWithParam<CheckpointFormat> {};

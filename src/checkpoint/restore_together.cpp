@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/restore_together.hpp"
+
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include <dtrain/error.hpp>
+
+#include "base/json_text.hpp"
+#include "io/checkpoint_index.hpp"
+#include "io/index_json.hpp"
+
+namespace dtrain::checkpoint {
+namespace {
+
+/// The first rank's.
+CheckpointHeader broadcast_header(const Communicator& communicator, const CheckpointHeader& header) {
+    const auto text = communicator.broadcast(dumped(io::as_json({header, {}, {}})));
+    return io::index_from_json(text).value().header;
+}
+
+}  // namespace
+
+Restored restore_together(const Communicator& communicator, const std::vector<std::filesystem::path>& files,
+                          const std::map<std::string, std::string>& job, const State& state,
+                          const std::function<void()>& undo,
+                          const std::function<void(const std::string&)>& warn, const std::string& reader) {
+    std::optional<std::string> refused;
+    Restored found;
+    if (communicator.rank() == 0) {
+        try {
+            found = restore_first(files, job, state, warn, reader);
+        } catch (const UsageError& why) {
+            refused = why.what();
+            undo();
+        }
+    }
+    throw_together(communicator, refused);
+    broadcast(state, communicator);
+    return {communicator.broadcast(found.file.string()), broadcast_header(communicator, found.header)};
+}
+
+Restored restore_or_keep(const Communicator& communicator, const std::vector<std::filesystem::path>& files,
+                         const std::map<std::string, std::string>& job, const State& state,
+                         const std::function<void(const std::string&)>& warn, const std::string& reader) {
+    std::optional<State> before;
+    if (communicator.rank() == 0) before = state.clone();
+    return restore_together(
+        communicator, files, job, state, [&] { copy_into(state, before.value()); }, warn, reader);
+}
+
+}  // namespace dtrain::checkpoint

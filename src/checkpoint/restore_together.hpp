@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/executor.hpp>
+
+#include "checkpoint/state_checkpoint.hpp"
+
+namespace dtrain::checkpoint {
+
+/// restore_first() by the first rank, from which the others get the state. Collective.
+/// @param files the first rank's count; one at least
+/// @param undo brings the first rank's state back to what it was, when nothing could be restored
+/// @return the same on all ranks
+/// @throws what restore_first() throws, on all ranks
+Restored restore_together(const Communicator& communicator, const std::vector<std::filesystem::path>& files,
+                          const std::map<std::string, std::string>& job, const State& state,
+                          const std::function<void()>& undo,
+                          const std::function<void(const std::string&)>& warn,
+                          const std::string& reader = "job");
+
+/// The same by the first rank's copy of the state, as which it costs memory once more.
+Restored restore_or_keep(const Communicator& communicator, const std::vector<std::filesystem::path>& files,
+                         const std::map<std::string, std::string>& job, const State& state,
+                         const std::function<void(const std::string&)>& warn, const std::string& reader);
+
+}  // namespace dtrain::checkpoint

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <dtrain/error.hpp>
+#include <dtrain/state_checkpoints.hpp>
+
+#include "checkpoint/checkpointer.hpp"
+#include "checkpoint/restore_together.hpp"
+#include "checkpoint/step_agreement.hpp"
+
+namespace dtrain {
+namespace {
+
+std::optional<std::string> contradiction(const CheckpointOptions& options) {
+    const bool is_file = options.format == CheckpointFormat::file;
+    if (options.keep < 1) return fmt::format("checkpoints: keep is {}; it must be 1 or more", options.keep);
+    if (options.shards && *options.shards < 1)
+        return fmt::format("checkpoints: shards is {}; it must be 1 or more", *options.shards);
+    if (options.shards && is_file) return "checkpoints: shards are of a directory, but the format is a file";
+    if (options.collective && !is_file)
+        return "checkpoints: collective is for one file, but the format is a directory";
+    if (!options.collective && !options.hints.empty()) return "checkpoints: hints are for a collective file";
+    return std::nullopt;
+}
+
+/// Ranks of MPI_COMM_WORLD; none without MPI.
+std::optional<int> world_size() {
+    int is_there = 0;
+    MPI_Initialized(&is_there);
+    if (is_there == 0) return std::nullopt;
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+CheckpointOptions checked(CheckpointOptions options, const Communicator& communicator) {
+    auto refused = contradiction(options);
+    if (!refused && options.collective) {
+        const auto world = world_size();
+        options.collective = world.has_value();
+        if (world && *world != communicator.size())
+            refused = fmt::format(
+                "checkpoints: a collective file is written by all {} ranks of MPI_COMM_WORLD, but the "
+                "communicator has {}",
+                *world, communicator.size());
+    }
+    throw_together(communicator, refused);
+    return options;
+}
+
+}  // namespace
+
+struct StateCheckpoints::Content {
+    CheckpointFolder folder;
+    State state;
+    Communicator communicator;
+    checkpoint::Checkpointer writer;
+    checkpoint::StepAgreement agreement;
+};
+
+StateCheckpoints::StateCheckpoints(const std::filesystem::path& folder, const State& state,
+                                   const Communicator& communicator, const CheckpointOptions& options)
+    : content_(
+          new Content{CheckpointFolder(folder), state, communicator,
+                      checkpoint::Checkpointer(folder, checked(options, communicator), state, communicator),
+                      checkpoint::StepAgreement(communicator)}) {}
+
+StateCheckpoints::StateCheckpoints(StateCheckpoints&&) noexcept = default;
+StateCheckpoints& StateCheckpoints::operator=(StateCheckpoints&&) noexcept = default;
+StateCheckpoints::~StateCheckpoints() = default;
+
+void StateCheckpoints::save(const CheckpointHeader& header) {
+    content_->writer.start(header);
+}
+
+void StateCheckpoints::progress() {
+    if (content_->writer.waits_for_commit()) content_->agreement.after_step(content_->writer, false);
+}
+
+void StateCheckpoints::finish() {
+    content_->writer.finish();
+}
+
+std::optional<std::filesystem::path> StateCheckpoints::last() const {
+    return content_->writer.last();
+}
+
+std::optional<CheckpointHeader> StateCheckpoints::load_newest(
+    const std::map<std::string, std::string>& job, const std::function<void(const std::string&)>& warn) {
+    const auto& [folder, state, communicator, writer, agreement] = *content_;
+    std::vector<std::filesystem::path> found;
+    if (communicator.rank() == 0) found = folder.candidates();
+    if (communicator.max(static_cast<std::int64_t>(found.size())) == 0) return std::nullopt;
+    const auto told = [&](const std::string& damaged) {
+        if (warn) warn(damaged);
+    };
+    return checkpoint::restore_or_keep(communicator, found, job, state, told, "program").header;
+}
+
+}  // namespace dtrain
