@@ -98,22 +98,6 @@ class Dataset final : public DataSource {
     std::int64_t classes_ = 0;
 };
 
-/// Samples with few values that are not zero, such as click logs, in memory (CSR): sample s has the values
-/// values[offsets[s]] .. values[offsets[s + 1]] of the features `ids`, which ascend within a sample.
-struct SparseDataset {
-    std::vector<std::int64_t> offsets = {0};
-    std::vector<std::int64_t> ids = {};  ///< from 0
-    std::vector<float> values = {};
-    std::vector<std::int64_t> labels = {};
-    std::int64_t features = 0;
-
-    /// Reads an svmlight file. Labels -1 and 1 become 0 and 1; others are class numbers; "qid:" is skipped.
-    /// @throws UsageError naming file and line.
-    static SparseDataset read(const DatasetSource& source);
-
-    std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
-};
-
 /// Opens a data set: in memory when its values need at most `memory` bytes there as float32, else an HDF5
 /// file stays on disk (other formats are refused then). What is on disk is read in blocks that fit the chunks
 /// of the file, at most `memory` bytes at a time; its fingerprint is over the shape, all labels and 64

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <xxhash.h>
 
 #include <fmt/format.h>
 
@@ -11,92 +13,35 @@
 #include "base/checksum.hpp"
 #include "base/text.hpp"
 #include "io/hash.hpp"
-#include "io/text_file.hpp"
+#include "io/read_clicks.hpp"
+#include "io/read_dataset.hpp"
 
 namespace dtrain {
 namespace {
 
-/// The columns of one line, from left to right.
-class Columns {
-  public:
-    Columns(const io::InputFile& file, std::string_view line, const ClickColumns& expected)
-        : file_(file), rest_(line) {
-        const auto found = std::ranges::count(line, '\t') + 1;
-        const auto needed = 1 + expected.integers + expected.slots;
-        if (found != needed)
-            file.refuse_line(fmt::format("{} {} instead of {}: the label, {} {}, {} {}", found,
-                                         noun(found, "column"), needed, expected.integers,
-                                         noun(expected.integers, "whole number"), expected.slots,
-                                         expected.slots == 1 ? "category" : "categories"));
-    }
-
-    std::string_view next() {
-        const auto end = std::min(rest_.find('\t'), rest_.size());
-        const auto column = rest_.substr(0, end);
-        rest_.remove_prefix(std::min(end + 1, rest_.size()));
-        ++number_;
-        return column;
-    }
-
-    [[noreturn]] void refuse(std::string_view column, const char* what) const {
-        file_.refuse_line(fmt::format("'{}' in column {} is {}", one_line(column, 40), number_, what));
-    }
-
-  private:
-    static std::string noun(std::int64_t count, const char* word) {
-        return plural(static_cast<std::size_t>(count), word);
-    }
-
-    const io::InputFile& file_;
-    std::string_view rest_;
-    int number_ = 0;
-};
-
-float next_label(Columns& columns) {
-    const auto text = columns.next();
-    if (text != "0" && text != "1") columns.refuse(text, "no label: 1 for a click, or 0");
-    return text == "1" ? 1 : 0;
-}
-
-float next_integer(Columns& columns) {
-    const auto text = columns.next();
-    if (text.empty()) return 0;
-    const auto count = parse_int<std::int64_t>(text);
-    if (!count) columns.refuse(text, "no whole number of 64 bits");
-    return damped(*count);
-}
-
-std::int64_t next_category(Columns& columns, std::int64_t slot) {
-    constexpr std::size_t most_digits = 16;
-    const auto text = columns.next();
-    if (text.empty()) return missing_id(slot);
-    const auto category = parse_int<std::uint64_t>(text, 16);
-    if (!category || text.size() > most_digits)
-        columns.refuse(text, "no category: a hexadecimal number of up to 16 digits");
-    return category_id(slot, *category);
-}
+// Not ".tsv" and ".txt", which are what Criteo's own logs are called.
+constexpr std::array<std::string_view, 1> csv_endings = {".csv"};
 
 }  // namespace
 
-ClickLog ClickLog::read(const std::filesystem::path& path, const ClickColumns& expected) {
-    if (expected.integers < 0 || expected.integers > most_click_columns || expected.slots < 1 ||
-        expected.slots > most_click_columns)
-        throw UsageError(
-            fmt::format("a click log with {} whole numbers and {} categories: 0..{} and 1..{} are possible",
-                        expected.integers, expected.slots, most_click_columns, most_click_columns));
-    io::InputFile file(path);
-    ClickLog log{.integers = expected.integers, .slots = expected.slots};
-    std::string_view line;
-    while (file.next_line(line)) {
-        if (line.empty()) continue;
-        Columns columns(file, line, expected);
-        log.labels.push_back(next_label(columns));
-        for (std::int64_t i = 0; i < expected.integers; ++i) log.dense.push_back(next_integer(columns));
-        for (std::int64_t slot = 0; slot < expected.slots; ++slot)
-            log.ids.push_back(next_category(columns, slot));
-    }
-    if (log.labels.empty()) file.refuse("there is no sample in it");
-    return log;
+ClickLayout click_layout_of(const std::filesystem::path& file) {
+    if (io::name_ends_with(file, io::svmlight_endings)) return SvmlightClickColumns{};
+    if (io::name_ends_with(file, csv_endings)) return CsvClickColumns{};
+    return ClickColumns{};
+}
+
+ClickLayout click_layout_in(const std::filesystem::path& log, const ClickLayout& layout) {
+    if (const auto* csv = std::get_if<CsvClickColumns>(&layout)) return io::columns_in(log, *csv);
+    if (const auto* svmlight = std::get_if<SvmlightClickColumns>(&layout))
+        return io::columns_in(log, *svmlight);
+    return layout;
+}
+
+ClickLog ClickLog::read(const std::filesystem::path& file, const ClickLayout& layout) {
+    if (const auto* csv = std::get_if<CsvClickColumns>(&layout)) return io::read_clicks(file, *csv);
+    if (const auto* svmlight = std::get_if<SvmlightClickColumns>(&layout))
+        return io::read_clicks(file, *svmlight);
+    return read(file, std::get<ClickColumns>(layout));
 }
 
 std::uint64_t ClickLog::fingerprint() const {
@@ -129,9 +74,14 @@ void ClickLog::gather(std::span<const std::int64_t> samples, std::span<float> de
     }
 }
 
-float damped(std::int64_t count) {
-    const auto value = static_cast<double>(count);
-    return static_cast<float>(std::copysign(std::log1p(std::abs(value)), value));
+float damped(double value) {
+    return value == 0 ? 0.0F : static_cast<float>(std::copysign(std::log1p(std::abs(value)), value));
+}
+
+std::uint64_t text_category(std::string_view text) {
+    const bool has_zeros_ahead = text.size() > 1 && text.front() == '0';
+    if (const auto number = parse_int<std::uint64_t>(text); number && !has_zeros_ahead) return *number;
+    return XXH64(text.data(), text.size(), 0);
 }
 
 std::int64_t category_id(std::int64_t slot, std::uint64_t category) {
@@ -140,6 +90,17 @@ std::int64_t category_id(std::int64_t slot, std::uint64_t category) {
 
 std::int64_t missing_id(std::int64_t slot) {
     return category_id(slot + (std::int64_t{1} << 32), 0);
+}
+
+std::optional<std::string> io::misfit(std::int64_t numbers, std::int64_t slots, std::string_view noun) {
+    if (numbers >= 0 && numbers <= most_click_columns && slots >= 1 && slots <= most_click_columns)
+        return std::nullopt;
+    return fmt::format("a click log with {} and {}: 0..{} and 1..{} are possible", counted(numbers, noun),
+                       counted_categories(slots), most_click_columns, most_click_columns);
+}
+
+std::string io::counted_categories(std::int64_t count) {
+    return fmt::format("{} {}", count, count == 1 ? "category" : "categories");
 }
 
 }  // namespace dtrain

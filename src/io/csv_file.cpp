@@ -6,24 +6,11 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "io/csv_fields.hpp"
 #include "io/read_dataset.hpp"
 
 namespace dtrain::io {
 namespace {
-
-/// The fields of a line, without blanks and quotes around them.
-void split_into(std::vector<std::string_view>& fields, std::string_view line, char separator) {
-    fields.clear();
-    for (;;) {
-        const auto end = line.find(separator);
-        auto field = trimmed(line.substr(0, end));
-        if (field.size() >= 2 && field.front() == '"' && field.back() == '"')
-            field = field.substr(1, field.size() - 2);
-        fields.push_back(field);
-        if (end == std::string_view::npos) return;
-        line.remove_prefix(end + 1);
-    }
-}
 
 bool is_number(std::string_view text) {
     if (text.starts_with('+')) text.remove_prefix(1);
@@ -33,7 +20,7 @@ bool is_number(std::string_view text) {
 }
 
 std::size_t label_column(const InputFile& file, const DatasetSource& source,
-                         const std::vector<std::string_view>& first, bool has_header) {
+                         std::span<const std::string_view> first, bool has_header) {
     if (source.label_column.empty()) return first.size() - 1;
     if (has_header)
         if (const auto found = std::ranges::find(first, source.label_column); found != first.end())
@@ -50,14 +37,14 @@ std::size_t label_column(const InputFile& file, const DatasetSource& source,
 Dataset read_csv(const DatasetSource& source) {
     InputFile file(source.file);
     std::string_view line;
-    std::vector<std::string_view> fields;
+    CsvFields cut(source.separator);
     std::vector<float> x;
     std::vector<std::int64_t> labels;
     std::size_t columns = 0;
     std::size_t label = 0;
     while (file.next_line(line)) {
         if (trimmed(line).empty()) continue;
-        split_into(fields, line, source.separator);
+        const auto fields = cut.of(file, columns == 0 ? without_byte_order_mark(line) : line);
         if (columns == 0) {
             columns = fields.size();
             if (columns < 2)

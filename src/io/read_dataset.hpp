@@ -2,6 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+
 #include <dtrain/dataset.hpp>
 
 #include "io/text_file.hpp"
@@ -20,6 +26,13 @@ Dataset read_svmlight(const DatasetSource& source);
 /// The source's format, or what the file looks like.
 DataFormat format_of(const DatasetSource& source);
 
+inline constexpr std::array<std::string_view, 3> svmlight_endings = {".svm", ".svmlight", ".libsvm"};
+
+/// Whether a file's name, `.gz` left aside, ends with one of them in whatever case.
+bool name_ends_with(const std::filesystem::path& file, std::span<const std::string_view> endings);
+
+/// A number as text files have them, blanks around it, NaN and infinities too; nothing when the text is none.
+std::optional<double> parse_number(std::string_view text);
 /// A number as text files have them, times `scale`; complains of the line when it is none or not finite.
 float number_in(const InputFile& file, std::string_view text, float scale = 1);
 /// A class number, also written as 1.0; complains of the line when it is none.

@@ -6,54 +6,46 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/text.hpp"
 #include "io/read_dataset.hpp"
+#include "io/svmlight_line.hpp"
 
-namespace dtrain {
+namespace dtrain::io {
 namespace {
 
-/// The text up to the next blank, which goes from `line`; empty at the end.
-std::string_view next_word(std::string_view& line) {
-    const auto begin = std::min(line.find_first_not_of(" \t"), line.size());
-    const auto end = std::min(line.find_first_of(" \t", begin), line.size());
-    const auto word = line.substr(begin, end - begin);
-    line.remove_prefix(end);
-    return word;
+/// Samples with few values that are not zero: sample s has the values values[offsets[s]] ..
+/// values[offsets[s + 1]] of the features `ids`, which ascend within a sample.
+struct SparseRows {
+    std::vector<std::int64_t> offsets = {0};
+    std::vector<std::int64_t> ids = {};  ///< from 0
+    std::vector<float> values = {};
+    std::vector<std::int64_t> labels = {};
+    std::int64_t features = 0;
+
+    std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
+};
+
+void add_sample(SparseRows& data, const InputFile& file, SvmlightLine& line, const DatasetSource& source) {
+    data.labels.push_back(label_in(file, line.label(), -1));
+    while (const auto found = line.next()) {
+        const auto feature = found->id - source.first_id;
+        if (source.features > 0 && feature >= source.features)
+            line.refuse(found->word, fmt::format("there are only {} features", source.features));
+        if (static_cast<std::int64_t>(data.ids.size()) > data.offsets.back() && data.ids.back() >= feature)
+            line.refuse(found->word, "feature ids have to ascend");
+        data.ids.push_back(feature);
+        data.values.push_back(number_in(file, found->value, source.scale));
+        data.features = std::max(data.features, feature + 1);
+    }
+    data.offsets.push_back(static_cast<std::int64_t>(data.ids.size()));
 }
 
-void add_value(SparseDataset& data, const io::InputFile& file, std::string_view word,
-               const DatasetSource& source) {
-    const auto colon = word.find(':');
-    if (colon == std::string_view::npos) file.refuse_line(fmt::format("'{}' is not ID:VALUE", word));
-    if (word.substr(0, colon) == "qid") return;
-    const auto id = parse_int<std::int64_t>(word.substr(0, colon));
-    if (!id || *id < source.first_id)
-        file.refuse_line(
-            fmt::format("'{}': a feature id is a whole number, {} or more", word, source.first_id));
-    const auto feature = *id - source.first_id;
-    if (source.features > 0 && feature >= source.features)
-        file.refuse_line(fmt::format("'{}': there are only {} features", word, source.features));
-    if (static_cast<std::int64_t>(data.ids.size()) > data.offsets.back() && data.ids.back() >= feature)
-        file.refuse_line(fmt::format("'{}': feature ids have to ascend", word));
-    data.ids.push_back(feature);
-    data.values.push_back(io::number_in(file, word.substr(colon + 1), source.scale));
-    data.features = std::max(data.features, feature + 1);
-}
-
-}  // namespace
-
-SparseDataset SparseDataset::read(const DatasetSource& source) {
-    io::InputFile file(source.file);
-    SparseDataset data;
-    std::string_view line;
-    while (file.next_line(line)) {
-        line = line.substr(0, line.find('#'));
-        const auto label = next_word(line);
-        if (label.empty()) continue;
-        data.labels.push_back(io::label_in(file, label, -1));
-        for (auto word = next_word(line); !word.empty(); word = next_word(line))
-            add_value(data, file, word, source);
-        data.offsets.push_back(static_cast<std::int64_t>(data.ids.size()));
+SparseRows read_rows(const DatasetSource& source) {
+    InputFile file(source.file);
+    SparseRows data;
+    std::string_view text;
+    while (file.next_line(text)) {
+        SvmlightLine line(file, text, source.first_id);
+        if (!line.label().empty()) add_sample(data, file, line, source);
     }
     if (data.labels.empty()) file.refuse("there is no sample in it");
     const auto [least, greatest] = std::ranges::minmax(data.labels);
@@ -66,8 +58,10 @@ SparseDataset SparseDataset::read(const DatasetSource& source) {
     return data;
 }
 
-Dataset io::read_svmlight(const DatasetSource& source) {
-    const auto sparse = SparseDataset::read(source);
+}  // namespace
+
+Dataset read_svmlight(const DatasetSource& source) {
+    const auto sparse = read_rows(source);
     std::int64_t count = 0;
     if (sparse.features < 1) throw UsageError(source.file.string() + ": no sample has a feature");
     if (__builtin_mul_overflow(sparse.size(), sparse.features, &count) ||
@@ -90,4 +84,4 @@ Dataset io::read_svmlight(const DatasetSource& source) {
     return Dataset(std::move(x), sparse.labels, sparse.features);
 }
 
-}  // namespace dtrain
+}  // namespace dtrain::io

@@ -49,6 +49,8 @@ void one_field_each() {
     static_cast<void>(CheckpointHeader{.epoch = {}});
     static_cast<void>(CheckpointOptions{.keep = {}});
     static_cast<void>(ClickColumns{.integers = {}});
+    static_cast<void>(CsvClickColumns{.label = {}});
+    static_cast<void>(SvmlightClickColumns{.numbers = {}});
     static_cast<void>(ClickLog{.integers = {}});
     static_cast<void>(cluster::Identity{.launcher = {}});
     static_cast<void>(cluster::ProcessIds{.process = {}});
@@ -64,7 +66,6 @@ void one_field_each() {
     static_cast<void>(Communicator::Share{.first = {}});
     static_cast<void>(ParameterBuffers{.name = {}});
     static_cast<void>(DatasetSource{.file = {}});
-    static_cast<void>(SparseDataset{.offsets = {}});
     static_cast<void>(Device{.kind = {}});
     static_cast<void>(StateTensor{.name = {}});
     static_cast<void>(ExecutorOptions{.device = {}});

@@ -20,9 +20,23 @@ constexpr ClickColumns columns{2, 3};
 
 class ClickLogProperties : public testing::Test {
   protected:
-    ClickLog read(const std::string& text) const {
+    ClickLog read(const std::string& text, const ClickLayout& layout = columns) const {
         tests::write_bytes(folder / "c.tsv", text);
-        return ClickLog::read(folder / "c.tsv", columns);
+        return ClickLog::read(folder / "c.tsv", layout);
+    }
+    /// Each text in one of the layouts.
+    void check_any_text(const tests::Corpus& corpus, const std::vector<ClickLayout>& layouts) const {
+        tests::for_all(corpus, &Mutator::text, [&](const std::string& input) {
+            try {
+                const auto log = read(input, layouts[input.size() % layouts.size()]);
+                ASSERT_GE(log.size(), 1);
+                EXPECT_EQ(log.dense.size(), log.labels.size() * static_cast<std::size_t>(log.integers));
+                EXPECT_EQ(log.ids.size(), log.labels.size() * static_cast<std::size_t>(log.slots));
+                EXPECT_GE(log.slots, 1);
+            } catch (const UsageError& error) {
+                EXPECT_TRUE(tests::is_helpful(error.what(), {"c.tsv:"}));
+            }
+        });
     }
 
     const tests::TemporaryFolder folder;
@@ -44,6 +58,26 @@ TEST_F(ClickLogProperties, AnyTextIsRefusedWithItsPlaceOrReadToItsEnd) {
             EXPECT_TRUE(tests::is_helpful(error.what(), {"c.tsv:"}));
         }
     });
+}
+
+TEST_F(ClickLogProperties, AnyCsvIsRefusedWithItsPlaceOrReadToItsEnd) {
+    const tests::Corpus corpus{
+        .examples = {"click,age,site\n1,2,a\n0,,\n", "1,2.5,\"a, \"\"b\"\"\"\r\n0,-1e3, x \n",
+                     "id,label,age,ad\n7,0,3,b\n8,1,,\n"},
+        .pieces = {"1", "0", ",", ",", "\n", "\r\n", "\"", "\"\"", " ", "label", "click", "age",
+                   "label,age,a\n", "1,2,b\n", "1e999", "nan"}};
+    check_any_text(corpus, {CsvClickColumns{}, CsvClickColumns{.numbers = {{"age"}}},
+                            CsvClickColumns{.label = "1", .numbers = {{"2"}}}});
+}
+
+TEST_F(ClickLogProperties, AnySvmlightIsRefusedWithItsPlaceOrReadToItsEnd) {
+    const tests::Corpus corpus{
+        .examples = {"1 1:5 10:1 100:1\n-1 2:0.5 17:1 300:1 # c\n",
+                     "+1 10:1 9223372036854775807:1\n0 10:1 11:1\n", "0 qid:1 20:1 200:1\n"},
+        .pieces = {"1", "-1", "0", " ", " ", ":", "\n", "#", "qid:", "10:1", "100:1", "1:2.5",
+                   "1 10:1 100:1\n"}};
+    check_any_text(corpus, {SvmlightClickColumns{}, SvmlightClickColumns{.numbers = 2},
+                            SvmlightClickColumns{.numbers = 2, .slot_ids = {10, 100}}});
 }
 
 /// A log as text and as what reading it must give.

@@ -109,14 +109,10 @@ TEST_F(DataFormats, LongFilesAreReadToTheirEnd) {
 
 TEST_F(DataFormats, Svmlight) {
     const auto text = "# clicks\n+1 1:0.5 3:2 # first\n-1 qid:7 2:-1\n\n-1\n"s;
-    const auto sparse = SparseDataset::read(source("d.svm", text));
-    EXPECT_THAT(sparse.labels, ElementsAre(1, 0, 0));
-    EXPECT_THAT(sparse.offsets, ElementsAre(0, 2, 3, 3));
-    EXPECT_THAT(sparse.ids, ElementsAre(0, 2, 1));
-    EXPECT_THAT(sparse.values, ElementsAre(0.5F, 2, -1));
-    EXPECT_EQ(sparse.features, 3);
     const auto data = Dataset::read(source("d.libsvm", text));
     EXPECT_THAT(values_of(data), ElementsAre(0.5F, 0, 2, 0, -1, 0, 0, 0, 0));
+    EXPECT_THAT(labels_of(data), ElementsAre(1, 0, 0));
+    EXPECT_EQ(data.features(), 3);
     auto from = source("d.svm", "0 0:1\n1 4:1\n");
     from.first_id = 0;
     from.features = 6;

@@ -3,7 +3,8 @@
 """Click-through jobs on the logs of examples/make_clicks.py.
 
 Oracles: the best possible AUC, which the generator knows; numpy, which computes the model of a checkpoint on the test
-log by itself; an uninterrupted run and a one-rank run, byte by byte.
+log by itself; an uninterrupted run and a one-rank run, byte by byte; the job on Criteo's format, of a log that Python writes
+down in another format.
 """
 import collections
 import gzip
@@ -20,11 +21,7 @@ JOB = """
 [model]
 kind = "click_through"
 [data]
-format = "criteo"
-integers = 2
-slots = 8
-train = {{ file = "{folder}/train.tsv" }}
-test = {{ file = "{folder}/test.tsv" }}
+{data}
 [train]
 epochs = 2
 global_batch = {batch}
@@ -35,6 +32,13 @@ dir = "{name}"
 keep = 100
 {checkpoint}
 """
+
+
+CRITEO = """format = "criteo"
+integers = 2
+slots = 8
+train = {{ file = "{folder}/train.tsv" }}
+test = {{ file = "{folder}/test.tsv" }}"""
 
 
 def make_clicks(folder, *options):
@@ -50,9 +54,10 @@ def clicks(tmp_path_factory):
     return folder
 
 
-def train(native, cwd, clicks, ranks=1, name="job", batch=128, train="", checkpoint="", options=(), **environment):
+def train(native, cwd, clicks, ranks=1, name="job", batch=128, train="", checkpoint="", options=(), data=CRITEO,
+          **environment):
     job = cwd / f"{name}.toml"
-    job.write_text(JOB.format(folder=clicks, name=name, batch=batch, train=train, checkpoint=checkpoint))
+    job.write_text(JOB.format(data=data.format(folder=clicks), name=name, batch=batch, train=train, checkpoint=checkpoint))
     result = mpirun(ranks, [native, job, *options], cwd, **environment)
     assert result.returncode == 0, result.stderr
     return result
@@ -196,12 +201,102 @@ def test_compressed_logs_without_a_best_auc(native, tmp_path, clicks):
 def test_a_damaged_log_is_one_line(native, tmp_path, ranks):
     (tmp_path / "train.tsv").write_text("1\t1\t2" + "\tff" * 8 + "\n0\t1\t2" + "\tfg" * 8 + "\n")
     job = tmp_path / "job.toml"
-    job.write_text(JOB.format(folder=tmp_path, name="none", batch=1, train="", checkpoint=""))
+    job.write_text(JOB.format(data=CRITEO.format(folder=tmp_path), name="none", batch=1, train="", checkpoint=""))
     result = mpirun(ranks, [native, job], tmp_path)
     assert result.returncode == 2
     complaints = [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
     assert complaints == [f"dtrain-native: {tmp_path}/train.tsv:2: 'fg' in column 4 is no category: "
                           "a hexadecimal number of up to 16 digits"]
+    assert not (tmp_path / "none").exists()
+
+
+def columns_of(path):
+    """label, whole numbers, categories of each line, as the log has them."""
+    for line in path.read_text().splitlines():
+        label, *columns = line.split("\t")
+        yield label, columns[:2], columns[2:]
+
+
+def write_csv(clicks, folder, category):
+    """With a column that nobody reads, and the test log's columns the other way round."""
+    for part, order in (("train", 1), ("test", -1)):
+        with gzip.open(folder / f"{part}.csv.gz", "wt") as out:
+            names = ["id", "clicked", "n0", "n1"] + [f"c{slot}" for slot in range(8)]
+            out.write(",".join(names[::order]) + "\n")
+            for number, (label, counts, categories) in enumerate(columns_of(clicks / f"{part}.tsv")):
+                fields = [str(number), label, *counts, *(category(text) if text else "" for text in categories)]
+                out.write(",".join(fields[::order]) + "\n")
+    return f"""label = "clicked"
+numbers = ["n0", "n1"]
+categories = {json.dumps([f"c{slot}" for slot in range(8)])}
+train = {{{{ file = "{folder}/train.csv.gz" }}}}
+test = {{{{ file = "{folder}/test.csv.gz" }}}}"""
+
+
+def write_svmlight(clicks, folder):
+    """Ids 1 and 2 are the numbers; each slot counts its categories from a multiple of a million on."""
+    known = [{} for _ in range(8)]
+    for part in ("train", "test"):
+        with (folder / f"{part}.svm").open("w") as out:
+            for label, counts, categories in columns_of(clicks / f"{part}.tsv"):
+                pairs = [f"{i + 1}:{count}" for i, count in enumerate(counts) if count]
+                pairs += [f"{(slot + 1) * 1_000_000 + known[slot].setdefault(text, len(known[slot]))}:1"
+                          for slot, text in enumerate(categories) if text]
+                out.write(" ".join(["+1" if label == "1" else "-1"] + pairs) + "\n")
+    return f"""numbers = 2
+slots = {[(slot + 1) * 1_000_000 for slot in range(8)]}
+train = {{{{ file = "{folder}/train.svm" }}}}
+test = {{{{ file = "{folder}/test.svm" }}}}"""
+
+
+FORMATS = {"csv of decimal numbers": lambda *where: write_csv(*where, lambda text: str(int(text, 16))),
+           "csv of words": lambda *where: write_csv(*where, lambda text: f'"site ""{text}"", new"'),
+           "svmlight": write_svmlight}
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("written", FORMATS)
+def test_other_formats_of_the_log_train_the_same_model(native, tmp_path, clicks, written, ranks):
+    expected = train(native, tmp_path, clicks, ranks, "expected")
+    found = train(native, tmp_path, clicks, ranks, "found", data=FORMATS[written](clicks, tmp_path))
+    assert rows(found) == rows(expected) and len(rows(found)) == 2
+    assert "20,000 samples to train on, 20,000 to test on; 8 ids and 2 numbers each" in found.stdout
+    checksums = [re.search(r"checksum (\w{16})", result.stdout)[1] for result in (found, expected)]
+    assert checksums[0] == checksums[1]
+    saved = [contents(tmp_path / name / "epoch-000002") for name in ("found", "expected")]
+    if written == "csv of decimal numbers":  # the ids are the same, too, which the checkpoint tells by a fingerprint
+        assert saved[0] == saved[1]
+    assert saved[0]["shard-0000.h5"] == saved[1]["shard-0000.h5"]
+
+
+@pytest.mark.parametrize("file, data, text, complaint", [
+    ("c.csv", "", "click,age,site\n1,2,a\n2,2,a\n",
+     "{0}/c.csv:3: '2' in column 1, 'click', is no label: 1 for a click, or 0"),
+    ("c.csv", 'numbers = ["age"]', "click,age,site\n1,2,a\n1,many,a\n",
+     "{0}/c.csv:3: 'many' in column 2, 'age', is no finite number"),
+    ("c.csv", 'numbers = ["price"]', "click,age,site\n1,2,a\n", "{0}/c.csv:1: there is no column 'price' among 3 columns"),
+    ("c.csv", "", "day,site\n1,a\n",
+     "{0}/c.csv:1: no column is called 'label' or 'click'; say which one is the label"),
+    ("c.csv", "integers = 2", "click,site\n1,a\n",
+     "{0}/job.toml:4: [data] 'integers' is a setting of format = \"criteo\", but it is \"csv\" by the name of the "
+     "training log"),
+    ("c.svm", "", "1 3:1 9:1\n-1 3:1\n",
+     "{0}/c.svm:2: 1 category instead of 2: lines may leave categories out only where the first id of each slot is told"),
+    ("c.svm", "numbers = 1", "1 1:3 9:2\n",
+     "{0}/c.svm:1: '9:2': the value of a category is 1; ids of numbers are 1 to 1"),
+    ("c.svm", "slots = [1, 8]", "1 1:1 9:1\n-1 8:1 9:1\n",
+     "{0}/c.svm:2: '9:1': a second category in the slot of the ids from 8"),
+    ("c.txt", 'format = "hdf5"', "1 1:1\n",
+     "{0}/job.toml:4: [data] format = \"hdf5\": it must be one of \"criteo\", \"csv\", \"svmlight\""),
+])
+def test_a_log_that_does_not_fit_is_one_line(native, tmp_path, file, data, text, complaint):
+    (tmp_path / file).write_text(text)
+    job = tmp_path / "job.toml"
+    job.write_text(f'[model]\nkind = "click_through"\n[data]\n{data}\ntrain = {{ file = "{file}" }}\n'
+                   '[checkpoint]\ndir = "none"\n')
+    result = run([native, job], tmp_path)
+    assert result.returncode == 2
+    assert result.stderr == f"dtrain-native: {complaint.format(tmp_path)}\n"
     assert not (tmp_path / "none").exists()
 
 

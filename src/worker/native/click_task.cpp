@@ -59,8 +59,8 @@ class ClickFeeder final : public Feeder {
     std::span<float> weight_;
 };
 
-ClickLog read_log(const Job& job, const std::filesystem::path& file) {
-    auto log = ClickLog::read(file, job.click_columns);
+ClickLog read_log(const Job& job, const ClickLayout& layout, const std::filesystem::path& file) {
+    auto log = ClickLog::read(file, layout);
     const auto bytes = log.labels.size() * sizeof(float) + log.dense.size() * sizeof(float) +
                        log.ids.size() * sizeof(std::int64_t);
     if (bytes > static_cast<std::uint64_t>(job.data_memory))
@@ -107,8 +107,9 @@ std::unique_ptr<Feeder> ClickTask::test_feeder(const DistributedSampler::Options
 }
 
 std::unique_ptr<ClickTask> open_click_task(const Job& job, bool with_servers) {
-    auto train = read_log(job, job.train_data.file);
-    auto test = job.test_data ? std::optional(read_log(job, job.test_data->file)) : std::nullopt;
+    const auto layout = click_layout_in(job.train_data.file, job.click_columns);
+    auto train = read_log(job, layout, job.train_data.file);
+    auto test = job.test_data ? std::optional(read_log(job, layout, job.test_data->file)) : std::nullopt;
     return std::make_unique<ClickTask>(job.model, std::move(train), std::move(test), with_servers);
 }
 

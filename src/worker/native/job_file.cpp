@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/job_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -14,6 +15,8 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
+#include "worker/native/job_clicks.hpp"
 #include "worker/native/job_rows.hpp"
 #include "worker/native/job_section.hpp"
 #include "worker/native/job_training.hpp"
@@ -26,10 +29,12 @@ constexpr std::int64_t most_table_threads = 256;
 // A program's variables have 2^48 elements at most.
 constexpr std::int64_t most_dict_size = 1'000'000'000'000;
 
+constexpr std::array<std::string_view, 10> keys_of_files = {
+    "file", "x", "y", "format", "labels", "label", "separator", "header", "first_id", "features"};
+
 DatasetSource read_source(const Section& data, const char* key, const std::filesystem::path& folder,
                           float scale) {
-    const auto source = data.section(
-        key, {"file", "x", "y", "format", "labels", "label", "separator", "header", "first_id", "features"});
+    const auto source = data.section(key, {keys_of_files.begin(), keys_of_files.end()});
     if (!source.has("file")) source.fail("file", "a data set needs its 'file'");
     DatasetSource out;
     out.file = folder / source.text("file", "");
@@ -44,10 +49,7 @@ DatasetSource read_source(const Section& data, const char* key, const std::files
         out.format = formats.at(source.one_of("format", "", {"hdf5", "idx", "csv", "svmlight"}));
     if (source.has("labels")) out.labels = folder / source.text("labels", "");
     out.label_column = source.text("label", "");
-    const auto separator = source.text("separator", ",");
-    if (separator.size() != 1 && separator != "tab")
-        source.fail("separator", "'separator' is one character, or \"tab\"");
-    out.separator = separator == "tab" ? '\t' : separator.front();
+    out.separator = source.separator("separator", out.separator);
     if (source.has("header")) out.header = source.truth("header", false);
     out.first_id = source.whole("first_id", out.first_id, 0, most_whole);
     out.features = source.whole("features", out.features, 1, most_whole);
@@ -76,31 +78,17 @@ ModelSettings read_model(const Section& top) {
 
 /// [data] of a classifier.
 void read_samples(const Section& data, const std::filesystem::path& folder, Job& job) {
-    for (const char* key : {"format", "integers", "slots"})
-        if (data.has(key))
-            data.fail(key, fmt::format("[data] '{}' is for [model] kind = \"click_through\"", key));
+    for (const auto& key : click_keys())
+        if (data.has(key)) {
+            const bool is_of_files = std::ranges::find(keys_of_files, key) != keys_of_files.end();
+            data.fail(key,
+                      fmt::format("[data] '{}' is for [model] kind = \"click_through\"{}", key,
+                                  is_of_files ? "; data sets of a classifier have it beside 'file'" : ""));
+        }
     const auto scale =
         static_cast<float>(data.number("scale", 1, {1e-30, 1e30, "a number from 1e-30 to below 1e30"}));
     job.train_data = read_source(data, "train", folder, scale);
     if (data.has("test")) job.test_data = read_source(data, "test", folder, scale);
-}
-
-DatasetSource read_log(const Section& data, const char* key, const std::filesystem::path& folder) {
-    const auto source = data.section(key, {"file"});
-    if (!source.has("file")) source.fail("file", "a click log needs its 'file'");
-    DatasetSource out;
-    out.file = folder / source.text("file", "");
-    return out;
-}
-
-/// [data] of a click-through model.
-void read_logs(const Section& data, const std::filesystem::path& folder, Job& job) {
-    if (data.has("scale")) data.fail("scale", "[data] 'scale' is for [model] kind = \"classifier\"");
-    data.one_of("format", "criteo", {"criteo"});
-    job.click_columns.integers = data.whole("integers", job.click_columns.integers, 0, most_click_columns);
-    job.click_columns.slots = data.whole("slots", job.click_columns.slots, 1, most_click_columns);
-    job.train_data = read_log(data, "train", folder);
-    if (data.has("test")) job.test_data = read_log(data, "test", folder);
 }
 
 void refuse_with_servers(const Section& top, const Job& job) {
@@ -199,8 +187,9 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     job.model = read_model(top);
     const bool reads_logs = job.model.kind == ModelKind::click_through;
 
-    const auto data =
-        top.section("data", {"train", "test", "scale", "memory", "format", "integers", "slots"});
+    std::vector<std::string> known{"train", "test", "scale", "memory"};
+    append(known, click_keys());
+    const auto data = top.section("data", known);
     if (!data.has("train"))
         data.fail(
             "train",
@@ -208,7 +197,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
                 ? "[data] needs train = { file = \"...tsv\" }: the click log to train on"
                 : "[data] needs train = { file = \"...h5\", x = \"...\", y = \"...\" }: what to train on");
     if (reads_logs)
-        read_logs(data, file.parent_path(), job);
+        read_clicks(data, file.parent_path(), job);
     else
         read_samples(data, file.parent_path(), job);
 

@@ -105,7 +105,7 @@ struct Job {
     ModelSettings model;
     DatasetSource train_data;
     std::optional<DatasetSource> test_data;
-    ClickColumns click_columns;  ///< of the files of a click-through model
+    ClickLayout click_columns;  ///< of the files of a click-through model
     /// Bytes; data sets that need more stay on disk. Each rank has as much.
     std::int64_t data_memory = std::numeric_limits<std::int64_t>::max();
     TrainSettings train;

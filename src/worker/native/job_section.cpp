@@ -116,6 +116,46 @@ std::int64_t Section::bytes(std::string_view key, std::int64_t otherwise) const 
     return count * found->second;
 }
 
+std::string Section::column(std::string_view key) const {
+    return column_of(key, *table_.get(key));
+}
+
+std::vector<std::string> Section::columns(std::string_view key) const {
+    const auto& node = *table_.get(key);
+    const auto* list = node.as_array();
+    if (list == nullptr) refuse(key, node, "a list of columns such as [\"age\", \"price\"] or [2, 3]");
+    std::vector<std::string> out;
+    for (const auto& element : *list) out.push_back(column_of(key, element));
+    return out;
+}
+
+std::string Section::column_of(std::string_view key, const toml::node& node) const {
+    const auto name = node.value_exact<std::string>();
+    const auto number = node.value_exact<std::int64_t>();
+    const bool is_name = name && !name->empty() && one_line(*name, name->size() * 4) == *name;
+    if (!is_name && number.value_or(0) < 1) refuse(key, node, "a column's name, or its number from 1");
+    return is_name ? *name : std::to_string(*number);
+}
+
+char Section::separator(std::string_view key, char otherwise) const {
+    if (!has(key)) return otherwise;
+    const auto said = text(key, "");
+    if (said == "tab") return '\t';
+    if (said.size() != 1 || said == "\"")
+        fail(key, fmt::format("'{}' is one character but no quote, or \"tab\"", key));
+    return said.front();
+}
+
+bool Section::is_list(std::string_view key) const {
+    const auto* node = table_.get(key);
+    return node != nullptr && node->is_array();
+}
+
+bool Section::is_table_with(std::string_view key, std::string_view inner) const {
+    const auto* node = table_.get(key);
+    return node != nullptr && node->is_table() && node->as_table()->contains(inner);
+}
+
 std::map<std::string, std::string> Section::words(std::string_view key) const {
     std::map<std::string, std::string> out;
     const auto* node = table_.get(key);

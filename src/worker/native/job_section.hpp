@@ -47,6 +47,16 @@ class Section {
     /// "cpu", "gpu" or "gpu:1"; nothing when the key is not there.
     std::optional<Device> device(std::string_view key) const;
 
+    /// A column of a file, by its name or by its number from 1, as a text.
+    std::string column(std::string_view key) const;
+    std::vector<std::string> columns(std::string_view key) const;
+    /// What stands between columns: one character, or "tab".
+    char separator(std::string_view key, char otherwise) const;
+
+    bool is_list(std::string_view key) const;
+    /// Whether there is a table at `key` with a key `inner`.
+    bool is_table_with(std::string_view key, std::string_view inner) const;
+
     /// A table of any keys, whose values are texts or whole numbers, as texts.
     std::map<std::string, std::string> words(std::string_view key) const;
 
@@ -56,6 +66,7 @@ class Section {
     [[noreturn]] void fail(std::string_view key, const std::string& what) const;
 
   private:
+    std::string column_of(std::string_view key, const toml::node& node) const;
     double number_of(std::string_view key, const toml::node& node, const Range& range) const;
     void refuse_unknown_keys() const;
     std::int64_t whole_of(std::string_view key, const toml::node& node, std::int64_t least,

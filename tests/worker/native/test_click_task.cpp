@@ -103,7 +103,7 @@ TEST(ClickTask, MemoryIsLimited) {
     tests::write_bytes(folder / "c.tsv", "1\t5\ta\tb\n0\t6\tc\td\n");
     Job job;
     job.train_data.file = folder / "c.tsv";
-    job.click_columns = {1, 2};
+    job.click_columns = ClickColumns{1, 2};
     job.data_memory = 2 * (4 + 4 + 2 * 8);
     EXPECT_EQ(open_click_task(job, false)->train_samples(), 2);
     EXPECT_EQ(open_click_task(job, false)->test_samples(), 0);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Oracle: a table of texts and of what the description of job files in docs and examples says about them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,7 +104,7 @@ TEST(JobFile, ClickThroughModels) {
     const auto job = parse_job(kind + "[data]\ntrain = { file = \"c.tsv\" }\n", "jobs/my.toml");
     EXPECT_EQ(job.model, (ModelSettings{.kind = ModelKind::click_through, .hidden = {64, 32}}));
     EXPECT_EQ(job.model.embedding, 16);
-    EXPECT_EQ(job.click_columns, (ClickColumns{13, 26}));
+    EXPECT_EQ(job.click_columns, ClickLayout(ClickColumns{13, 26}));
     EXPECT_EQ(job.train_data.file, "jobs/c.tsv");
     EXPECT_FALSE(job.test_data.has_value());
     const auto other = parse_job(kind +
@@ -113,7 +114,7 @@ TEST(JobFile, ClickThroughModels) {
                                  "my.toml");
     EXPECT_EQ(other.model.embedding, 4);
     EXPECT_TRUE(other.model.hidden.empty());
-    EXPECT_EQ(other.click_columns, (ClickColumns{0, 8}));
+    EXPECT_EQ(other.click_columns, ClickLayout(ClickColumns{0, 8}));
     EXPECT_EQ(other.test_data->file, "/b.gz");
     EXPECT_EQ(other.data_memory, 100);
     const auto refused = [&](const std::string& model, const std::string& data) {
@@ -123,7 +124,8 @@ TEST(JobFile, ClickThroughModels) {
               "jobs/my.toml:4: [data] 'scale' is for [model] kind = \"classifier\"");
     EXPECT_EQ(refused(kind, "slots = 0\n"),
               "jobs/my.toml:4: [data] slots = 0: it must be a whole number in 1..4096");
-    EXPECT_THAT(refused(kind, "format = \"csv\"\n"), testing::HasSubstr("it must be one of \"criteo\""));
+    EXPECT_THAT(refused(kind, "format = \"hdf5\"\n"),
+                testing::HasSubstr("it must be one of \"criteo\", \"csv\", \"svmlight\""));
     EXPECT_EQ(refused("", "slots = 8\n"),
               "jobs/my.toml:2: [data] 'slots' is for [model] kind = \"click_through\"");
     EXPECT_EQ(
@@ -133,6 +135,80 @@ TEST(JobFile, ClickThroughModels) {
                 testing::HasSubstr("did you mean \"click_through\"?"));
     EXPECT_EQ(refusal(kind + "[data]\ntrain = { file = \"c.tsv\", x = \"x\" }\n"),
               "jobs/my.toml:4: unknown key 'x' in [data.train]; known are file");
+}
+
+TEST(JobFile, FormatsOfClickLogs) {
+    const std::string kind = "[model]\nkind = \"click_through\"\n[data]\n";
+    const auto columns_of = [&](const std::string& data) {
+        return parse_job(kind + data, "jobs/my.toml").click_columns;
+    };
+    EXPECT_EQ(columns_of("train = { file = \"c.csv\" }\n"), ClickLayout(CsvClickColumns{}));
+    EXPECT_EQ(columns_of("train = { file = \"C.CSV.gz\" }\ntest = { file = \"d.csv\" }\n"),
+              ClickLayout(CsvClickColumns{}));
+    for (const char* name : {"c.svm", "c.svmlight.gz", "c.libsvm"})
+        EXPECT_EQ(columns_of(fmt::format("train = {{ file = \"{}\" }}\n", name)),
+                  ClickLayout(SvmlightClickColumns{}));
+    for (const char* name : {"c.txt", "c.tsv.gz", "day_0.gz"})
+        EXPECT_EQ(columns_of(fmt::format("train = {{ file = \"{}\" }}\n", name)),
+                  ClickLayout(ClickColumns{}));
+    const std::string file = "train = { file = \"c\" }\n";
+    EXPECT_EQ(columns_of(file + "format = \"csv\"\nlabel = 3\nnumbers = [\"age\", 2]\ncategories = []\n"
+                                "separator = \"tab\"\nheader = false\n"),
+              ClickLayout(CsvClickColumns{.label = "3",
+                                          .numbers = {{"age", "2"}},
+                                          .categories = {std::vector<std::string>()},
+                                          .separator = '\t',
+                                          .header = false}));
+    EXPECT_EQ(columns_of(file + "format = \"svmlight\"\nnumbers = 2\nslots = 26\nfirst_id = 0\n"),
+              ClickLayout(SvmlightClickColumns{.numbers = 2, .slots = 26, .first_id = 0}));
+    EXPECT_EQ(columns_of(file + "format = \"svmlight\"\nnumbers = 2\nslots = [3, 100]\n"),
+              ClickLayout(SvmlightClickColumns{.numbers = 2, .slot_ids = {3, 100}}));
+}
+
+TEST(JobFile, SettingsOfClickLogsThatDoNotFit) {
+    const std::string kind = "[model]\nkind = \"click_through\"\n[data]\n";
+    const auto refused = [&](const std::string& settings, const std::string& file = "c") {
+        const auto message = refusal(kind + settings + "train = { file = \"" + file + "\" }\n");
+        EXPECT_THAT(message, testing::StartsWith("jobs/my.toml:")) << settings;
+        return message.substr(std::min(message.find(' ') + 1, message.size()));
+    };
+    const std::string csv = "format = \"csv\"\n", svmlight = "format = \"svmlight\"\n";
+    EXPECT_EQ(
+        refused("numbers = [2]\n"),
+        "[data] 'numbers' is a setting of format = \"csv\" or \"svmlight\", but it is \"criteo\" by the "
+        "name of the training log");
+    EXPECT_EQ(refused(csv + "integers = 2\n"),
+              "[data] 'integers' is a setting of format = \"criteo\", but it is \"csv\"");
+    EXPECT_EQ(refused(csv + "slots = 2\n"),
+              "[data] 'slots' is a setting of format = \"criteo\" or \"svmlight\", but it is \"csv\"");
+    for (const char* key : {"categories = [1]", "label = 1", "separator = \";\"", "header = true"})
+        EXPECT_THAT(refused(key + std::string("\n"), "c.svm"),
+                    testing::HasSubstr("is a setting of format = \"csv\", but it is \"svmlight\""));
+    EXPECT_EQ(refused("first_id = 0\n", "c.csv"),
+              "[data] 'first_id' is a setting of format = \"svmlight\", but it is \"csv\" by the name of the "
+              "training log");
+    EXPECT_EQ(refused(csv + "numbers = 2\n"),
+              "[data] numbers = 2: it must be a list of columns such as [\"age\", \"price\"] or [2, 3]");
+    EXPECT_EQ(refused(csv + "categories = [\"a\", 0]\n"),
+              "[data] categories = 0: it must be a column's name, or its number from 1");
+    EXPECT_EQ(refused(csv + "label = \"\"\n"),
+              "[data] label = \"\": it must be a column's name, or its number from 1");
+    EXPECT_EQ(refused(csv + "separator = \", \"\n"), "'separator' is one character but no quote, or \"tab\"");
+    EXPECT_EQ(refused(svmlight + "numbers = [2]\n"),
+              "[data] numbers = [ 2 ]: it must be a whole number in 0..4096");
+    EXPECT_EQ(refused(svmlight + "slots = []\n"),
+              "[data] slots: 0 slots, but there must be 1..4096, each with its first id");
+    EXPECT_EQ(refused(svmlight + "slots = [5, 9, 9]\n"),
+              "[data] slots: 9 comes behind 9, but the first ids of slots have to ascend");
+    EXPECT_EQ(refused(svmlight + "numbers = 2\nslots = [2, 9]\n"),
+              "[data] slots = 2: it must be a whole number in 3..4611686018427387904");
+    EXPECT_EQ(refusal(kind + "train = { file = \"c.csv\" }\ntest = { file = \"d.svm\" }\n"),
+              "jobs/my.toml:5: by their names the training log is in format = \"csv\" and the test log in "
+              "\"svmlight\"; say in [data] which format both have");
+    EXPECT_EQ(
+        refusal("[data]\nlabel = 1\ntrain = { file = \"c.csv\" }\n"),
+        "jobs/my.toml:2: [data] 'label' is for [model] kind = \"click_through\"; data sets of a classifier "
+        "have it beside 'file'");
 }
 
 TEST(JobFile, RowsOfServers) {
@@ -519,7 +595,7 @@ TEST(JobFile, UnreadableFiles) {
 TEST(JobFile, TheBuiltInJob) {
     const auto clicks = read_job(DTRAIN_EXAMPLES "/ctr.toml");
     EXPECT_EQ(clicks.model.kind, ModelKind::click_through);
-    EXPECT_EQ(clicks.click_columns, (ClickColumns{2, 8}));
+    EXPECT_EQ(clicks.click_columns, ClickLayout(ClickColumns{2, 8}));
     const auto job = read_job(DTRAIN_EXAMPLES "/digits.toml");
     EXPECT_TRUE(std::filesystem::exists(job.train_data.file));
     ASSERT_TRUE(job.test_data.has_value());

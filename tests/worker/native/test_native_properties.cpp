@@ -54,13 +54,37 @@ struct OptimizerToml {
     }
 };
 
+struct ClickToml {
+    std::string operator()(const ClickColumns& columns) const {
+        return fmt::format("format = \"criteo\"\nintegers = {}\nslots = {}\n", columns.integers,
+                           columns.slots);
+    }
+    std::string operator()(const CsvClickColumns& columns) const {
+        auto out = fmt::format("format = \"csv\"\nseparator = {}\n",
+                               columns.separator == '\t' ? "\"tab\"" : text({columns.separator}));
+        if (!columns.label.empty()) out += fmt::format("label = {}\n", text(columns.label));
+        if (columns.numbers) out += fmt::format("numbers = {}\n", nlohmann::json(*columns.numbers).dump());
+        if (columns.categories)
+            out += fmt::format("categories = {}\n", nlohmann::json(*columns.categories).dump());
+        if (columns.header) out += fmt::format("header = {}\n", *columns.header);
+        return out;
+    }
+    std::string operator()(const SvmlightClickColumns& columns) const {
+        auto out = fmt::format("format = \"svmlight\"\nnumbers = {}\nfirst_id = {}\n", columns.numbers,
+                               columns.first_id);
+        if (!columns.slot_ids.empty())
+            return out + fmt::format("slots = {}\n", nlohmann::json(columns.slot_ids).dump());
+        return columns.slots == 0 ? out : out + fmt::format("slots = {}\n", columns.slots);
+    }
+};
+
 std::string to_toml(const Job& job) {
     std::string out = fmt::format("title = {}\n[model]\nkind = {}\nhidden = {}\nactivation = {}\n",
                                   text(job.title), text(name_of(job.model.kind)),
                                   nlohmann::json(job.model.hidden).dump(), text(job.model.activation));
     if (job.model.kind == ModelKind::click_through)
-        out += fmt::format("embedding = {}\n[data]\nformat = \"criteo\"\nintegers = {}\nslots = {}\n",
-                           job.model.embedding, job.click_columns.integers, job.click_columns.slots);
+        out += fmt::format("embedding = {}\n[data]\n{}", job.model.embedding,
+                           std::visit(ClickToml{}, job.click_columns));
     else
         out += fmt::format("[data]\nscale = {}\n", job.train_data.scale);
     out += fmt::format("train = {}\n", source(job, job.train_data));
@@ -97,6 +121,11 @@ TEST(JobFileProperties, AnyTextIsRefusedWithItsPlaceOrComesBackFromItsWrittenFor
                         "by = \"value\"\nmax = 2\n[train.decay]\nkind = \"l2\"\ncoefficient = 0.1\n",
              "[model]\nkind = \"click_through\"\nembedding = 4\n[data]\nformat = \"criteo\"\nintegers = 2\n"
              "slots = 8\ntrain = { file = \"c.tsv\" }\ntest = { file = \"d.tsv.gz\" }\n",
+             "[model]\nkind = \"click_through\"\n[data]\nformat = \"csv\"\nlabel = \"click\"\n"
+             "numbers = [\"age\", 3]\ncategories = [\"site\"]\nseparator = \"tab\"\nheader = true\n"
+             "train = { file = \"c.tsv\" }\n",
+             "[model]\nkind = \"click_through\"\n[data]\nnumbers = 2\nslots = [3, 100]\nfirst_id = 0\n"
+             "train = { file = \"c.svm\" }\ntest = { file = \"d.libsvm.gz\" }\n",
              smallest + "[checkpoint]\nevery_steps = 100\nshards = 3\nformat = \"directory\"\n"},
         .pieces = {smallest,
                    "[model]\n",
@@ -131,6 +160,8 @@ TEST(JobFileProperties, AnyTextIsRefusedWithItsPlaceOrComesBackFromItsWrittenFor
                    "title = ",
                    "kind = \"click_through\"\n",
                    "slots = ",
+                   "numbers = ",
+                   "file = \"c.csv\"",
                    "\"text\"",
                    "train.epochs = 2\n"}};
     tests::for_all(corpus, &Mutator::text, [](const std::string& input) {

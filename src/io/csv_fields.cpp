@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/csv_fields.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace dtrain::io {
+
+std::span<const std::string_view> CsvFields::of(const InputFile& file, std::string_view line) {
+    fields_.clear();
+    unescaped_.clear();
+    for (auto rest = line;;) {
+        if (const auto field = without_blanks_ahead(rest); field.starts_with('"')) {
+            rest = field;
+            fields_.push_back(quoted(file, rest));
+        } else {
+            const auto end = std::min(rest.find(separator_), rest.size());
+            fields_.push_back(trimmed(rest.substr(0, end)));
+            rest.remove_prefix(end);
+        }
+        if (rest.empty()) return fields_;
+        rest.remove_prefix(1);
+    }
+}
+
+std::string_view CsvFields::quoted(const InputFile& file, std::string_view& rest) {
+    const auto refuse = [&](const char* what) {
+        file.refuse_line(fmt::format("column {}: {}: {}", fields_.size() + 1, one_line(rest, 40), what));
+    };
+    auto end = rest.find('"', 1);
+    bool has_quotes = false;
+    while (end != std::string_view::npos && rest.substr(end + 1).starts_with('"')) {
+        has_quotes = true;
+        end = rest.find('"', end + 2);
+    }
+    if (end == std::string_view::npos) refuse("the quotes do not end in this line");
+    auto field = rest.substr(1, end - 1);
+    if (has_quotes) {
+        auto& text = unescaped_.emplace_back();
+        for (std::size_t i = 0; i < field.size(); ++i) {
+            text += field[i];
+            if (field[i] == '"') ++i;
+        }
+        field = text;
+    }
+    const auto behind = without_blanks_ahead(rest.substr(end + 1));
+    if (!behind.empty() && behind.front() != separator_) refuse("a text goes on behind its quotes");
+    rest = behind;
+    return field;
+}
+
+std::string_view CsvFields::without_blanks_ahead(std::string_view text) const {
+    const auto is_blank = [&](char c) { return (c == ' ' || c == '\t') && c != separator_; };
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    return text;
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    if (text.starts_with(mark)) text.remove_prefix(mark.size());
+    return text;
+}
+
+}  // namespace dtrain::io

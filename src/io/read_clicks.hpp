@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <dtrain/click_log.hpp>
+
+/// What the readers of click logs have in common, and what only their files tell.
+namespace dtrain::io {
+
+ClickLog read_clicks(const std::filesystem::path& file, const CsvClickColumns& columns);
+ClickLog read_clicks(const std::filesystem::path& file, const SvmlightClickColumns& columns);
+
+CsvClickColumns columns_in(const std::filesystem::path& log, const CsvClickColumns& columns);
+SvmlightClickColumns columns_in(const std::filesystem::path& log, const SvmlightClickColumns& columns);
+
+/// What is wrong with so many columns: there are 0..most_click_columns numbers, and slots from 1 up to as
+/// many.
+/// @param noun for a number
+std::optional<std::string> misfit(std::int64_t numbers, std::int64_t slots, std::string_view noun = "number");
+
+/// "1 category", "26 categories".
+std::string counted_categories(std::int64_t count);
+
+}  // namespace dtrain::io
