@@ -22,9 +22,10 @@ class Columns {
         const auto found = std::ranges::count(line, '\t') + 1;
         const auto needed = 1 + expected.integers + expected.slots;
         if (found != needed)
-            file.refuse_line(fmt::format("{} instead of {}: the label, {}, {}", counted(found, "column"),
+            file.refuse_line(fmt::format("{} instead of {}: the label, {}, {}{}", counted(found, "column"),
                                          needed, counted(expected.integers, "whole number"),
-                                         io::counted_categories(expected.slots)));
+                                         io::counted_categories(expected.slots),
+                                         found > 1 ? "" : "; there is no tab, so is this another format?"));
     }
 
     std::string_view next() {

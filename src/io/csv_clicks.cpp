@@ -61,6 +61,7 @@ class Columns {
     }
     std::vector<std::string> words_for(const std::vector<std::size_t>& columns) const {
         std::vector<std::string> words;
+        words.reserve(columns.size());
         for (const auto column : columns) words.push_back(word_for(column));
         return words;
     }
@@ -100,6 +101,7 @@ class Columns {
     }
     std::vector<std::size_t> find(const std::vector<std::string>& words) const {
         std::vector<std::size_t> columns;
+        columns.reserve(words.size());
         for (const auto& word : words) columns.push_back(find(word));
         return columns;
     }

@@ -83,6 +83,10 @@ TEST_F(ClickLogFile, ErrorsNameFileAndLine) {
               "c.tsv:2: 5 columns instead of 6: the label, 2 whole numbers, 3 categories");
     EXPECT_EQ(refusal(good + "\n" + good + "1\t1\t2\ta\tb\tc\t\n"),
               "c.tsv:4: 7 columns instead of 6: the label, 2 whole numbers, 3 categories");
+    EXPECT_EQ(
+        refusal("1,1,2,a,b,c\n"),
+        "c.tsv:1: 1 column instead of 6: the label, 2 whole numbers, 3 categories; there is no tab, so is "
+        "this another format?");
     EXPECT_EQ(refusal("2\t1\t2\ta\tb\tc\n"), "c.tsv:1: '2' in column 1 is no label: 1 for a click, or 0");
     EXPECT_EQ(refusal("\t1\t2\ta\tb\tc\n"), "c.tsv:1: '' in column 1 is no label: 1 for a click, or 0");
     EXPECT_EQ(refusal("1\t1\t1.5\ta\tb\tc\n"), "c.tsv:1: '1.5' in column 3 is no whole number of 64 bits");
