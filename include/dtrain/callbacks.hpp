@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,8 +60,8 @@ struct StepRecord {
     double loss = 0;          ///< mean over this rank's samples of the epoch so far
 };
 
-/// What is done between the epochs of a fit(). Called on all ranks. When one throws on one rank, fit() throws
-/// on all of them.
+/// What is done between the epochs of a fit(), and between its steps. Called on all ranks. When one throws on
+/// one rank, fit() throws on all of them.
 class Callback {
   public:
     Callback() = default;
@@ -72,6 +73,9 @@ class Callback {
     /// @param measures the names that EpochRecord::measure() will know
     virtual void on_begin(Model& model, const std::vector<std::string>& measures);
 
+    /// Before the first step of an epoch. @param record of no step yet
+    virtual void on_epoch_begin(Model& model, const StepRecord& record);
+
     /// After each step. Not for anything that takes long or needs other ranks, and there is nobody whom an
     /// exception would reach.
     virtual void on_step_end(Model& model, const StepRecord& record) noexcept;
@@ -79,6 +83,10 @@ class Callback {
     /// Between two steps: for what the ranks do together and does not take long, in the same order on all.
     /// What it throws must be thrown on all of them.
     virtual void between_steps(Model& model);
+
+    /// After an epoch and its evaluation, before on_epoch_end() of any callback: for what checkpoints of this
+    /// epoch are to have.
+    virtual void on_measured(Model& model, const EpochRecord& record);
 
     /// After an epoch and its evaluation.
     /// @return false: no further epoch. One rank that says so is enough.
@@ -153,6 +161,69 @@ class EarlyStop final : public Callback {
   private:
     Options options_;
     std::optional<Best> best_;
+};
+
+/// A step that is about to be done.
+struct NextStep {
+    std::int64_t epoch = 1;  ///< that it is of, from 1, over all calls of fit()
+    std::int64_t step = 0;   ///< steps of the epoch that are done
+    std::int64_t steps = 1;  ///< of the epoch
+    std::int64_t done = 0;   ///< steps that are done since the very first: t of dtrain/learning_rate.hpp
+    double rate = 0;         ///< of the step before; prepare()'s in the very first
+};
+
+/// Sets the learning rate of each step to what a function says. The first rank asks it, for all steps of an
+/// epoch before the first of them, and all ranks have what it says. A fit() that goes on from a checkpoint
+/// has the same bits as one that was not stopped when the function depends on its argument alone.
+///
+///     RateFunction([](const NextStep& next) { return next.epoch < 10 ? 0.01 : 0.001; })
+class RateFunction final : public Callback {
+  public:
+    using Function = std::function<double(const NextStep& next)>;
+
+    /// @throws UsageError when there is no function
+    explicit RateFunction(Function function);
+
+    /// @throws UsageError when the program computes the rate itself
+    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    /// @throws UsageError when a rate is no finite number of 0 or more, naming the step; what the function
+    /// throws
+    void on_epoch_begin(Model& model, const StepRecord& record) override;
+    void on_step_end(Model& model, const StepRecord& record) noexcept override;
+    bool on_epoch_end(Model& model, const EpochRecord& record) override;
+
+  private:
+    Function function_;
+    std::vector<double> rates_;  ///< of the steps of the epoch
+};
+
+/// Multiplies the learning rate by a factor when a measure has become no better for some epochs, as Paddle's
+/// and Keras' ReduceLROnPlateau do. A loss is better when it is smaller, any other measure when it is larger.
+/// What it counts is in checkpoints (as Model::keep() has it), whatever the order of callbacks: a fit() that
+/// goes on has the same bits as one that was not stopped. So a further fit() counts on; prepare() begins
+/// anew.
+class ReduceOnPlateau final : public Callback {
+  public:
+    struct Options {
+        std::string monitor = "eval_loss";
+        double factor = 0.1;
+        std::int64_t patience = 10;  ///< epochs without a better one, after which the rate becomes smaller
+        double min_delta = 1e-4;     ///< better is more than that
+        std::int64_t cooldown = 0;   ///< epochs after that which do not count (of Keras' the last one does)
+        double min_rate = 0;         ///< no smaller one
+    };
+
+    /// @throws UsageError when factor is not above 0 and below 1, patience is below 1, or another one below 0
+    explicit ReduceOnPlateau(Options options);
+
+    /// @throws UsageError when no record will have what is monitored, naming what they will have, or the
+    /// program computes the rate itself
+    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    void on_measured(Model& model, const EpochRecord& record) override;
+    bool on_epoch_end(Model& model, const EpochRecord& record) override;
+
+  private:
+    Options options_;
 };
 
 /// Prints a line after each epoch, on the first rank's standard output: the epoch and every measure.

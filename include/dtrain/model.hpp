@@ -178,7 +178,8 @@ class Model {
 
     /// Says how it is trained. Parameters are at their initial values then, and no epoch is done: also when
     /// it was prepared before. Learning-rate schedules, clipping and decay are in `adjust`; schedules count
-    /// steps in the State and so go on when a checkpoint is loaded.
+    /// steps in the State and so go on when a checkpoint is loaded. RateFunction and ReduceOnPlateau set the
+    /// rate of a model without one.
     /// @throws ProgramError when loss, metrics or optimizer do not fit network and labels
     void prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                  const OptimizerOptions& adjust = {});
@@ -215,7 +216,28 @@ class Model {
     Checkpoint checkpoint() const;
 
     /// The same without the tensors, which are those of state(). @throws NotPreparedError
-    CheckpointHeader checkpoint_header() const;
+    StateCheckpoint position() const;
+
+    /// Of the next step: prepare()'s, what was set since, or what a loaded checkpoint has. None: the program
+    /// computes it, by OptimizerOptions::schedule. @throws NotPreparedError
+    std::optional<double> learning_rate() const;
+
+    /// From the next step on, also between the steps of a fit(); all ranks set the same. Checkpoints have it
+    /// then, and load() sets it. The model is compiled anew at the first time; from then on it computes with
+    /// the float32 that is nearest to the rate, as schedules do: bits may differ from those of a rate that
+    /// was given to prepare().
+    /// @throws NotPreparedError; UsageError when it is no finite number of 0 or more, or
+    /// OptimizerOptions::schedule is set
+    void set_learning_rate(double rate);
+
+    /// Puts numbers into checkpoints from now on, for callbacks that are to go on where they were; all ranks
+    /// keep the same. prepare() forgets them, load() has those of the checkpoint.
+    /// @param name whatever has been kept under it is replaced
+    /// @throws NotPreparedError; UsageError when the name is empty or has a '/', or there is no number
+    void keep(const std::string& name, std::vector<double> numbers);
+
+    /// What keep() was given, or a loaded checkpoint has. @throws NotPreparedError
+    std::optional<std::vector<double>> kept(const std::string& name) const;
 
     std::int64_t epochs_done() const;
     std::int64_t steps_done() const;

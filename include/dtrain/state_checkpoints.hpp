@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
@@ -29,6 +30,13 @@ struct CheckpointOptions {
     bool collective = false;
     std::map<std::string, std::string> hints = {};  ///< for MPI-IO, with collective: "striping_factor" ...
     friend bool operator==(const CheckpointOptions&, const CheckpointOptions&) = default;
+};
+
+/// What a checkpoint has besides the tensors of a State.
+struct StateCheckpoint : CheckpointHeader {
+    /// Lists by name, as tensors of Checkpoint::optimizer: the same on all ranks, by names that the State has
+    /// not.
+    std::map<std::string, std::vector<double>> numbers = {};
 };
 
 /// Keeps the last checkpoints of a State in a folder, which CheckpointFolder has the names of; as a directory
@@ -57,8 +65,9 @@ class StateCheckpoints {
 
     /// Begins a checkpoint of this moment, which epoch, step and epoch_step name, after finish() of the one
     /// before. Returns when what is to be written is copied, so that the next step may change the state.
+    /// @param numbers as StateCheckpoint has them
     /// @throws Error on all ranks when this one, or the one before, cannot be written
-    void save(const CheckpointHeader& header);
+    void save(const CheckpointHeader& header, const std::map<std::string, std::vector<double>>& numbers = {});
 
     /// Makes the checkpoint in progress visible once all ranks have written their parts. It waits for no
     /// disk, and only for what the ranks said the last time: call it between any two steps, on all ranks
@@ -80,8 +89,8 @@ class StateCheckpoints {
     /// @return what the checkpoint says, on all ranks; none: there is no checkpoint, and nothing has changed
     /// @throws UsageError on all ranks when none can be read, or the first that can is of another job or has
     /// other tensors: the first difference is named. The state is as it was then.
-    std::optional<CheckpointHeader> load_newest(const std::map<std::string, std::string>& job,
-                                                const std::function<void(const std::string&)>& warn = {});
+    std::optional<StateCheckpoint> load_newest(const std::map<std::string, std::string>& job,
+                                               const std::function<void(const std::string&)>& warn = {});
 
   private:
     struct Content;

@@ -17,7 +17,6 @@
 #include "checkpoint/state_checkpoint.hpp"
 #include "io/checkpoint_directory.hpp"
 #include "program/state_access.hpp"
-#include "program/stored_state.hpp"
 
 namespace dtrain::checkpoint {
 namespace {
@@ -45,17 +44,28 @@ Checkpointer::Checkpointer(const std::filesystem::path& folder, const Checkpoint
                            Communicator communicator)
     : folder_(folder), options_(options), state_(std::move(state)), communicator_(std::move(communicator)) {
     io::start_hdf5();
+    plan();
+}
+
+void Checkpointer::plan() {
     if (options_.format != CheckpointFormat::directory && !options_.collective) return;
-    auto sorted = state_.tensors();
-    std::ranges::sort(sorted, {}, [](const StateTensor& tensor) { return stored_info(tensor).name; });
-    for (const auto& tensor : sorted) {
-        tensors_.push_back(stored_info(tensor));
-        memory_.push_back(static_cast<const std::byte*>(tensor.view.data));
+    struct Stored {
+        io::TensorInfo info;
+        const void* memory;
+    };
+    std::vector<Stored> stored;
+    for (const auto& tensor : state_.tensors()) stored.push_back({stored_info(tensor), tensor.view.data});
+    for (const auto& [name, values] : numbers_) stored.push_back({stored_info(name, values), values.data()});
+    std::ranges::sort(stored, {}, [](const Stored& each) { return each.info.name; });
+    tensors_.clear();
+    memory_.clear();
+    for (auto& [info, memory] : stored) {
+        tensors_.push_back(std::move(info));
+        memory_.push_back(static_cast<const std::byte*>(memory));
     }
-    if (options_.collective)
-        plan_file();
-    else
-        plan_directory();
+    shard_ = options_.collective ? plan_file() : plan_directory();
+    pieces_.clear();
+    staging_bytes_ = 0;
     if (!shard_) return;
     for (const auto& piece : plan_[*shard_]) {
         const auto row_bytes = tensors_[piece.tensor].row_bytes();
@@ -65,23 +75,28 @@ Checkpointer::Checkpointer(const std::filesystem::path& folder, const Checkpoint
     if (!options_.async) staging_bytes_ = 0;
 }
 
-void Checkpointer::plan_file() {
+std::optional<std::size_t> Checkpointer::plan_file() {
     plan_ = io::deal_pieces(tensors_, io::cut_pieces(tensors_), communicator_.size());
-    shard_ = static_cast<std::size_t>(communicator_.rank());
+    return static_cast<std::size_t>(communicator_.rank());
 }
 
-void Checkpointer::plan_directory() {
+std::optional<std::size_t> Checkpointer::plan_directory() {
     const int ranks = communicator_.size();
     const int shards = options_.shards ? std::min(*options_.shards, ranks) : io::shard_count(tensors_, ranks);
     plan_ = io::plan_shards(tensors_, shards);
     // Spread over all ranks, and so over all nodes.
     for (int shard = 0; shard < shards; ++shard)
         if (static_cast<std::int64_t>(shard) * ranks / shards == communicator_.rank())
-            shard_ = static_cast<std::size_t>(shard);
+            return static_cast<std::size_t>(shard);
+    return std::nullopt;
 }
 
-void Checkpointer::start(const CheckpointHeader& header) {
+void Checkpointer::start(const CheckpointHeader& header, const Numbers& numbers) {
     finish();
+    if (numbers != numbers_) {
+        numbers_ = numbers;
+        plan();
+    }
     program::StateAccess::to_read(state_);  // memory_ is up to date from here on
     header_ = header;
     path_ = folder_.path(header, options_.format);
@@ -97,7 +112,8 @@ void Checkpointer::start(const CheckpointHeader& header) {
 }
 
 void Checkpointer::stage() {
-    if (!staging_) staging_ = make_aligned_bytes<io::direct_alignment>(staging_bytes_);
+    if (staging_bytes_ > std::exchange(staging_room_, std::max(staging_room_, staging_bytes_)))
+        staging_ = make_aligned_bytes<io::direct_alignment>(staging_bytes_);
     auto* to = staging_.get();
     for (auto& [piece, data] : pieces_) {
         const auto row_bytes = tensors_[piece.tensor].row_bytes();
@@ -117,10 +133,7 @@ void Checkpointer::begin_shard() {
 }
 
 void Checkpointer::begin_file(const CheckpointHeader& header) {
-    Checkpoint checkpoint;
-    static_cast<CheckpointHeader&>(checkpoint) = header;
-    program::store(state_, checkpoint);
-    completion_ = begun(options_, [this, checkpoint = std::move(checkpoint)] {
+    completion_ = begun(options_, [this, checkpoint = copy_of(state_, header, numbers_)] {
         folder_.save(checkpoint, options_.keep, options_.format);
     });
 }

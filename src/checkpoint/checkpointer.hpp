@@ -17,6 +17,7 @@
 #include "base/aligned_memory.hpp"
 #include "base/background.hpp"
 #include "checkpoint/checkpoint_writer.hpp"
+#include "checkpoint/state_checkpoint.hpp"
 #include "io/block_io.hpp"
 #include "io/checkpoint_index.hpp"
 #include "io/shard_file.hpp"
@@ -33,7 +34,9 @@ class Checkpointer final : public CheckpointWriter {
     /// Waits for the thread; a checkpoint that nobody finished stays invisible.
     ~Checkpointer() override = default;
 
-    void start(const CheckpointHeader& header) override;
+    void start(const CheckpointHeader& header) override { start(header, {}); }
+    /// @param numbers besides the state, the same on all ranks
+    void start(const CheckpointHeader& header, const Numbers& numbers);
     bool part_is_written() const override;
     bool waits_for_commit() const override { return in_progress_; }
     void commit() override;
@@ -45,8 +48,9 @@ class Checkpointer final : public CheckpointWriter {
     int shards() const { return static_cast<int>(plan_.size()); }
 
   private:
-    void plan_directory();
-    void plan_file();
+    void plan();
+    std::optional<std::size_t> plan_directory();
+    std::optional<std::size_t> plan_file();
     void write_together();
     /// On all ranks, made by the first.
     io::FileLayout make_file(const std::filesystem::path& path) const;
@@ -58,13 +62,15 @@ class Checkpointer final : public CheckpointWriter {
     CheckpointOptions options_;
     State state_;
     Communicator communicator_;
+    Numbers numbers_;
     std::vector<io::TensorInfo> tensors_;
-    std::vector<const std::byte*> memory_;  ///< of each tensor, in the state
+    std::vector<const std::byte*> memory_;  ///< of each tensor, in the state and numbers_
     io::ShardPlan plan_;
     std::optional<std::size_t> shard_;  ///< of the plan: what this rank writes
     std::vector<io::PieceSource> pieces_;
     AlignedBytes<io::direct_alignment> staging_;
-    std::size_t staging_bytes_ = 0;
+    std::size_t staging_bytes_ = 0;  ///< that the plan needs
+    std::size_t staging_room_ = 0;
 
     CheckpointHeader header_;
     std::optional<std::filesystem::path> path_;

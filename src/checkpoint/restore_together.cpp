@@ -3,7 +3,10 @@
 #include "checkpoint/restore_together.hpp"
 
 #include <optional>
+#include <sstream>
+#include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <dtrain/error.hpp>
@@ -19,6 +22,22 @@ namespace {
 CheckpointHeader broadcast_header(const Communicator& communicator, const CheckpointHeader& header) {
     const auto text = communicator.broadcast(dumped(io::as_json({header, {}, {}})));
     return io::index_from_json(text).value().header;
+}
+
+/// The first rank's.
+Numbers broadcast_numbers(const Communicator& communicator, const Numbers& numbers) {
+    std::string names;
+    for (const auto& [name, values] : numbers) names += fmt::format("{} {}\n", values.size(), name);
+    std::istringstream lines(communicator.broadcast(names));
+    Numbers received;
+    std::size_t count = 0;
+    for (std::string name; lines >> count && lines.ignore() && std::getline(lines, name);)
+        received[name].resize(count);
+    for (auto& [name, values] : received) {
+        if (communicator.rank() == 0) values = numbers.at(name);
+        communicator.broadcast(std::span<double>(values));
+    }
+    return received;
 }
 
 }  // namespace
@@ -39,7 +58,8 @@ Restored restore_together(const Communicator& communicator, const std::vector<st
     }
     throw_together(communicator, refused);
     broadcast(state, communicator);
-    return {communicator.broadcast(found.file.string()), broadcast_header(communicator, found.header)};
+    return {communicator.broadcast(found.file.string()), broadcast_header(communicator, found.header),
+            broadcast_numbers(communicator, found.numbers)};
 }
 
 Restored restore_or_keep(const Communicator& communicator, const std::vector<std::filesystem::path>& files,

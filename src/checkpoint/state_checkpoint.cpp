@@ -5,13 +5,19 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
+#include "program/stored_state.hpp"
+
 namespace dtrain::checkpoint {
 namespace {
+
+constexpr std::string_view optimizer_group = "/optimizer/";
 
 /// As "float32 [3, 5]".
 std::string description(const io::TensorInfo& info) {
@@ -26,8 +32,22 @@ const io::TensorInfo* find(const io::StoredCheckpoint& checkpoint, const std::st
 }  // namespace
 
 io::TensorInfo stored_info(const StateTensor& tensor) {
-    const std::string group = tensor.role == Role::parameter ? "/parameters/" : "/optimizer/";
-    return {group + tensor.name, tensor.view.type, tensor.view.shape};
+    const auto group = tensor.role == Role::parameter ? "/parameters/" : optimizer_group;
+    return {std::string(group) + tensor.name, tensor.view.type, tensor.view.shape};
+}
+
+io::TensorInfo stored_info(const std::string& name, const std::vector<double>& values) {
+    return {
+        std::string(optimizer_group) + name, DataType::float64, {static_cast<std::int64_t>(values.size())}};
+}
+
+Checkpoint copy_of(const State& state, const CheckpointHeader& header, const Numbers& numbers) {
+    Checkpoint checkpoint;
+    static_cast<CheckpointHeader&>(checkpoint) = header;
+    program::store(state, checkpoint);
+    for (const auto& [name, values] : numbers)
+        checkpoint.optimizer[name] = {stored_info(name, values).shape, values};
+    return checkpoint;
 }
 
 void check_job(const std::map<std::string, std::string>& theirs,
@@ -70,15 +90,25 @@ void copy_into(const State& state, const State& from) {
     }
 }
 
-void read_into(const State& state, const io::StoredCheckpoint& checkpoint) {
+Numbers read_into(const State& state, const io::StoredCheckpoint& checkpoint) {
     std::map<std::string, void*> places;
     for (const auto& tensor : state.tensors()) places[stored_info(tensor).name] = tensor.view.data;
+    Numbers numbers;
+    for (const auto& stored : checkpoint.tensors()) {
+        if (places.contains(stored.name) || stored.element != DataType::float64 ||
+            !stored.name.starts_with(optimizer_group))
+            continue;
+        auto& values = numbers[stored.name.substr(optimizer_group.size())];
+        values.resize(stored.bytes() / sizeof(double));
+        places[stored.name] = values.data();
+    }
     std::vector<std::byte*> memory;
     for (const auto& stored : checkpoint.tensors()) {
         const auto place = places.find(stored.name);
         memory.push_back(place == places.end() ? nullptr : static_cast<std::byte*>(place->second));
     }
     checkpoint.read(memory);
+    return numbers;
 }
 
 Restored restore_first(const std::vector<std::filesystem::path>& files,
@@ -86,12 +116,13 @@ Restored restore_first(const std::vector<std::filesystem::path>& files,
                        const std::function<void(const std::string&)>& warn, const std::string& reader) {
     for (std::size_t i = 0;; ++i) {
         std::optional<io::StoredCheckpoint> checkpoint;
+        Numbers numbers;
         auto refused = refusal_of([&] { checkpoint.emplace(files.at(i)); });
         if (checkpoint) {
             check_fits(*checkpoint, job, state, reader);
-            refused = refusal_of([&] { read_into(state, *checkpoint); });
+            refused = refusal_of([&] { numbers = read_into(state, *checkpoint); });
         }
-        if (!refused) return {files[i], checkpoint->header()};
+        if (!refused) return {files[i], checkpoint->header(), std::move(numbers)};
         if (i + 1 == files.size()) throw UsageError(*refused);
         warn(fmt::format("{}; trying {}", *refused, files[i + 1].string()));
     }

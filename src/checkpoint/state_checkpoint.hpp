@@ -37,9 +37,19 @@ void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::stri
 /// Copies all tensors of a state of the same program.
 void copy_into(const State& state, const State& from);
 
+/// Lists of float64 by name: what a checkpoint has in "/optimizer/" beside a state.
+using Numbers = std::map<std::string, std::vector<double>>;
+
+/// Such a list: "/optimizer/NAME", float64.
+io::TensorInfo stored_info(const std::string& name, const std::vector<double>& values);
+
+/// A checkpoint with a copy of everything.
+Checkpoint copy_of(const State& state, const CheckpointHeader& header, const Numbers& numbers);
+
 /// Reads all tensors of a checkpoint that fits, straight into the state.
+/// @return what the state has no tensors for
 /// @throws UsageError naming the file that is damaged; the tensors then hold anything.
-void read_into(const State& state, const io::StoredCheckpoint& checkpoint);
+Numbers read_into(const State& state, const io::StoredCheckpoint& checkpoint);
 
 /// What makes a checkpoint unreadable: the Error that `action` throws.
 template <class Action>
@@ -55,6 +65,7 @@ std::optional<std::string> refusal_of(const Action& action) {
 struct Restored {
     std::filesystem::path file;
     CheckpointHeader header;
+    Numbers numbers;  ///< as read_into() returns them
 };
 
 /// Sets the state to the first of the checkpoints that can be read; `warn` is told of those before. One that

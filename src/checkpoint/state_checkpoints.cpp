@@ -74,8 +74,9 @@ StateCheckpoints::StateCheckpoints(StateCheckpoints&&) noexcept = default;
 StateCheckpoints& StateCheckpoints::operator=(StateCheckpoints&&) noexcept = default;
 StateCheckpoints::~StateCheckpoints() = default;
 
-void StateCheckpoints::save(const CheckpointHeader& header) {
-    content_->writer.start(header);
+void StateCheckpoints::save(const CheckpointHeader& header,
+                            const std::map<std::string, std::vector<double>>& numbers) {
+    content_->writer.start(header, numbers);
 }
 
 void StateCheckpoints::progress() {
@@ -90,7 +91,7 @@ std::optional<std::filesystem::path> StateCheckpoints::last() const {
     return content_->writer.last();
 }
 
-std::optional<CheckpointHeader> StateCheckpoints::load_newest(
+std::optional<StateCheckpoint> StateCheckpoints::load_newest(
     const std::map<std::string, std::string>& job, const std::function<void(const std::string&)>& warn) {
     const auto& [folder, state, communicator, writer, agreement] = *content_;
     std::vector<std::filesystem::path> found;
@@ -99,7 +100,11 @@ std::optional<CheckpointHeader> StateCheckpoints::load_newest(
     const auto told = [&](const std::string& damaged) {
         if (warn) warn(damaged);
     };
-    return checkpoint::restore_or_keep(communicator, found, job, state, told, "program").header;
+    auto restored = checkpoint::restore_or_keep(communicator, found, job, state, told, "program");
+    StateCheckpoint loaded;
+    static_cast<CheckpointHeader&>(loaded) = std::move(restored.header);
+    loaded.numbers = std::move(restored.numbers);
+    return loaded;
 }
 
 }  // namespace dtrain

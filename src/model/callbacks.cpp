@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -9,7 +8,7 @@
 #include <dtrain/callbacks.hpp>
 #include <dtrain/model.hpp>
 
-#include "base/text.hpp"
+#include "model/monitor.hpp"
 
 namespace dtrain {
 namespace {
@@ -30,11 +29,15 @@ std::optional<double> EpochRecord::measure(const std::string& name) const {
 
 void Callback::on_begin(Model& /*model*/, const std::vector<std::string>& /*measures*/) {}
 
+void Callback::on_epoch_begin(Model& /*model*/, const StepRecord& /*record*/) {}
+
 void Callback::on_step_end(Model& /*model*/, const StepRecord& /*record*/) noexcept {}
 
 void Callback::between_steps(Model& /*model*/) {}
 
 void Callback::on_finish(Model& /*model*/) {}
+
+void Callback::on_measured(Model& /*model*/, const EpochRecord& /*record*/) {}
 
 void Callback::on_end(Model& /*model*/, const std::exception* /*failure*/) noexcept {}
 
@@ -56,7 +59,9 @@ void Checkpoints::on_begin(Model& model, const std::vector<std::string>& /*measu
 }
 
 bool Checkpoints::on_epoch_end(Model& model, const EpochRecord& record) {
-    if (record.epoch % options_.every == 0) writer_->save(model.checkpoint_header());
+    if (record.epoch % options_.every != 0) return true;
+    const auto position = model.position();
+    writer_->save(position, position.numbers);
     return true;
 }
 
@@ -92,16 +97,13 @@ EarlyStop::EarlyStop(Options options) : options_(std::move(options)) {
 
 void EarlyStop::on_begin(Model& /*model*/, const std::vector<std::string>& measures) {
     best_.reset();
-    if (std::ranges::find(measures, options_.monitor) == measures.end())
-        throw UsageError(fmt::format("EarlyStop: monitor is '{}', but this fit() measures {}",
-                                     options_.monitor, join(measures, ", ")));
+    model::check_monitor("EarlyStop", options_.monitor, measures);
 }
 
 bool EarlyStop::on_epoch_end(Model& /*model*/, const EpochRecord& record) {
     const auto value = record.measure(options_.monitor).value();
-    const bool less_is_better = options_.monitor.ends_with("loss");
-    const auto better_by = [&] { return less_is_better ? best_->value - value : value - best_->value; };
-    if (!best_ || better_by() > options_.min_delta) best_ = Best{record.epoch, value};
+    if (!best_ || model::gain(options_.monitor, best_->value, value) > options_.min_delta)
+        best_ = Best{record.epoch, value};
     return record.epoch - best_->epoch < options_.patience;
 }
 

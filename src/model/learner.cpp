@@ -15,6 +15,7 @@
 #include "model/batch_sums.hpp"
 #include "model/together.hpp"
 #include "program/compute_device.hpp"
+#include "program/fed_rate.hpp"
 #include "program/gpu_choice.hpp"
 
 namespace dtrain::model {
@@ -39,10 +40,13 @@ Learner::Learner(Blueprint blueprint, ModelOptions options)
 }
 
 LossProgram Learner::training_program(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
-                                      const std::vector<Metric>& metrics,
-                                      const OptimizerOptions& adjust) const {
+                                      const std::vector<Metric>& metrics, const OptimizerOptions& adjust,
+                                      bool feeds_rate) const {
     auto made = loss_program(blueprint_, loss, metrics, local_batch);
-    minimize(made.program, made.loss, optimizer, adjust);
+    if (feeds_rate)
+        program::minimize_at_fed_rate(made.program, made.loss, optimizer, adjust);
+    else
+        minimize(made.program, made.loss, optimizer, adjust);
     if (options_.products == ProductNumbers::float16)
         made.program = with_loss_scaling(made.program, options_.loss_scaling);
     made.program = shares_.are_virtual ? with_virtual_ranks(made.program, shares_.ranks)
@@ -54,7 +58,7 @@ void Learner::prepare(const Optimizer& optimizer, const Loss& loss, const std::v
                       const OptimizerOptions& adjust) {
     Program program;
     together(options_.communicator,
-             [&] { program = training_program(1, optimizer, loss, metrics, adjust).program; });
+             [&] { program = training_program(1, optimizer, loss, metrics, adjust, false).program; });
     State state(program, options_.seed);
     together(options_.communicator, [&] { program::place(state, options_.device, options_.communicator); });
     trainer_.reset();
@@ -121,14 +125,20 @@ ExecutorOptions Learner::executor_options(const std::vector<std::string>& keep) 
             .products = options_.products};
 }
 
+bool Learner::has_trainer(std::int64_t local_batch) const {
+    return trainer_ && trainer_->local_batch == local_batch &&
+           trainer_->rate.empty() == !prepared_->rate.has_value();
+}
+
 Learner::Compiled& Learner::trainer(std::int64_t local_batch) {
-    if (trainer_ && trainer_->local_batch == local_batch) return *trainer_;
+    if (has_trainer(local_batch)) return *trainer_;
     const auto& p = *prepared_;
-    auto made = training_program(local_batch, p.optimizer, p.loss, p.metrics, p.adjust);
+    auto made = training_program(local_batch, p.optimizer, p.loss, p.metrics, p.adjust, p.rate.has_value());
     std::vector<std::string> kept;
     if (!made.scores.empty()) kept = {made.scores};
     Executor executor(made.program, p.state, options_.communicator, executor_options(kept));
-    return trainer_.emplace(Compiled{local_batch, std::move(made), {}, std::move(executor)});
+    const auto rate = p.rate ? executor.feed<float>(program::fed_rate) : std::span<float>();
+    return trainer_.emplace(Compiled{local_batch, std::move(made), {}, std::move(executor), rate});
 }
 
 Learner::Compiled& Learner::tester(std::int64_t local_batch) {
@@ -152,11 +162,14 @@ Learner::Compiled& Learner::predictor(std::int64_t local_batch) {
 
 Measures Learner::train_epoch(Feeder& feeder,
                               const std::function<void(std::int64_t done, double loss)>& after_step) {
-    auto& [local_batch, names, output, executor] = trainer(feeder.local_batch());
-    feeder.bind(executor);
+    const auto local_batch = feeder.local_batch();
     feeder.start(epochs_, 0);
     BatchSums sums(feeder.steps(), shares_);
     for (std::int64_t step = 0; step < feeder.steps(); ++step) {
+        const bool is_bound = step > 0 && has_trainer(local_batch);  // another one when a rate is set at last
+        auto& [batch, names, output, executor, rate] = trainer(local_batch);
+        if (!is_bound) feeder.bind(executor);
+        if (!rate.empty()) rate.front() = static_cast<float>(*prepared_->rate);
         for (int part = 0; part < shares_.own; ++part) {
             feeder.feed();
             if (shares_.are_virtual)
@@ -187,7 +200,7 @@ Measures Learner::train_epoch(Feeder& feeder,
 Measures Learner::evaluate(const Samples& samples, std::int64_t batch_size) {
     const auto count = checked_count(samples, blueprint_, Fed::all);
     const auto feeder = feeder_of(samples, blueprint_, Fed::all, sampling(count, batch_size));
-    auto& [local_batch, names, output, executor] = tester(feeder->local_batch());
+    auto& [local_batch, names, output, executor, rate] = tester(feeder->local_batch());
     feeder->bind(executor);
     feeder->start(0, 0);
     BatchSums sums(feeder->steps(), shares_);
@@ -203,7 +216,7 @@ Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
     const auto count = checked_count(samples, blueprint_, Fed::inputs);
     const auto dealt = sampling(count, batch_size);
     const auto feeder = feeder_of(samples, blueprint_, Fed::inputs, dealt);
-    auto& [local_batch, names, output, executor] = predictor(feeder->local_batch());
+    auto& [local_batch, names, output, executor, rate] = predictor(feeder->local_batch());
     feeder->bind(executor);
     feeder->start(0, 0);
     DistributedSampler sampler(dealt);
@@ -228,6 +241,39 @@ Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
     std::ranges::transform(bits, made.values.begin(),
                            [](std::int32_t value) { return std::bit_cast<float>(value); });
     return made;
+}
+
+std::optional<double> Learner::learning_rate() const {
+    if (prepared_->adjust.schedule) return std::nullopt;
+    if (prepared_->rate) return prepared_->rate;
+    return std::visit([](const auto& settings) { return settings.learning_rate; }, prepared_->optimizer);
+}
+
+void Learner::set_learning_rate(double rate) {
+    if (prepared_->adjust.schedule)
+        throw UsageError(
+            fmt::format("set_learning_rate({}): the program computes its learning rate itself, as prepare() "
+                        "was given OptimizerOptions::schedule; leave that out to set rates",
+                        rate));
+    if (!std::isfinite(rate) || rate < 0)
+        throw UsageError(
+            fmt::format("set_learning_rate({}): a learning rate is a finite number of 0 or more", rate));
+    prepared_->rate = rate;
+}
+
+void Learner::keep(const std::string& name, std::vector<double> numbers) {
+    const bool is_name =
+        !name.empty() && std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~' && c != '/'; });
+    if (!is_name || numbers.empty())
+        throw UsageError(
+            fmt::format("keep(): '{}' with {}; it takes a name in ASCII without '/', and one number at least",
+                        name, counted(numbers.size(), "number")));
+    prepared_->kept[name] = std::move(numbers);
+}
+
+std::optional<std::vector<double>> Learner::kept(const std::string& name) const {
+    const auto found = prepared_->kept.find(name);
+    return found == prepared_->kept.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::string> Learner::metric_names() const {

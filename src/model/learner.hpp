@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "model/feeder.hpp"
 #include "model/sample_columns.hpp"
 #include "model/shares.hpp"
+#include "checkpoint/state_checkpoint.hpp"
 
 namespace dtrain::model {
 
@@ -49,7 +51,13 @@ class Learner {
     Measures evaluate(const Samples& samples, std::int64_t batch_size);
     Predictions predict(const Samples& samples, std::int64_t batch_size);
 
-    CheckpointHeader header() const;
+    /// As those of Model.
+    std::optional<double> learning_rate() const;
+    void set_learning_rate(double rate);
+    void keep(const std::string& name, std::vector<double> numbers);
+    std::optional<std::vector<double>> kept(const std::string& name) const;
+
+    StateCheckpoint position() const;
     Checkpoint checkpoint() const;
 
     /// @return the first that can be read
@@ -73,6 +81,8 @@ class Learner {
         OptimizerOptions adjust;
         std::map<std::string, std::string> job;
         State state;
+        std::optional<double> rate = {};  ///< that was set; none: the program has its own
+        checkpoint::Numbers kept = {};
     };
 
     /// A program for batches of one size.
@@ -81,16 +91,18 @@ class Learner {
         LossProgram names;   ///< of those that have a loss
         std::string output;  ///< of those that have none
         Executor executor;
+        std::span<float> rate = {};  ///< of those that train, and are fed it
     };
 
     DistributedSampler::Options sampling(std::int64_t samples, std::int64_t batch_size) const;
     LossProgram training_program(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
-                                 const std::vector<Metric>& metrics, const OptimizerOptions& adjust) const;
+                                 const std::vector<Metric>& metrics, const OptimizerOptions& adjust,
+                                 bool feeds_rate) const;
     ExecutorOptions executor_options(const std::vector<std::string>& keep) const;
+    bool has_trainer(std::int64_t local_batch) const;
     Compiled& trainer(std::int64_t local_batch);
     Compiled& tester(std::int64_t local_batch);
     Compiled& predictor(std::int64_t local_batch);
-    void go_on_from(const CheckpointHeader& header);
 
     Blueprint blueprint_;
     ModelOptions options_;

@@ -1,46 +1,53 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Where a Learner stands, for checkpoints.
-#include <array>
-#include <bit>
-#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <dtrain/checkpoint.hpp>
 
 #include "checkpoint/restore_together.hpp"
 #include "model/learner.hpp"
-#include "model/together.hpp"
-#include "program/stored_state.hpp"
 
 namespace dtrain::model {
+namespace {
 
-CheckpointHeader Learner::header() const {
-    return {.epoch = epochs_, .step = steps_, .seed = options_.seed, .job = prepared_->job};
+constexpr std::string_view rate_name = "learning_rate";
+constexpr std::string_view kept_prefix = "callback.";
+
+}  // namespace
+
+StateCheckpoint Learner::position() const {
+    StateCheckpoint position;
+    static_cast<CheckpointHeader&>(position) = {
+        .epoch = epochs_, .step = steps_, .seed = options_.seed, .job = prepared_->job};
+    if (prepared_->rate) position.numbers[std::string(rate_name)] = {*prepared_->rate};
+    for (const auto& [name, numbers] : prepared_->kept)
+        position.numbers[std::string(kept_prefix) + name] = numbers;
+    return position;
 }
 
 Checkpoint Learner::checkpoint() const {
-    Checkpoint checkpoint;
-    static_cast<CheckpointHeader&>(checkpoint) = header();
-    program::store(prepared_->state, checkpoint);
-    return checkpoint;
+    const auto here = position();
+    return checkpoint::copy_of(prepared_->state, here, here.numbers);
 }
 
 std::filesystem::path Learner::load(const std::vector<std::filesystem::path>& files,
                                     const std::function<void(const std::string&)>& warn) {
-    const auto& communicator = options_.communicator;
-    const auto& state = prepared_->state;
-    const auto found =
-        checkpoint::restore_or_keep(communicator, files, prepared_->job, state, warn, "program");
-    go_on_from(found.header);
+    auto found = checkpoint::restore_or_keep(options_.communicator, files, prepared_->job, prepared_->state,
+                                             warn, "program");
+    epochs_ = found.header.epoch;
+    steps_ = found.header.step;
+    options_.seed = found.header.seed;
+    prepared_->rate.reset();
+    prepared_->kept.clear();
+    for (auto& [name, values] : found.numbers)
+        if (name == rate_name)
+            prepared_->rate = values.front();
+        else if (name.starts_with(kept_prefix))
+            prepared_->kept[name.substr(kept_prefix.size())] = std::move(values);
     return found.file;
-}
-
-void Learner::go_on_from(const CheckpointHeader& header) {
-    std::array<std::int64_t, 3> position{header.epoch, header.step, std::bit_cast<std::int64_t>(header.seed)};
-    options_.communicator.broadcast(std::span<std::int64_t>(position));
-    epochs_ = position[0];
-    steps_ = position[1];
-    options_.seed = std::bit_cast<std::uint64_t>(position[2]);
 }
 
 }  // namespace dtrain::model

@@ -88,13 +88,15 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
     std::vector<EpochRecord> history;
     bool goes_on = true;
     for (std::int64_t epoch = 0; epoch < options.epochs && goes_on; ++epoch) {
-        const auto start = std::chrono::steady_clock::now();
         const auto feeder = learner.training_feeder(train, options);
         EpochRecord record;
         StepRecord where{.epoch = learner.epochs() + 1,
                          .epochs = epochs_at_end,
                          .steps = feeder->steps(),
                          .batch = options.batch_size};
+        for (const auto& callback : options.callbacks)
+            together(ranks, [&] { callback->on_epoch_begin(*this, where); });
+        const auto start = std::chrono::steady_clock::now();
         record.train = learner.train_epoch(*feeder, [&](std::int64_t done, double loss) {
             where.step = done;
             where.loss = loss;
@@ -109,6 +111,8 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
         ranks.broadcast(std::span(&record.seconds, 1));
         ranks.broadcast(std::span(&record.train_seconds, 1));
         history.push_back(record);
+        for (const auto& callback : options.callbacks)
+            together(ranks, [&] { callback->on_measured(*this, record); });
         for (const auto& callback : options.callbacks)
             together(ranks, [&] { goes_on = callback->on_epoch_end(*this, record) && goes_on; });
         goes_on = ranks.all(goes_on);
@@ -161,9 +165,29 @@ Checkpoint Model::checkpoint() const {
     return content_->learner.checkpoint();
 }
 
-CheckpointHeader Model::checkpoint_header() const {
-    content_->learner.check_prepared("checkpoint_header");
-    return content_->learner.header();
+StateCheckpoint Model::position() const {
+    content_->learner.check_prepared("position");
+    return content_->learner.position();
+}
+
+std::optional<double> Model::learning_rate() const {
+    content_->learner.check_prepared("learning_rate");
+    return content_->learner.learning_rate();
+}
+
+void Model::set_learning_rate(double rate) {
+    content_->learner.check_prepared("set_learning_rate");
+    content_->learner.set_learning_rate(rate);
+}
+
+void Model::keep(const std::string& name, std::vector<double> numbers) {
+    content_->learner.check_prepared("keep");
+    content_->learner.keep(name, std::move(numbers));
+}
+
+std::optional<std::vector<double>> Model::kept(const std::string& name) const {
+    content_->learner.check_prepared("kept");
+    return content_->learner.kept(name);
 }
 
 std::int64_t Model::epochs_done() const {

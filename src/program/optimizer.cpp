@@ -9,6 +9,7 @@
 
 #include "program/adjust_gradients.hpp"
 #include "program/dropout_step.hpp"
+#include "program/fed_rate.hpp"
 #include "program/settings_check.hpp"
 
 namespace dtrain {
@@ -139,22 +140,38 @@ void append(const Updates& updates, const Ftrl& ftrl) {
     }
 }
 
-}  // namespace
-
-void append_optimizer(Program& program, const Optimizer& optimizer,
-                      std::span<const ParameterGradient> gradients, const OptimizerOptions& options) {
-    Program extended = program;  // the caller's stays whole when something does not fit
+// `rate` names the variable that has the learning rate; "": the optimizer's own is an attribute.
+void append_updates(Program& extended, const Optimizer& optimizer,
+                    std::span<const ParameterGradient> gradients, const OptimizerOptions& options,
+                    const std::string& rate) {
     std::vector<UpdateGradient> adjusted;
     for (const auto& [parameter, gradient] : gradients) {
         const auto rows = gradient_rows_name(gradient);
         adjusted.push_back({parameter, gradient, extended.has(rows) ? rows : ""});
     }
-    const auto rate = options.schedule ? append_learning_rate(extended, *options.schedule) : "";
     program::clip(extended, options.clipping, adjusted);
     program::regularise(extended, options, adjusted);
     if (const std::string step(program::dropout_step); extended.has(step))
         extended.append({"increment", {{"step", step}}, {{"step", step}}, {}});
     std::visit([&](const auto& settings) { append({extended, adjusted, rate}, settings); }, optimizer);
+}
+
+}  // namespace
+
+void append_optimizer(Program& program, const Optimizer& optimizer,
+                      std::span<const ParameterGradient> gradients, const OptimizerOptions& options) {
+    Program extended = program;  // the caller's stays whole when something does not fit
+    const auto rate = options.schedule ? append_learning_rate(extended, *options.schedule) : "";
+    append_updates(extended, optimizer, gradients, options, rate);
+    program = std::move(extended);
+}
+
+void program::minimize_at_fed_rate(Program& program, const std::string& loss, const Optimizer& optimizer,
+                                   const OptimizerOptions& options) {
+    Program extended = program;
+    const auto gradients = append_backward(extended, loss);
+    extended.add({.name = fed_rate, .shape = {1}, .role = Role::data});
+    append_updates(extended, optimizer, gradients, options, fed_rate);
     program = std::move(extended);
 }
 

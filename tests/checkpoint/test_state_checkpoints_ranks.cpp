@@ -4,6 +4,7 @@
 // Oracle: the bytes that the state had when a checkpoint was begun, whatever has become of the state since; a
 // checkpoint that was not finished is as if never begun. Runs at 1, 2 and 4 ranks.
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -63,7 +64,9 @@ TEST_P(Ways, HaveTheBytesOfTheMomentAtWhichTheyWereBegun) {
     const auto other = small_state(2);
     StateCheckpoints checkpoints(folder.path(), other, test_world());
     const auto found = checkpoints.load_newest(job, [](const std::string&) { FAIL(); });
-    EXPECT_EQ(found, (CheckpointHeader{.epoch = 1, .step = 10, .seed = 7, .job = job}));
+    EXPECT_EQ(static_cast<CheckpointHeader>(found.value()),
+              (CheckpointHeader{.epoch = 1, .step = 10, .seed = 7, .job = job}));
+    EXPECT_TRUE(found->numbers.empty());
     EXPECT_EQ(bytes_of(other), bytes_at(1));
 }
 
@@ -77,6 +80,25 @@ TEST_P(Ways, AreReadByAnyNumberOfRanks) {
     EXPECT_EQ(StateCheckpoints(folder.path(), other, {}).load_newest(job).value().epoch, 3);
     EXPECT_EQ(bytes_of(other), bytes_at(3));
     EXPECT_EQ(load_checkpoint(*checkpoints.last()).step, 30);
+}
+
+TEST_P(Ways, HaveNumbersBesideTheState) {
+    const SharedFolder folder;
+    const auto state = small_state(1);
+    StateCheckpoints checkpoints(folder.path(), state, test_world(), GetParam().options);
+    const std::map<std::string, std::vector<double>> first{{"rate", {0.1}}};
+    const std::map<std::string, std::vector<double>> second{{"callback.a b", {1, INFINITY, -0.0}},
+                                                            {"rate", {0.3}}};
+    for (const auto& numbers : {first, second}) {
+        const auto moment = checkpoints.last() ? 2U : 1U;
+        scramble(state, moment);
+        checkpoints.save({.epoch = moment, .job = job}, numbers);
+        scramble(state, 99);
+        checkpoints.finish();
+        const auto found = checkpoints.load_newest(job).value();
+        EXPECT_EQ(found.numbers, numbers);
+        EXPECT_EQ(bytes_of(state), bytes_at(moment));
+    }
 }
 
 TEST_P(Ways, KeepTheLast) {

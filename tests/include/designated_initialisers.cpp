@@ -45,6 +45,8 @@ void one_field_each() {
     static_cast<void>(StepRecord{.epoch = {}});
     static_cast<void>(Checkpoints::Options{.keep = {}});
     static_cast<void>(EarlyStop::Options{.monitor = {}});
+    static_cast<void>(NextStep{.epoch = {}});
+    static_cast<void>(ReduceOnPlateau::Options{.monitor = {}});
     static_cast<void>(CheckpointTensor{.shape = {}});
     static_cast<void>(CheckpointHeader{.epoch = {}});
     static_cast<void>(CheckpointOptions{.keep = {}});

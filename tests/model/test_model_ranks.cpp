@@ -129,13 +129,18 @@ TEST(ModelRanks, EachRankWritesItsPartOfADirectory) {
     auto alone = prepared_model({});
     alone.load(stored);
     EXPECT_EQ(alone.checkpoint(), model.checkpoint());
+    model.set_learning_rate(0.25);
+    model.fit(data, {.batch_size = 8, .callbacks = {std::make_shared<Checkpoints>(folder.path(), options)}});
+    alone.load(folder / "epoch-000004");
+    EXPECT_EQ(alone.learning_rate(), 0.25);
+    EXPECT_EQ(alone.checkpoint(), model.checkpoint());
     const auto refusal = [&](const Checkpoints::Options& contradiction) {
         return tests::message_of([&] {
             model.fit(data, {.callbacks = {std::make_shared<Checkpoints>(folder.path(), contradiction)}});
         });
     };
     EXPECT_THAT(refusal({.shards = 2}), HasSubstr("shards are of a directory"));
-    EXPECT_EQ(model.epochs_done(), 3);
+    EXPECT_EQ(model.epochs_done(), 4);
 }
 
 TEST(ModelRanks, RanksMayActTogetherBetweenStepsAndAtTheEnd) {
@@ -162,6 +167,41 @@ TEST(ModelRanks, RanksMayActTogetherBetweenStepsAndAtTheEnd) {
     EXPECT_THROW(model.fit(three_classes(32), {.callbacks = {counting, std::make_shared<Failing>()}}), Error);
     EXPECT_EQ(counting->ends, ranks);
     EXPECT_TRUE(counting->has_failed);
+}
+
+TEST(ModelRanks, RatesAreThoseOfTheFirstRankAndGoOnFromItsCheckpoint) {
+    const SharedFolder folder;
+    const auto data = three_classes(50);
+    const auto run = [&](const Communicator& ranks, Model& model, std::int64_t epochs) {
+        const auto function = [rank = ranks.rank()](const NextStep& next) { return next.rate * 0.9 + rank; };
+        model.fit(data, {.eval = data,
+                         .epochs = epochs,
+                         .batch_size = 18,
+                         .callbacks = {std::make_shared<RateFunction>(function),
+                                       std::make_shared<ReduceOnPlateau>(ReduceOnPlateau::Options{
+                                           .factor = 0.5, .patience = 2, .min_delta = 100})}});
+    };
+    const auto& world = test_world();
+    auto alone = prepared_model({.virtual_ranks = 4}, Adam{0.1});
+    run({}, alone, 4);
+    auto first = prepared_model({.communicator = world, .virtual_ranks = 4}, Adam{0.1});
+    run(world, first, 2);
+    first.save(folder / "model.h5");
+    auto second = prepared_model({.communicator = world, .virtual_ranks = 4}, Adam{0.1});
+    second.load(world.rank() == 0 ? folder / "model.h5" : "nowhere.h5");
+    run(world, second, 2);
+    EXPECT_EQ(second.checkpoint(), alone.checkpoint());
+    EXPECT_LT(alone.learning_rate().value(), 0.1);
+}
+
+TEST(ModelRanks, ARateThatTheFirstRankRefusesIsRefusedOnAll) {
+    auto model = prepared_model({.communicator = test_world()});
+    const auto function = [](const NextStep&) { return test_world().rank() == 0 ? -1.0 : 0.1; };
+    EXPECT_THAT(tests::message_of<Error>([&] {
+                    model.fit(three_classes(30), {.callbacks = {std::make_shared<RateFunction>(function)}});
+                }),
+                HasSubstr("the function says -1 for step 1 of epoch 1"));
+    EXPECT_EQ(model.steps_done(), 0);
 }
 
 TEST(ModelRanks, OneRankThatStopsStopsAll) {

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <dtrain/optimizer.hpp>
+
+namespace dtrain::program {
+
+/// Data, float32 [1]: the learning rate of the next step.
+inline constexpr const char* fed_rate = "learning_rate";
+
+/// As minimize() without a schedule, but the learning rate is fed instead of the optimizer's own.
+/// @throws ProgramError as minimize(), and when the program has a variable of that name
+void minimize_at_fed_rate(Program& program, const std::string& loss, const Optimizer& optimizer,
+                          const OptimizerOptions& options);
+
+}  // namespace dtrain::program
