@@ -43,6 +43,8 @@ struct EpochRecord {
     std::optional<Measures> eval = {};  ///< after the epoch; none without samples for it
     double seconds = 0;                 ///< that the first rank took, evaluation included
     double train_seconds = 0;           ///< of these, without the evaluation
+    /// Of the last step; none: the program computes it.
+    std::optional<double> learning_rate = {};
 
     /// "loss", "accuracy", ..., "eval_loss", "eval_accuracy", ...; none when there is no such measure.
     std::optional<double> measure(const std::string& name) const;
@@ -58,6 +60,8 @@ struct StepRecord {
     std::int64_t steps = 0;   ///< of the epoch
     std::int64_t batch = 0;   ///< samples of a step, of all ranks
     double loss = 0;          ///< mean over this rank's samples of the epoch so far
+    /// Of this step; none: the program computes it.
+    std::optional<double> learning_rate = {};
 };
 
 /// What is done between the epochs of a fit(), and between its steps. Called on all ranks. When one throws on
@@ -257,10 +261,17 @@ class ProgressBar final : public Callback {
     std::unique_ptr<Content> content_;
 };
 
+struct RowOptions {
+    /// A row within an epoch after so many of its steps; none: an epoch has about 20.
+    std::optional<std::int64_t> every_steps = {};
+};
+
 /// What JsonLines, TensorBoard and ReportPage have in common: the first rank writes a row after each epoch,
 /// with "train_loss", "train_accuracy", ..., "eval_loss", ... and "samples_per_second" (without the
-/// evaluation). When something can no longer be written that is said once on standard error, and training
-/// goes on.
+/// evaluation), and rows within epochs, with "loss", the mean over this rank's samples since the row before,
+/// and "samples_per_second", of all ranks since then. The epoch's last step has no row of its own. All have
+/// "learning_rate" where the program does not compute it. When something can no longer be written that is
+/// said once on standard error, and training goes on.
 class RunRecord : public Callback {
   public:
     RunRecord(const RunRecord&) = delete;
@@ -269,15 +280,30 @@ class RunRecord : public Callback {
 
     /// @throws when nothing can be written there: UsageError on the first rank, Error on the others
     void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    void on_epoch_begin(Model& model, const StepRecord& record) override;
+    void on_step_end(Model& model, const StepRecord& record) noexcept override;
     bool on_epoch_end(Model& model, const EpochRecord& record) override;
     void on_end(Model& model, const std::exception* failure) noexcept override;
 
   protected:
-    RunRecord(const report::Outputs& outputs, std::string title);
+    /// @throws UsageError when every_steps is below 1
+    RunRecord(const report::Outputs& outputs, std::string title, const RowOptions& rows);
 
   private:
+    /// At the last row of an epoch.
+    struct Position {
+        std::int64_t step = 0;
+        double loss_sum = 0;  ///< of the mean losses of steps
+        double seconds = 0;   ///< since begin_
+    };
+
+    double seconds() const;
+
     std::unique_ptr<report::Outputs> outputs_;
     std::string title_;
+    RowOptions rows_;
+    std::int64_t every_steps_ = 1;
+    Position last_;
     std::vector<std::string> measures_;
     std::unique_ptr<report::Recorder> recorder_;
     std::unique_ptr<topology::GpuWatch> gpus_;
@@ -287,20 +313,21 @@ class RunRecord : public Callback {
 /// Lines of JSON, added to what the file has: docs/guide.md, "Seeing what a job does".
 class JsonLines final : public RunRecord {
   public:
-    explicit JsonLines(const std::filesystem::path& file);
+    explicit JsonLines(const std::filesystem::path& file, const RowOptions& rows = {});
 };
 
 /// A file of events in a folder, which `tensorboard --logdir` shows.
 class TensorBoard final : public RunRecord {
   public:
-    explicit TensorBoard(const std::filesystem::path& folder);
+    explicit TensorBoard(const std::filesystem::path& folder, const RowOptions& rows = {});
 };
 
 /// One page of HTML that needs nothing else: curves, where the ranks are, and why fit() failed if it did.
 /// Written at the beginning, every five seconds at most, and at the end.
 class ReportPage final : public RunRecord {
   public:
-    explicit ReportPage(const std::filesystem::path& file, std::string title = "training");
+    explicit ReportPage(const std::filesystem::path& file, std::string title = "training",
+                        const RowOptions& rows = {});
 };
 
 }  // namespace dtrain

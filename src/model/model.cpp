@@ -100,12 +100,14 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
         record.train = learner.train_epoch(*feeder, [&](std::int64_t done, double loss) {
             where.step = done;
             where.loss = loss;
+            where.learning_rate = learner.learning_rate();
             for (const auto& callback : options.callbacks) callback->on_step_end(*this, where);
             for (const auto& callback : options.callbacks) callback->between_steps(*this);
         });
         record.train_seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         record.epoch = learner.epochs();
+        record.learning_rate = where.learning_rate;
         if (options.eval) record.eval = learner.evaluate(*options.eval, options.batch_size);
         record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         ranks.broadcast(std::span(&record.seconds, 1));

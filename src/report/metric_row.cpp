@@ -31,6 +31,11 @@ std::string json_line(const MetricRow& row) {
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+std::int64_t steps_between_rows(std::int64_t steps_of_an_epoch) {
+    constexpr std::int64_t rows_of_an_epoch = 20;
+    return std::max<std::int64_t>(1, steps_of_an_epoch / rows_of_an_epoch);
+}
+
 double time_now() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }

@@ -42,6 +42,9 @@ struct MetricRow {
 /// no finite number is null.
 std::string json_line(const MetricRow& row);
 
+/// Of an epoch, where nobody says it: that there are about 20 rows within it.
+std::int64_t steps_between_rows(std::int64_t steps_of_an_epoch);
+
 /// Seconds since 1970.
 double time_now();
 

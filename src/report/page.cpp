@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t most_ranks_shown = 128;
 constexpr const char* throughput = "samples_per_second";
+constexpr const char* learning_rate = "learning_rate";
 constexpr const char* gpu_utilization = "gpu_utilization";
 constexpr const char* gpu_watts = "gpu_watts";
 
@@ -37,13 +38,14 @@ Measure measure_of(const std::string& name, const std::string& event) {
         return {std::string(what), part == "train"  ? "training, whole epoch"
                                    : part == "test" ? "test"
                                                     : "evaluation"};
-    if (name == throughput || name == gpu_utilization || name == gpu_watts)
+    if (name == throughput || name == learning_rate || name == gpu_utilization || name == gpu_watts)
         return {name, within ? "within an epoch" : "whole epoch"};
     return {name, within ? "training, within an epoch" : "training, whole epoch"};
 }
 
 std::string title_of(const std::string& what) {
     if (what == throughput) return "Throughput";
+    if (what == learning_rate) return "Learning rate";
     if (what == "auc") return "AUC";
     if (what == gpu_utilization) return "GPU utilization";
     if (what == gpu_watts) return "GPU power";
@@ -55,6 +57,7 @@ std::string title_of(const std::string& what) {
 
 std::string axis_of(const std::string& what) {
     if (what == throughput) return "samples/s";
+    if (what == learning_rate) return "learning rate";
     if (what == "auc") return "AUC";
     if (what == gpu_utilization) return "% of the time";
     if (what == gpu_watts) return "W, of all ranks";
@@ -63,7 +66,7 @@ std::string axis_of(const std::string& what) {
 
 int order_of(const Chart& chart) {
     constexpr std::array first{"Loss", "Accuracy", "AUC"};
-    constexpr std::array last{"Throughput", "GPU utilization", "GPU power"};
+    constexpr std::array last{"Learning rate", "Throughput", "GPU utilization", "GPU power"};
     const auto place_in = [&](const auto& titles) {
         return static_cast<int>(std::ranges::find(titles, chart.title) - titles.begin());
     };

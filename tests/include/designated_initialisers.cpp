@@ -45,6 +45,7 @@ void one_field_each() {
     static_cast<void>(StepRecord{.epoch = {}});
     static_cast<void>(Checkpoints::Options{.keep = {}});
     static_cast<void>(EarlyStop::Options{.monitor = {}});
+    static_cast<void>(RowOptions{.every_steps = {}});
     static_cast<void>(NextStep{.epoch = {}});
     static_cast<void>(ReduceOnPlateau::Options{.monitor = {}});
     static_cast<void>(CheckpointTensor{.shape = {}});

@@ -230,6 +230,19 @@ TEST(ModelRanks, TheFirstRankWritesOneRecordOfAll) {
         EXPECT_THAT(page, HasSubstr("<tr><td>" + std::to_string(rank) + "</td>")) << rank;
 }
 
+TEST(ModelRanks, RowsWithinEpochsAreTheFirstRanks) {
+    const SharedFolder folder;
+    auto model = prepared_model({.communicator = test_world()});
+    model.fit(three_classes(32),
+              {.epochs = 2,
+               .batch_size = 8,
+               .callbacks = {std::make_shared<JsonLines>(folder / "m", RowOptions{.every_steps = 2})}});
+    test_world().barrier();
+    const auto lines = tests::bytes_of(folder / "m");
+    EXPECT_EQ(std::ranges::count(lines, '\n'), 6);  // begin, of two epochs the second step and the end, end
+    EXPECT_THAT(lines, HasSubstr("\"event\":\"step\",\"epoch\":2,\"step\":6,\"loss\":"));
+}
+
 TEST(ModelRanks, ARecordThatCannotBeWrittenIsRefusedOnAllRanks) {
     const SharedFolder folder;
     auto model = prepared_model({.communicator = test_world()});

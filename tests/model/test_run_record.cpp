@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Oracles: what fit() returns; steps counted by hand. tests/report has the files' formats.
+// Oracles: what fit() returns; batches that are trained and evaluated one by one; steps counted by hand.
+// tests/report has the files' formats.
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <numeric>
 #include <pty.h>
 #include <sstream>
 #include <stdexcept>
@@ -30,13 +34,18 @@ namespace {
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::SizeIs;
 
 std::vector<json> lines_of(const std::filesystem::path& file) {
     std::vector<json> lines;
     std::istringstream text(tests::bytes_of(file));
     for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
     return lines;
+}
+
+std::vector<std::string> events_of(const std::vector<json>& lines) {
+    std::vector<std::string> events;
+    for (const auto& line : lines) events.push_back(line.at("event"));
+    return events;
 }
 
 class Failing final : public Callback {
@@ -52,10 +61,10 @@ TEST(RunRecord, LinesHaveWhatFitReturns) {
                                           .batch_size = 10,
                                           .callbacks = {std::make_shared<JsonLines>(folder / "m")}});
     const auto lines = lines_of(folder / "m");
-    ASSERT_THAT(lines, SizeIs(4));
-    EXPECT_EQ(lines[0].at("event"), "begin");
+    ASSERT_THAT(events_of(lines),
+                ElementsAre("begin", "step", "step", "epoch", "step", "step", "epoch", "end"));
     for (std::size_t epoch : {0U, 1U}) {
-        const auto& line = lines[epoch + 1];
+        const auto& line = lines[3 * (epoch + 1)];
         EXPECT_EQ(line.at("epoch"), epoch + 1);
         EXPECT_EQ(line.at("step"), 3 * (epoch + 1));
         EXPECT_EQ(line.at("train_loss"), history[epoch].train.loss);
@@ -64,7 +73,86 @@ TEST(RunRecord, LinesHaveWhatFitReturns) {
         EXPECT_EQ(line.at("samples_per_second"), 30 / history[epoch].train_seconds);
         EXPECT_LT(history[epoch].train_seconds, history[epoch].seconds);
     }
-    EXPECT_EQ(lines[3].at("outcome"), "done");
+    EXPECT_EQ(lines.back().at("outcome"), "done");
+}
+
+/// Samples `first` to `first` + 10, without those.
+Dataset ten_of(const Dataset& data, std::int64_t first) {
+    std::vector<std::int64_t> numbers(10);
+    std::iota(numbers.begin(), numbers.end(), first);
+    std::vector<float> x(40);
+    std::vector<std::int64_t> labels(10);
+    data.gather(numbers, x, labels);
+    return {std::move(x), std::move(labels), 4};
+}
+
+TEST(RunRecord, RowsWithinAnEpochHaveTheLossSinceTheRowBefore) {
+    const tests::TemporaryFolder folder;
+    const auto data = three_classes(50);
+    const auto lines_with = [&](const RowOptions& rows) {
+        const auto file = folder / ("m" + std::to_string(rows.every_steps.value_or(0)));
+        auto model = prepared_model();
+        model.fit(
+            data,
+            {.batch_size = 10, .shuffle = false, .callbacks = {std::make_shared<JsonLines>(file, rows)}});
+        return lines_of(file);
+    };
+    // Each batch as the steps before it have left the model.
+    auto by_hand = prepared_model();
+    std::vector<double> losses;
+    for (std::int64_t first = 0; first < 50; first += 10) {
+        const auto batch = ten_of(data, first);
+        losses.push_back(by_hand.evaluate(batch).loss);
+        by_hand.fit(batch, {.batch_size = 10, .shuffle = false});
+    }
+    const auto each = lines_with({.every_steps = 1});
+    ASSERT_THAT(events_of(each), ElementsAre("begin", "step", "step", "step", "step", "epoch", "end"));
+    for (std::size_t step = 0; step < 4; ++step) {
+        EXPECT_NEAR(each[step + 1].at("loss"), losses[step], 1e-6) << step;
+        EXPECT_EQ(each[step + 1].at("step"), step + 1);
+        EXPECT_EQ(each[step + 1].at("epoch"), 1);
+        EXPECT_EQ(each[step + 1].at("learning_rate"), 0.01);
+        EXPECT_GT(each[step + 1].at("samples_per_second"), 0);
+    }
+    const auto pairs = lines_with({.every_steps = 2});
+    ASSERT_THAT(events_of(pairs), ElementsAre("begin", "step", "step", "epoch", "end"));
+    EXPECT_NEAR(pairs[1].at("loss"), (losses[0] + losses[1]) / 2, 1e-6);
+    EXPECT_NEAR(pairs[2].at("loss"), (losses[2] + losses[3]) / 2, 1e-6);
+    EXPECT_THAT(events_of(lines_with({.every_steps = 9})), ElementsAre("begin", "epoch", "end"));
+}
+
+TEST(RunRecord, AnEpochHasAboutTwentyRows) {
+    const tests::TemporaryFolder folder;
+    auto model = prepared_model();
+    model.fit(three_classes(100),
+              {.epochs = 2, .batch_size = 1, .callbacks = {std::make_shared<JsonLines>(folder / "m")}});
+    const auto events = events_of(lines_of(folder / "m"));
+    EXPECT_EQ(std::ranges::count(events, "step"), 2 * 19);  // the last of 100 steps has the epoch's
+}
+
+TEST(RunRecord, RowsHaveTheRateOfTheirStep) {
+    const tests::TemporaryFolder folder;
+    auto model = prepared_model({}, Sgd{1});
+    // Whichever of the two is called first.
+    const auto halves = std::make_shared<RateFunction>([](const NextStep& next) { return next.rate / 2; });
+    const RowOptions rows{.every_steps = 1};
+    model.fit(three_classes(30), {.batch_size = 10,
+                                  .callbacks = {std::make_shared<JsonLines>(folder / "a", rows), halves,
+                                                std::make_shared<JsonLines>(folder / "b", rows)}});
+    for (const auto* name : {"a", "b"}) {
+        const auto lines = lines_of(folder / name);
+        ASSERT_THAT(events_of(lines), ElementsAre("begin", "step", "step", "epoch", "end"));
+        for (std::size_t step = 1; step <= 3; ++step)
+            EXPECT_EQ(lines[step].at("learning_rate"), std::ldexp(1, -static_cast<int>(step))) << name;
+    }
+    model.prepare(Sgd{}, CrossEntropyLoss{}, {}, {.schedule = LearningRateSchedule{ConstantRate{}}});
+    model.fit(three_classes(30), {.callbacks = {std::make_shared<JsonLines>(folder / "scheduled")}});
+    EXPECT_FALSE(lines_of(folder / "scheduled")[1].contains("learning_rate"));
+}
+
+TEST(RunRecord, RefusesRowsAfterNoSteps) {
+    EXPECT_THAT(tests::message_of([] { JsonLines("m", {.every_steps = 0}); }),
+                HasSubstr("every_steps is 0; it must be 1 or more"));
 }
 
 TEST(RunRecord, PageAndTensorBoardAreWritten) {
@@ -72,13 +160,17 @@ TEST(RunRecord, PageAndTensorBoardAreWritten) {
     auto model = prepared_model();
     model.fit(three_classes(30),
               {.epochs = 1,
+               .batch_size = 10,
                .callbacks = {std::make_shared<ReportPage>(folder / "p.html", "three <classes>"),
                              std::make_shared<TensorBoard>(folder / "tb")}});
     const auto page = tests::bytes_of(folder / "p.html");
     EXPECT_THAT(page, HasSubstr("<h1>three &lt;classes&gt;</h1>"));
     EXPECT_THAT(page, HasSubstr("<h3>Accuracy</h3>"));
+    EXPECT_THAT(page, HasSubstr("<h3>Learning rate</h3>"));
+    EXPECT_THAT(page, HasSubstr("training, within an epoch"));
     const auto file = *std::filesystem::directory_iterator(folder / "tb");
     EXPECT_THAT(tests::bytes_of(file.path()), HasSubstr("train/loss"));
+    EXPECT_THAT(tests::bytes_of(file.path()), HasSubstr("learning_rate"));
 }
 
 TEST(RunRecord, TellsWhatFitThrows) {

@@ -51,6 +51,17 @@ TEST(Page, HasARowOfGpusForEachRankThatTells) {
                           "<tr><td>1</td><td>-</td><td>70.0</td><td>-</td><td>-</td></tr>"));
 }
 
+TEST(Page, RatesHaveAChartBeforeThroughput) {
+    const auto charts = charts_of({{"step", 0, 0, 1, 1, {{"samples_per_second", 7}, {"learning_rate", 0.5}}},
+                                   {"epoch", 0, 0, 1, 2, {{"train_loss", 1}, {"learning_rate", 0.25}}}});
+    ASSERT_EQ(charts.size(), 3U);
+    EXPECT_EQ(charts[1].title, "Learning rate");
+    ASSERT_EQ(charts[1].lines.size(), 2U);
+    EXPECT_EQ(charts[1].lines[0].name, "within an epoch");
+    EXPECT_EQ(charts[1].lines[1].name, "whole epoch");
+    EXPECT_EQ(charts[2].title, "Throughput");
+}
+
 TEST(Page, GpusHaveChartsBehindThroughput) {
     const auto charts = charts_of({{"epoch",
                                     0,

@@ -15,11 +15,6 @@
 #include "worker/native/report.hpp"
 
 namespace dtrain::native {
-namespace {
-
-constexpr std::int64_t rows_of_an_epoch = 20;
-
-}  // namespace
 
 report::Outputs checked_outputs(const LogSettings& settings, const Environment& environment, int rank) {
     if (rank != 0) return {};
@@ -36,8 +31,8 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
     if (!is_wanted_) return;
     trainer.watch_waits();
     gpus_.emplace(Environment::of_this_process().get("CUDA_VISIBLE_DEVICES"));
-    every_steps_ = subject.job.log.every_steps.value_or(
-        std::max<std::int64_t>(1, trainer.steps_per_epoch() / rows_of_an_epoch));
+    every_steps_ =
+        subject.job.log.every_steps.value_or(report::steps_between_rows(trainer.steps_per_epoch()));
     steps_ = trainer.steps_done();
     auto places = model::gather_places(trainers, first_rank_);
     if (trainers.rank() != 0) return;
