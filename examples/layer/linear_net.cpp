@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// A network of one's own whose ranks a plain program starts: ./linear_net [1|2|3|4], the four forms of
-// spawn() in Paddle's documents.
+// A network of one's own whose ranks a plain program starts: ./linear_net [1|2|3|4 [STEPS]], the four forms
+// of spawn() in Paddle's documents, which do one step.
 #include <cstdio>
 #include <cstdlib>
 
@@ -19,7 +19,7 @@ class LinearNet : public nn::Layer {
     nn::Linear& linear2_ = add<nn::Linear>(10, 1);
 };
 
-void train(bool print_result) {
+void train(bool print_result, int steps) {
     // 1. This process becomes a rank.
     const dtrain::ParallelEnv env(0, nullptr);
 
@@ -30,25 +30,28 @@ void train(bool print_result) {
     const nn::MSELoss loss_fn;
     nn::Optimizer adam(dtrain::Adam{.learning_rate = 0.001}, dp_layer.parameters());
 
-    // 3. A step with samples of this rank's own.
-    const auto inputs = nn::randn({10, 10}, env.rank());
-    const auto outputs = dp_layer(inputs);
-    const auto labels = nn::randn({10, 1}, env.rank());
-    const auto loss = loss_fn(outputs, labels);
+    // 3. Steps with samples of this rank's own.
+    for (int step = 0; step < steps; ++step) {
+        const auto inputs = nn::randn({10, 10}, env.rank());
+        const auto outputs = dp_layer(inputs);
+        const auto labels = nn::randn({10, 1}, env.rank());
+        const auto loss = loss_fn(outputs, labels);
 
-    if (print_result) std::printf("loss: %.4f\n", loss.item());
+        if (print_result) std::printf("loss: %.4f\n", loss.item());
 
-    loss.backward();
+        loss.backward();
 
-    adam.step();
-    adam.clear_grad();
+        adam.step();
+        adam.clear_grad();
+    }
     if (!dp_layer.parameters_are_identical()) std::abort();
 }
 
 int main(int argc, char** argv) {
     const int form = argc > 1 ? std::atoi(argv[1]) : 3;
-    if (form == 1) dtrain::spawn([] { train(false); });     // every visible GPU, or core
-    if (form == 2) dtrain::spawn(train, std::tuple(true));  // with an argument
-    if (form == 3) dtrain::spawn(train, std::tuple(true), {.nprocs = 2});
-    if (form == 4) dtrain::spawn(train, std::tuple(true), {.nprocs = 2, .gpus = "4,5"});
+    const int steps = argc > 2 ? std::atoi(argv[2]) : 1;
+    if (form == 1) dtrain::spawn([=] { train(false, steps); });    // every visible GPU, or core
+    if (form == 2) dtrain::spawn(train, std::tuple(true, steps));  // with arguments
+    if (form == 3) dtrain::spawn(train, std::tuple(true, steps), {.nprocs = 2});
+    if (form == 4) dtrain::spawn(train, std::tuple(true, steps), {.nprocs = 2, .gpus = "4,5"});
 }

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The losses of small examples, for 200 steps on one rank and on several.
 
-Oracle: the same models in numpy with float64, their gradients written out here, from the random numbers and first values that
-tests/support/numpy_mlp.py makes by itself: within 1e-4.
+Oracle: the same models in numpy with float64, their gradients written out here or in tests/support/numpy_layers.py, from the
+random numbers and first values that tests/support/numpy_mlp.py makes by itself: within 1e-4.
 """
+import json
 import re
 
 import pytest
@@ -13,23 +14,23 @@ from conftest import ROOT, mpirun, run
 from test_examples import compiled
 
 numpy = pytest.importorskip("numpy", reason="numpy (Debian package python3-numpy) is not installed")
-from numpy_mlp import Adam, Mt19937, initial_weight  # noqa: E402
+from numpy_layers import Classifier, Conv3x3, Flatten, Linear, MaxPool2x2, Relu  # noqa: E402
+from numpy_mlp import Adam, Mt19937, initial_weight, shuffled_order, units  # noqa: E402
 
 STEPS = 200
 
 
-def regression_losses(ranks):
-    """Two linear layers, mean square error, Adam; of each rank, which has samples of its own."""
+def regression_losses(samples_of_ranks):
+    """Two linear layers, mean square error, Adam; of each rank, which has samples of its own: a function for each."""
     w1, w2 = (initial_weight(1, f"fc_{i}.weight", (10, out)).astype(float) for i, out in ((0, 10), (1, 1)))
     b1, b2 = numpy.zeros(10), numpy.zeros(1)
     adam = Adam([w1, b1, w2, b2], 0.001)
-    generators = [Mt19937(rank) for rank in range(ranks)]
+    ranks = len(samples_of_ranks)
     losses = []
     for _ in range(STEPS):
         gradients, of_step = [], []
-        for each in generators:
-            x = numpy.array([[each.normal() for _ in range(10)] for _ in range(10)], float)
-            labels = numpy.array([[each.normal()] for _ in range(10)], float)
+        for samples in samples_of_ranks:
+            x, labels = samples()
             h = x @ w1 + b1
             error = h @ w2 + b2 - labels
             of_step.append((error**2).mean())
@@ -41,6 +42,32 @@ def regression_losses(ranks):
     return numpy.array(losses)
 
 
+def polar_samples(rank):
+    """Of the generator and distribution of the C++ library."""
+    generator = Mt19937(rank)
+
+    def samples():
+        x = numpy.array([[generator.normal() for _ in range(10)] for _ in range(10)], float)
+        return x, numpy.array([[generator.normal()] for _ in range(10)], float)
+
+    return samples
+
+
+def counted_samples(rank):
+    """Of nn::randn(), by Box and Muller: from the seed, the number of the tensor and the rank alone."""
+    made = 0
+
+    def normal(*shape):
+        nonlocal made
+        count = int(numpy.prod(shape))
+        pairs = units(1, f"randn {made} {rank}", 2 * count)
+        made += 1
+        values = numpy.sqrt(-2 * numpy.log1p(-pairs[::2])) * numpy.cos(2 * numpy.pi * pairs[1::2])
+        return values.astype(numpy.float32).astype(float).reshape(shape)
+
+    return lambda: (normal(10, 10), normal(10, 1))
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_the_regression_that_spawn_starts(tmp_path, tmp_path_factory, ranks):
     program = compiled(ROOT / "examples/spawn/regression.cpp", tmp_path_factory.mktemp("spawn"))
@@ -50,11 +77,95 @@ def test_the_regression_that_spawn_starts(tmp_path, tmp_path_factory, ranks):
         done = run([program, 4, STEPS], tmp_path, CUDA_VISIBLE_DEVICES="4,5,6")
         ranks = 2
     assert done.returncode == 0, done.stderr
-    expected = regression_losses(ranks)
+    expected = regression_losses([polar_samples(rank) for rank in range(ranks)])
     for rank in range(ranks):
         losses = [float(each) for each in re.findall(rf"^\[{rank}\] loss: (\d+\.\d{{6}})$", done.stdout, re.M)]
         assert len(losses) == STEPS
         assert numpy.abs(losses - expected[:, rank]).max() < 1e-4
+
+
+@pytest.mark.parametrize("form, gpus, ranks", [(3, "", 2), (2, "2,3,4", 3)])
+def test_the_network_of_ones_own_that_spawn_starts(tmp_path, tmp_path_factory, form, gpus, ranks):
+    program = compiled(ROOT / "examples/layer/linear_net.cpp", tmp_path_factory.mktemp("layer"))
+    done = run([program, form, STEPS], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
+    assert done.returncode == 0, done.stderr
+    expected = regression_losses([counted_samples(rank) for rank in range(ranks)])
+    for rank in range(ranks):
+        losses = [float(each) for each in re.findall(rf"^\[{rank}\] loss: (\d+\.\d{{4}})$", done.stdout, re.M)]
+        assert len(losses) == STEPS
+        assert numpy.abs(losses - expected[:, rank]).max() < 1e-4
+
+
+def handwritten_digits(part):
+    h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
+    with h5py.File(ROOT / "examples/digits.h5") as file:
+        return file[f"{part}/x"][:].astype(float) / 16, file[f"{part}/y"][:]
+
+
+def batches_of_epochs(x, labels, size):
+    """Endless; an epoch's last batch may be smaller."""
+    epoch = 0
+    while True:
+        order = shuffled_order(len(x), 1, epoch)
+        for first in range(0, len(x), size):
+            samples = order[first:first + size]
+            yield x[samples], labels[samples]
+        epoch += 1
+
+
+def changed(example, folder, old, new):
+    """A copy of the program that tells of every step."""
+    text = (ROOT / "examples" / example).read_text()
+    assert text.count(old) == 1, f"{example} has no {old!r}"
+    copy = folder / example.split("/")[-1]
+    copy.write_text(text.replace(old, new))
+    return copy
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_the_model_of_digits(tmp_path, ranks):
+    source = changed("model/digits.cpp", tmp_path, "{lines, stop}",
+                     '{lines, stop, std::make_shared<JsonLines>("steps.jsonl", RowOptions{.every_steps = 1})}')
+    done = mpirun(ranks, [compiled(source, tmp_path), ROOT / "examples/digits.h5"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "steps.jsonl").read_text().splitlines()]
+    steps = {row["step"]: row["loss"] for row in rows if row["event"] == "step"}  # but the last one of each epoch
+    epochs = {row["step"]: row["train_loss"] for row in rows if row["event"] == "epoch"}
+    x, labels = handwritten_digits("train")
+    reference = Classifier([Linear("fc_0", 64, 128), Relu(), Linear("fc_1", 128, 10)], 0.002)
+    batches = batches_of_epochs(x, labels, 64)
+    expected = []
+    for step in range(1, STEPS + 1):
+        batch = next(batches)
+        of_first = reference.loss(*(values[:64 // ranks] for values in batch))
+        expected.append(reference.step(*batch))
+        if step % 22:
+            assert steps[step] == pytest.approx(of_first, abs=1e-4), step
+        else:
+            assert epochs[step] == pytest.approx(sum(expected[-22:]) / 22, abs=1e-4), step
+    assert epochs[198] < epochs[22] / 5, "it learns nothing"
+
+
+@pytest.mark.parametrize("name, ranks", [("lenet", 1), ("lenet_ranks", 2)])
+def test_the_convolutions_of_lenet(tmp_path, name, ranks):
+    source = changed(f"layer/{name}.cpp", tmp_path, "if ((batch_id + 1) % 22 == 0)", "")
+    done = mpirun(ranks, [compiled(source, tmp_path), ROOT / "examples/digits.h5"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    printed = {}
+    for epoch, batch, loss in re.findall(r"^epoch: (\d+), batch_id: (\d+), loss is: (\S+), ", done.stdout, re.M):
+        printed.setdefault(int(epoch) * 44 + int(batch), []).append(float(loss))
+    x, labels = handwritten_digits("train")
+    assert len(x) == 44 * 32
+    reference = Classifier([Conv3x3("conv2d_0", 1, 6), Relu(), MaxPool2x2(), Conv3x3("conv2d_1", 6, 16), Relu(), MaxPool2x2(),
+                            Flatten(), Linear("fc_0", 64, 120), Relu(), Linear("fc_1", 120, 84), Relu(), Linear("fc_2", 84, 10)],
+                           0.003)
+    batches = batches_of_epochs(x.reshape(-1, 1, 8, 8), labels, 32)
+    losses = []
+    for step in range(STEPS):
+        assert len(printed[step]) == ranks
+        losses.append(sum(printed[step]) / ranks)
+        assert losses[step] == pytest.approx(reference.step(*next(batches)), abs=1e-4), step
+    assert sum(losses[-20:]) / 20 < losses[0] / 5, "it learns nothing"
 
 
 def own_kernels_losses(ranks):

@@ -47,16 +47,25 @@ def read_idx(path):
     return numpy.frombuffer(data, numpy.uint8, offset=4 + 4 * dimensions).reshape(shape)
 
 
-def initial_weight(seed, name, shape):
-    """A weight's first values: Xavier's uniform, made from seed, name and the element's number, as program.hpp says."""
+def units(seed, name, count):
+    """Numbers even in [0, 1) that are made from seed, name and their place alone."""
     def mixed(x):
         return SplitMix64(x).next()
     key = mixed(seed ^ len(name))
     for at in range(0, len(name), 8):
         key = mixed(key ^ int.from_bytes(name[at:at + 8].encode(), "little"))
-    units = [(mixed(key + i) >> 11) * 2.0**-53 for i in range(shape[0] * shape[1])]
-    bound = (6 / sum(shape)) ** .5
-    return ((2 * numpy.array(units) - 1) * bound).astype(numpy.float32).reshape(shape)
+    return numpy.array([(mixed(key + i) >> 11) * 2.0**-53 for i in range(count)])
+
+
+def initial_values(seed, name, shape, fan_in, fan_out):
+    """A weight's first values: Xavier's uniform, as program.hpp says; float32, as float64."""
+    bound = (6 / (fan_in + fan_out)) ** .5
+    values = (2 * units(seed, name, int(numpy.prod(shape))) - 1) * bound
+    return values.astype(numpy.float32).astype(float).reshape(shape)
+
+
+def initial_weight(seed, name, shape):
+    return initial_values(seed, name, shape, *shape).astype(numpy.float32)
 
 
 class Mt19937:
