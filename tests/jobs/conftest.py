@@ -120,6 +120,24 @@ def prefix(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def torch_program(prefix, tmp_path_factory):
+    """examples/libtorch as examples/README.md compiles it, with an installed dtrain: a minute of the compiler's."""
+    include = "-I/usr/include/torch/csrc/api/include"
+    if subprocess.run(["g++", "-E", "-x", "c++", include, "-"], input="#include <torch/torch.h>", text=True, capture_output=True,
+                      check=False).returncode != 0:
+        pytest.skip("libtorch-dev is not installed")
+    if (sanitizers := build_option("b_sanitize")) != "none":
+        pytest.skip(f"a program outside the build has no {sanitizers} sanitizer to link libdtrain with")
+    libraries = prefix / build_option("libdir")
+    program = tmp_path_factory.mktemp("torch") / "train"
+    flags = run(["pkg-config", "--cflags", "--libs", "dtrain"], ROOT, PKG_CONFIG_PATH=libraries / "pkgconfig").stdout.strip()
+    built = run(["sh", "-c", f"g++ -std=c++20 {ROOT}/examples/libtorch/train.cpp -o {program} {flags} {include} -ltorch -ltorch_cpu "
+                 f"-lc10 -Wl,-rpath,'{libraries}'"], ROOT, timeout=400)
+    assert built.returncode == 0, built.stderr
+    return program
+
+
+@pytest.fixture(scope="session")
 def native():
     """The program of the native job."""
     return BUILD / "src" / "libexec" / "dtrain" / "dtrain-native"

@@ -14,9 +14,6 @@ import pytest
 
 from conftest import BUILD, ROOT, WORKER, mpirun, run
 
-TORCH = ["-I/usr/include/torch/csrc/api/include", "-ltorch", "-ltorch_cpu", "-lc10"]
-
-
 def compiled(source, folder, *more):
     """As somebody compiles it who has an installed dtrain."""
     options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())
@@ -102,14 +99,6 @@ def test_a_network_of_ones_own_in_the_four_forms_of_spawn(layer_programs, tmp_pa
     assert done.returncode == 0, done.stderr
     printed = re.findall(r"^\[\d\] loss: (\d\.\d{4})$", done.stdout, re.M)
     assert len(printed) == losses == len(set(printed)) and done.stdout.count("\n") == losses, done.stdout
-
-
-@pytest.fixture(scope="module")
-def torch_program(tmp_path_factory):
-    if subprocess.run(["g++", "-E", "-x", "c++", TORCH[0], "-"], input="#include <torch/torch.h>", text=True, capture_output=True,
-                      check=False).returncode != 0:
-        pytest.skip("libtorch-dev is not installed")
-    return compiled(ROOT / "examples/libtorch/train.cpp", tmp_path_factory.mktemp("torch"), *TORCH)
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import build_option
+from conftest import PYTHON, build_option, run as run_alone
 
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("DTRAIN_BUILD", SOURCE / "build")).resolve()
@@ -129,6 +129,49 @@ def cmake():
         pytest.skip("cmake is not installed")
 
 
+DIGITS = SOURCE / "examples/digits.h5"
+# How each of examples/*/*.cpp but model/digits.cpp, which is built in every way, is built here.
+EXAMPLES = {
+    "find_package": ["layer/digits", "layer/digits_ranks", "layer/lenet", "layer/lenet_ranks"],
+    "pkg-config": ["layer/linear_net", "own_kernels/train", "spawn/regression"],
+    "meson": ["mnist/mnist", "tutorial/alone", "tutorial/ranks"],
+    "g++": ["libtorch/train"],
+}
+# How each is run for a short time: ranks (0: by itself), arguments, and what it says last.
+RUNS = {
+    "layer/digits": (0, [DIGITS], r"test acc is: 0\.9\d+"),
+    "layer/digits_ranks": (2, [DIGITS], r"test acc is: 0\.9\d+"),
+    "layer/lenet": (0, [DIGITS], r"test acc is: 0\.9\d+"),
+    "layer/lenet_ranks": (2, [DIGITS], r"test acc is: 0\.9\d+"),
+    "layer/linear_net": (0, ["3", "2"], r"(\[[01]\] loss: \d\.\d{4}\s){4}"),
+    "libtorch/train": (2, [], "ranks 2, parameters identical"),
+    "mnist/mnist": (2, ["digits-idx", "--steps", "5", "--every", "1"], r"ranks: 2, steps: 5, test accuracy: 0\.\d{4}"),
+    "own_kernels/train": (2, [], "ranks 2, parameters identical"),
+    "spawn/regression": (0, ["3", "2"], r"(\[[01]\] loss: \d\.\d{6}\s){4}"),
+    "tutorial/alone": (0, [DIGITS, "1"], r"epoch   1  loss .* eval_accuracy 0\.\d{4}"),
+    "tutorial/ranks": (2, [DIGITS, "1"], r"epoch   1  loss .* eval_accuracy 0\.\d{4}"),
+}
+
+
+def target(example):
+    return example.replace("/", "-")
+
+
+def works(example, program):
+    ranks, arguments, last = RUNS[example]
+    command = ["mpirun", "--oversubscribe", "-np", ranks] if ranks else []
+    done = run_alone([*command, program, *arguments], program.parent, CUDA_VISIBLE_DEVICES="")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(last + r"\s*\Z", done.stdout), done.stdout + done.stderr
+
+
+def test_every_example_is_built_with_an_installed_dtrain():
+    """Oracle: the folder."""
+    there = {str(path.relative_to(SOURCE / "examples").with_suffix("")) for path in (SOURCE / "examples").glob("*/*.cpp")}
+    built = [example for examples in EXAMPLES.values() for example in examples]
+    assert sorted([*built, "model/digits"]) == sorted(there) and RUNS.keys() == set(built)
+
+
 def trains(program):
     """The example says what it has learnt; one epoch would do, it has 20."""
     printed = run(str(program), str(SOURCE / "examples/digits.h5"), cwd=program.parent, OMP_NUM_THREADS="1")
@@ -147,6 +190,10 @@ def test_example_for_cmake(prefix, tmp_path, cmake, no_sanitizers, way):
     program = tmp_path / "build/digits"
     assert str(installed_library(prefix).resolve()) in run("ldd", str(program))
     trains(program)
+    assert [path.name for path in (tmp_path / "build").glob("layer-*")] == [], "nobody asked for it"
+    run("cmake", "--build", str(tmp_path / "build"), "-j2", "--target", *map(target, EXAMPLES[way]))
+    for example in EXAMPLES[way]:
+        works(example, tmp_path / "build" / target(example))
 
 
 def test_versions_that_find_package_takes(prefix, tmp_path, cmake):
@@ -170,17 +217,26 @@ def test_example_for_meson_with_an_installed_dtrain(prefix, tmp_path, no_sanitiz
         "-Dwarning_level=3", "-Dwerror=true", PKG_CONFIG_PATH=str(installed_library(prefix) / "pkgconfig"))
     run("meson", "compile", "-C", str(tmp_path / "build"))
     trains(tmp_path / "build/digits")
+    run("meson", "compile", "-C", str(tmp_path / "build"), "-j2", *map(target, EXAMPLES["meson"]))
+    run(PYTHON, str(SOURCE / "examples/mnist/digits_as_idx.py"), str(tmp_path / "build/digits-idx"))
+    for example in EXAMPLES["meson"]:
+        works(example, tmp_path / "build" / target(example))
+
+
+def test_example_with_libtorch_and_an_installed_dtrain(prefix, torch_program):
+    assert str(installed_library(prefix).resolve()) in run("ldd", str(torch_program))
+    works("libtorch/train", torch_program)
 
 
 def test_example_for_meson_with_a_subproject(tmp_path):
     """Only the library, with its module for GPUs, is part of another project's build; DTRAIN_STRESS=1 builds all of it."""
-    shutil.copytree(SOURCE / "examples/meson", tmp_path / "examples/meson")
-    shutil.copytree(SOURCE / "examples/model", tmp_path / "examples/model")
+    shutil.copytree(SOURCE / "examples", tmp_path / "examples")
     (tmp_path / "examples/meson/subprojects").mkdir()
     (tmp_path / "examples/meson/subprojects/dtrain").symlink_to(SOURCE)
     build = tmp_path / "build"
     run("meson", "setup", str(build), str(tmp_path / "examples/meson"), "--force-fallback-for=dtrain")
-    targets = json.loads(run("meson", "introspect", "--targets", str(build)))
+    targets = [target for target in json.loads(run("meson", "introspect", "--targets", str(build)))
+               if target["subproject"] or target["build_by_default"]]
     kinds = {(target["name"], target["type"]) for target in targets}
     assert {("digits", "executable"), ("dtrain", "shared library")} <= kinds
     of_gpus = {("dtrain_gpu", "shared module")} | {(name, kind) for name, kind in kinds if kind == "custom" and name.endswith(".cu.o")}
