@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -73,20 +74,34 @@ void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoi
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 
 /// A folder in which a job keeps its last checkpoints: "epoch-000012" directories or "epoch-000012.h5" files,
-/// with "-step-000008" behind the number of those that were written within the epoch after it; and "latest",
-/// which names the one that was completed last.
+/// with "-step-000008" behind the number of those that were written within the epoch after it; "latest",
+/// which names the one that was completed last; and ".dtrain-run", where the job has a mark: a line with it,
+/// and one for each of those that were written under it.
 class CheckpointFolder {
   public:
-    explicit CheckpointFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    /// @param run a mark of the job that writes here, the same whenever it is started again, and no other
+    /// job's: one line; empty: it has none
+    explicit CheckpointFolder(std::filesystem::path folder, std::string run = {})
+        : folder_(std::move(folder)), run_(std::move(run)) {}
 
     /// Where the checkpoint of that moment lies, or would.
     std::filesystem::path path(const CheckpointHeader& header, CheckpointFormat format) const;
 
-    /// The checkpoint that "latest" names; without such a file the one of the latest moment; or nothing.
+    /// All checkpoints, from the earliest moment on.
+    std::vector<std::filesystem::path> all() const;
+
+    /// The checkpoint that "latest" names, when it is there.
+    std::optional<std::filesystem::path> latest() const;
+
+    /// latest(); without it the one of the latest moment; or nothing.
     std::optional<std::filesystem::path> newest() const;
 
     /// newest(), and then all others from the latest moment on: what to try when one is damaged.
     std::vector<std::filesystem::path> candidates() const;
+
+    /// Of candidates() those that were published under this mark; none without one, or once another job has
+    /// published here.
+    std::vector<std::filesystem::path> own() const;
 
     /// Saves as path(checkpoint, format), then publish()es it.
     /// @throws Error as save_checkpoint.
@@ -96,13 +111,19 @@ class CheckpointFolder {
     /// Names of the checkpoints beside one that it cannot be read without.
     using Needs = std::function<std::vector<std::string>(const std::filesystem::path& checkpoint)>;
 
-    /// Lets "latest" name a checkpoint that is complete, then deletes all but the last `keep` up to it and
-    /// those that others need which stay, and what was left of checkpoints that were not completed.
+    /// Lets ".dtrain-run" and "latest" name a checkpoint that is complete, then deletes all but the last
+    /// `keep` up to it and those that others need which stay, and what was left of checkpoints that were not
+    /// completed.
     /// @throws Error naming the path.
     void publish(const std::filesystem::path& path, int keep, const Needs& needs = {}) const;
 
   private:
+    /// The names in ".dtrain-run", when they are of this mark.
+    std::set<std::string> published() const;
+    void write_run(const std::string& name) const;
+
     std::filesystem::path folder_;
+    std::string run_;
 };
 
 }  // namespace dtrain

@@ -50,6 +50,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_MASTER", both, "after the ports of node 0", "host:port for PADDLE_MASTER."},
     Row{"DTRAIN_TORCH_MASTER", both, "after DTRAIN_MASTER", "host:port for MASTER_ADDR and MASTER_PORT."},
     Row{"DTRAIN_SPAWN", by_programs, "only in ranks of spawn()", "Which call of dtrain::spawn() a process is to run the function of, and the folder by which it answers."},
+    Row{"DTRAIN_RUN_ID", by_programs, "only with --max_restart or etcd", "Random mark of the job, the same whenever it is started again: a native job goes on by it from its own checkpoints."},
     Row{"DTRAIN_RUN_RECORD", by_programs, "only with --report FILE.html", "File into which a native job writes what it measures, for the page of dtrain-launch."},
     Row{"DTRAIN_LAUNCH", read, "beside libdtrain, else in PATH", "dtrain-launch, for dtrain::spawn()."},
     Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},

@@ -40,9 +40,12 @@ std::optional<std::string> error_of(const Action& action) {
 
 }  // namespace
 
-Checkpointer::Checkpointer(const std::filesystem::path& folder, const CheckpointOptions& options, State state,
+Checkpointer::Checkpointer(CheckpointFolder folder, const CheckpointOptions& options, State state,
                            Communicator communicator)
-    : folder_(folder), options_(options), state_(std::move(state)), communicator_(std::move(communicator)) {
+    : folder_(std::move(folder)),
+      options_(options),
+      state_(std::move(state)),
+      communicator_(std::move(communicator)) {
     io::start_hdf5();
     plan();
 }

@@ -29,7 +29,7 @@ namespace dtrain::checkpoint {
 /// brings it to disk, without MPI. A collective file is written by start() itself.
 class Checkpointer final : public CheckpointWriter {
   public:
-    Checkpointer(const std::filesystem::path& folder, const CheckpointOptions& options, State state,
+    Checkpointer(CheckpointFolder folder, const CheckpointOptions& options, State state,
                  Communicator communicator);
     /// Waits for the thread; a checkpoint that nobody finished stays invisible.
     ~Checkpointer() override = default;

@@ -65,10 +65,10 @@ struct StateCheckpoints::Content {
 
 StateCheckpoints::StateCheckpoints(const std::filesystem::path& folder, const State& state,
                                    const Communicator& communicator, const CheckpointOptions& options)
-    : content_(
-          new Content{CheckpointFolder(folder), state, communicator,
-                      checkpoint::Checkpointer(folder, checked(options, communicator), state, communicator),
-                      checkpoint::StepAgreement(communicator)}) {}
+    : content_(new Content{CheckpointFolder(folder), state, communicator,
+                           checkpoint::Checkpointer(CheckpointFolder(folder), checked(options, communicator),
+                                                    state, communicator),
+                           checkpoint::StepAgreement(communicator)}) {}
 
 StateCheckpoints::StateCheckpoints(StateCheckpoints&&) noexcept = default;
 StateCheckpoints& StateCheckpoints::operator=(StateCheckpoints&&) noexcept = default;

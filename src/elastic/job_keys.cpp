@@ -63,13 +63,15 @@ std::optional<Node> node_of(std::string_view json) {
 std::string to_json(const Start& start) {
     auto nodes = Json::array();
     for (const auto& node : start.nodes) nodes.push_back(json_of(node));
-    return dumped({{"number", start.number}, {"head", start.head}, {"nodes", std::move(nodes)}});
+    return dumped(
+        {{"number", start.number}, {"run", start.run}, {"head", start.head}, {"nodes", std::move(nodes)}});
 }
 
 std::optional<Start> start_of(std::string_view json) {
     return read_json(json, [](const Json& object) {
         Start out;
         object.at("number").get_to(out.number);
+        out.run = object.value("run", "");  // earlier versions have written none
         object.at("head").get_to(out.head);
         for (const auto& node : object.at("nodes")) out.nodes.push_back(read_node(node));
         return out;

@@ -57,6 +57,7 @@ struct Node {
 /// One start of the job on certain nodes.
 struct Start {
     std::int64_t number = 0;  ///< counts from 1
+    std::string run = {};     ///< random mark, which all starts of one job have
     std::string head;         ///< name of the node that drives it
     std::vector<Node> nodes;  ///< by node rank; the head is among them
     friend bool operator==(const Start&, const Start&) = default;

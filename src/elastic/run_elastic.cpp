@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/random_mark.hpp"
 #include "base/signals.hpp"
 #include "base/status_later.hpp"
 #include "elastic/rank_order.hpp"
@@ -29,6 +30,12 @@ constexpr std::chrono::seconds longest_farewell{60};
 constexpr std::chrono::seconds longest_return{5};
 constexpr int status_failed = 1;
 constexpr int status_again = 102;  // Paddle: a program that asks to be started again
+
+/// Of nobody yet. @param last of the job, if it had one
+Start next_start(const std::optional<Start>& last) {
+    if (!last) return {.number = 1, .run = random_mark()};
+    return {.number = last->number + 1, .run = last->run.empty() ? random_mark() : last->run};
+}
 
 std::vector<std::string> names_of(const Start& start) {
     std::vector<std::string> out;
@@ -161,7 +168,8 @@ class Participation {
 
     std::optional<int> start(const Decision& decision) {
         const auto seen = membership_.seen();
-        Start start{.number = seen.view.start ? seen.view.start->number + 1 : 1, .head = seen.own_name};
+        auto start = next_start(seen.view.start);
+        start.head = seen.own_name;
         for (const auto& name : decision.order) {
             const auto* node = seen.view.node(name);
             if (node == nullptr) return std::nullopt;  // it has just left: decide again

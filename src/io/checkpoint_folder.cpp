@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <compare>
 #include <iterator>
 #include <set>
@@ -20,6 +21,8 @@ namespace {
 constexpr std::string_view epoch_mark = "epoch-";
 constexpr std::string_view step_mark = "-step-";
 constexpr std::string_view file_suffix = ".h5";
+constexpr const char* latest_name = "latest";
+constexpr const char* run_name = ".dtrain-run";
 
 struct Moment {
     std::int64_t epoch = 0;
@@ -52,6 +55,21 @@ std::multimap<Moment, std::filesystem::path> checkpoints_in(const std::filesyste
     return found;
 }
 
+/// Whether somebody who was killed left it.
+bool is_unfinished(const std::string& name) {
+    for (const auto* begin : {".tmp-epoch-", "latest.tmp.", ".dtrain-run.tmp."})
+        if (name.starts_with(begin)) return true;
+    return false;
+}
+
+void replace(const std::filesystem::path& file, const std::string& content) {
+    try {
+        replace_file(file, content);
+    } catch (const std::system_error& error) {
+        throw Error("cannot write " + file.string() + ": " + error.code().message());
+    }
+}
+
 }  // namespace
 
 std::filesystem::path CheckpointFolder::path(const CheckpointHeader& header, CheckpointFormat format) const {
@@ -61,21 +79,64 @@ std::filesystem::path CheckpointFolder::path(const CheckpointHeader& header, Che
     return folder_ / name;
 }
 
+std::vector<std::filesystem::path> CheckpointFolder::all() const {
+    std::vector<std::filesystem::path> out;
+    for (const auto& [moment, path] : checkpoints_in(folder_)) out.push_back(path);
+    return out;
+}
+
+std::optional<std::filesystem::path> CheckpointFolder::latest() const {
+    const auto content = read_file(folder_ / latest_name);
+    if (!content) return std::nullopt;
+    auto named = folder_ / std::filesystem::path(trimmed(*content)).filename();
+    if (!moment_of(named) || !std::filesystem::exists(named)) return std::nullopt;
+    return named;
+}
+
 std::optional<std::filesystem::path> CheckpointFolder::newest() const {
-    const auto all = candidates();
-    return all.empty() ? std::nullopt : std::optional(all.front());
+    const auto in_order = candidates();
+    return in_order.empty() ? std::nullopt : std::optional(in_order.front());
 }
 
 std::vector<std::filesystem::path> CheckpointFolder::candidates() const {
-    std::vector<std::filesystem::path> out;
-    if (const auto latest = read_file(folder_ / "latest")) {
-        const auto named = folder_ / std::filesystem::path(trimmed(*latest)).filename();
-        if (moment_of(named) && std::filesystem::exists(named)) out.push_back(named);
+    auto out = all();
+    std::ranges::reverse(out);
+    if (const auto first = latest()) {
+        std::erase(out, *first);
+        out.insert(out.begin(), *first);
     }
-    const auto found = checkpoints_in(folder_);
-    for (auto each = found.rbegin(); each != found.rend(); ++each)
-        if (out.empty() || each->second != out.front()) out.push_back(each->second);
     return out;
+}
+
+std::vector<std::filesystem::path> CheckpointFolder::own() const {
+    auto out = candidates();
+    std::erase_if(
+        out, [names = published()](const auto& each) { return !names.contains(each.filename().string()); });
+    return out;
+}
+
+std::set<std::string> CheckpointFolder::published() const {
+    const auto content = run_.empty() ? std::nullopt : read_file(folder_ / run_name);
+    if (!content) return {};
+    const auto lines = split(trimmed(*content), '\n');
+    if (lines.front() != run_) return {};
+    return {lines.begin() + 1, lines.end()};
+}
+
+void CheckpointFolder::write_run(const std::string& name) const {
+    const auto file = folder_ / run_name;
+    if (run_.empty()) {
+        // The names in it may be those of other checkpoints from here on.
+        std::error_code ignored;
+        std::filesystem::remove(file, ignored);
+        return;
+    }
+    auto names = published();
+    std::erase_if(names, [&](const auto& each) { return !std::filesystem::exists(folder_ / each); });
+    names.insert(name);
+    auto content = run_ + "\n";
+    for (const auto& each : names) content += each + "\n";
+    replace(file, content);
 }
 
 std::filesystem::path CheckpointFolder::save(const Checkpoint& checkpoint, int keep,
@@ -90,14 +151,11 @@ std::filesystem::path CheckpointFolder::save(const Checkpoint& checkpoint, int k
 }
 
 void CheckpointFolder::publish(const std::filesystem::path& path, int keep, const Needs& needs) const {
-    try {
-        replace_file(folder_ / "latest", path.filename().string() + "\n");
-    } catch (const std::system_error& error) {
-        throw Error("cannot write " + (folder_ / "latest").string() + ": " + error.code().message());
-    }
+    write_run(path.filename().string());
+    replace(folder_ / latest_name, path.filename().string() + "\n");
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored))
-        if (entry.path().filename().string().starts_with(".tmp-epoch-"))
+        if (is_unfinished(entry.path().filename().string()))
             std::filesystem::remove_all(entry.path(), ignored);
     std::vector<std::filesystem::path> old;
     std::set<std::string> needed;

@@ -9,7 +9,6 @@
 #include <csignal>
 #include <fcntl.h>
 #include <memory>
-#include <random>
 #include <set>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/interfaces.hpp"
+#include "base/random_mark.hpp"
 #include "base/run_main.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
@@ -41,11 +41,6 @@ constexpr std::chrono::milliseconds glance{50};
 constexpr int wave_lifetime_s = 60;
 constexpr std::size_t most_strangers = 256;
 constexpr std::size_t most_text = 1 << 20;
-
-std::string random_nonce() {
-    std::random_device random;
-    return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
 
 /// What finds programs and libraries; a job brings it to all nodes.
 std::map<std::string, std::string> search_paths(const Environment& environment) {
@@ -84,7 +79,7 @@ class CheckRun {
   public:
     explicit CheckRun(const CheckSite& site)
         : site_(site),
-          nonce_(random_nonce()),
+          nonce_(random_mark()),
           channels_(site.plan.nodes.size()),
           nodes_(site.plan.nodes.size()) {
         for (std::size_t node = 0; node < nodes_.size(); ++node) {

@@ -116,6 +116,7 @@ class ElasticJob {
         const auto own = membership_.seen().own_name;
         const auto* node = find(start, own);
         const auto end = run_({.options = options_of_start(options_, addresses, node->address),
+                               .run = start.run,
                                .restarts = static_cast<int>(start.number - 1),
                                .stop = &stop,
                                .why_stopped = why_stopped,

@@ -15,12 +15,13 @@ namespace dtrain::launch {
 
 /// One start of the job as its head drives it.
 struct StartOrder {
-    Options options;  ///< with the nodes of this start in --ips
+    Options options = {};  ///< with the nodes of this start in --ips
+    std::string run = {};  ///< mark of the job, the same at all of its starts
     int restarts = 0;
     const elastic::StopTimer* stop = nullptr;
-    std::function<std::string()> why_stopped;
+    std::function<std::string()> why_stopped = {};
     /// Tells others the addresses of all ranks.
-    std::function<void(const std::vector<std::string>& endpoints)> publish;
+    std::function<void(const std::vector<std::string>& endpoints)> publish = {};
 };
 
 /// How it ended.

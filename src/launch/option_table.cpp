@@ -96,7 +96,7 @@ const std::vector<OptionRow>& rows() {
     {.name = "coordinators", .group = servers, .value = "LIST", .paddle = "2.4", .answer = Answer::refused, .note = "federated learning is not part of dtrain"},
     {.name = "coordinator_num", .group = servers, .value = "N", .paddle = "2.4", .answer = Answer::refused, .note = "federated learning is not part of dtrain"},
 
-    {.name = "max_restart", .group = elastic, .value = "N", .help = "Start the job again after a failure, at most N times", .field = &O::max_restart, .most = 1'000'000,
+    {.name = "max_restart", .group = elastic, .value = "N", .help = "Start the job again after a failure, at most N times; a job file goes on from its checkpoints", .field = &O::max_restart, .most = 1'000'000,
      .paddle = "2.4", .overridden_by = "PADDLE_MAX_RESTART", .in_settings = true,
      .note = "works without etcd too, default 0; with --master etcd:// default 3, as in Paddle"},
     {.name = "elastic_server", .group = elastic, .value = "HOST:PORT", .help = "etcd where the nodes of an elastic job meet; several separated by commas, https:// for TLS", .field = &O::elastic_server,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <random>
 #include <set>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
+#include "base/random_mark.hpp"
 #include "base/run_main.hpp"
 #include "base/signals.hpp"
 #include "base/status_later.hpp"
@@ -51,11 +51,6 @@ namespace {
 
 constexpr int port_tries = 3;
 constexpr std::chrono::seconds between_heartbeats{5};  // of each node of several
-
-std::string random_token() {
-    std::random_device random;
-    return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
 
 Environment with_given(Environment environment, const Environment& given) {
     environment.set_all(given);
@@ -93,8 +88,9 @@ class Launch {
         if (others_.followed) return *others_.followed;
         show_job();
         const int most_restarts = options_.max_restart.value_or(0);
+        const auto run = random_mark();
         for (int restart = 0;; ++restart) {
-            const auto outcome = run_once({.restarts = restart});
+            const auto outcome = run_once({.run = run, .restarts = restart});
             const bool is_over = outcome.status == 0 || outcome.status == status_later;
             if (is_over || outcome.asked_to_stop_by != 0 || restart == most_restarts) {
                 if (others_.followers) others_.followers->finish(outcome.status, outcome.text);
@@ -154,9 +150,9 @@ class Launch {
             if (others_.followers && !others_.followers->gather(stop_asked(order.stop)))
                 return {.status = status_failed, .ordered_to_stop = true};
             const auto plan = next_plan(attempt);
-            const auto token = random_token();
+            const auto token = random_mark();
             // Bad words for the workers are found before anything is there.
-            const auto command = command_for(plan, token, order.restarts);
+            const auto command = command_for(plan, token, order);
             make_log_folder(plan.log_dir);
             const bool first = !claim_;
             if (first) claim_log_folder(plan);
@@ -248,17 +244,17 @@ class Launch {
 
     int show_plan() {
         const auto plan = planner_.plan(options_);
-        auto [argv, added] = command_for(plan, "", 0);
-        added.unset("DTRAIN_JOB_TOKEN");
+        auto [argv, added] = command_for(plan, "", {});
+        for (const char* random : {"DTRAIN_JOB_TOKEN", "DTRAIN_RUN_ID"}) added.unset(random);
         const auto text = options_.dry_run == "json" ? to_json(plan, argv, added) : to_table(plan, argv);
         write_all(STDOUT_FILENO, text);
         return 0;
     }
 
-    StartCommand command_for(const Plan& plan, const std::string& token, int restarts) const {
-        StartFacts start{.token = token, .restarts = {}, .heartbeats = {}};
+    StartCommand command_for(const Plan& plan, const std::string& token, const StartOrder& order) const {
+        StartFacts start{.token = token, .restarts = {}, .run = order.run, .heartbeats = {}};
         if (wants_page()) start.run_record = run_record(plan);
-        if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = restarts;
+        if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = order.restarts;
         if (nodes_beat(plan)) start.heartbeats = between_heartbeats;
         return start_command(plan, options_, planner_, environment_, given_, start);
     }

@@ -19,9 +19,11 @@ Environment variables_of_workers(const Plan& plan, const Options& options, Engin
                                         : srun_worker_environment(plan, options, start.token, as_root);
     if (start.heartbeats) out.set("DTRAIN_HEARTBEAT", std::to_string(start.heartbeats->count()));
     if (start.run_record) out.set("DTRAIN_RUN_RECORD", *start.run_record);
-    if (start.restarts)
+    if (start.restarts) {
         for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})
             out.set(name, std::to_string(*start.restarts));
+        out.set("DTRAIN_RUN_ID", start.run);
+    }
     return out;
 }
 

@@ -40,8 +40,10 @@ TEST(JobKeys, LieWherePaddleHasThem) {
 
 TEST(JobKeys, ValuesComeBack) {
     EXPECT_EQ(node_of(to_json(node_a)), node_a);
-    const Start start{.number = 4, .head = node_a.name, .nodes = {node_a, node_b}};
+    const Start start{.number = 4, .run = "c0ffee", .head = node_a.name, .nodes = {node_a, node_b}};
     EXPECT_EQ(start_of(to_json(start)), start);
+    EXPECT_EQ(start_of(R"({"number":4,"head":"a","nodes":[]})"), (Start{.number = 4, .head = "a"}))
+        << "of an earlier version";
     for (const char* text : {"", "0", "10.0.0.1:6070", "{}", R"({"name":7})", R"({"number":"x"})"}) {
         EXPECT_EQ(node_of(text), std::nullopt) << text;
         EXPECT_EQ(start_of(text), std::nullopt) << text;

@@ -102,7 +102,7 @@ StartEnd drive(const Shared& shared, const Start& start, const StopTimer& stop) 
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) shared.note("two heads at once");
     std::vector<std::string> order;
     for (const auto& node : start.nodes) order.push_back(node.name);
-    tests::write_bytes(shared.path("started." + std::to_string(start.number)), "");
+    tests::write_bytes(shared.path("started." + std::to_string(start.number)), start.run);
     shared.note("start " + join(order, ","));
     if (shared.is_absent(order.back())) return {.absent = {order.back()}};
     if (shared.is_absent(order.front())) throw UsageError("of the head");
@@ -233,6 +233,22 @@ TEST_F(RunElastic, AFailedProgramIsStartedAgainSoManyTimes) {
     EXPECT_THAT(shared_.starts(), SizeIs(3));
     EXPECT_EQ(view().state, "failed");
     EXPECT_EQ(view().outcome, 7);
+}
+
+TEST_F(RunElastic, AllStartsOfAJobHaveOneMark) {
+    options_.most_failures = 1;
+    shared_.end_programs(7);
+    start_node("n0");
+    EXPECT_EQ(wait_for("n0"), 7);
+    const auto first = tests::bytes_of(shared_.path("started.1"));
+    EXPECT_THAT(first, SizeIs(32));
+    EXPECT_EQ(tests::bytes_of(shared_.path("started.2")), first);
+    start_node("n0");
+    EXPECT_EQ(wait_for("n0"), 7);
+    const auto second = tests::bytes_of(shared_.path("started.1"));
+    EXPECT_THAT(second, SizeIs(32));
+    EXPECT_NE(second, first) << "a job that had failed begins anew";
+    EXPECT_EQ(tests::bytes_of(shared_.path("started.2")), second);
 }
 
 TEST_F(RunElastic, AProgramThatAsksForItIsStartedAgainUncounted) {

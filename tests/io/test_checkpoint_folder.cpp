@@ -97,11 +97,39 @@ TEST_P(Folder, ANewRunInTheFolderOfALongerOne) {
     EXPECT_EQ(load_checkpoint(folder / "run" / name("epoch-000010")), other);
 }
 
+TEST_P(Folder, KnowsTheOnesOfARun) {
+    for (std::int64_t epoch = 1; epoch <= 9; ++epoch) save(epoch, 9);
+    const auto other = checkpoints;
+    checkpoints = CheckpointFolder(folder / "run", "first");
+    EXPECT_THAT(checkpoints.own(), testing::IsEmpty());
+    for (std::int64_t epoch = 1; epoch <= 4; ++epoch) save(epoch, 2);
+    EXPECT_THAT(checkpoints.own(),
+                ElementsAre(folder / "run" / name("epoch-000004"), folder / "run" / name("epoch-000003")));
+    EXPECT_EQ(
+        tests::bytes_of(folder / "run/.dtrain-run"),
+        "first\n" + name("epoch-000002") + "\n" + name("epoch-000003") + "\n" + name("epoch-000004") + "\n");
+    EXPECT_THAT(other.own(), testing::IsEmpty()) << "without a mark none are";
+    EXPECT_EQ(other.candidates().size(), 7U);
+    EXPECT_THAT(CheckpointFolder(folder / "run", "second").own(), testing::IsEmpty());
+
+    std::filesystem::remove_all(folder / "run" / name("epoch-000004"));
+    EXPECT_THAT(checkpoints.own(), ElementsAre(folder / "run" / name("epoch-000003")));
+    checkpoints = CheckpointFolder(folder / "run", "second");
+    save(3, 9);
+    EXPECT_THAT(checkpoints.own(), ElementsAre(folder / "run" / name("epoch-000003")));
+    EXPECT_THAT(CheckpointFolder(folder / "run", "first").own(), testing::IsEmpty()) << "another job came";
+    checkpoints = other;
+    save(2, 9);
+    EXPECT_FALSE(std::filesystem::exists(folder / "run/.dtrain-run"));
+}
+
 TEST_P(Folder, WithoutTheNameOfTheLatest) {
     for (std::int64_t epoch = 99; epoch <= 101; ++epoch) save(epoch, 9);
     write_bytes(folder / "run/epoch-000200.h5.tmp.77", "half written");
     std::filesystem::create_directories(folder / "run/.tmp-epoch-000300");
     write_bytes(folder / "run/notes.h5", "");
+    for (const char* left_by_a_kill : {"run/latest.tmp.77", "run/.dtrain-run.tmp.77"})
+        write_bytes(folder / left_by_a_kill, "");
     std::filesystem::remove(folder / "run/latest");
     EXPECT_EQ(checkpoints.newest(), folder / "run" / name("epoch-000101"));
     write_bytes(folder / "run/latest", "epoch-000777.h5\n");

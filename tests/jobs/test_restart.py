@@ -2,11 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs that are started again, job ids in log folders, two jobs in one folder.
 
-Oracle: what the options promise; the scripts write down what they see."""
+Oracle: what the options promise; the scripts write down what they see. Of native jobs the undisturbed one, byte by byte.
+"""
 import json
+import os
+import re
+import shutil
 import signal
 
-from conftest import LAUNCH
+import pytest
+
+from conftest import LAUNCH, ROOT, mpirun, processes_with
+from whole_jobs import NATIVE_JOB
 
 
 def test_a_failed_job_starts_again_with_a_count_until_it_succeeds(job):
@@ -109,3 +116,151 @@ def test_run_check_trains_the_built_in_example(job):
     done = job.launch("--nproc_per_node", 2, "run_check", "--help")
     assert done.returncode == 0, done.stderr
     assert "--epochs" in done.stdout
+
+
+def test_all_starts_of_a_job_have_one_mark(job):
+    job.script("a.py", "import os, sys\n"
+                       "with open('marks', 'a') as marks: print(os.environ.get('DTRAIN_RUN_ID'), file=marks)\n"
+                       "sys.exit(5)")
+    for _ in range(2):
+        assert job.launch("--max_restart", 2, "a.py").returncode == 5
+    marks = (job.folder / "marks").read_text().split()
+    assert len(marks) == 6 and marks == 3 * [marks[0]] + 3 * [marks[3]] and marks[0] != marks[3], marks
+    assert all(re.fullmatch("[0-9a-f]{32}", mark) for mark in marks)
+    assert job.launch("a.py").returncode == 5
+    assert (job.folder / "marks").read_text().split()[6:] == ["None"]
+
+
+EPOCHS = 20
+LONG = 100  # without checkpoints
+
+
+def native_job(job, name, epochs=EPOCHS, learning_rate=0.001, checkpoint="every_steps = 5"):
+    """Any learning rate can go on from the checkpoints of any other, and has other bits."""
+    text = NATIVE_JOB.format(name=name, epochs=epochs, optimizer="adam", digits=ROOT / "examples/digits.h5", hidden=32,
+                             every=1)
+    text = text.replace("seed = 3", f"seed = 3\nlearning_rate = {learning_rate}").replace("every = 1", checkpoint)
+    return job.script(f"{name}.toml", text)
+
+
+def trained(native, job, *arguments, **variables):
+    done = mpirun(2, [native, *arguments], job.folder, **variables)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def contents(checkpoint):
+    return {path.name: path.read_bytes() for path in ([checkpoint] if checkpoint.is_file() else checkpoint.iterdir())}
+
+
+def native_ranks(job):
+    found = []
+    for pid in processes_with(job.mark):
+        try:
+            if os.readlink(f"/proc/{pid}/exe").endswith("dtrain-native"):
+                found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+def killed_once(job, when, *arguments):
+    """Starts the job with --max_restart and kills one of its two ranks as soon as that is so; the log of the first."""
+    child = job.start(LAUNCH, "--nproc_per_node", 2, "--max_restart", 3, *arguments)
+    job.wait_until(lambda: when() or child.poll() is not None)
+    assert child.poll() is None, child.communicate()
+    os.kill(native_ranks(job)[-1], signal.SIGKILL)
+    _, err = child.communicate(timeout=100)
+    assert child.returncode == 0, err + job.log(0)
+    assert err.count("starting it again") == 1, err
+    return job.log(0)
+
+
+def resumed(log):
+    return re.findall("^resumed   (.*): [0-9]+ epochs", log, re.MULTILINE)
+
+
+@pytest.mark.parametrize("settings", ["", 'format = "file"', 'format = "file"\ncollective = true', "async = false"])
+def test_a_killed_native_job_goes_on_from_its_own_checkpoints(native, job, settings):
+    """Its folder holds those of an older job, with more steps."""
+    suffix = ".h5" if "file" in settings else ""
+    rarely = f"every = 10\n{settings}"
+    trained(native, job, native_job(job, "whole", checkpoint=rarely))
+    trained(native, job, native_job(job, "parts", EPOCHS + 1, learning_rate=0.1, checkpoint=rarely))
+    folder = job.folder / "parts"
+    theirs = contents(folder / f"epoch-{EPOCHS:06}{suffix}")
+    path = native_job(job, "parts", checkpoint=f"every_steps = 5\n{settings}")
+    log = killed_once(job, (folder / ".dtrain-run").exists, path)
+    assert len(resumed(log)) == 1 and resumed(log)[0].startswith("parts/epoch-00"), log
+    ours = contents(folder / f"epoch-{EPOCHS:06}{suffix}")
+    assert ours == contents(job.folder / f"whole/epoch-{EPOCHS:06}{suffix}") != theirs
+
+
+def test_killed_before_its_first_checkpoint_it_begins_anew(native, job):
+    trained(native, job, native_job(job, "parts", 2, learning_rate=0.1))
+    only_the_last = f"every = {LONG}"
+    path = native_job(job, "parts", LONG, checkpoint=only_the_last)
+    told = job.folder / "log/workerlog.0"
+    log = killed_once(job, lambda: told.exists() and re.search("^ +1 ", told.read_text(), re.MULTILINE), path)
+    assert "restart   1 begins anew: in parts is no checkpoint of this job that it could go on from\n" in log
+    assert not resumed(log)
+    trained(native, job, native_job(job, "whole", LONG, checkpoint=only_the_last))
+    last = f"epoch-{LONG:06}"
+    assert contents(job.folder / "parts" / last) == contents(job.folder / "whole" / last)
+
+
+@pytest.mark.parametrize("asked", ["auto", "older/epoch-000002"])
+def test_its_own_checkpoints_win_over_what_it_first_went_on_from(native, job, asked):
+    trained(native, job, native_job(job, "older", 2, learning_rate=0.1))
+    for name in ("whole", "parts"):
+        shutil.copytree(job.folder / "older", job.folder / name)
+    trained(native, job, native_job(job, "whole", checkpoint="every = 10"), "--resume", asked)
+    log = killed_once(job, (job.folder / "parts/.dtrain-run").exists, native_job(job, "parts"), "--resume", asked)
+    first, second = resumed(log)
+    assert first == asked.replace("auto", "parts/epoch-000002")
+    assert second.startswith("parts/epoch-") and second > first
+    last = f"epoch-{EPOCHS:06}"
+    assert contents(job.folder / "parts" / last) == contents(job.folder / "whole" / last)
+
+
+def test_without_a_checkpoint_that_fits_a_job_that_is_started_again_begins_anew(native, job):
+    """As the ranks of a restarted job see it: the mark of its first start, and a count."""
+    path = native_job(job, "job", 2, checkpoint="every = 1")
+    trained(native, job, path, DTRAIN_RUN_ID="aa", PADDLE_RESTART_COUNT=0)
+    once = contents(job.folder / "job/epoch-000002")
+
+    def again(*arguments, count=1, **variables):
+        return trained(native, job, path, *arguments, PADDLE_RESTART_COUNT=count, **variables)
+
+    assert resumed(again(DTRAIN_RUN_ID="aa").stdout) == ["job/epoch-000002"]
+    for other in ({"DTRAIN_RUN_ID": "aa", "count": 0}, {"DTRAIN_RUN_ID": "bb"}, {}):
+        assert not resumed(again("--checkpoint-dir", "job", "--epochs", 1, **other).stdout), "another job, or none"
+        trained(native, job, path, DTRAIN_RUN_ID="aa", PADDLE_RESTART_COUNT=0)
+
+    native_job(job, "job", 2, checkpoint="every = 1").write_text(path.read_text().replace("global_batch = 64", "batch = 16"))
+    anew = again(DTRAIN_RUN_ID="aa")
+    assert "epoch-000002: made with global_batch 64, but this job has 32; set global_batch = 64\n" in anew.stderr
+    assert "restart   1 begins anew: in job is no checkpoint of this job" in anew.stdout
+
+    native_job(job, "job", 2, checkpoint="every = 1")
+    trained(native, job, path, DTRAIN_RUN_ID="aa", PADDLE_RESTART_COUNT=0)
+    for checkpoint in (job.folder / "job").glob("epoch-*"):
+        shard = checkpoint / "shard-0000.h5"
+        content = bytearray(shard.read_bytes())
+        content[-1] ^= 1
+        shard.write_bytes(content)
+    anew = again(DTRAIN_RUN_ID="aa")
+    assert anew.stderr.count("damaged") == 2 and "trying job/epoch-000001" in anew.stderr
+    assert "restart   1 begins anew" in anew.stdout and not resumed(anew.stdout)
+    assert contents(job.folder / "job/epoch-000002") == once
+
+
+def test_the_mark_is_for_restarts_alone(native, job):
+    path = native_job(job, "job", 1)
+    assert job.launch("--max_restart", 1, path).returncode == 0
+    assert (job.folder / "job/.dtrain-run").exists()
+    assert job.launch(path).returncode == 0
+    assert not (job.folder / "job/.dtrain-run").exists(), "of another job"
+    keeps_none = job.script("none.toml", path.read_text().split("[checkpoint]")[0])
+    told = trained(native, job, keeps_none, DTRAIN_RUN_ID="aa", PADDLE_RESTART_COUNT=2).stdout
+    assert "restart   2 begins anew: this job keeps no checkpoints\n" in told

@@ -582,26 +582,85 @@ def test_the_launcher_starts_a_killed_job_again(native, tmp_path, clicks):
     assert saved(tmp_path / "parts" / "epoch-000003") == saved(tmp_path / "whole" / "epoch-000003")
 
 
-def expect_a_killed_server_starts_it_again(cwd, job, timeout, **variables):
-    """A job of 2 servers and 2 trainers, one of whose servers is killed after its first checkpoint."""
+@pytest.mark.parametrize("checkpoint", ["", "full_every = 3", "async = false"])
+@pytest.mark.parametrize("serves", [True, False], ids=["server", "trainer"])
+def test_a_killed_job_goes_on_from_its_own_checkpoints(native, tmp_path, clicks, checkpoint, serves):
+    """Its folder holds those of an older job, with more steps and other bits."""
+    settings = {"epochs": 3, "checkpoint": f"every_steps = 25\n{checkpoint}"}
+    undisturbed = mpirun(4, [native, write_job(tmp_path, clicks, "whole", servers="count = 2", **settings)], tmp_path)
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    older = {**settings, "epochs": 4, "more": "learning_rate = 0.1"}
+    trained = mpirun(4, [native, write_job(tmp_path, clicks, "parts", servers="count = 2", **older)], tmp_path)
+    assert trained.returncode == 0, trained.stderr
+    folder = tmp_path / "parts"
+    job = write_job(tmp_path, clicks, "parts", servers="", **settings)
+    err = kill_one_of_a_launched_job(tmp_path, job, (folder / ".dtrain-run").exists, serves=serves)
+    assert err.count("starting it again") == 1
+    log = (tmp_path / "log" / "workerlog.0").read_text()
+    assert re.findall("^resumed   parts/epoch-00000[0-2]", log, re.MULTILINE), log
+    assert saved(folder / "epoch-000003") == saved(tmp_path / "whole" / "epoch-000003")
+
+
+def test_killed_before_its_first_checkpoint_a_job_with_servers_begins_anew(native, tmp_path, clicks):
+    settings = {"epochs": 3, "checkpoint": "every = 3"}
+    undisturbed = mpirun(4, [native, write_job(tmp_path, clicks, "whole", servers="count = 2", **settings)], tmp_path)
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    older = {"epochs": 1, "checkpoint": "every = 1", "more": "learning_rate = 0.1"}
+    trained = mpirun(4, [native, write_job(tmp_path, clicks, "parts", servers="count = 2", **older)], tmp_path)
+    assert trained.returncode == 0, trained.stderr
+    job = write_job(tmp_path, clicks, "parts", **settings)
+    log = tmp_path / "log" / "workerlog.0"
+    kill_one_of_a_launched_job(tmp_path, job,
+                               lambda: log.exists() and re.search("^ +1 ", log.read_text(), re.MULTILINE), serves=True)
+    told = log.read_text()
+    assert "restart   1 begins anew: in parts is no checkpoint of this job" in told and "resumed" not in told
+    assert saved(tmp_path / "parts" / "epoch-000003") == saved(tmp_path / "whole" / "epoch-000003")
+
+
+def test_servers_forget_what_they_loaded_of_a_damaged_checkpoint(native, tmp_path, clicks):
+    """A restarted job whose only checkpoint the first of two servers can read, as its ranks see it."""
+    settings = {"epochs": 1, "servers": "count = 2", "checkpoint": "every = 1"}
+    job = write_job(tmp_path, clicks, "job", **settings)
+    first = mpirun(3, [native, job], tmp_path, DTRAIN_RUN_ID="aa", PADDLE_RESTART_COUNT=0)
+    assert first.returncode == 0, first.stderr
+    once = saved(tmp_path / "job" / "epoch-000001")
+    damaged = tmp_path / "job" / "epoch-000001" / "embedding.weight-0001-of-0002.rows"
+    content = bytearray(damaged.read_bytes())
+    content[-100] ^= 1
+    damaged.write_bytes(content)
+    again = mpirun(3, [native, job], tmp_path, DTRAIN_RUN_ID="aa", PADDLE_RESTART_COUNT=1)
+    assert again.returncode == 0, again.stderr
+    assert str(damaged) in again.stderr
+    assert "restart   1 begins anew: in job is no checkpoint of this job" in again.stdout
+    assert saved(tmp_path / "job" / "epoch-000001") == once
+
+
+def kill_one_of_a_launched_job(cwd, job, when, serves, *arguments, timeout=100, **variables):
+    """A job of 2 servers and 2 trainers, one of which is killed as soon as that is so; what the launcher says."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        **variables)
-    child = subprocess.Popen([LAUNCH, "--server_num", "2", "--worker_num", "2", "--max_restart", "3", job, "--resume",
-                              "auto"], cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             text=True)
-    while not (cwd / job.stem / "latest").exists():
+    child = subprocess.Popen([LAUNCH, "--server_num", "2", "--worker_num", "2", "--max_restart", "3", job, *arguments],
+                             cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not when():
         assert child.poll() is None, child.communicate()[1]
-    servers = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if is_server(path, cwd)]
-    os.kill(servers[0], signal.SIGKILL)
+    ranks = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if is_rank(path, cwd, serves)]
+    os.kill(ranks[0], signal.SIGKILL)
     _, err = child.communicate(timeout=timeout)
     assert child.returncode == 0, err
     assert "starting it again, 1 of at most 3 times" in err
+    return err
 
 
-def is_server(process, cwd):
+def expect_a_killed_server_starts_it_again(cwd, job, timeout, **variables):
+    kill_one_of_a_launched_job(cwd, job, (cwd / job.stem / "latest").exists, True, "--resume", "auto", timeout=timeout,
+                               **variables)
+
+
+def is_rank(process, cwd, serves):
+    role = b"TRAINING_ROLE=" + (b"PSERVER" if serves else b"TRAINER")
     try:
         return (os.readlink(process / "cwd") == str(cwd) and "dtrain-native" in os.readlink(process / "exe")
-                and b"TRAINING_ROLE=PSERVER" in (process / "environ").read_bytes())
+                and role in (process / "environ").read_bytes())
     except OSError:
         return False
 

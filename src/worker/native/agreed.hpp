@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/host.hpp"
+#include "worker/native/console.hpp"
 
 namespace dtrain::native {
 
@@ -31,6 +33,20 @@ auto agreed(const Communicator& world, const Prepare& prepare) {
     if (error && failed < world.size()) *error += fmt::format(" (rank {} on {})", world.rank(), host_name());
     throw_together(world, error);
     return std::move(*result);
+}
+
+/// What `action` returns; nothing when it throws a UsageError, as it does on all ranks, that may be: the
+/// console is told then. Collective.
+template <class Action>
+std::optional<std::invoke_result_t<Action>> unless_refused(bool may_be, const Console& console,
+                                                           const Action& action) {
+    try {
+        return action();
+    } catch (const UsageError& refused) {
+        if (!may_be) throw;
+        console.complain(refused.what());
+        return std::nullopt;
+    }
 }
 
 }  // namespace dtrain::native

@@ -90,6 +90,7 @@ struct CheckpointSettings {
     CheckpointOptions files = {};
     /// With servers: of so many checkpoints one has all rows, the others those that changed.
     std::int64_t full_every = 1;
+    std::string run = {};  ///< mark for CheckpointFolder; no part of the file
     friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;
 };
 

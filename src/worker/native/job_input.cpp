@@ -4,9 +4,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
-#include <dtrain/checkpoint.hpp>
 #include <dtrain/environment.hpp>
 #include <dtrain/error.hpp>
 
@@ -38,21 +35,14 @@ JobInput read_input(const Options& options, Job job, int rank, bool with_servers
     auto task = open_task(job, with_servers);
     const bool ranks_clicks = job.model.kind == ModelKind::click_through && job.test_data;
     const auto best_auc = ranks_clicks ? best_auc_of(job.test_data->file) : std::nullopt;
+    if (options.resume && !options.resume_from && !job.checkpoint.dir)
+        throw UsageError("--resume: this job keeps no checkpoints; name a file, or --checkpoint-dir");
+    auto starts = starts_of(Environment::of_this_process());
+    job.checkpoint.run = starts.run;
+    // Only rank 0 reads the folder, so that it need not be seen from every node.
     std::vector<std::filesystem::path> resume_from;
-    if (options.resume_from) resume_from = {*options.resume_from};
-    if (options.resume && !options.resume_from) {
-        if (!job.checkpoint.dir)
-            throw UsageError("--resume: this job keeps no checkpoints; name a file, or --checkpoint-dir");
-        // Only rank 0 reads it, so that the folder need not be seen from every node.
-        if (rank == 0) {
-            resume_from = CheckpointFolder(*job.checkpoint.dir).candidates();
-            if (resume_from.empty() && !options.from_the_beginning_else)
-                throw UsageError(
-                    fmt::format("--resume: there is no checkpoint in {}", job.checkpoint.dir->string()));
-            if (!options.from_the_beginning_else) resume_from.resize(1);
-        }
-    }
-    return {std::move(job), std::move(task), best_auc, threads, std::move(resume_from)};
+    if (rank == 0) resume_from = checkpoints_to_try(options, job.checkpoint, starts);
+    return {std::move(job), std::move(task), best_auc, threads, std::move(starts), std::move(resume_from)};
 }
 
 }  // namespace dtrain::native

@@ -9,6 +9,7 @@
 
 #include "worker/native/job_file.hpp"
 #include "worker/native/options.hpp"
+#include "worker/native/resume_plan.hpp"
 #include "worker/native/task.hpp"
 
 namespace dtrain::native {
@@ -19,7 +20,9 @@ struct JobInput {
     std::unique_ptr<const Task> task;     ///< none on parameter servers
     std::optional<double> best_auc = {};  ///< on the test data, if it is known
     int threads = 1;
-    std::vector<std::filesystem::path> resume_from;  ///< the first that can be read; none: from the beginning
+    Starts starts = {};
+    /// Rank 0's: the first that can be read; none: from the beginning.
+    std::vector<std::filesystem::path> resume_from = {};
 };
 
 /// The job that runs when none is named.

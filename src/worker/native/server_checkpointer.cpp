@@ -98,12 +98,13 @@ void ServerCheckpointer::commit() {
 void ServerCheckpointer::complete() {
     auto write_manifest = servers_.finish_save();
     trainer_part_.get();
-    completion_ = Background<void>::beside(
-        [write_manifest = std::move(write_manifest), path = *path_, keep = settings_.files.keep] {
-            write_manifest();
-            io::complete_directory(path);
-            CheckpointFolder(path.parent_path()).publish(path, keep, ps::needs_of);
-        });
+    completion_ = Background<void>::beside([write_manifest = std::move(write_manifest), path = *path_,
+                                            keep = settings_.files.keep,
+                                            folder = CheckpointFolder(*settings_.dir, settings_.run)] {
+        write_manifest();
+        io::complete_directory(path);
+        folder.publish(path, keep, ps::needs_of);
+    });
 }
 
 void ServerCheckpointer::finish() {

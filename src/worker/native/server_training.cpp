@@ -87,8 +87,10 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         check_servers_can_save(job.checkpoint);
         check_servers_add(job.train);
         if (ranks.serves())
-            return JobInput{
-                .job = job, .task = nullptr, .threads = compute_threads(Environment::of_this_process())};
+            return JobInput{.job = job,
+                            .task = nullptr,
+                            .threads = compute_threads(Environment::of_this_process()),
+                            .starts = starts_of(Environment::of_this_process())};
         return read_input(options, job, ranks.number(), true);
     });
     auto& train_settings = input.job.train;
@@ -108,14 +110,24 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         return true;
     });
     const auto server_settings = server_options(job, input.threads);
-    auto server = agreed(world, [&] {
-        std::optional<ParameterServer> own_server;
-        if (ranks.serves()) own_server.emplace(ranks, transpiler, server_settings);
-        return own_server;
+    const auto make_server = [&] {
+        return agreed(world, [&] {
+            std::optional<ParameterServer> own_server;
+            if (ranks.serves()) own_server.emplace(ranks, transpiler, server_settings);
+            return own_server;
+        });
+    };
+    auto server = make_server();
+    const auto tried = unless_refused(begins_without(options, input.starts), own, [&] {
+        return resume_servers(ranks, world, input.resume_from, server ? &*server : nullptr,
+                              server ? std::map<std::string, std::string>() : job_fields(plan),
+                              [&](const std::string& damaged) { own.complain(damaged); });
     });
-    const auto resumed = resume_servers(ranks, world, input.resume_from, server ? &*server : nullptr,
-                                        server ? std::map<std::string, std::string>() : job_fields(plan),
-                                        [&](const std::string& damaged) { own.complain(damaged); });
+    if (!tried) {  // some of the servers may have loaded their parts
+        server.reset();
+        server = make_server();
+    }
+    const auto resumed = tried.value_or(std::nullopt);
     if (server) {
         const StopRequest trainers_stop_for_it({});
         server->run();

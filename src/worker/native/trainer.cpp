@@ -153,8 +153,8 @@ void Trainer::leave_servers() {
 
 std::unique_ptr<checkpoint::CheckpointWriter> Trainer::checkpoints(const CheckpointSettings& settings) {
     if (!servers_)
-        return std::make_unique<checkpoint::Checkpointer>(settings.dir.value(), settings.files, state_,
-                                                          communicator_);
+        return std::make_unique<checkpoint::Checkpointer>(
+            CheckpointFolder(settings.dir.value(), settings.run), settings.files, state_, communicator_);
     return std::make_unique<ServerCheckpointer>(settings, *servers_, state_, communicator_,
                                                 [this] { meet_at_servers(); });
 }

@@ -66,8 +66,10 @@ int train(const Options& options, const Communicator& world, const std::string& 
     const bool resumes = world.sum(std::int64_t{!input.resume_from.empty()}) > 0;
     std::optional<std::filesystem::path> resumed;
     if (resumes)
-        resumed =
-            trainer.resume(input.resume_from, [&](const std::string& damaged) { console.complain(damaged); });
+        resumed = unless_refused(begins_without(options, input.starts), console, [&] {
+            return trainer.resume(input.resume_from,
+                                  [&](const std::string& damaged) { console.complain(damaged); });
+        });
     const auto status =
         train_with(input, trainer, resumed, options, world, {.text = counted(world.size(), "rank")}, console);
     if (status != 0) return status;

@@ -183,8 +183,8 @@ int train_with(const JobInput& input, Trainer& trainer, const std::optional<std:
     if (resumed)
         console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed->string(),
                                   trainer.epochs_done(), trainer.steps_done()));
-    if (job.checkpoint.dir && !options.resume && Environment::of_this_process().has("PADDLE_RESTART_COUNT"))
-        console.print("restarts  begin anew; with --resume auto they go on from the last checkpoint\n");
+    else
+        console.print(begins_anew_line(job.checkpoint, input.starts));
     console.print(fmt::format("\n{}", table_head(job.model.kind)));
 
     RunLog log({.job = job, .outputs = outputs, .ranks = ranks, .resumed = resumed}, trainer, trainers,

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/resume_plan.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
+
+namespace dtrain::native {
+namespace {
+
+std::vector<std::filesystem::path> named_checkpoints(const Options& options,
+                                                     const CheckpointSettings& settings) {
+    if (options.resume_from) return {*options.resume_from};
+    if (!options.resume) return {};
+    auto found = CheckpointFolder(*settings.dir).candidates();
+    if (options.from_the_beginning_else) return found;
+    if (found.empty())
+        throw UsageError(fmt::format("--resume: there is no checkpoint in {}", settings.dir->string()));
+    found.resize(1);
+    return found;
+}
+
+}  // namespace
+
+Starts starts_of(const Environment& environment) {
+    const auto run = environment.get_or("DTRAIN_RUN_ID", "");
+    if (run.empty()) return {};
+    return {run, parse_int(environment.get_or("PADDLE_RESTART_COUNT", "")).value_or(0)};
+}
+
+std::vector<std::filesystem::path> checkpoints_to_try(const Options& options,
+                                                      const CheckpointSettings& settings,
+                                                      const Starts& starts) {
+    std::vector<std::filesystem::path> files;
+    if (starts.before > 0 && settings.dir) files = CheckpointFolder(*settings.dir, starts.run).own();
+    for (auto& named : named_checkpoints(options, settings))
+        if (std::ranges::find(files, named) == files.end()) files.push_back(std::move(named));
+    return files;
+}
+
+bool begins_without(const Options& options, const Starts& starts) {
+    return starts.before > 0 && !options.resume;
+}
+
+std::string begins_anew_line(const CheckpointSettings& settings, const Starts& starts) {
+    if (starts.before == 0) return "";
+    const auto why = settings.dir ? fmt::format("in {} is no checkpoint of this job that it could go on from",
+                                                settings.dir->string())
+                                  : std::string("this job keeps no checkpoints");
+    return fmt::format("restart   {} begins anew: {}\n", starts.before, why);
+}
+
+}  // namespace dtrain::native
