@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from conftest import ROOT, clean_environment, mpirun, run
+from conftest import ROOT, WORKER, clean_environment, mpirun, run
 from whole_jobs import NATIVE_JOB
 
 DIGITS = ROOT / "examples" / "digits.h5"
@@ -116,6 +116,62 @@ def test_ranks_write_one_file_together_and_any_number_goes_on(native, tmp_path):
                                  tmp_path / "job/epoch-000001-step-000018.h5"], tmp_path)
         assert resumed.returncode == 0, resumed.stderr
         assert (tmp_path / f"on{ranks}/epoch-000002.h5").read_bytes() == expected
+
+
+def listed(folder, cwd):
+    """What --inspect says of each checkpoint, by its name; the last column may have blanks."""
+    shown = run([WORKER, "--inspect", folder], cwd)
+    assert shown.returncode == 0, shown.stderr
+    head, *lines = shown.stdout.split("\n\n")[0].splitlines()
+    assert re.split("  +", head) == ["checkpoint", "epochs", "and steps", "steps in all", "written", "ranks", "servers",
+                                     "bytes", "state"]
+    return {line.split("  ")[0]: re.split("  +", line)[1:] for line in lines}
+
+
+def bytes_of(checkpoint):
+    return sum(path.stat().st_size for path in ([checkpoint] if checkpoint.is_file() else checkpoint.iterdir()))
+
+
+@pytest.mark.parametrize("settings", [{}, {"shards": 2}, {"format": '"file"'}, COLLECTIVE],
+                         ids=["directory", "shards", "file", "collective"])
+def test_inspect_lists_the_checkpoints_of_a_folder(native, tmp_path, settings):
+    """Oracle: the job file (22 steps an epoch, 2 ranks), and what the file system says."""
+    assert mpirun(2, [native, write_job(tmp_path, "job", 2, every_steps=15, **settings)], tmp_path).returncode == 0
+    suffix = ".h5" if "format" in settings else ""
+    folder = tmp_path / "job"
+    first, second, last = (f"{name}{suffix}" for name in ("epoch-000000-step-000015", "epoch-000001-step-000008",
+                                                          "epoch-000002"))
+
+    def expected(name, *stands, ranks, state):
+        facts = (folder / name).stat()
+        written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(facts.st_mtime))
+        return [*stands, written, ranks, "-", str(bytes_of(folder / name)), state]
+
+    assert listed("job", tmp_path) == {
+        first: expected(first, "0", "15", "15", ranks="2", state="intact"),
+        second: expected(second, "1", "8", "30", ranks="2", state="intact"),
+        last: expected(last, "2", "0", "44", ranks="-", state="intact, latest")}
+    chance = random.Random(7)
+    for part in [folder / first] if suffix else (folder / first).iterdir():
+        content = bytearray(part.read_bytes())
+        # Of one file of format 1 only what it means is checked: its last bytes are values.
+        content[-chance.randrange(1, 9) if settings == {"format": '"file"'} else chance.randrange(len(content))] ^= 1
+        original = part.read_bytes()
+        part.write_bytes(content)
+        state = listed(folder, tmp_path)[first][-1]
+        assert state.startswith(f"{part}: "), state
+        part.write_bytes(original)
+    assert listed("job", tmp_path)[first][-1] == "intact"
+    (folder / "latest").unlink()
+    told = run([WORKER, "--inspect", "job"], tmp_path).stdout
+    assert told.endswith(f"\n\njob/latest names none of them; --resume takes {last}\n") and ", latest" not in told
+
+
+def test_inspect_of_a_folder_without_checkpoints(tmp_path):
+    (tmp_path / "empty").mkdir()
+    refused = run([WORKER, "--inspect", "empty"], tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "dtrain-worker: empty: this folder is no checkpoint, and there is none in it\n"
 
 
 @pytest.mark.parametrize("ranks", [(1,), (2,), (1, 2, 4)], ids=["1", "2", "any"])

@@ -17,7 +17,7 @@ import time
 import pytest
 
 from conftest import BUILD, mpirun, run
-from test_checkpoints import small_disk  # noqa: F401: a fixture
+from test_checkpoints import listed, small_disk  # noqa: F401: a fixture
 from test_clicks import MASK, auc_and_best, clicks, computed, contents, rows  # noqa: F401: a fixture
 
 WORKER = BUILD / "src" / "bin" / "dtrain-worker"
@@ -454,6 +454,30 @@ def test_inspect_says_what_is_inside(native, tmp_path, clicks):
     refused = run([WORKER, "--inspect", "elsewhere"], tmp_path)
     assert refused.returncode == 2
     assert refused.stderr == "dtrain-worker: cannot read elsewhere: No such file or directory\n"
+
+
+def test_inspect_lists_the_checkpoints_of_servers(native, tmp_path, clicks):
+    """Two servers and one trainer; 157 steps an epoch. Every file of a save of changes and of what it needs counts."""
+    job = write_job(tmp_path, clicks, epochs=1, servers="count = 2", checkpoint="every_steps = 60\nfull_every = 3")
+    assert mpirun(3, [native, job], tmp_path).returncode == 0
+    first, second, last = checkpoints(tmp_path / "job")
+    facts = listed("job", tmp_path)
+    assert [row[:3] + row[4:6] + row[7:] for row in facts.values()] == [
+        ["0", "60", "60", "1", "2", "intact"], ["0", "120", "120", "1", "2", "intact"],
+        ["1", "0", "157", "-", "2", "intact, latest"]]
+    assert list(facts) == [first.name, second.name, last.name]
+    chance = random.Random(3)
+    for part in sorted(first.iterdir()):
+        original = part.read_bytes()
+        damaged = bytearray(original)
+        damaged[chance.randrange(len(damaged))] ^= 4
+        part.write_bytes(damaged)
+        states = [row[-1] for row in listed("job", tmp_path).values()]
+        assert states[0].startswith(f"job/{first.name}/{part.name}: "), states
+        needed = part.suffix == ".rows" or part.name == "servers.json"
+        assert all(state.startswith(f"{part}: ") == needed for state in states[1:]), states
+        assert needed or states[1:] == ["intact", "intact, latest"]
+        part.write_bytes(original)
 
 
 def test_exported_rows_serve_the_model(native, tmp_path, clicks):

@@ -51,6 +51,10 @@ void read_checked(const OpenedFile& file, const Use& use) {
     }
 }
 
+void check_blocks(const OpenedFile& file) {
+    read_checked(file, [](const StoredBlock& /*block*/, std::span<std::byte> /*bytes*/) {});
+}
+
 /// The same in any order, by a few threads, which also call `use`.
 template <class Use>
 void use_checked(const OpenedFile& file, const Use& use) {
@@ -250,9 +254,15 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
     return loaded;
 }
 
+void check_saved_table(std::span<const SavedTable> chain) {
+    const auto& last = chain.back();
+    const auto header = read_table_header(last.folder / last.files.at(0).file).header;
+    for (const auto& files : opened(chain, header.options))
+        for (const auto& file : files) check_blocks(file);
+}
+
 void check_table_file(const std::filesystem::path& path) {
-    read_checked({path, read_table_header(path)},
-                 [](const StoredBlock& /*block*/, std::span<std::byte> /*bytes*/) {});
+    check_blocks({path, read_table_header(path)});
 }
 
 }  // namespace dtrain::ps

@@ -38,6 +38,10 @@ struct LoadedTable {
 LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain, const Share& share,
                        const std::optional<SpillOptions>& spill = {});
 
+/// Reads all that load_table() would, of all servers, and keeps none of it.
+/// @param chain as load_table(); not empty @throws UsageError as load_table()
+void check_saved_table(std::span<const SavedTable> chain);
+
 /// Reads all of a file, and compares every byte with its checksum.
 /// @throws UsageError as load_table()
 void check_table_file(const std::filesystem::path& path);

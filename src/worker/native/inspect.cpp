@@ -10,6 +10,7 @@
 #include "io/stored_checkpoint.hpp"
 #include "ps/job/server_manifest.hpp"
 #include "ps/store/describe_tables.hpp"
+#include "worker/native/inspect_folder.hpp"
 #include "worker/native/server_checkpointer.hpp"
 
 namespace dtrain::native {
@@ -29,6 +30,7 @@ std::string needed_beside(const std::filesystem::path& checkpoint, const std::st
 }  // namespace
 
 std::string inspect(const std::filesystem::path& checkpoint) {
+    if (is_folder_of_checkpoints(checkpoint)) return inspect_folder(checkpoint);
     const bool is_of_servers = std::filesystem::exists(checkpoint / trainer_file);
     const io::StoredCheckpoint stored(is_of_servers ? checkpoint / trainer_file : checkpoint);
     const auto& header = stored.header();

@@ -76,9 +76,11 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     limit_option->option_text("SECONDS");
 
     std::string inspected;
-    auto* inspect_option =
-        app.add_option("--inspect", inspected, "Say what is inside a checkpoint, and train nothing");
-    inspect_option->option_text("CHECKPOINT")->excludes(resume_option);
+    auto* inspect_option = app.add_option(
+        "--inspect", inspected,
+        "Say what is inside a checkpoint, or which ones are in a folder and whether they are intact; "
+        "train nothing");
+    inspect_option->option_text("CHECKPOINT|FOLDER")->excludes(resume_option);
 
     std::string export_to, table;
     auto* export_option = app.add_option(

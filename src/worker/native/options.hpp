@@ -20,8 +20,9 @@ struct Options {
     std::optional<std::filesystem::path> resume_from;  ///< none: the newest in the checkpoint folder
     std::optional<std::int64_t> epochs;
     std::optional<std::filesystem::path> checkpoint_dir;
-    std::optional<double> time_limit;                  ///< seconds, after which it stops with a checkpoint
-    std::optional<std::filesystem::path> inspect;      ///< a checkpoint to describe, instead of training
+    std::optional<double> time_limit;  ///< seconds, after which it stops with a checkpoint
+    std::optional<std::filesystem::path>
+        inspect;  ///< a checkpoint, or a folder of them, to describe, instead of training
     std::optional<std::filesystem::path> export_to;    ///< the rows of a table of `inspect`, instead
     std::optional<std::string> table;                  ///< of which one; none: the only one
     bool profile = false;                              ///< print at the end what each operator cost

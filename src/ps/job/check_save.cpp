@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "ps/job/check_save.hpp"
+
+#include "ps/job/saved_dense.hpp"
+#include "ps/job/saved_tables.hpp"
+
+namespace dtrain::ps {
+
+SaveFacts facts_of_save(const std::filesystem::path& folder) {
+    return making_sense(
+        folder, [&] { return SaveFacts{static_cast<int>(read_manifest(folder).at("servers").size())}; });
+}
+
+void check_save(const std::filesystem::path& folder) {
+    making_sense(folder, [&] {
+        const SavedTables saved(folder);
+        check_others(folder, saved.manifest());
+        const SavedDense dense(folder, saved.manifest().at("servers"));
+        for (const auto& table : saved.names()) check_saved_table(saved.chain(table));
+    });
+}
+
+}  // namespace dtrain::ps

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/inspect_folder.hpp"
+
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <sys/stat.h>
+#include <system_error>
+#include <vector>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "io/checkpoint_index.hpp"
+#include "io/stored_checkpoint.hpp"
+#include "checkpoint/state_checkpoint.hpp"
+#include "ps/job/check_save.hpp"
+#include "worker/native/server_checkpointer.hpp"
+
+namespace dtrain::native {
+namespace {
+
+constexpr const char* unknown = "-";
+
+/// What is known of a checkpoint that may be damaged anywhere.
+struct Listed {
+    std::optional<CheckpointHeader> header;
+    std::optional<std::int64_t> ranks;  ///< that trained
+    std::optional<std::int64_t> servers;
+    std::optional<std::string> damage;
+};
+
+bool is_of_servers(const std::filesystem::path& checkpoint) {
+    return std::filesystem::exists(checkpoint / trainer_file);
+}
+
+/// Sums are there within epochs alone.
+std::optional<std::int64_t> ranks_of(const CheckpointHeader& header) {
+    if (header.sums.empty()) return std::nullopt;
+    return std::ssize(header.sums.begin()->second);
+}
+
+void check(const io::StoredCheckpoint& stored) {
+    stored.read(std::vector<std::byte*>(stored.tensors().size()));
+}
+
+Listed listed(const std::filesystem::path& checkpoint) {
+    Listed out;
+    out.damage = checkpoint::refusal_of([&] {
+        const bool by_servers = is_of_servers(checkpoint);
+        const io::StoredCheckpoint stored(by_servers ? checkpoint / trainer_file : checkpoint);
+        out.header = stored.header();
+        out.ranks = ranks_of(stored.header());
+        if (by_servers) {
+            out.servers = ps::facts_of_save(checkpoint).servers;
+            ps::check_save(checkpoint);
+        } else {
+            check(stored);
+        }
+    });
+    return out;
+}
+
+std::uintmax_t bytes_of(const std::filesystem::path& checkpoint) {
+    if (!std::filesystem::is_directory(checkpoint)) return size_or_zero(checkpoint);
+    std::uintmax_t bytes = 0;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(checkpoint, none))
+        bytes += size_or_zero(entry.path());
+    return bytes;
+}
+
+/// When the last change was made in it.
+std::string time_of(const std::filesystem::path& checkpoint) {
+    struct stat facts {};
+    if (::stat(checkpoint.c_str(), &facts) != 0) return unknown;
+    return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(facts.st_mtime));
+}
+
+std::string number_or_unknown(const std::optional<std::int64_t>& number) {
+    return number ? std::to_string(*number) : unknown;
+}
+
+std::vector<std::string> row_of(const std::filesystem::path& checkpoint, bool is_latest) {
+    const auto facts = listed(checkpoint);
+    const auto of_header = [&](std::int64_t CheckpointHeader::*field) {
+        return facts.header ? std::to_string((*facts.header).*field) : unknown;
+    };
+    return {checkpoint.filename().string(),
+            of_header(&CheckpointHeader::epoch),
+            of_header(&CheckpointHeader::epoch_step),
+            of_header(&CheckpointHeader::step),
+            time_of(checkpoint),
+            number_or_unknown(facts.ranks),
+            number_or_unknown(facts.servers),
+            std::to_string(bytes_of(checkpoint)),
+            facts.damage.value_or("intact") + (is_latest ? ", latest" : "")};
+}
+
+}  // namespace
+
+bool is_folder_of_checkpoints(const std::filesystem::path& path) {
+    return std::filesystem::is_directory(path) && !std::filesystem::exists(path / io::index_name) &&
+           !is_of_servers(path);
+}
+
+std::string inspect_folder(const std::filesystem::path& folder) {
+    const CheckpointFolder checkpoints(folder);
+    const auto all = checkpoints.all();
+    if (all.empty())
+        throw UsageError(
+            fmt::format("{}: this folder is no checkpoint, and there is none in it", folder.string()));
+    const auto latest = checkpoints.latest();
+    std::vector<std::vector<std::string>> rows{{"checkpoint", "epochs", "and steps", "steps in all",
+                                                "written", "ranks", "servers", "bytes", "state"}};
+    for (const auto& each : all) rows.push_back(row_of(each, each == latest));
+    auto text = join(aligned(rows), "\n") + "\n";
+    if (!latest)
+        text += fmt::format("\n{} names none of them; --resume takes {}\n", (folder / "latest").string(),
+                            checkpoints.newest()->filename().string());
+    return text;
+}
+
+}  // namespace dtrain::native
