@@ -24,6 +24,8 @@ struct CheckpointIndex {
 };
 
 inline constexpr const char* index_name = "index.h5";
+/// What a directory has instead into which parameter servers have saved.
+inline constexpr const char* servers_name = "servers.json";
 
 /// One shard's facts as one line of JSON, to send them between ranks.
 std::string to_json(const ShardFacts& facts);

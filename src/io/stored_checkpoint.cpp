@@ -53,6 +53,12 @@ TensorInfo info_of(const std::string& group, const std::string& name, const Chec
 
 StoredCheckpoint::StoredCheckpoint(const std::filesystem::path& path) : path_(path) {
     const bool is_directory = std::filesystem::is_directory(path);
+    if (is_directory && !std::filesystem::exists(path / index_name) &&
+        std::filesystem::exists(path / servers_name))
+        throw UsageError(fmt::format(
+            "{}: parameter servers have saved it, and a job without them cannot go on from it; start it "
+            "with any number of servers (dtrain-launch --server_num N --worker_num M, or [servers])",
+            path.string()));
     auto index = is_directory ? read_index(path / index_name) : read_index_of_file(path);
     if (!index) {
         *this = StoredCheckpoint(path, load_file(path));

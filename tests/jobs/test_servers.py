@@ -442,6 +442,28 @@ def test_a_damaged_checkpoint_is_noticed_and_the_one_before_used(native, tmp_pat
     assert checksum(again) == checksum(whole)
 
 
+@pytest.mark.parametrize("settings", ["", 'format = "file"'])
+def test_a_checkpoint_with_servers_is_not_one_without(native, tmp_path, clicks, settings):
+    alone = write_job(tmp_path, clicks, "alone", epochs=1, servers=None, checkpoint=f"every = 1\n{settings}")
+    assert run([native, alone], tmp_path).returncode == 0
+    served = write_job(tmp_path, clicks, "served", epochs=1, servers="count = 2", checkpoint="every = 1")
+    assert mpirun(3, [native, served], tmp_path).returncode == 0
+    suffix = ".h5" if settings else ""
+    refused = mpirun(3, [native, served, "--resume", f"alone/epoch-000001{suffix}"], tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(
+        f"dtrain-native: {tmp_path}/alone/epoch-000001{suffix}: a job without parameter servers has written it, and this "
+        "job has 2, which cannot go on from it; start the job without servers, or begin without this checkpoint\n")
+    refused = mpirun(2, [native, alone, "--resume", "served/epoch-000001"], tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(
+        "dtrain-native: served/epoch-000001: parameter servers have saved it, and a job without them cannot go on from it; "
+        "start it with any number of servers (dtrain-launch --server_num N --worker_num M, or [servers])\n")
+    refused = mpirun(3, [native, served, "--resume", "nowhere"], tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"dtrain-native: cannot read {tmp_path}/nowhere: No such file or directory")
+
+
 def test_inspect_says_what_is_inside(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, epochs=1, servers="count = 2", checkpoint="every = 1")
     assert mpirun(3, [native, job], tmp_path).returncode == 0

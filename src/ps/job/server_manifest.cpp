@@ -14,6 +14,7 @@
 
 #include "base/files.hpp"
 #include "io/block_io.hpp"
+#include "io/checkpoint_index.hpp"
 #include "io/index_block.hpp"
 
 namespace dtrain::ps {
@@ -21,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* manifest_name = "servers.json";
+constexpr const char* manifest_name = io::servers_name;
 constexpr std::string_view manifest_mark = "dtrain servers 1";
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <dtrain/program_file.hpp>
 
 #include "cluster/endpoint_list.hpp"
+#include "io/checkpoint_index.hpp"
+#include "io/stored_checkpoint.hpp"
 #include "worker/native/click_model.hpp"
 #include "worker/native/server_checkpointer.hpp"
 
@@ -57,6 +59,17 @@ std::optional<std::string> wrong_role(const Environment& environment, const Comm
         "TRAINING_ROLE of rank {} is {}, and with the {} servers of PADDLE_PSERVERS_IP_PORT_LIST "
         "a job file's is {}; start the job with dtrain-launch --server_num N --worker_num M",
         world.rank(), role, servers, expected);
+}
+
+/// @throws UsageError when it is a checkpoint, but none of parameter servers, or what cannot be read at all
+void check_is_of_servers(const std::filesystem::path& checkpoint, int servers) {
+    for (const char* file : {trainer_file, io::servers_name})
+        if (std::filesystem::exists(checkpoint / file)) return;
+    const io::StoredCheckpoint other(checkpoint);
+    throw UsageError(fmt::format(
+        "{}: a job without parameter servers has written it, and this job has {}, which cannot go on from "
+        "it; start the job without servers, or begin without this checkpoint",
+        other.path().string(), servers));
 }
 
 }  // namespace
@@ -138,6 +151,7 @@ std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communica
             speaks ? std::filesystem::absolute(candidates[i]).string() : std::string(), first_trainer);
         CheckpointHeader header;
         const auto unreadable = refusal_of([&] {
+            check_is_of_servers(folder, ranks.servers());
             if (server != nullptr) server->load(folder);
             if (speaks) header = load_checkpoint(folder / trainer_file);
         });
