@@ -106,7 +106,8 @@ struct ExecutorOptions {
     /// for `keep`. The results have the same bits.
     bool fuse_chains = true;
     /// Variables that are never needed at the same time share memory. What a step overwrites cannot be
-    /// fetched after it, but for `keep`.
+    /// fetched after it, but for `keep`. Not for programs of parameter servers; those of their trainers go
+    /// with skip_grads.
     bool memory_optimize = false;
     /// With memory_optimize: gradients keep memory of their own.
     bool skip_grads = false;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <dtrain/optimizer.hpp>
+
 #include "program/exchanges.hpp"
 #include "program/server_link.hpp"
 
@@ -44,6 +46,17 @@ void check_copies(const Program& program, const State& state, int ranks) {
             "", "");
 }
 
+/// A gradient that such a program is fed, if it is one of a parameter server. @return nullptr: it is none
+const Variable* gradient_of_trainers(const Program& program) {
+    const auto is_fed = [&](const Variable& variable) {
+        const auto parameter = variable.name.substr(0, variable.name.find(gradient_name("")));
+        return variable.role == Role::data && parameter != variable.name && program.has(parameter) &&
+               program.variable(parameter).role == Role::parameter;
+    };
+    const auto found = std::ranges::find_if(program.variables(), is_fed);
+    return found == program.variables().end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 void check_fits(const Program& program, const State& state, const Communicator& communicator) {
@@ -52,6 +65,14 @@ void check_fits(const Program& program, const State& state, const Communicator& 
 }
 
 void check_servers(const Program& program, const ExecutorOptions& options) {
+    const auto* const fed = options.memory_optimize ? gradient_of_trainers(program) : nullptr;
+    if (fed != nullptr)
+        throw ProgramError(
+            fmt::format(
+                "memory_optimize is for trainers (with skip_grads = true), and this program is a parameter "
+                "server's: trainers send it '{}'; leave memory_optimize out",
+                fed->name),
+            "", fed->name);
     for (const auto& op : program.operators()) {
         if (!needs_servers(op.type)) continue;
         if (!options.servers)

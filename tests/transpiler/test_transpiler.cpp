@@ -21,6 +21,7 @@
 namespace dtrain {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -511,6 +512,33 @@ TEST(Transpiler, KnowsItsServersAfterTranspilingOnly) {
     const auto transpiler = transpiled(training_program(Sgd{}), {.pservers = first_of(2)});
     EXPECT_EQ(message_of([&] { transpiler.get_pserver_program("10.0.0.9:1"); }),
               "'10.0.0.9:1' is no parameter server of this job: 10.0.0.1:6170, 10.0.0.2:6170");
+}
+
+// documents/004: "on the pserver do not run memory_optimize".
+TEST(DistributeTranspiler, ServersDoNotOptimizeMemory) {
+    const auto program = training_program(Adam{});
+    const auto expect_refused = [&](const DistributeTranspilerConfig& config, const TranspileOptions& options,
+                                    const std::string& sent) {
+        DistributeTranspiler transpiler(config);
+        transpiler.transpile(program, options);
+        for (const auto& server : {all_servers[0], all_servers[1]}) {
+            const auto its = transpiler.get_pserver_program(server);
+            EXPECT_EQ(message_of([&] { Executor(its, State(its, 1), {}, {}); }), "");
+            EXPECT_THAT(message_of([&] { Executor(its, State(its, 1), {}, {.memory_optimize = true}); }),
+                        AllOf(HasSubstr("memory_optimize is for trainers (with skip_grads = true), and this "
+                                        "program is a parameter server's: trainers send it 'fc_"),
+                              HasSubstr(sent + "'; leave memory_optimize out")));
+        }
+    };
+    for (const bool slices : {true, false}) {
+        expect_refused({}, {.pservers = first_of(2), .slice_var_up = slices}, "@grad");
+        expect_refused({}, {.pservers = first_of(2), .trainers = 2, .slice_var_up = slices},
+                       "@grad.trainer_0");
+    }
+    const TranspileOptions async{.pservers = first_of(2), .trainers = 2, .sync_mode = false};
+    expect_refused({}, async, "@grad");
+    expect_refused({.geo_sgd_mode = true}, async, "@grad");
+    EXPECT_EQ(message_of([&] { Executor(program, State(program, 1), {}, {.memory_optimize = true}); }), "");
 }
 
 }  // namespace
