@@ -3,9 +3,10 @@
 """Elastic jobs of one node with a real etcd on the loopback.
 
 Oracle: Paddle's elastic jobs (states, exit statuses 101 and 102, `action scale done`) and what the options promise; the
-scripts write down what they see."""
+scripts write down what they see. Of a native job the undisturbed one, byte by byte."""
 import contextlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -16,6 +17,7 @@ import urllib.request
 import pytest
 
 from conftest import LAUNCH
+from test_restart import EPOCHS, contents, native_job, native_ranks, resumed, trained
 
 pytestmark = pytest.mark.skipif(shutil.which("etcd") is None, reason="needs etcd (Debian: etcd-server)")
 
@@ -191,3 +193,26 @@ def test_an_etcd_that_says_no_ends_it_at_once(job, etcd):
     wrong = job.launch(*elastic(etcd, "a.py"), env={"ETCDCTL_USER": "root:wrong"})
     assert wrong.returncode == 2 and "user root" in wrong.stderr and "wrong" not in wrong.stderr
     assert job.launch(*elastic(etcd, "a.py"), env={"ETCDCTL_USER": "root:secret"}).returncode == 0
+
+
+@pytest.mark.parametrize("starts_again", ["the job", "the node"])
+def test_a_native_job_goes_on_from_its_own_checkpoints(native, job, etcd, starts_again):
+    """Also when the launcher itself ended, as a platform starts it again. Its folder holds those of an older job."""
+    trained(native, job, native_job(job, "whole", checkpoint="every = 10"))
+    trained(native, job, native_job(job, "parts", EPOCHS + 1, learning_rate=0.1, checkpoint="every = 10"))
+    path = native_job(job, "parts")
+    words = elastic(etcd, *(["--max_restart", 2] if starts_again == "the job" else []), "--nproc_per_node", 2, path)
+    child = job.start(LAUNCH, *words)
+    job.wait_until(lambda: (job.folder / "parts/.dtrain-run").exists() or child.poll() is not None, patience=60)
+    os.kill(native_ranks(job)[-1], signal.SIGKILL)
+    _, err = child.communicate(timeout=100)
+    if starts_again == "the node":
+        assert child.returncode == 101, err
+        again = job.launch(*words, timeout=100)
+        assert again.returncode == 0, again.stderr
+    else:
+        assert child.returncode == 0, err
+    log = job.log(0)
+    assert len(resumed(log)) == 1 and resumed(log)[0].startswith("parts/epoch-00"), log
+    last = f"epoch-{EPOCHS:06}"
+    assert contents(job.folder / "parts" / last) == contents(job.folder / "whole" / last)
