@@ -33,6 +33,8 @@ StartCommand start_command(const Plan& plan, const Options& options, const Plann
                            const Environment& environment, const Environment& given,
                            const StartFacts& start) {
     auto added = variables_of_workers(plan, options, planner.engine(), start);
+    // That of a job in one of whose ranks this one is started.
+    if (!start.restarts && environment.has("DTRAIN_RUN_ID")) added.set("DTRAIN_RUN_ID", "");
     const auto hostfile = plan.log_dir + "/hostfile";
     const auto worker = installed("bin/dtrain-worker");
     if (planner.engine() == Engine::srun)

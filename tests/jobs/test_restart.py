@@ -128,7 +128,8 @@ def test_all_starts_of_a_job_have_one_mark(job):
     assert len(marks) == 6 and marks == 3 * [marks[0]] + 3 * [marks[3]] and marks[0] != marks[3], marks
     assert all(re.fullmatch("[0-9a-f]{32}", mark) for mark in marks)
     assert job.launch("a.py").returncode == 5
-    assert (job.folder / "marks").read_text().split()[6:] == ["None"]
+    assert job.launch("a.py", env={"DTRAIN_RUN_ID": "of another job"}).returncode == 5
+    assert (job.folder / "marks").read_text().split("\n")[6:] == ["None", "", ""]
 
 
 EPOCHS = 20
