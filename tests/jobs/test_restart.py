@@ -6,9 +6,11 @@ Oracle: what the options promise; the scripts write down what they see. Of nativ
 """
 import json
 import os
+import random
 import re
 import shutil
 import signal
+import time
 
 import pytest
 
@@ -208,6 +210,35 @@ def test_killed_before_its_first_checkpoint_it_begins_anew(native, job):
     trained(native, job, native_job(job, "whole", LONG, checkpoint=only_the_last))
     last = f"epoch-{LONG:06}"
     assert contents(job.folder / "parts" / last) == contents(job.folder / "whole" / last)
+
+
+@pytest.mark.parametrize("words, servers", [(["--nproc_per_node", 2], ""),
+                                            (["--server_num", 2, "--worker_num", 2], "[servers]\n")],
+                         ids=["ranks", "servers"])
+def test_killed_at_any_moment_a_job_ends_as_if_undisturbed(job, words, servers):
+    """Any rank, also while a job begins or saves; 3 kills here, 60 with DTRAIN_STRESS."""
+    most, epochs = (60, 600) if os.environ.get("DTRAIN_STRESS") else (3, 60)
+
+    def written(name, checkpoint):
+        path = native_job(job, name, epochs, checkpoint=checkpoint)
+        path.write_text(path.read_text() + servers)
+        return path
+
+    whole = job.launch(*words, written("whole", f"every = {epochs}"), timeout=300)
+    assert whole.returncode == 0, whole.stderr
+    expected = re.findall("^parameters    checksum (.*)$", job.log(0), re.MULTILINE)
+    chance = random.Random(11)
+    kills = 0
+    child = job.start(LAUNCH, *words, "--max_restart", 2 * most, written("parts", "every_steps = 20"))
+    while child.poll() is None and kills < most:
+        time.sleep(chance.uniform(0.2, 3))
+        if ranks := native_ranks(job):
+            os.kill(chance.choice(ranks), signal.SIGKILL)
+            kills += 1
+    _, err = child.communicate(timeout=300)
+    assert child.returncode == 0, err
+    assert kills > 0 and err.count("starting it again") >= 1
+    assert re.findall("^parameters    checksum (.*)$", job.log(0), re.MULTILINE) == expected * 2
 
 
 @pytest.mark.parametrize("asked", ["auto", "older/epoch-000002"])
