@@ -84,6 +84,7 @@ constexpr std::array features{
 // Programs in C++ in place of Python: docs/layers.md, spawn.md and guide.md say more.
 constexpr std::array interfaces{
     F{"`paddle.Model`: prepare, fit, evaluate, predict, save, load", Answer::done, "`dtrain::Model`; a batch is that of all ranks together"},
+    F{"`paddle.callbacks`: `ModelCheckpoint`, `EarlyStopping`, `LRScheduler`, `ReduceLROnPlateau`, `ProgBarLogger`, `VisualDL`", Answer::done, "`Checkpoints`, `EarlyStop`, a schedule for `prepare()` or `RateFunction`, `ReduceOnPlateau`, `ProgressBar`, `TensorBoard`; the rate is in checkpoints"},
     F{"`paddle.nn.Layer`, `Sequential`, `Flatten`, `Linear`, `ReLU`, `Tanh`, `Sigmoid`, `Dropout`", Answer::done, "`dtrain::nn`: [layers.md](layers.md)"},
     F{"`paddle.nn.CrossEntropyLoss`, `MSELoss`, `functional.cross_entropy`, `paddle.metric.accuracy`", Answer::done, "`dtrain::nn`"},
     F{"`loss.backward()`, `optim.step()`, `optim.clear_grad()`", Answer::done, "the same, with every optimizer of dtrain"},
