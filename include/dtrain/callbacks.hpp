@@ -23,6 +23,7 @@ namespace dtrain {
 namespace report {
 class Recorder;
 struct Outputs;
+struct RankTimes;
 }  // namespace report
 namespace topology {
 class GpuWatch;
@@ -36,6 +37,15 @@ struct Measures {
     friend bool operator==(const Measures&, const Measures&) = default;
 };
 
+/// The rank that others waited for.
+struct SlowRank {
+    int rank = 0;
+    std::string host = {};
+    double waited = 0;       ///< seconds, by the rank that waited most, more than this one
+    bool is_urgent = false;  ///< a second at least, and a tenth of the time
+    friend bool operator==(const SlowRank&, const SlowRank&) = default;
+};
+
 /// What an epoch was like. The same on all ranks.
 struct EpochRecord {
     std::int64_t epoch = 0;             ///< from 1, over all calls of fit()
@@ -45,6 +55,9 @@ struct EpochRecord {
     double train_seconds = 0;           ///< of these, without the evaluation
     /// Of the last step; none: the program computes it.
     std::optional<double> learning_rate = {};
+    /// None when nobody waited for more than 2% of the epoch and for 10 ms, or nobody knows: sums that GPUs
+    /// do in the graph of a step (ModelOptions::nccl) are seen by nobody.
+    std::optional<SlowRank> slowest = {};
 
     /// "loss", "accuracy", ..., "eval_loss", "eval_accuracy", ...; none when there is no such measure.
     std::optional<double> measure(const std::string& name) const;
@@ -230,7 +243,8 @@ class ReduceOnPlateau final : public Callback {
     Options options_;
 };
 
-/// Prints a line after each epoch, on the first rank's standard output: the epoch and every measure.
+/// Prints a line after each epoch, on the first rank's standard output: the epoch and every measure; and
+/// another one where the others waited long for a rank (SlowRank::is_urgent).
 class EpochLines final : public Callback {
   public:
     void on_begin(Model& model, const std::vector<std::string>& measures) override;

@@ -250,8 +250,12 @@ class Model {
     const Program& network() const;
 
   private:
+    friend class RunRecord;
     struct Content;
 
+    /// Where the time of all ranks went, since fit() began, at the end of the last epoch.
+    const std::vector<report::RankTimes>& rank_times() const;
+    void note_times(EpochRecord& record, double seconds);
     std::vector<EpochRecord> fit_checked(const Samples& train, const FitOptions& options,
                                          const std::vector<std::string>& names);
 

@@ -153,6 +153,7 @@ void add_measured(report::Run& run, report::Run measured) {
     }
     std::ranges::stable_sort(run.events, {}, &report::RunEvent::seconds);
     run.times = std::move(measured.times);
+    run.slow_epochs = std::move(measured.slow_epochs);
     if (run.gpus.empty()) run.gpus = std::move(measured.gpus);
     if (!measured.title.empty()) run.title = std::move(measured.title);
     for (auto& fact : measured.facts)

@@ -9,6 +9,7 @@
 #include <dtrain/model.hpp>
 
 #include "model/monitor.hpp"
+#include "report/slowest_rank.hpp"
 
 namespace dtrain {
 namespace {
@@ -83,6 +84,8 @@ bool EpochLines::on_epoch_end(Model& model, const EpochRecord& record) {
     auto line = fmt::format("epoch {:3}", record.epoch);
     for (const auto& name : measures_)
         line += fmt::format("  {} {:.4f}", name, record.measure(name).value_or(0));
+    if (const auto& slow = record.slowest; slow && slow->is_urgent)
+        line += "\n         " + report::text_of(slow->rank, slow->host, slow->waited);
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
     return true;

@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "model/batch_sums.hpp"
+#include "model/gather_times.hpp"
 #include "model/together.hpp"
 #include "program/compute_device.hpp"
 #include "program/fed_rate.hpp"
@@ -170,8 +171,9 @@ Measures Learner::train_epoch(Feeder& feeder,
         auto& [batch, names, output, executor, rate] = trainer(local_batch);
         if (!is_bound) feeder.bind(executor);
         if (!rate.empty()) rate.front() = static_cast<float>(*prepared_->rate);
+        phases_.begin_step(executor.exchange_time());
         for (int part = 0; part < shares_.own; ++part) {
-            feeder.feed();
+            phases_.feed([&] { feeder.feed(); });
             if (shares_.are_virtual)
                 executor.accumulate();
             else
@@ -179,11 +181,14 @@ Measures Learner::train_epoch(Feeder& feeder,
             sums.add(executor, names);
         }
         if (shares_.are_virtual) executor.update();
+        phases_.end_step(executor.exchange_time());
         ++steps_;
+        if (phases_.is_full()) phases_.settle(options_.communicator);
         if (after_step) after_step(step + 1, sums.loss_so_far(local_batch));
     }
     ++epochs_;
     const auto& communicator = options_.communicator;
+    phases_.settle(communicator);
     auto measures = sums.measures(prepared_->metrics, feeder.real_samples(), communicator);
     if (!std::isfinite(measures.loss))
         throw_together<Error>(communicator,
@@ -241,6 +246,11 @@ Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
     std::ranges::transform(bits, made.values.begin(),
                            [](std::int32_t value) { return std::bit_cast<float>(value); });
     return made;
+}
+
+std::vector<report::RankTimes> Learner::gather_times(double seconds) const {
+    const bool sees = !trainer_ || trainer_->executor.sees_exchanges();
+    return model::gather_times(options_.communicator, phases_.times(), seconds, {.sees = sees});
 }
 
 std::optional<double> Learner::learning_rate() const {

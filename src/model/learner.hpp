@@ -14,11 +14,13 @@
 
 #include <dtrain/model.hpp>
 
+#include "checkpoint/state_checkpoint.hpp"
 #include "model/blueprint.hpp"
 #include "model/feeder.hpp"
+#include "model/phase_clock.hpp"
 #include "model/sample_columns.hpp"
 #include "model/shares.hpp"
-#include "checkpoint/state_checkpoint.hpp"
+#include "report/run.hpp"
 
 namespace dtrain::model {
 
@@ -67,6 +69,11 @@ class Learner {
     /// "accuracy", "auc".
     std::vector<std::string> metric_names() const;
 
+    /// Counts the time of steps from now on.
+    void begin_times() { phases_ = {}; }
+    /// Where the time of all ranks went since then. Collective. @param seconds that passed
+    std::vector<report::RankTimes> gather_times(double seconds) const;
+
     std::int64_t epochs() const { return epochs_; }
     std::int64_t steps() const { return steps_; }
     const Communicator& communicator() const { return options_.communicator; }
@@ -114,6 +121,7 @@ class Learner {
     std::optional<Compiled> predictor_;
     std::int64_t epochs_ = 0;
     std::int64_t steps_ = 0;
+    PhaseClock phases_;
 };
 
 }  // namespace dtrain::model

@@ -8,8 +8,10 @@
 
 #include <dtrain/model.hpp>
 
+#include "base/host.hpp"
 #include "model/learner.hpp"
 #include "model/together.hpp"
+#include "report/slowest_rank.hpp"
 
 namespace dtrain {
 namespace {
@@ -37,6 +39,7 @@ std::vector<std::string> measure_names(const model::Learner& learner, bool evalu
 
 struct Model::Content {
     model::Learner learner;
+    std::vector<report::RankTimes> times = {};
 };
 
 Model::Model(Network network, std::vector<SampleSpec> inputs, std::vector<SampleSpec> labels,
@@ -84,6 +87,9 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
     const auto& ranks = learner.communicator();
     for (const auto& callback : options.callbacks) together(ranks, [&] { callback->on_begin(*this, names); });
 
+    learner.begin_times();
+    content_->times.clear();
+    const auto fit_start = std::chrono::steady_clock::now();
     const auto epochs_at_end = learner.epochs() + options.epochs;
     std::vector<EpochRecord> history;
     bool goes_on = true;
@@ -112,6 +118,8 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
         record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         ranks.broadcast(std::span(&record.seconds, 1));
         ranks.broadcast(std::span(&record.train_seconds, 1));
+        note_times(record,
+                   std::chrono::duration<double>(std::chrono::steady_clock::now() - fit_start).count());
         history.push_back(record);
         for (const auto& callback : options.callbacks)
             together(ranks, [&] { callback->on_measured(*this, record); });
@@ -121,6 +129,20 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
     }
     for (const auto& callback : options.callbacks) together(ranks, [&] { callback->on_finish(*this); });
     return history;
+}
+
+const std::vector<report::RankTimes>& Model::rank_times() const {
+    return content_->times;
+}
+
+void Model::note_times(EpochRecord& record, double seconds) {
+    auto times = content_->learner.gather_times(seconds);
+    if (const auto slowest = report::slowest_of(report::times_since(content_->times, times)))
+        record.slowest = SlowRank{.rank = slowest->rank,
+                                  .host = communicator().broadcast(host_name(), slowest->rank),
+                                  .waited = slowest->waited,
+                                  .is_urgent = slowest->is_urgent};
+    content_->times = std::move(times);
 }
 
 Measures Model::evaluate(const Samples& samples, const EvaluateOptions& options) {

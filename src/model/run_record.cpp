@@ -89,6 +89,9 @@ bool RunRecord::on_epoch_end(Model& model, const EpochRecord& record) {
     if (record.learning_rate) row.values.push_back({"learning_rate", *record.learning_rate});
     row.values.insert(row.values.end(), gpus.values.begin(), gpus.values.end());
     recorder_->set(gpus.ranks);
+    recorder_->set(model.rank_times());
+    if (const auto& slowest = record.slowest)
+        recorder_->add(report::SlowEpoch{record.epoch, slowest->rank, slowest->waited});
     recorder_->add(std::move(row));
     return true;
 }

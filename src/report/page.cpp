@@ -171,6 +171,19 @@ const char* exchange_words(const std::vector<Phase>& known) {
            "long these take is not known. ";
 }
 
+/// The last ones.
+std::string slow_epochs_table(const Run& run) {
+    constexpr std::size_t most_shown = 100;
+    std::string out =
+        "<details><summary>the slowest rank of each epoch</summary><div class=\"scroll\"><table><thead><tr>"
+        "<th>epoch</th><th>rank</th><th>others waited [s]</th></tr></thead><tbody>";
+    const auto& all = run.slow_epochs;
+    for (auto number = all.size() - std::min(all.size(), most_shown); number < all.size(); ++number)
+        out += fmt::format("<tr><td>{}</td><td>{}</td><td>{:.3f}</td></tr>", all[number].epoch,
+                           all[number].rank, all[number].waited);
+    return out + "</tbody></table></div></details>";
+}
+
 std::string phase_bars(const Run& run) {
     if (run.times.empty()) return "";
     double longest = 1e-9;
@@ -186,6 +199,8 @@ std::string phase_bars(const Run& run) {
         exchange_words(known));
     if (const auto slowest = slowest_rank(run); !slowest.empty())
         out += fmt::format("<p>{}</p>", escaped(slowest));
+    if (const auto epochs = slow_epochs_text(run); !epochs.empty())
+        out += fmt::format("<p>{}</p>{}", escaped(epochs), slow_epochs_table(run));
     out += "<div class=\"bars\">";
     const auto shown = std::min(run.times.size(), most_ranks_shown);
     for (std::size_t number = 0; number < shown; ++number) {

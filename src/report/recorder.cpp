@@ -89,6 +89,11 @@ void Recorder::add(RunEvent event) {
     run_.events.push_back(std::move(event));
 }
 
+void Recorder::add(const SlowEpoch& slow) {
+    run_.slow_epochs.push_back(slow);
+    if (run_.slow_epochs.size() > most_rows_of_a_kind) run_.slow_epochs.erase(run_.slow_epochs.begin());
+}
+
 void Recorder::set(std::vector<RankTimes> times) {
     run_.times = std::move(times);
 }

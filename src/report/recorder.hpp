@@ -23,6 +23,7 @@ class Recorder {
 
     void add(MetricRow row);
     void add(RunEvent event);
+    void add(const SlowEpoch& slow);
     void set(std::vector<RankTimes> times);
     void set(std::vector<RankGpus> gpus);
 

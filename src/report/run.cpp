@@ -51,6 +51,10 @@ ordered_json json_of(const RankTimes& times) {
             {"rest", times.rest}};
 }
 
+ordered_json json_of(const SlowEpoch& slow) {
+    return {{"epoch", slow.epoch}, {"rank", slow.rank}, {"waited", slow.waited}};
+}
+
 ordered_json json_of(const RankGpus& gpus) {
     return {{"rank", gpus.rank},
             {"utilization", json_of(gpus.utilization)},
@@ -119,6 +123,10 @@ RankTimes times_of(const ordered_json& json) {
         json.at("input"), json.at("rest")};
 }
 
+SlowEpoch slow_epoch_of(const ordered_json& json) {
+    return {json.at("epoch"), json.at("rank"), json.at("waited")};
+}
+
 RankGpus gpus_of(const ordered_json& json) {
     return {json.at("rank"), number_of(json.at("utilization")), number_of(json.at("watts")),
             number_of(json.at("memory")), number_of(json.at("celsius"))};
@@ -144,6 +152,7 @@ std::string run_json(const Run& run) {
                             {"rows", list_of(run.rows)},
                             {"places", list_of(run.places)},
                             {"times", list_of(run.times)},
+                            {"slow_epochs", list_of(run.slow_epochs)},
                             {"gpus", list_of(run.gpus)},
                             {"spans", list_of(run.spans)},
                             {"events", list_of(run.events)},
@@ -162,6 +171,7 @@ std::optional<Run> parse_run(std::string_view text) {
                 .rows = items_of(json.at("rows"), row_of),
                 .places = items_of(json.at("places"), place_of),
                 .times = items_of(json.at("times"), times_of),
+                .slow_epochs = items_of(json.at("slow_epochs"), slow_epoch_of),
                 .gpus = items_of(json.at("gpus"), gpus_of),
                 .spans = items_of(json.at("spans"), span_of),
                 .events = items_of(json.at("events"), event_of)};

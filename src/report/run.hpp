@@ -45,6 +45,14 @@ struct RankTimes {
     friend bool operator==(const RankTimes&, const RankTimes&) = default;
 };
 
+/// An epoch in which others waited for a rank.
+struct SlowEpoch {
+    std::int64_t epoch = 0;  ///< from 1 on
+    int rank = 0;            ///< that waited least
+    double waited = 0;       ///< seconds more, by the one that waited most
+    friend bool operator==(const SlowEpoch&, const SlowEpoch&) = default;
+};
+
 /// How the GPUs of a rank were used while it ran; nothing for what they do not tell.
 struct RankGpus {
     int rank = 0;
@@ -92,6 +100,7 @@ struct Run {
     std::vector<MetricRow> rows = {};
     std::vector<RankPlace> places = {};
     std::vector<RankTimes> times = {};
+    std::vector<SlowEpoch> slow_epochs = {};
     std::vector<RankGpus> gpus = {};
     std::vector<RankSpan> spans = {};
     std::vector<RunEvent> events = {};

@@ -41,6 +41,7 @@ void one_field_each();
 void one_field_each() {
     using namespace dtrain;
     static_cast<void>(Measures{.loss = {}});
+    static_cast<void>(SlowRank{.rank = {}});
     static_cast<void>(EpochRecord{.epoch = {}});
     static_cast<void>(StepRecord{.epoch = {}});
     static_cast<void>(Checkpoints::Options{.keep = {}});

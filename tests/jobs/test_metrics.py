@@ -17,7 +17,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, LAUNCH, ROOT, WORKER, clean_environment, mpirun, run
+from conftest import BUILD, LAUNCH, ROOT, WORKER, build_option, clean_environment, mpirun, run
 from test_clicks import clicks  # noqa: F401: a fixture
 from test_servers import write_job
 from whole_jobs import NATIVE_JOB
@@ -275,6 +275,49 @@ def test_what_cannot_be_written_is_said_before_anything_starts(native, tmp_path,
     assert done.returncode == 2 and done.stdout == ""
     assert re.fullmatch(rf"dtrain-native: {option} file/x cannot be written: Not a directory; choose another \w+\n", done.stderr)
     assert not (tmp_path / "kept").exists()
+
+
+SLOW = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+int dnnl_primitive_execute(const void* primitive, void* stream, int count, const void* arguments) {
+    static int (*real)(const void*, void*, int, const void*);
+    if (!real) real = (int (*)(const void*, void*, int, const void*))dlsym(RTLD_NEXT, "dnnl_primitive_execute");
+    usleep(10000);
+    return real(primitive, stream, count, arguments);
+}
+"""
+
+
+@pytest.fixture
+def slow_products(native, tmp_path):
+    """A library that makes every product of matrices take 10 ms more, where it is preloaded."""
+    if "libdnnl.so" not in run(["ldd", native], tmp_path).stdout:
+        pytest.skip("oneDNN is not a shared library of this build")
+    if (sanitizers := build_option("b_sanitize")) != "none":
+        pytest.skip(f"the {sanitizers} sanitizer wants to be loaded first")
+    (tmp_path / "slow.c").write_text(SLOW)
+    built = run(["cc", "-shared", "-fPIC", "slow.c", "-o", "slow.so"], tmp_path)
+    assert built.returncode == 0, built.stderr
+    return tmp_path / "slow.so"
+
+
+@pytest.mark.parametrize("options", [[], ["--report", "run.html", "--metrics", "m.jsonl"]])
+def test_the_slowest_rank_of_each_epoch_is_named(native, tmp_path, job, slow_products, options):
+    """Oracle: the rank that was made slow, for 1.5 s an epoch at least: 22 steps of 7 products."""
+    command = [native, job, "--epochs", "2", *options]
+    done = mpirun(1, [*command, ":", "-np", "1", "env", f"LD_PRELOAD={slow_products}", *command], tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = re.findall(r"^ +(\d) .*\n        rank 1 on \S+ was the slowest: others waited up to (\d\.\d\d) s for it$", done.stdout, re.M)
+    assert [epoch for epoch, _ in told] == ["1", "2"], done.stdout
+    if not options:
+        return
+    page = page_of(tmp_path / "run.html")
+    assert [(slow["epoch"], slow["rank"], f"{slow['waited']:.2f}") for slow in page.run["slow_epochs"]] == \
+        [(int(epoch), 1, waited) for epoch, waited in told]
+    assert "In 2 epochs others waited for a rank: in 2 for rank 1 on " in page.sections["phases"]
+    assert "Rank 1 on " in page.sections["phases"]
 
 
 def test_a_failing_job_leaves_its_page(native, tmp_path, job):

@@ -4,7 +4,9 @@
 // Oracle: one process that has the whole batch (to rounding), and, with virtual ranks, the same bits. Runs at
 // 1, 2 and 4 ranks.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -228,6 +230,47 @@ TEST(ModelRanks, TheFirstRankWritesOneRecordOfAll) {
     const auto page = tests::bytes_of(folder / "p.html");
     for (int rank = 0; rank < test_world().size(); ++rank)
         EXPECT_THAT(page, HasSubstr("<tr><td>" + std::to_string(rank) + "</td>")) << rank;
+}
+
+/// Sleeps after each step of its second epoch, on the last rank.
+class Sleeping final : public Callback {
+    void on_step_end(Model& model, const StepRecord& record) noexcept override {
+        const auto& ranks = model.communicator();
+        if (record.epoch == 2 && ranks.rank() == ranks.size() - 1)
+            std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    }
+    bool on_epoch_end(Model&, const EpochRecord&) override { return true; }
+};
+
+TEST(ModelRanks, TheRankThatOthersWaitForIsNamed) {
+    const SharedFolder folder;
+    const auto& world = test_world();
+    auto model = prepared_model({.communicator = world});
+    testing::internal::CaptureStdout();
+    const auto history = model.fit(
+        three_classes(80), {.epochs = 2,
+                            .batch_size = 8,
+                            .callbacks = {std::make_shared<Sleeping>(), std::make_shared<EpochLines>(),
+                                          std::make_shared<ReportPage>(folder / "p.html")}});
+    const auto printed = testing::internal::GetCapturedStdout();
+    world.barrier();
+    const auto page = tests::bytes_of(folder / "p.html");
+    EXPECT_THAT(page, HasSubstr("id=\"phases\""));
+    if (world.size() == 1) {
+        EXPECT_FALSE(history[1].slowest.has_value());
+        return;
+    }
+    const auto last = world.size() - 1;
+    ASSERT_TRUE(history[1].slowest.has_value());
+    EXPECT_EQ(history[1].slowest->rank, last);
+    EXPECT_FALSE(history[1].slowest->host.empty());
+    EXPECT_GT(history[1].slowest->waited, 1) << "nine times 150 ms; the tenth is behind the last step";
+    EXPECT_TRUE(history[1].slowest->is_urgent);
+    EXPECT_THAT(page, HasSubstr("in 1 for rank " + std::to_string(last)));
+    if (world.rank() == 0) {
+        EXPECT_THAT(printed, HasSubstr("\n         rank " + std::to_string(last) + " on "));
+        EXPECT_THAT(printed, HasSubstr(" was the slowest: others waited up to "));
+    }
 }
 
 TEST(ModelRanks, RowsWithinEpochsAreTheFirstRanks) {

@@ -19,6 +19,7 @@ inline Run small_run() {
         .places = {{.rank = 0, .host = "node1", .gpus = {"GPU-1", "3"}, .cpus = "0-3"},
                    {.rank = 1, .role = "server", .host = "node2", .local_rank = 0, .log = "/log/x"}},
         .times = {{0, 1, 2, 3, 4, 5}, {1, 5, 4, 3, 2, 1}},
+        .slow_epochs = {{1, 0, 0.25}, {3, 1, 1.5}, {4, 1, 2}},
         .gpus = {{0, 97.25, 651.5, 3.5e9, 91}, {.rank = 1, .watts = 70}},
         .spans = {{0, 1, 0, 12, "stopped", "stopped by dtrain-launch"},
                   {1, 1, 0.5, 11, "failed", "killed by SIGKILL"}},

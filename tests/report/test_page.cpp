@@ -51,6 +51,17 @@ TEST(Page, HasARowOfGpusForEachRankThatTells) {
                           "<tr><td>1</td><td>-</td><td>70.0</td><td>-</td><td>-</td></tr>"));
 }
 
+TEST(Page, NamesTheSlowestRankOfEpochs) {
+    const auto page = page_html(small_run());
+    EXPECT_THAT(page,
+                HasSubstr("In 3 epochs others waited for a rank: in 2 for rank 1 on node2, in 1 for rank 0 "
+                          "on node1."));
+    EXPECT_THAT(page, HasSubstr("<tr><td>3</td><td>1</td><td>1.500</td></tr>"));
+    auto run = small_run();
+    run.slow_epochs.clear();
+    EXPECT_THAT(page_html(run), Not(HasSubstr("the slowest rank of each epoch")));
+}
+
 TEST(Page, RatesHaveAChartBeforeThroughput) {
     const auto charts = charts_of({{"step", 0, 0, 1, 1, {{"samples_per_second", 7}, {"learning_rate", 0.5}}},
                                    {"epoch", 0, 0, 1, 2, {{"train_loss", 1}, {"learning_rate", 0.25}}}});

@@ -10,8 +10,11 @@
 
 #include <dtrain/version.hpp>
 
+#include "base/host.hpp"
 #include "model/gather_gpu_use.hpp"
 #include "model/gather_places.hpp"
+#include "model/gather_times.hpp"
+#include "report/slowest_rank.hpp"
 #include "worker/native/report.hpp"
 
 namespace dtrain::native {
@@ -26,10 +29,10 @@ report::Outputs checked_outputs(const LogSettings& settings, const Environment& 
 }
 
 RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& trainers, const Console& console)
-    : trainer_(trainer), trainers_(trainers), first_rank_(subject.ranks.first) {
+    : trainer_(trainer), trainers_(trainers), console_(console), first_rank_(subject.ranks.first) {
     is_wanted_ = trainers.max(std::int64_t{subject.outputs.any()}) != 0;
+    if (is_wanted_ || trainers.size() > 1) trainer.watch_waits();
     if (!is_wanted_) return;
-    trainer.watch_waits();
     gpus_.emplace(Environment::of_this_process().get("CUDA_VISIBLE_DEVICES"));
     every_steps_ =
         subject.job.log.every_steps.value_or(report::steps_between_rows(trainer.steps_per_epoch()));
@@ -91,8 +94,8 @@ void RunLog::note_row_within() {
 }
 
 void RunLog::note_epoch(const EpochReport& epoch) {
+    if (is_wanted_ || trainers_.size() > 1) note_slowest(epoch.epoch);
     if (!is_wanted_) return;
-    gather_times();
     const auto of_gpus = gather_gpu_use();
     if (recorder_) {
         report::MetricRow row{.event = "epoch",
@@ -118,22 +121,24 @@ void RunLog::note_epoch(const EpochReport& epoch) {
     at_ = seconds();
 }
 
-void RunLog::gather_times() {
-    const auto& own = trainer_.times();
-    const auto rest = std::max(0.0, seconds() - own.compute - own.communicate - own.wait - own.input);
-    const std::vector<double> mine{own.compute, own.communicate, own.wait, own.input, rest};
-    std::vector<double> all(mine.size() * static_cast<std::size_t>(trainers_.size()));
-    trainers_.all_gather(std::span<const double>(mine), std::span<double>(all));
-    if (!recorder_) return;
-    std::vector<report::RankTimes> times;
-    for (int rank = 0; rank < trainers_.size(); ++rank) {
-        const auto* const of_rank = all.data() + mine.size() * static_cast<std::size_t>(rank);
-        auto& added = times.emplace_back(report::RankTimes{first_rank_ + rank, of_rank[0], of_rank[1],
-                                                           of_rank[2], of_rank[3], of_rank[4]});
-        if (!trainer_.executor().sees_exchanges()) added.communicate = added.wait = std::nullopt;
-        if (!trainer_.watches_waits()) added.wait = std::nullopt;
+std::vector<report::RankTimes> RunLog::gather_times() {
+    return model::gather_times(
+        trainers_, trainer_.times(), seconds(),
+        {.sees = trainer_.executor().sees_exchanges(), .compares = trainer_.watches_waits()}, first_rank_);
+}
+
+void RunLog::note_slowest(std::int64_t epoch) {
+    auto times = gather_times();
+    const auto slowest = report::slowest_of(report::times_since(times_, times));
+    if (slowest && slowest->is_urgent) {
+        const auto host = trainers_.broadcast(host_name(), slowest->rank - first_rank_);
+        console_.print(fmt::format("        {}\n", report::text_of(slowest->rank, host, slowest->waited)));
     }
-    recorder_->set(std::move(times));
+    if (recorder_) {
+        if (slowest) recorder_->add(report::SlowEpoch{epoch, slowest->rank, slowest->waited});
+        recorder_->set(times);
+    }
+    times_ = std::move(times);
 }
 
 std::vector<report::Measured> RunLog::gather_gpu_use() {
@@ -145,7 +150,8 @@ std::vector<report::Measured> RunLog::gather_gpu_use() {
 void RunLog::finish(const std::string& outcome, const std::string& why) {
     if (!is_wanted_) return;
     if (outcome != "failed") {
-        gather_times();
+        auto times = gather_times();
+        if (recorder_) recorder_->set(std::move(times));
         gather_gpu_use();
     }
     if (!recorder_) return;

@@ -24,7 +24,8 @@ namespace dtrain::native {
 /// @throws UsageError on the first rank when something of it cannot be written
 report::Outputs checked_outputs(const LogSettings& settings, const Environment& environment, int rank);
 
-/// What is measured of a job, by its first rank, for all who want to see it. Where nobody does it is nothing.
+/// What is measured of a job, by its first rank, for all who want to see it. Where nobody does, the console
+/// is told of ranks that hold up the others, and that is all.
 class RunLog {
   public:
     struct Subject {
@@ -62,19 +63,22 @@ class RunLog {
 
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
     void note_row_within();
-    void gather_times();
+    std::vector<report::RankTimes> gather_times();
+    void note_slowest(std::int64_t epoch);
     std::vector<report::Measured> gather_gpu_use();
     void finish(const std::string& outcome, const std::string& why);
     report::Run beginning(const Subject& subject, std::vector<report::RankPlace> places) const;
 
     Trainer& trainer_;
     const Communicator& trainers_;
+    const Console& console_;
     int first_rank_;  ///< of the trainers
     bool is_wanted_;  ///< by the first rank
     Clock::time_point start_ = Clock::now();
     std::int64_t every_steps_ = 1;
     std::optional<report::Recorder> recorder_;  ///< of the first rank
     std::optional<topology::GpuWatch> gpus_;
+    std::vector<report::RankTimes> times_;  ///< at the end of the last epoch
     // At the last row:
     std::int64_t epoch_ = -1;
     std::int64_t steps_ = 0;

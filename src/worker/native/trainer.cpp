@@ -206,12 +206,11 @@ void Trainer::train_step() {
     phases_.end_step(trainer_.exchange_time());
 }
 
-// Who exchanged for the shortest time in a step has waited for nobody.
 void Trainer::settle_waits() {
-    if (!watches_waits_ || phases_.exchanges().empty()) return phases_.forget_exchanges();
-    auto shortest = phases_.exchanges();
-    communicator_.allreduce(std::span<float>(shortest), Reduction::min);
-    phases_.settle(shortest);
+    if (watches_waits_)
+        phases_.settle(communicator_);
+    else
+        phases_.forget_exchanges();
 }
 
 Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {

@@ -18,13 +18,15 @@
 
 #include "checkpoint/checkpoint_writer.hpp"
 #include "model/exact_auc.hpp"
+#include "model/phase_clock.hpp"
 #include "model/shares.hpp"
 #include "worker/native/job_file.hpp"
-#include "worker/native/phase_clock.hpp"
 #include "worker/native/task.hpp"
 
 namespace dtrain::native {
 
+using model::PhaseClock;
+using model::PhaseTimes;
 using model::ScoredSample;
 using model::Shares;
 

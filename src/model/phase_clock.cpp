@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/native/phase_clock.hpp"
+#include "model/phase_clock.hpp"
 
 #include <algorithm>
 
-namespace dtrain::native {
+namespace dtrain::model {
 namespace {
 
 double seconds(std::chrono::nanoseconds time) {
@@ -39,4 +39,11 @@ void PhaseClock::settle(std::span<const float> shortest) {
     exchanges_.clear();
 }
 
-}  // namespace dtrain::native
+void PhaseClock::settle(const Communicator& ranks) {
+    if (exchanges_.empty()) return;
+    auto shortest = exchanges_;
+    ranks.allreduce(std::span<float>(shortest), Reduction::min);
+    settle(std::span<const float>(shortest));
+}
+
+}  // namespace dtrain::model

@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
-namespace dtrain::native {
+#include <dtrain/communicator.hpp>
+
+namespace dtrain::model {
 
 /// Where the time of steps went, in seconds.
 struct PhaseTimes {
@@ -38,6 +40,9 @@ class PhaseClock {
 
     /// @param shortest of exchanges() on any rank; as many
     void settle(std::span<const float> shortest);
+    /// The same of the ranks of a communicator: who exchanged for the shortest time in a step has waited for
+    /// nobody. Collective.
+    void settle(const Communicator& ranks);
     /// Nobody compares.
     void forget_exchanges() { exchanges_.clear(); }
 
@@ -54,4 +59,4 @@ class PhaseClock {
     std::chrono::nanoseconds exchanged_before_{0};
 };
 
-}  // namespace dtrain::native
+}  // namespace dtrain::model
