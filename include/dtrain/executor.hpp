@@ -75,8 +75,8 @@ class State {
 void broadcast(const State& state, const Communicator& communicator, int root = 0);
 
 /// Sets all parameters to their averages over the ranks. After every k steps of programs that are not data
-/// parallel this is local SGD (Stich, ICLR 2019), the documents' asynchronous collective mode; optimizer
-/// state stays each rank's own. Collective.
+/// parallel this is local SGD (Stich, ICLR 2019), the documents' asynchronous collective mode, which
+/// with_local_sgd() makes a part of the program; optimizer state stays each rank's own. Collective.
 void average_parameters(const State& state, const Communicator& communicator);
 
 /// A 64 bit checksum of names, shapes and bits of all parameters.
@@ -186,6 +186,12 @@ class Executor {
     /// update(). Collective when the program is data parallel.
     /// @throws Error when there was no batch, or some virtual ranks of this one had none; MpiError.
     void update();
+
+    /// Of a program of with_local_sgd(): sets parameters and optimizer state (float32; counters are the same
+    /// anyhow) to their averages over the ranks, so that all have one model, to be evaluated, saved or gone
+    /// on with: steps until the next average are counted from here. Nothing happens when no step was taken
+    /// since the last time, and with other programs. Collective. @throws MpiError
+    void average_state();
 
     /// Those whose batches this rank gives to accumulate(), one after the other. In a program without virtual
     /// ranks every rank is one.

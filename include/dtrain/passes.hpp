@@ -45,6 +45,24 @@ Program with_virtual_ranks(const Program& program, int virtual_ranks);
 /// with one_copy also when anything but updates reads the gradients (clipping by norm).
 Program data_parallel(const Program& program, const DataParallelOptions& options);
 
+struct LocalSgd {
+    int ranks = 1;           ///< size of the communicator that the program will run with
+    std::int64_t every = 1;  ///< steps that a rank takes by itself before parameters are averaged
+};
+
+/// Makes a training program (minimize() done) one of local SGD (Stich, ICLR 2019), the documents'
+/// asynchronous collective mode: each rank updates with the gradients of its own batches, and nothing is
+/// exchanged until, after so many steps since the parameters were averaged last, the operator
+/// `average_parameters` at the end of a step sets them to their averages over the ranks. Optimizer state
+/// stays each rank's own. Clipping is of a rank's own gradients. Before parameters are evaluated or saved:
+/// Executor::average_state(), collective. With every = 1, SGD or Momentum, and without clipping it is
+/// data_parallel() but for rounding. With one rank the program stays as it is. Not to be combined with
+/// data_parallel() or with_virtual_ranks().
+/// @throws ProgramError when ranks or every are below 1; when the program updates nothing, is data parallel
+/// or scales its loss already; for parameters that are not float32; for FTRL, which makes parameters of its
+/// state alone.
+Program with_local_sgd(const Program& program, const LocalSgd& options);
+
 /// What the loss is multiplied by while gradients are made: powers of two, so that nothing is rounded.
 struct LossScaling {
     double first = 65536;  ///< until there is a checkpoint that says otherwise

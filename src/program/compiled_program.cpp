@@ -119,6 +119,8 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
             add_step(Action::tree, Phase::exchange, 0, op);
         } else if (op.type == "gather_rows") {
             prepare_row_exchange(op);
+        } else if (op.type == average_operator) {
+            prepare_averages(op);
         } else if (op.type == "batch_number") {
             set_number_ = device_->make_set_number(tensors_.of(op.output("out")), batches_);
             add_step(Action::number_batch, Phase::batch, 0, op);
@@ -140,6 +142,17 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
     }
     // Without reduce_shares(), which waits for the ranks of the node.
     if (rows_are_shared_) add_step(Action::meet, Phase::update, 0, {"barrier", {}, {}, {}});
+}
+
+void CompiledProgram::prepare_averages(const Operator& op) {
+    VariableNames parameters, kept_by_optimizer;
+    for (const auto& output : op.outputs) parameters.insert(output.variable);
+    for (const auto& variable : program_.variables())
+        if (variable.role == Role::optimizer_state && variable.type == DataType::float32)
+            kept_by_optimizer.insert(variable.name);
+    averages_.emplace(Averages{whole_number(op, "every"), device_->make_average(parameters),
+                               device_->make_average(kept_by_optimizer)});
+    add_step(Action::average, Phase::update, 0, op);
 }
 
 std::unique_ptr<kernels::Kernel> CompiledProgram::make_kernel(const Operator& op) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,6 +38,7 @@ class CompiledProgram {
     void run();
     void accumulate();
     void update();
+    void average_state();
 
     const Program& program() const { return program_; }
     const State& state() const { return state_; }
@@ -69,6 +71,7 @@ class CompiledProgram {
         collect_rows,
         exchange_rows,
         number_batch,
+        average,
         meet
     };
     /// One batch makes gradients, these are exchanged, the update reads them.
@@ -85,6 +88,21 @@ class CompiledProgram {
         OperatorTime time;
     };
 
+    /// Of local SGD.
+    struct Averages {
+        std::int64_t every;  // steps
+        std::function<void()> parameters;
+        std::function<void()> state;  // without parameters
+        std::int64_t steps_alone = 0;
+        bool states_differ = false;
+
+        /// @return whether it is time to average
+        bool count_step() {
+            states_differ = true;
+            return ++steps_alone == every;
+        }
+    };
+
     /// Steps after each other that the device does at once, or one that it does not.
     struct Piece {
         std::unique_ptr<kernels::Kernel> recording;
@@ -95,6 +113,7 @@ class CompiledProgram {
     void prepare(std::size_t second, bool overlap);
     void prepare_chain(const ElementChain& chain, Phase phase);
     void prepare_row_exchange(const Operator& op);
+    void prepare_averages(const Operator& op);
     void prepare_talk(const Operator& op, Phase phase);
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op) const;
     kernels::KernelArguments arguments_of(const Operator& op) const;
@@ -135,8 +154,9 @@ class CompiledProgram {
     bool are_virtual_ = false;
     bool rows_are_shared_ = false;         // rows of one copy: each rank of a node updates its share
     ComputeDevice::SetNumber set_number_;  // of the batch, where an operator wants it
-    std::unique_ptr<GradientSums> sums_;   // of the batches since the last update
-    int accumulated_ = 0;                  // such batches
+    std::optional<Averages> averages_;
+    std::unique_ptr<GradientSums> sums_;  // of the batches since the last update
+    int accumulated_ = 0;                 // such batches
     bool updates_follow_ = true;
     std::string unaddable_;  // why some gradient cannot be added to that of another batch; "": all can
     bool writes_state_ = false;

@@ -48,10 +48,11 @@ Communicator over_nccl(const Communicator& ranks, const StateOnGpu& gpu) {
     }
 }
 
-// NCCL adds these, and nothing else.
-bool adds_buckets(const Program& program) {
-    return std::ranges::find(program.operators(), "allreduce_start", &Operator::type) !=
-           program.operators().end();
+// Of buckets of gradients and of parameters, and of nothing else.
+bool adds_by_nccl(const Program& program) {
+    return std::ranges::any_of(program.operators(), [](const Operator& op) {
+        return op.type == "allreduce_start" || op.type == average_operator;
+    });
 }
 
 }  // namespace
@@ -90,7 +91,7 @@ std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const
     else if (problem)
         throw UsageError(*problem);
     check_gpu_has_all_of(program, *on_gpu->gpu());
-    const bool by_nccl = options.nccl && adds && adds_buckets(program);
+    const bool by_nccl = options.nccl && adds && adds_by_nccl(program);
     auto ranks = by_nccl ? over_nccl(communicator, *on_gpu) : communicator;
     return std::make_unique<GpuDevice>(*on_gpu, state, std::move(ranks), by_nccl);
 }

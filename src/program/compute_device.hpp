@@ -19,6 +19,7 @@
 #include "program/gradient_sums.hpp"
 #include "program/row_exchange.hpp"
 #include "program/server_link.hpp"
+#include "program/state_averages.hpp"
 
 namespace dtrain::program {
 
@@ -73,6 +74,10 @@ class ComputeDevice {
     /// As RowExchange. @param communicator over MPI
     virtual RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,
                                           std::vector<ExchangedRows> gradients) = 0;
+
+    /// What sets variables of the State, all of float32, to their averages over the ranks: at the end of a
+    /// step, or in one of its own. Collective.
+    virtual std::function<void()> make_average(const VariableNames& variables) = 0;
 
     /// All that `give` gives to it, to be computed at each run() of what is returned; nothing where that
     /// gains nothing.

@@ -28,6 +28,12 @@ std::unique_ptr<GradientSums> CpuDevice::make_gradient_sums(std::span<float> gra
     return std::make_unique<SumsHere>(gradients, places);
 }
 
+std::function<void()> CpuDevice::make_average(const VariableNames& variables) {
+    return [stretches = stretches_of(StateAccess::here(state_), variables), communicator = communicator_] {
+        average(stretches, communicator);
+    };
+}
+
 // Another executor may compute with the state on a GPU.
 void CpuDevice::begin_step(const StepUses& uses) {
     auto* const elsewhere = StateAccess::on_gpu(state_);

@@ -44,6 +44,8 @@ class CpuDevice final : public ComputeDevice {
         return {std::move(communicator), batches, all, std::move(gradients)};
     }
 
+    std::function<void()> make_average(const VariableNames& variables) override;
+
     std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>&) override { return nullptr; }
     bool records() const override { return false; }
     std::unique_ptr<kernels::Kernel> recorded_with_sums(const std::function<void()>&) override {

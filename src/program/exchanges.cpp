@@ -106,8 +106,12 @@ void divide_loss_gradient(Operator& op, int parts) {
 }
 
 bool is_communication(const Operator& op) {
+    return exchanges_gradients(op) || op.type == "batch_number" || op.type == average_operator;
+}
+
+bool exchanges_gradients(const Operator& op) {
     return op.type == "allreduce_start" || op.type == "allreduce_wait" || op.type == "reduce_shares" ||
-           op.type == "tree_sum" || op.type == "gather_rows" || op.type == "batch_number";
+           op.type == "tree_sum" || op.type == "gather_rows";
 }
 
 std::int64_t whole_number(const Operator& op, std::string_view attribute) {

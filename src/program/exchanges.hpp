@@ -31,8 +31,14 @@ bool is_update(const Program& program, const Operator& op);
 /// Leaves other operators as they are.
 void divide_loss_gradient(Operator& op, int parts);
 
+/// Sets parameters to their averages over ranks.
+inline constexpr const char* average_operator = "average_parameters";
+
 /// Operators that the passes for several ranks put in, and that the executor itself does.
 bool is_communication(const Operator& op);
+
+/// Those of them that exchange gradients.
+bool exchanges_gradients(const Operator& op);
 
 /// An attribute that is a whole number and is there.
 std::int64_t whole_number(const Operator& op, std::string_view attribute);

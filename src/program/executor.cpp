@@ -73,6 +73,10 @@ void Executor::update() {
     content_->compiled.update();
 }
 
+void Executor::average_state() {
+    content_->compiled.average_state();
+}
+
 VirtualRanks Executor::virtual_ranks() const {
     return content_->compiled.virtual_ranks();
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/gpu_device.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -108,6 +109,49 @@ RowExchange GpuDevice::make_row_exchange(Communicator communicator, TreeNode bat
     auto staged = std::make_unique<StagedRows>(gpu_, gradients);
     auto here = staged->here();
     return {std::move(communicator), batches, all, std::move(here), std::move(staged)};
+}
+
+// By MPI in the State's memory here.
+std::function<void()> GpuDevice::make_average(const VariableNames& variables) {
+    if (reaches_gpu_) return make_average_by_nccl(stretches_of(StateAccess::there(state_), variables));
+    return [this, stretches = stretches_of(StateAccess::here(state_), variables)] {
+        on_gpu_.write_here();
+        average(stretches, communicator_);
+        on_gpu_.write_there();
+    };
+}
+
+// Part by part in memory that NCCL knows.
+std::function<void()> GpuDevice::make_average_by_nccl(const Stretches& stretches) {
+    if (stretches.empty()) return [] {};
+    constexpr std::size_t most = std::size_t{4} << 20;
+    std::size_t largest = 0;
+    for (const auto& stretch : stretches) largest = std::max(largest, std::min(stretch.size(), most));
+    const auto exchanged = allocate_exchanged(largest * sizeof(float));
+    auto* const sums = reinterpret_cast<float*>(exchanged.get());
+    struct Part {
+        std::span<float> numbers;
+        std::shared_ptr<kernels::Kernel> divide;
+    };
+    std::vector<Part> parts;
+    for (const auto& stretch : stretches)
+        for (std::size_t first = 0; first < stretch.size(); first += most) {
+            const auto numbers = stretch.subspan(first, std::min(most, stretch.size() - first));
+            const auto seen = [&](float* data) {
+                return TensorView{data, {static_cast<std::int64_t>(numbers.size())}, DataType::float32};
+            };
+            parts.push_back({numbers, gpu_->make_kernel("scale", {{{"x", seen(sums)}},
+                                                                  {{"out", seen(numbers.data())}},
+                                                                  {{"scale", 1.0 / communicator_.size()},
+                                                                   {"bias", 0.0}}})});
+        }
+    return [this, exchanged, sums, parts] {
+        for (const auto& [numbers, divide] : parts) {
+            gpu_->copy(sums, numbers.data(), numbers.size_bytes());
+            communicator_.allreduce_sum(std::span(sums, numbers.size()));
+            divide->run();
+        }
+    };
 }
 
 void GpuDevice::begin_step(const StepUses& uses) {

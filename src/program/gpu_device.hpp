@@ -48,6 +48,8 @@ class GpuDevice final : public ComputeDevice {
     RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,
                                   std::vector<ExchangedRows> gradients) override;
 
+    std::function<void()> make_average(const VariableNames& variables) override;
+
     std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) override {
         return gpu_->recorded(give);
     }
@@ -72,6 +74,8 @@ class GpuDevice final : public ComputeDevice {
     TensorView fetched(const Variable& variable, const TensorView& there) override;
 
   private:
+    std::function<void()> make_average_by_nccl(const Stretches& stretches);
+
     std::shared_ptr<kernels::Gpu> gpu_;
     State state_;
     StateOnGpu& on_gpu_;

@@ -55,7 +55,7 @@ ParallelProgram::ParallelProgram(const Program& program, const std::vector<Excha
 }
 
 void ParallelProgram::append(Operator op) {
-    divide_loss_gradient(op, averaged_.batches);
+    if (averaged_.averages_gradients) divide_loss_gradient(op, averaged_.batches);
     if (needs_batch_number(op) && result_.has(batch_number)) op.inputs.push_back({"batch", batch_number});
     for (auto& output : op.outputs)
         for (const auto& exchange : sparse_)

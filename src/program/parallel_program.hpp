@@ -14,9 +14,10 @@ namespace dtrain::program {
 
 /// Over whom gradients are averaged.
 struct Averaged {
-    int ranks = 1;          ///< 0: as many as there are, which share the batches
-    int micro_batches = 1;  ///< of each rank
-    int batches = 1;        ///< of all ranks
+    int ranks = 1;                   ///< 0: as many as there are, which share the batches
+    int micro_batches = 1;           ///< of each rank
+    int batches = 1;                 ///< of all ranks
+    bool averages_gradients = true;  ///< false: each batch keeps its own
 };
 
 /// A training program that is written again for several batches and ranks, operator by operator.
@@ -27,7 +28,8 @@ class ParallelProgram {
     ParallelProgram(const Program& program, const std::vector<Exchange>& sparse, const Averaged& averaged);
 
     /// Appends an operator of the program. The loss's own gradient is divided by the number of batches, so
-    /// that sums of gradients are averages; dropout learns which of the batches it works on.
+    /// that sums of gradients are averages, where there are sums; dropout learns which of the batches it
+    /// works on.
     void append(Operator op);
 
     /// Appends the sum of all sparse gradients, if there are any.

@@ -13,7 +13,7 @@ namespace dtrain::program {
 PlacedTensors::PlacedTensors(const Program& program, ComputeDevice& device, const MemoryPlanOptions& options)
     : plan_(plan_memory(program, options)), memory_(device.allocate(plan_.bytes - plan_.exchanged)) {
     place_state(program, device.state_tensors());
-    gradients_ = std::ranges::any_of(program.operators(), is_communication)
+    gradients_ = std::ranges::any_of(program.operators(), exchanges_gradients)
                      ? device.allocate_exchanged(plan_.exchanged)
                      : device.allocate(plan_.exchanged);
     std::vector<StateTensor> data;

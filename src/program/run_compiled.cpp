@@ -30,10 +30,11 @@ void CompiledProgram::run_part(Part part) {
 // Whether other ranks get what the device has computed, then and there.
 bool CompiledProgram::is_waited_for(const Step& step) const {
     return step.action == Action::start || step.action == Action::exchange ||
-           (step.action == Action::tree && communicator_.size() > 1);
+           step.action == Action::average || (step.action == Action::tree && communicator_.size() > 1);
 }
 
 void CompiledProgram::run_timed(Step& step) {
+    if (step.action == Action::average && !averages_->count_step()) return;
     if (!profiles_ && !step.exchanges) return run_step(step);
     if (is_waited_for(step)) device_->before_exchange();
     if (step.waits) device_->finish();
@@ -143,6 +144,10 @@ void CompiledProgram::run_step(const Step& step) {
         case Action::number_batch:
             set_number_(batches_.begin + accumulated_);
             break;
+        case Action::average:
+            averages_->parameters();
+            averages_->steps_alone = 0;
+            break;
         case Action::meet:
             communicator_.barrier();
             break;
@@ -192,6 +197,23 @@ void CompiledProgram::update() {
     accumulated_ = 0;
     if (sums_) sums_->give_back();
     run_part(Part::rest);
+}
+
+void CompiledProgram::average_state() {
+    if (!averages_ || !averages_->states_differ) return;
+    device_->begin_step({.data = false, .writes_state = true});
+    auto& time = std::ranges::find(steps_, Action::average, &Step::action)->time;
+    const auto begin = Clock::now();
+    if (averages_->steps_alone > 0) averages_->parameters();
+    averages_->state();
+    if (profiles_) device_->finish();
+    const auto took = Clock::now() - begin;
+    exchange_time_ += took;
+    time.total += took;
+    ++time.calls;
+    averages_->steps_alone = 0;
+    averages_->states_differ = false;
+    device_->end_step();
 }
 
 VirtualRanks CompiledProgram::virtual_ranks() const {

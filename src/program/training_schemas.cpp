@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "program/exchanges.hpp"
 #include "program/schemas.hpp"
 
 namespace dtrain::program {
@@ -161,6 +162,15 @@ std::vector<Schema> training_schemas() {
                        .outputs = {{"rows", true}, {"gradient", true}},
                        .attributes = row_sum,
                        .infer = infer_gather_rows});
+    schemas.push_back({.type = average_operator,
+                       .inputs = {{"parameter", true}},
+                       .outputs = {{"parameter", true}},
+                       .attributes = {{"ranks", std::int64_t{1}}, {"every", std::int64_t{1}}},
+                       .infer = [](const Checked& op) {
+                           op.expect_type("parameter", DataType::float32);
+                           if (op.whole("every") < 1) op.refuse_attribute("every", "1 or more");
+                           return op.types_of("parameter");
+                       }});
     schemas.push_back({.type = "batch_number",
                        .inputs = {},
                        .outputs = {{"out"}},

@@ -30,6 +30,25 @@ inline Program parallel_program(const TrainedNetwork& network, const Batches& ba
         {.ranks = test_world().size(), .bucket_bytes = bucket_bytes, .micro_batches = batches.of_update});
 }
 
+/// Of ranks that take `every` steps by themselves; one model at the end.
+inline State train_locally(const TrainedNetwork& network, const ExecutorOptions& options, std::int64_t every,
+                           std::size_t steps, std::size_t part) {
+    const auto& world = test_world();
+    Program program;
+    network.build(program, static_cast<std::int64_t>(part));
+    program = with_local_sgd(program, {.ranks = world.size(), .every = every});
+    State state(program, 5);
+    Executor executor(program, state, world, options);
+    for (std::size_t step = 0; step < steps; ++step) {
+        network.feed(
+            executor,
+            (step * static_cast<std::size_t>(world.size()) + static_cast<std::size_t>(world.rank())) * part);
+        executor.run();
+    }
+    executor.average_state();
+    return state;
+}
+
 template <class AfterBatch>
 void train_in_parallel(const TrainedNetwork& network, Executor& executor, const Batches& batches,
                        std::size_t steps, const AfterBatch& after_batch) {

@@ -96,6 +96,18 @@ TEST_P(GpuNcclTraining, IsOneRunOfOneRecordingAStepAndHasTheBitsOfSumsByMpi) {
     }
 }
 
+TEST_P(GpuNcclTraining, AveragesParametersOfStepsAlone) {
+    for (const std::int64_t every : {1, 5}) {
+        const auto expected = tests::train_locally(GetParam(), over_mpi, every, steps, part);
+        const auto given = tests::train_locally(GetParam(), over_nccl, every, steps, part);
+        EXPECT_TRUE(parameters_are_identical(given, test_world())) << every;
+        if (test_world().size() <= 2)
+            EXPECT_EQ(parameters_checksum(given), parameters_checksum(expected)) << every;
+        else
+            tests::expect_near(given, expected, GetParam().tolerance);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Networks, GpuNcclTraining,
                          testing::Values(mlp_with_adam(), momentum_with_a_schedule(), dropout_classifier()),
                          [](const auto& each) { return each.param.name; });

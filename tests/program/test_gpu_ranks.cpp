@@ -92,6 +92,20 @@ TEST_P(GpuRanks, TrainAsOnCpusWithSeveralBatchesForAnUpdate) {
     expect_alike(given, train(GetParam(), on_cpu, 20'000, 3), GetParam().tolerance);
 }
 
+TEST_P(GpuRanks, TakeStepsByThemselvesAsOnCpus) {
+    for (const std::int64_t every : {1, 5}) {
+        const auto given = tests::train_locally(GetParam(), on_gpu, every, steps, part);
+        EXPECT_TRUE(parameters_are_identical(given, test_world())) << every;
+        tests::expect_near(given, tests::train_locally(GetParam(), on_cpu, every, steps, part),
+                           GetParam().tolerance);
+        auto one_by_one = on_gpu;
+        one_by_one.profile = true;
+        EXPECT_EQ(parameters_checksum(tests::train_locally(GetParam(), one_by_one, every, steps, part)),
+                  parameters_checksum(given))
+            << every;
+    }
+}
+
 TEST_P(GpuRanks, HaveTheSameBitsWhateverOverlaps) {
     auto options = on_gpu;
     const auto plain = train(GetParam(), options, 20'000);
