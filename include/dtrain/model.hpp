@@ -143,6 +143,10 @@ struct ModelOptions {
     /// Each step's batch is made of so many parts, whose gradients and measures are added in one order: 1, 2,
     /// ... virtual_ranks ranks train to the same bits. 0: as many parts as ranks.
     int virtual_ranks = 0;
+    /// 0: gradients are averaged in every step. Else each rank takes so many steps by itself before
+    /// parameters are averaged, see with_local_sgd(). After every epoch these and optimizer state are, so
+    /// that between epochs there is one model. Not with virtual_ranks, products of float16 or FTRL.
+    std::int64_t local_sgd = 0;
     std::uint64_t seed = 1;  ///< of initial parameters and of the order of samples
     int threads = 0;         ///< as ExecutorOptions::threads
     /// As ExecutorOptions::device and ExecutorOptions::nccl.
@@ -166,9 +170,9 @@ struct ModelOptions {
 ///     model.fit(train, {.eval = test, .epochs = 20, .batch_size = 64});
 class Model {
   public:
-    /// @throws UsageError when there is no input, or virtual ranks are fewer than ranks, or this CPU has
-    /// not what `products` wants, or there is no such GPU; ProgramError when a
-    /// spec or the network does not fit
+    /// @throws UsageError when there is no input, or virtual ranks are fewer than ranks, or local_sgd is
+    /// below 0 or beside what it does not go with, or this CPU has not what `products` wants, or there is no
+    /// such GPU; ProgramError when a spec or the network does not fit
     Model(Network network, std::vector<SampleSpec> inputs, std::vector<SampleSpec> labels,
           ModelOptions options = {});
     Model(SimpleNetwork network, SampleSpec input, SampleSpec label, ModelOptions options = {});

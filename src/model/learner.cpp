@@ -21,12 +21,35 @@
 
 namespace dtrain::model {
 
+namespace {
+
+void check_local_sgd(const ModelOptions& options) {
+    if (options.local_sgd < 0)
+        throw UsageError(
+            fmt::format("local_sgd is {}; it must be 1 or more steps, or 0 for none", options.local_sgd));
+    if (options.local_sgd == 0) return;
+    if (options.virtual_ranks != 0)
+        throw UsageError(
+            fmt::format("local_sgd is {} and virtual_ranks {}; they exclude each other: virtual ranks add "
+                        "their gradients "
+                        "in every step",
+                        options.local_sgd, options.virtual_ranks));
+    if (options.products == ProductNumbers::float16)
+        throw UsageError(fmt::format(
+            "local_sgd is {} and products are of float16, whose scaled loss leaves out steps, on each rank "
+            "other ones; choose bfloat16 or float32",
+            options.local_sgd));
+}
+
+}  // namespace
+
 Learner::Learner(Blueprint blueprint, ModelOptions options)
     : blueprint_(std::move(blueprint)), options_(std::move(options)) {
     const auto& communicator = options_.communicator;
     together(communicator, [&] {
         if (!blueprint_.network) throw UsageError("a model needs a network; the function given is empty");
         if (blueprint_.inputs.empty()) throw UsageError("a model needs one input at least");
+        check_local_sgd(options_);
         const auto device = program::device_to_use(options_.device, Environment::of_this_process());
         if (options_.products == ProductNumbers::float16 && !device.is_gpu())
             throw UsageError(
@@ -50,8 +73,13 @@ LossProgram Learner::training_program(std::int64_t local_batch, const Optimizer&
         minimize(made.program, made.loss, optimizer, adjust);
     if (options_.products == ProductNumbers::float16)
         made.program = with_loss_scaling(made.program, options_.loss_scaling);
-    made.program = shares_.are_virtual ? with_virtual_ranks(made.program, shares_.ranks)
-                                       : data_parallel(made.program, {.ranks = options_.communicator.size()});
+    const auto ranks = options_.communicator.size();
+    if (shares_.are_virtual)
+        made.program = with_virtual_ranks(made.program, shares_.ranks);
+    else if (options_.local_sgd > 0)
+        made.program = with_local_sgd(made.program, {.ranks = ranks, .every = options_.local_sgd});
+    else
+        made.program = data_parallel(made.program, {.ranks = ranks});
     return made;
 }
 
@@ -187,6 +215,7 @@ Measures Learner::train_epoch(Feeder& feeder,
         if (after_step) after_step(step + 1, sums.loss_so_far(local_batch));
     }
     ++epochs_;
+    trainer_->executor.average_state();
     const auto& communicator = options_.communicator;
     phases_.settle(communicator);
     auto measures = sums.measures(prepared_->metrics, feeder.real_samples(), communicator);

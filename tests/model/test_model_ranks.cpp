@@ -218,6 +218,78 @@ TEST(ModelRanks, OneRankThatStopsStopsAll) {
     EXPECT_EQ(history.size(), 2U);
 }
 
+/// Notes after which steps all ranks have the same parameters.
+class Comparing final : public Callback {
+  public:
+    void on_step_end(Model& model, const StepRecord& /*record*/) noexcept override {
+        checksums_.push_back(static_cast<std::int64_t>(parameters_checksum(model.state())));
+    }
+    bool on_epoch_end(Model& model, const EpochRecord& /*record*/) override {
+        for (const auto checksum : checksums_) alike_.push_back(model.communicator().all_have(checksum));
+        checksums_.clear();
+        return true;
+    }
+    const std::vector<bool>& alike() const { return alike_; }
+
+  private:
+    std::vector<std::int64_t> checksums_;
+    std::vector<bool> alike_;
+};
+
+TEST(ModelRanks, LocalSgdMakesOneModelOfEveryEpoch) {
+    const auto& world = test_world();
+    const auto data = three_classes(96);
+    const auto comparing = std::make_shared<Comparing>();
+    auto model = prepared_model({.communicator = world, .local_sgd = 3});
+    // 12 steps an epoch for two epochs.
+    const auto history =
+        model.fit(data, {.eval = data, .epochs = 2, .batch_size = 8, .callbacks = {comparing}});
+    ASSERT_EQ(comparing->alike().size(), 24U);
+    for (std::size_t step = 0; step < 24; ++step)
+        EXPECT_EQ(comparing->alike()[step], world.size() == 1 || step % 3 == 2) << step;
+    EXPECT_TRUE(parameters_are_identical(model.state(), world));
+    const auto own = model.checkpoint();
+    auto as_on_first = prepared_model({.communicator = world, .local_sgd = 3});
+    const SharedFolder folder;
+    model.save(folder / "model.h5");
+    as_on_first.load(folder / "model.h5");
+    EXPECT_EQ(as_on_first.checkpoint(), own) << "optimizer state is the same on all ranks, too";
+    const auto later = model.fit(data, {.eval = data, .epochs = 12, .batch_size = 8});
+    EXPECT_LT(later.back().eval->loss, history.front().eval->loss / 2);
+    EXPECT_GT(later.back().eval->metrics.at("accuracy"), 0.9);
+}
+
+TEST(ModelRanks, LocalSgdOfOneStepLearnsWhatDataParallelRanksLearn) {
+    const auto data = three_classes(50);
+    auto alone = prepared_model({.communicator = test_world()}, Sgd{0.2});
+    auto local = prepared_model({.communicator = test_world(), .local_sgd = 1}, Sgd{0.2});
+    const auto expected = alone.fit(data, {.eval = data, .epochs = 4, .batch_size = 16});
+    const auto history = local.fit(data, {.eval = data, .epochs = 4, .batch_size = 16});
+    ASSERT_EQ(history.size(), expected.size());
+    for (std::size_t i = 0; i < history.size(); ++i) {
+        EXPECT_NEAR(history[i].train.loss, expected[i].train.loss, 1e-5);
+        EXPECT_NEAR(history[i].eval->loss, expected[i].eval->loss, 1e-5);
+    }
+}
+
+TEST(ModelRanks, LocalSgdGoesOnWithTheSameBits) {
+    const SharedFolder folder;
+    const auto data = three_classes(40);
+    const ModelOptions options{.communicator = test_world(), .local_sgd = 4};
+    auto undisturbed = prepared_model(options);
+    undisturbed.fit(data, {.epochs = 4, .batch_size = 8});
+    auto stopped = prepared_model(options);
+    stopped.fit(data, {.epochs = 3, .batch_size = 8});
+    stopped.save(folder / "three.h5");
+    auto resumed = prepared_model(options);
+    resumed.load(folder / "three.h5");
+    resumed.fit(data, {.epochs = 1, .batch_size = 8});
+    EXPECT_EQ(resumed.checkpoint(), undisturbed.checkpoint());
+    auto by_gradients = prepared_model({.communicator = test_world()});
+    by_gradients.load(folder / "three.h5");
+    EXPECT_EQ(by_gradients.epochs_done(), 3) << "a checkpoint is of a model, not of a way to train it";
+}
+
 TEST(ModelRanks, TheFirstRankWritesOneRecordOfAll) {
     const SharedFolder folder;
     auto model = prepared_model({.communicator = test_world()});

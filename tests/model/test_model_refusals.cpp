@@ -45,6 +45,18 @@ TEST(ModelRefusals, OptionsOutOfRange) {
     EXPECT_THAT(message_of([&] { parts.fit(data, {.batch_size = 3}); }), HasSubstr("needs 4 samples"));
 }
 
+TEST(ModelRefusals, LocalSgdBesideWhatItDoesNotGoWith) {
+    EXPECT_EQ(message_of([] { small_model({.local_sgd = -1}); }),
+              "local_sgd is -1; it must be 1 or more steps, or 0 for none");
+    EXPECT_THAT(message_of([] { small_model({.virtual_ranks = 4, .local_sgd = 2}); }),
+                HasSubstr("local_sgd is 2 and virtual_ranks 4; they exclude each other"));
+    EXPECT_THAT(message_of([] { small_model({.local_sgd = 2, .products = ProductNumbers::float16}); }),
+                HasSubstr("local_sgd is 2 and products are of float16"));
+    auto model = small_model({.local_sgd = 2});
+    EXPECT_THAT(message_of<ProgramError>([&] { model.prepare(Ftrl{}, CrossEntropyLoss{}); }),
+                HasSubstr("FTRL"));
+}
+
 TEST(ModelRefusals, SamplesOfAnotherShape) {
     const Dataset wide(std::vector<float>(10, 0), {0, 1}, 5);
     const Samples none{{"x", std::span<const float>()}, {"label", std::span<const std::int64_t>()}};
