@@ -18,6 +18,10 @@ struct DistributeTranspilerConfig {
     /// "pserver": parameter servers update. "nccl2" or "collective": there are none, trainers average their
     /// gradients (data_parallel()) over a Communicator, with or without NCCL.
     std::string mode = "pserver";
+    /// How, without servers: "grad_allreduce" averages the gradients, "local_sgd" the parameters, every
+    /// local_sgd_steps steps (with_local_sgd()); "": the former.
+    std::string collective_mode = {};
+    std::int64_t local_sgd_steps = 1;
     /// Large parameters are cut into blocks, so that several servers share the work of each.
     bool slice_var_up = true;
     SplitMethod split_method = round_robin;
@@ -58,7 +62,7 @@ class DistributeTranspiler {
     /// trainers) is empty or names one twice, current_endpoint is not that of trainer_id, or the split method
     /// gives a block to no server; ProgramError when the program updates nothing or what it does to a
     /// gradient before the update cannot be done by servers that each have a part of it (clipping by norm;
-    /// any clipping of a sparse gradient).
+    /// any clipping of a sparse gradient); ProgramError as with_local_sgd().
     void transpile(const Program& program, const TranspileOptions& options);
 
     /// The program up to the gradients, then `send` for each gradient, right behind the operator that makes
@@ -69,7 +73,8 @@ class DistributeTranspiler {
     /// With geo_sgd_mode the program updates as it did, tables by `update_rows`, and ends with
     /// `exchange_changes`.
     ///
-    /// In modes "nccl2" and "collective" it is data_parallel() over the trainers.
+    /// In modes "nccl2" and "collective" it is data_parallel() over the trainers, or with collective_mode
+    /// "local_sgd" with_local_sgd(): Executor::average_state() then comes before parameters are used.
     Program get_trainer_program() const;
 
     /// The updates of the blocks on this server. The gradients of the blocks are fed: `BLOCK@grad`, with

@@ -78,6 +78,7 @@ constexpr std::array features{
     F{"a host name that begins or ends in letters of \"etcd\"", Answer::done, "stays as it is (Paddle cuts it)"},
     F{"operators `gen_comm_id`, `gen_nccl_id`, `c_comm_init`", Answer::done, "in C++: nccl_communicator(), whose id goes over MPI; has not run on a GPU yet (nccl.md)"},
     F{"transpiler mode `nccl2`", Answer::done, "its programs are data parallel ones (servers.md), on CPUs or GPUs (gpu.md)"},
+    F{"transpiler `collective_mode`", Answer::done, "`grad_allreduce`, and `local_sgd` with a number of steps (guide.md)"},
     F{"nodes that meet at `--master`", Answer::done, "node 0's launcher listens there"},
     F{"auto-mapping, auto-tuner", refused, "Paddle's own planner is not part of dtrain"},
 };

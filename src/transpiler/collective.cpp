@@ -12,6 +12,31 @@
 namespace dtrain::transpiler {
 namespace {
 
+bool is_local_sgd(const DistributeTranspilerConfig& config) {
+    return config.collective_mode == "local_sgd";
+}
+
+void check_local_sgd(const DistributeTranspilerConfig& config) {
+    const auto& mode = config.collective_mode;
+    if (!mode.empty() && mode != "grad_allreduce" && mode != "local_sgd")
+        throw UsageError(fmt::format(
+            "transpile: collective_mode is \"{}\", expected \"grad_allreduce\" or \"local_sgd\"", mode));
+    if (config.local_sgd_steps < 1)
+        throw UsageError(
+            fmt::format("transpile: local_sgd_steps is {}, expected at least 1", config.local_sgd_steps));
+    if (config.local_sgd_steps > 1 && !is_local_sgd(config))
+        throw UsageError(fmt::format(
+            "transpile: local_sgd_steps is {}, but gradients are averaged in every step: it goes with "
+            "collective_mode \"local_sgd\"",
+            config.local_sgd_steps));
+}
+
+Program transpiled(const Program& program, const DistributeTranspilerConfig& config, int trainers) {
+    if (is_local_sgd(config))
+        return with_local_sgd(program, {.ranks = trainers, .every = config.local_sgd_steps});
+    return data_parallel(program, {.ranks = trainers});
+}
+
 /// @returns how many trainers there are
 int check(const DistributeTranspilerConfig& config, const TranspileOptions& options) {
     const auto refuse = [&](const std::string& what) {
@@ -23,6 +48,7 @@ int check(const DistributeTranspilerConfig& config, const TranspileOptions& opti
         refuse("has no servers to send changes to: geo_sgd_mode goes with mode \"pserver\"");
     if (!options.pservers.empty())
         refuse(fmt::format("has no parameter servers, but pservers is '{}'; leave it out", options.pservers));
+    check_local_sgd(config);
     const auto endpoints = cluster::parse_endpoint_list(options.trainer_endpoints);
     check_endpoints("trainer_endpoints", options.trainer_endpoints, endpoints);
     const auto trainers = static_cast<int>(endpoints.size());
@@ -51,6 +77,6 @@ bool is_collective(const std::string& mode) {
 
 Collective::Collective(const Program& of, const DistributeTranspilerConfig& config,
                        const TranspileOptions& options)
-    : trainers(check(config, options)), program(data_parallel(of, {.ranks = trainers})) {}
+    : trainers(check(config, options)), program(transpiled(of, config, trainers)) {}
 
 }  // namespace dtrain::transpiler

@@ -13,7 +13,8 @@ bool is_collective(const std::string& mode);
 
 /// What a program becomes then.
 struct Collective {
-    /// @throws UsageError when the options are none of this mode; ProgramError as data_parallel()
+    /// @throws UsageError when the options are none of this mode; ProgramError as data_parallel() or
+    /// with_local_sgd()
     Collective(const Program& of, const DistributeTranspilerConfig& config, const TranspileOptions& options);
 
     int trainers;

@@ -31,6 +31,11 @@ void check(const DistributeTranspilerConfig& config, const TranspileOptions& opt
             "transpile: trainer_endpoints is '{}' in mode \"pserver\", which wants a number of trainers; set "
             "mode to \"nccl2\" for trainers without servers",
             options.trainer_endpoints));
+    if (!config.collective_mode.empty() || config.local_sgd_steps != 1)
+        throw UsageError(fmt::format(
+            "transpile: collective_mode \"{}\" and local_sgd_steps {} go with mode \"collective\", whose "
+            "trainers do without servers; with servers geo_sgd_mode exchanges every so many steps",
+            config.collective_mode, config.local_sgd_steps));
     if (config.min_block_size < least_block_size)
         throw UsageError(fmt::format("transpile: min_block_size is {}, expected at least {}",
                                      config.min_block_size, least_block_size));

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: data_parallel(), which the modes "nccl2" and "collective" promise to be, bit for bit; a regression
 // of small whole numbers by plain loops over the global batch, in which 1, 2 and 4 ranks round nothing and so
-// must have the same bits; what the options promise. Runs at 1, 2 and 4 ranks.
+// must have the same bits; with local SGD the same loops of each rank alone, and of their averages; what the
+// options promise. Runs at 1, 2 and 4 ranks.
+#include <array>
 #include <cstring>
 
 #include <gmock/gmock.h>
@@ -27,11 +29,11 @@ std::string endpoint(int trainer) {
 }
 
 /// What this rank runs in a job of so many trainers.
-Program transpiled(const Program& program, const std::string& mode, int trainers) {
+Program transpiled(const Program& program, const DistributeTranspilerConfig& config, int trainers) {
     std::string endpoints = endpoint(0);
     for (int trainer = 1; trainer < trainers; ++trainer) endpoints += "," + endpoint(trainer);
     const int self = test_world().rank();
-    DistributeTranspiler transpiler({.mode = mode});
+    DistributeTranspiler transpiler(config);
     transpiler.transpile(
         program, {.trainer_id = self, .trainer_endpoints = endpoints, .current_endpoint = endpoint(self)});
     return transpiler.get_trainer_program();
@@ -71,7 +73,8 @@ TEST_P(CollectiveTraining, HasTheBitsOfDataParallel) {
             }
             return state;
         };
-        const auto together = train(transpiled(made.program, GetParam(), world.size()), this_trainer());
+        const auto together =
+            train(transpiled(made.program, {.mode = GetParam()}, world.size()), this_trainer());
         const auto expected = train(data_parallel(made.program, {.ranks = world.size()}), {.threads = 1});
         expect_same_bits(together, expected);
         EXPECT_TRUE(parameters_are_identical(together, world));
@@ -99,7 +102,7 @@ TEST_P(CollectiveTraining, HasTheBitsOfTheWholeBatchWhereNothingIsRounded) {
     const auto loss = layers::mean_square_error(program, layers::fc(program, x, 1, {.name = "fc"}), y);
     minimize(program, loss, Sgd{learning_rate});
 
-    const auto trainer = transpiled(program, GetParam(), world.size());
+    const auto trainer = transpiled(program, {.mode = GetParam()}, world.size());
     const State state(trainer, 1);
     std::ranges::fill(state.find("fc.weight")->view.as<float>(), 0.0F);
     Executor executor(trainer, state, world, this_trainer());
@@ -139,12 +142,77 @@ TEST_P(CollectiveTraining, HasTheBitsOfTheWholeBatchWhereNothingIsRounded) {
     EXPECT_EQ(static_cast<double>(state.find("fc.bias")->view.as<float>()[0]), bias);
 }
 
+/// Weights and, at last, the bias.
+using Weights = std::array<double, 4>;
+
+/// Of a batch of the rows from `first` on, one step of SGD.
+void descend(Weights& weights, int step, int first, int rows, double learning_rate) {
+    Weights gradient{};
+    const auto seen = [&](int row, std::size_t column) {
+        return column + 1 == weights.size() ? 1.0F : input(step, row, static_cast<int>(column));
+    };
+    for (int row = first; row < first + rows; ++row) {
+        double error = -static_cast<double>(target(step, row));
+        for (std::size_t column = 0; column < weights.size(); ++column)
+            error += weights[column] * seen(row, column);
+        for (std::size_t column = 0; column < weights.size(); ++column)
+            gradient[column] += 2 * error / rows * seen(row, column);
+    }
+    for (std::size_t column = 0; column < weights.size(); ++column)
+        weights[column] -= learning_rate * gradient[column];
+}
+
+TEST(LocalSgdTrainers, HaveTheBitsOfPlainLoopsWhereNothingIsRounded) {
+    const auto& world = test_world();
+    constexpr int rows = 2;  // of each rank
+    constexpr int columns = 3;
+    constexpr int every = 2;
+    constexpr int steps = 4;
+    constexpr double learning_rate = 0.125;
+    Program program;
+    const auto x = layers::data(program, "x", {rows, columns});
+    const auto y = layers::data(program, "y", {rows, 1});
+    const auto loss = layers::mean_square_error(program, layers::fc(program, x, 1, {.name = "fc"}), y);
+    minimize(program, loss, Sgd{learning_rate});
+    const auto trainer =
+        transpiled(program, {.mode = "collective", .collective_mode = "local_sgd", .local_sgd_steps = every},
+                   world.size());
+    const State state(trainer, 1);
+    std::ranges::fill(state.find("fc.weight")->view.as<float>(), 0.0F);
+    Executor executor(trainer, state, world, this_trainer());
+    std::vector<Weights> expected(static_cast<std::size_t>(world.size()));
+    for (int step = 0; step < steps; ++step) {
+        const auto fed_x = executor.feed<float>(x);
+        const auto fed_y = executor.feed<float>(y);
+        for (int i = 0; i < rows; ++i) {
+            const int row = world.rank() * rows + i;
+            fed_y[static_cast<std::size_t>(i)] = target(step, row);
+            for (int column = 0; column < columns; ++column)
+                fed_x[static_cast<std::size_t>(i * columns + column)] = input(step, row, column);
+        }
+        executor.run();
+        for (int rank = 0; rank < world.size(); ++rank)
+            descend(expected[static_cast<std::size_t>(rank)], step, rank * rows, rows, learning_rate);
+        for (std::size_t column = 0; column < columns + 1 && (step + 1) % every == 0; ++column) {
+            double sum = 0;
+            for (const auto& weights : expected) sum += weights[column];
+            for (auto& weights : expected) weights[column] = sum / world.size();
+        }
+        const auto& own = expected[static_cast<std::size_t>(world.rank())];
+        const auto weight = state.find("fc.weight")->view.as<float>();
+        for (std::size_t column = 0; column < columns; ++column)
+            EXPECT_EQ(static_cast<double>(weight[column]), own[column]) << step << ", " << column;
+        EXPECT_EQ(static_cast<double>(state.find("fc.bias")->view.as<float>()[0]), own[columns]) << step;
+        EXPECT_EQ(parameters_are_identical(state, world), world.size() == 1 || (step + 1) % every == 0);
+    }
+}
+
 TEST_P(CollectiveTraining, IsRefusedWithOtherTrainersThanRanks) {
     const auto& world = test_world();
     const int ranks = world.size();
     auto made = make_classifier(4);
     minimize(made.program, made.cross_entropy.loss, Sgd{});
-    const auto program = transpiled(made.program, GetParam(), ranks);
+    const auto program = transpiled(made.program, {.mode = GetParam()}, ranks);
     const auto refusal = [&](std::optional<int> num_trainers, std::optional<int> trainer_id) {
         return message_of([&] {
             Executor(program, State(program, 1), world,
@@ -161,7 +229,7 @@ TEST_P(CollectiveTraining, IsRefusedWithOtherTrainersThanRanks) {
         EXPECT_EQ(refusal(ranks, wrong), "trainer_id is " + std::to_string(wrong) + ", but this is rank " +
                                              std::to_string(world.rank()) + " of the communicator");
     EXPECT_EQ(refusal(ranks, world.rank()), "") << "what was refused leaves no rank waiting";
-    const auto of_more = transpiled(made.program, GetParam(), ranks + 1);
+    const auto of_more = transpiled(made.program, {.mode = GetParam()}, ranks + 1);
     EXPECT_THAT(message_of<ProgramError>([&] { Executor(of_more, State(of_more, 1), world); }),
                 HasSubstr("made data parallel for " + std::to_string(ranks + 1) + " ranks"))
         << "trainer_endpoints name more trainers than there are ranks";

@@ -506,6 +506,40 @@ TEST(Transpiler, SaysWhatIsWrongWithOptionsOfTrainersWithoutServers) {
                 HasSubstr("in mode \"pserver\", which wants a number of trainers"));
 }
 
+TEST(Transpiler, AveragesParametersInCollectiveModeLocalSgd) {
+    const auto program = training_program(Adam{});
+    const auto made = [&](const DistributeTranspilerConfig& config) {
+        return transpiled(program, two_trainers, config).get_trainer_program();
+    };
+    EXPECT_EQ(made({.mode = "collective", .collective_mode = "local_sgd", .local_sgd_steps = 4}),
+              with_local_sgd(program, {.ranks = 2, .every = 4}));
+    EXPECT_EQ(made({.mode = "nccl2", .collective_mode = "local_sgd"}),
+              with_local_sgd(program, {.ranks = 2, .every = 1}));
+    EXPECT_EQ(made({.mode = "collective", .collective_mode = "grad_allreduce"}),
+              data_parallel(program, {.ranks = 2}));
+}
+
+TEST(Transpiler, SaysWhatIsWrongWithLocalSgd) {
+    const auto program = training_program(Sgd{});
+    const auto wrong = [&](const DistributeTranspilerConfig& config, const TranspileOptions& options) {
+        return message_of([&] { transpiled(program, options, config); });
+    };
+    EXPECT_EQ(wrong({.mode = "collective", .collective_mode = "localsgd"}, two_trainers),
+              "transpile: collective_mode is \"localsgd\", expected \"grad_allreduce\" or \"local_sgd\"");
+    EXPECT_EQ(
+        wrong({.mode = "collective", .collective_mode = "local_sgd", .local_sgd_steps = 0}, two_trainers),
+        "transpile: local_sgd_steps is 0, expected at least 1");
+    EXPECT_THAT(wrong({.mode = "collective", .local_sgd_steps = 4}, two_trainers),
+                HasSubstr("local_sgd_steps is 4, but gradients are averaged in every step"));
+    EXPECT_THAT(wrong({.collective_mode = "local_sgd", .local_sgd_steps = 4}, {.pservers = "a:1"}),
+                HasSubstr("collective_mode \"local_sgd\" and local_sgd_steps 4 go with mode \"collective\""));
+    EXPECT_THAT(message_of<ProgramError>([&] {
+                    transpiled(training_program(Ftrl{}), two_trainers,
+                               {.mode = "collective", .collective_mode = "local_sgd"});
+                }),
+                HasSubstr("FTRL"));
+}
+
 TEST(Transpiler, KnowsItsServersAfterTranspilingOnly) {
     EXPECT_EQ(message_of([] { DistributeTranspiler().get_trainer_program(); }),
               "call transpile() before you ask for its programs");
