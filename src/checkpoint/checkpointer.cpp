@@ -41,11 +41,12 @@ std::optional<std::string> error_of(const Action& action) {
 }  // namespace
 
 Checkpointer::Checkpointer(CheckpointFolder folder, const CheckpointOptions& options, State state,
-                           Communicator communicator)
+                           Communicator communicator, std::function<void()> meet)
     : folder_(std::move(folder)),
       options_(options),
       state_(std::move(state)),
-      communicator_(std::move(communicator)) {
+      communicator_(std::move(communicator)),
+      meet_(std::move(meet)) {
     io::start_hdf5();
     plan();
 }
@@ -100,6 +101,7 @@ void Checkpointer::start(const CheckpointHeader& header, const Numbers& numbers)
         numbers_ = numbers;
         plan();
     }
+    meet_();
     program::StateAccess::to_read(state_);  // memory_ is up to date from here on
     header_ = header;
     path_ = folder_.path(header, options_.format);

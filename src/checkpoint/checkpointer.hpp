@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,8 +30,10 @@ namespace dtrain::checkpoint {
 /// brings it to disk, without MPI. A collective file is written by start() itself.
 class Checkpointer final : public CheckpointWriter {
   public:
-    Checkpointer(CheckpointFolder folder, const CheckpointOptions& options, State state,
-                 Communicator communicator);
+    /// @param meet lets all ranks have the same state; collective
+    Checkpointer(
+        CheckpointFolder folder, const CheckpointOptions& options, State state, Communicator communicator,
+        std::function<void()> meet = [] {});
     /// Waits for the thread; a checkpoint that nobody finished stays invisible.
     ~Checkpointer() override = default;
 
@@ -62,6 +65,7 @@ class Checkpointer final : public CheckpointWriter {
     CheckpointOptions options_;
     State state_;
     Communicator communicator_;
+    std::function<void()> meet_;
     Numbers numbers_;
     std::vector<io::TensorInfo> tensors_;
     std::vector<const std::byte*> memory_;  ///< of each tensor, in the state and numbers_

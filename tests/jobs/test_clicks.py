@@ -126,6 +126,13 @@ def test_one_copy_of_the_table_for_all_ranks(native, tmp_path, clicks):
     assert rows(shared)[-1] == pytest.approx(rows(train(native, tmp_path, clicks, 2, "own"))[-1], abs=3e-4)
 
 
+def test_local_sgd_averages_the_table_of_ids(native, tmp_path, clicks):
+    result = train(native, tmp_path, clicks, 2, train="local_sgd = 8")
+    auc, best = auc_and_best(result)
+    assert best - 0.05 < auc < best
+    assert "the same on 2 ranks" in result.stdout
+
+
 MASK = (1 << 64) - 1
 
 

@@ -227,7 +227,7 @@ def test_three_programs_of_a_click_through_job_are_ranks(native, tmp_path, click
     assert "training  3 ranks," in programs.stdout
 
 
-@pytest.mark.parametrize("setting", ["virtual_ranks = 4", "one_copy = true"])
+@pytest.mark.parametrize("setting", ["virtual_ranks = 4", "one_copy = true", "local_sgd = 4"])
 def test_two_programs_refuse_what_servers_cannot_do(native, tmp_path, clicks, setting):
     job = write_job(tmp_path, clicks, servers=None, more=setting)
     refused = two_programs(native, job, tmp_path, 1, 2)
@@ -740,6 +740,7 @@ def expect_a_hung_server_is_named(native, cwd, job, **variables):
     ("", "", 2, "[servers] needs its 'count': how many of the 2 ranks are servers"),
     ("count = 2", "", 2, "2 parameter servers in a job of 2 ranks; there must be one at least, and one rank that trains"),
     ("count = 1", "virtual_ranks = 2", 2, "[train] 'virtual_ranks' and [servers] exclude each other"),
+    ("count = 1", "local_sgd = 2", 2, "[train] 'local_sgd' and [servers] exclude each other"),
     ("mode = \"geos\"", "", 2, "\"geos\""),
     ("mode = \"geo\"\npush_every = 0", "", 2, "0"),
     ("mode = \"geo\"\n[servers.rows]\nstatistics = true", "", 2, "'rows' is for the other modes than \"geo\""),

@@ -100,7 +100,8 @@ void refuse_with_servers(const Section& top, const Job& job) {
                                  "\"classifier\" has none",
                                  key));
     for (const auto& [is_set, key] :
-         {std::pair(job.train.virtual_ranks > 0, "virtual_ranks"), std::pair(job.train.one_copy, "one_copy")})
+         {std::pair(job.train.virtual_ranks > 0, "virtual_ranks"), std::pair(job.train.one_copy, "one_copy"),
+          std::pair(job.train.local_sgd > 0, "local_sgd")})
         if (is_set)
             top.fail("servers", fmt::format("[train] '{}' and [servers] exclude each other: servers add the "
                                             "gradients",

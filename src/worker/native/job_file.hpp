@@ -54,7 +54,8 @@ struct TrainSettings {
     /// Schedule, clipping and decay. The steps of an epoch, which a cosine schedule counts, are not known
     /// yet.
     OptimizerOptions adjust = {};
-    bool one_copy = false;  ///< of parameters and optimizer state for all ranks of a node
+    bool one_copy = false;       ///< of parameters and optimizer state for all ranks of a node
+    std::int64_t local_sgd = 0;  ///< steps of a rank alone before parameters are averaged; 0: gradients are
     ProductNumbers products = ProductNumbers::float32;  ///< "matmul"
     std::optional<Device> device = {};                  ///< of trainers
     bool nccl = false;

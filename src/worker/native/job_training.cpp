@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <type_traits>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -230,6 +231,15 @@ Regularisation read_decay(const Section& train) {
 
 void read_ranks(const Section& train, TrainSettings& settings) {
     settings.virtual_ranks = static_cast<int>(train.whole("virtual_ranks", 0, 1, most_virtual_ranks));
+    settings.local_sgd = train.whole("local_sgd", 0, 1, most_whole);
+    if (settings.local_sgd > 0)
+        for (const auto* key : {"virtual_ranks", "one_copy"})
+            if (train.has(key))
+                train.fail(
+                    "local_sgd",
+                    fmt::format("'local_sgd' and '{}' exclude each other: each rank updates parameters of "
+                                "its own with its own gradients",
+                                key));
     settings.one_copy = train.truth("one_copy", false);
     if (!settings.one_copy) return;
     for (const auto* key : {"virtual_ranks", "clip", "decay"})
@@ -240,13 +250,28 @@ void read_ranks(const Section& train, TrainSettings& settings) {
                                    key));
 }
 
+/// Once the others are read.
+void refuse_beside_local_sgd(const Section& train, const TrainSettings& settings) {
+    if (settings.local_sgd == 0) return;
+    if (settings.products == ProductNumbers::float16)
+        train.fail(
+            "local_sgd",
+            "'local_sgd' and matmul = \"float16\" exclude each other: with a scaled loss steps are left "
+            "out, on each rank other ones; use \"bfloat16\" or \"float32\"");
+    if (std::holds_alternative<Ftrl>(settings.optimizer))
+        train.fail(
+            "local_sgd",
+            "'local_sgd' and optimizer = \"ftrl\" exclude each other: FTRL makes parameters of its sums "
+            "alone, which stay each rank's own");
+}
+
 }  // namespace
 
 TrainSettings read_training(const Section& top) {
     const auto train =
-        top.section("train", joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy", "matmul",
-                                     "loss_scale", "device", "nccl", "last_batch", "seed", "optimizer",
-                                     "learning_rate", "schedule", "clip", "decay"},
+        top.section("train", joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy",
+                                     "local_sgd", "matmul", "loss_scale", "device", "nccl", "last_batch",
+                                     "seed", "optimizer", "learning_rate", "schedule", "clip", "decay"},
                                     keys_of(optimizers)));
     TrainSettings settings;
     settings.epochs = train.whole("epochs", settings.epochs, 1, most_whole);
@@ -266,6 +291,7 @@ TrainSettings read_training(const Section& top) {
     settings.last_batch = last_batches.at(train.one_of("last_batch", "repeat", {"repeat", "random", "drop"}));
     settings.seed = static_cast<std::uint64_t>(train.whole("seed", 0, 0, most_whole));
     settings.optimizer = read_optimizer(train);
+    refuse_beside_local_sgd(train, settings);
     settings.adjust.schedule = read_schedule(train, learning_rate_of(settings.optimizer), settings.epochs);
     settings.adjust.clipping = read_clipping(train);
     settings.adjust.regularisation = read_decay(train);

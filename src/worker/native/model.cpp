@@ -23,6 +23,16 @@ std::string layers_text(std::int64_t inputs, const ModelSettings& settings, std:
     return settings.hidden.empty() ? text : text + " " + settings.activation;
 }
 
+namespace {
+
+Program exchanging(const Program& program, const Ranks& ranks) {
+    if (ranks.virtual_ones > 0) return with_virtual_ranks(program, ranks.virtual_ones);
+    if (ranks.local_sgd > 0) return with_local_sgd(program, {.ranks = ranks.real, .every = ranks.local_sgd});
+    return data_parallel(program, {.ranks = ranks.real, .one_copy = ranks.one_copy});
+}
+
+}  // namespace
+
 Program test_program(const Model& model) {
     std::vector<std::string> tested;
     for (const auto& metric : {model.loss_sum, model.correct, model.scores})
@@ -37,10 +47,7 @@ Model completed(Model model, const std::string& loss, const Optimizer& optimizer
         if (variable.role == Role::parameter) model.parameters += element_count(variable.shape);
     minimize(program, loss, optimizer, adjust);
     if (ranks.loss_scaling) program = with_loss_scaling(program, *ranks.loss_scaling);
-    if (!ranks.by_servers)
-        program = ranks.virtual_ones > 0
-                      ? with_virtual_ranks(program, ranks.virtual_ones)
-                      : data_parallel(program, {.ranks = ranks.real, .one_copy = ranks.one_copy});
+    if (!ranks.by_servers) program = exchanging(program, ranks);
     model.test = test_program(model);
     return model;
 }

@@ -17,8 +17,9 @@ namespace dtrain::native {
 /// Who gives the gradients.
 struct Ranks {
     int real = 1;
-    int virtual_ones = 0;   ///< 0: the real ranks do
-    bool one_copy = false;  ///< of parameters and optimizer state on each node
+    int virtual_ones = 0;        ///< 0: the real ranks do
+    bool one_copy = false;       ///< of parameters and optimizer state on each node
+    std::int64_t local_sgd = 0;  ///< as TrainSettings::local_sgd
     std::optional<LossScaling> loss_scaling = {};
     bool by_servers = false;  ///< parameter servers add the gradients and update
 };

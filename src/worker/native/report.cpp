@@ -47,6 +47,10 @@ std::string batch_text(const Trainer& trainer, const TrainSettings& train) {
                        counted(train.virtual_ranks, "virtual rank"));
 }
 
+std::string local_sgd_text(std::int64_t steps) {
+    return fmt::format("parameters averaged every {}", steps == 1 ? "step" : counted(steps, "step"));
+}
+
 std::string header(const Job& job, const std::string& job_name, const Trainer& trainer,
                    const std::string& ranks) {
     const auto& task = trainer.task();
@@ -58,9 +62,10 @@ std::string header(const Job& job, const std::string& job_name, const Trainer& t
     out += fmt::format("model     {}: {} parameters\n", trainer.model().description,
                        grouped(trainer.model().parameters));
     out += fmt::format(
-        "training  {}, global batch {}, {} steps an epoch; {}, learning rate {}, seed {}{}{}\n", ranks,
+        "training  {}, global batch {}, {} steps an epoch; {}, learning rate {}, seed {}{}{}{}\n", ranks,
         batch_text(trainer, job.train), trainer.steps_per_epoch(), name_of(job.train.optimizer),
         rate_of(job.train), job.train.seed,
+        job.train.local_sgd == 0 ? "" : fmt::format(", local SGD: {}", local_sgd_text(job.train.local_sgd)),
         job.train.products == ProductNumbers::float32
             ? ""
             : fmt::format(", products of {}", to_string(job.train.products)),

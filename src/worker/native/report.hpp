@@ -24,6 +24,9 @@ struct EpochReport {
 /// "64 (32 per rank)", "64 (8 for each of 8 virtual ranks)".
 std::string batch_text(const Trainer& trainer, const TrainSettings& train);
 
+/// "parameters averaged every 8 steps".
+std::string local_sgd_text(std::int64_t steps);
+
 /// The lines before the table: data, model, batches.
 /// @param ranks who trains: "2 ranks"
 std::string header(const Job& job, const std::string& job_name, const Trainer& trainer,

@@ -60,6 +60,8 @@ report::Run RunLog::beginning(const Subject& subject, std::vector<report::RankPl
                                            learning_rate_of(subject.job.train.optimizer))},
                  {"seed", std::to_string(subject.job.train.seed)},
                  {"exchange", trainers_.describe()}};
+    if (const auto steps = subject.job.train.local_sgd; steps > 0)
+        run.facts.push_back({"local SGD", local_sgd_text(steps)});
     return run;
 }
 

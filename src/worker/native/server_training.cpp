@@ -42,7 +42,8 @@ void check_servers_can_save(const CheckpointSettings& settings) {
 /// The job file has refused it beside [servers], which a job need not have.
 void check_servers_add(const TrainSettings& settings) {
     for (const auto& [is_set, key] :
-         {std::pair(settings.virtual_ranks > 0, "virtual_ranks"), std::pair(settings.one_copy, "one_copy")})
+         {std::pair(settings.virtual_ranks > 0, "virtual_ranks"), std::pair(settings.one_copy, "one_copy"),
+          std::pair(settings.local_sgd > 0, "local_sgd")})
         if (is_set)
             throw UsageError(
                 fmt::format("[train] '{}' and parameter servers exclude each other: servers add the "

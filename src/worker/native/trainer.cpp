@@ -80,6 +80,7 @@ TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const 
                          {.real = communicator.size(),
                           .virtual_ones = settings.virtual_ranks,
                           .one_copy = settings.one_copy,
+                          .local_sgd = settings.local_sgd,
                           .loss_scaling = scales_loss ? std::optional(settings.loss_scaling) : std::nullopt,
                           .by_servers = by_servers},
                          with_steps(settings.adjust, plan.train_feeder->steps()));
@@ -141,6 +142,11 @@ void Trainer::meet_at_servers() {
     communicator_.barrier();
 }
 
+void Trainer::meet() {
+    meet_at_servers();
+    trainer_.average_state();
+}
+
 void Trainer::begin_day(bool shrinks) {
     meet_at_servers();
     if (communicator_.rank() == 0) servers_->begin_day(static_cast<std::uint32_t>(epoch_), shrinks);
@@ -152,11 +158,12 @@ void Trainer::leave_servers() {
 }
 
 std::unique_ptr<checkpoint::CheckpointWriter> Trainer::checkpoints(const CheckpointSettings& settings) {
+    auto meet = [this] { this->meet(); };
     if (!servers_)
         return std::make_unique<checkpoint::Checkpointer>(
-            CheckpointFolder(settings.dir.value(), settings.run), settings.files, state_, communicator_);
-    return std::make_unique<ServerCheckpointer>(settings, *servers_, state_, communicator_,
-                                                [this] { meet_at_servers(); });
+            CheckpointFolder(settings.dir.value(), settings.run), settings.files, state_, communicator_,
+            meet);
+    return std::make_unique<ServerCheckpointer>(settings, *servers_, state_, communicator_, meet);
 }
 
 void Trainer::add_metrics(const Executor& executor, double loss, Sums& sums) const {
@@ -246,7 +253,7 @@ std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on
     ++epoch_;
     epoch_step_ = 0;
     sums_ = {};
-    meet_at_servers();
+    meet();
     if (!parameters_are_identical(state_, communicator_))
         throw_together<Error>(
             communicator_,

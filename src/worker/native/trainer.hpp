@@ -156,6 +156,8 @@ class Trainer {
 
     /// Of asynchronous jobs: all trainers have the parameters that all of them made.
     void meet_at_servers();
+    /// The same with or without servers.
+    void meet();
     void train_step();
     void settle_waits();
     void add_metrics(const Executor& executor, double loss, Sums& sums) const;

@@ -331,6 +331,8 @@ TEST(JobFile, ClippingDecayOneCopyAndProducts) {
     EXPECT_TRUE(std::holds_alternative<NoDecay>(none.adjust.regularisation));
     EXPECT_FALSE(none.one_copy);
     EXPECT_TRUE(training("[train]\none_copy = true").one_copy);
+    EXPECT_EQ(none.local_sgd, 0);
+    EXPECT_EQ(training("[train]\nlocal_sgd = 8").local_sgd, 8);
     EXPECT_EQ(none.products, ProductNumbers::float32);
     EXPECT_EQ(training("[train]\nmatmul = \"float32\"").products, ProductNumbers::float32);
     EXPECT_EQ(training("[train]\nmatmul = \"bfloat16\"").products, ProductNumbers::bfloat16);
@@ -450,7 +452,7 @@ const Refused refused[] = {
      "jobs/my.toml:4: unknown key 'learning-rate' in [train]; did you mean 'learning_rate'?"},
     {"SMALLEST[train]\nseed = 1\nzzz = 3\nyyy = 4",
      "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, virtual_ranks, "
-     "one_copy, matmul, loss_scale, device, nccl, last_batch, seed, optimizer, learning_rate, schedule, "
+     "one_copy, local_sgd, matmul, loss_scale, device, nccl, last_batch, seed, optimizer, learning_rate, schedule, "
      "clip, decay, "
      "epsilon, initial, "
      "beta1, "
@@ -520,6 +522,22 @@ const Refused refused[] = {
     {"SMALLEST[train]\none_copy = true\nvirtual_ranks = 2",
      "jobs/my.toml:4: 'one_copy' and 'virtual_ranks' exclude each other: each rank updates its share of the "
      "parameters right after adding the gradients"},
+    {"SMALLEST[train]\nlocal_sgd = 0",
+     "jobs/my.toml:4: [train] local_sgd = 0: it must be a whole number, 1 or more"},
+    {"SMALLEST[train]\nlocal_sgd = 2.5",
+     "jobs/my.toml:4: [train] local_sgd = 2.5: it must be a whole number, 1 or more"},
+    {"SMALLEST[train]\nlocal_sgd = 8\nvirtual_ranks = 2",
+     "jobs/my.toml:4: 'local_sgd' and 'virtual_ranks' exclude each other: each rank updates parameters of its "
+     "own with its own gradients"},
+    {"SMALLEST[train]\none_copy = true\nlocal_sgd = 8",
+     "jobs/my.toml:5: 'local_sgd' and 'one_copy' exclude each other: each rank updates parameters of its own "
+     "with its own gradients"},
+    {"SMALLEST[train]\nlocal_sgd = 8\nmatmul = \"float16\"",
+     "jobs/my.toml:4: 'local_sgd' and matmul = \"float16\" exclude each other: with a scaled loss steps are "
+     "left out, on each rank other ones; use \"bfloat16\" or \"float32\""},
+    {"SMALLEST[train]\noptimizer = \"ftrl\"\nlocal_sgd = 8",
+     "jobs/my.toml:5: 'local_sgd' and optimizer = \"ftrl\" exclude each other: FTRL makes parameters of its "
+     "sums alone, which stay each rank's own"},
     {"SMALLEST[train]\nmatmul = \"float16\"\n[train.loss_scale]\nfirst = 1000",
      "jobs/my.toml:6: [train.loss_scale] first = 1000: it must be a power of two from 2^-126 to 2^126"},
     {"SMALLEST[train]\nmatmul = \"float16\"\n[train.loss_scale]\nbackoff = 2",
