@@ -80,7 +80,7 @@ void StateCheckpoints::save(const CheckpointHeader& header,
 }
 
 void StateCheckpoints::progress() {
-    if (content_->writer.waits_for_commit()) content_->agreement.after_step(content_->writer, false);
+    if (content_->writer.waits_for_commit()) content_->agreement.after_step(content_->writer);
 }
 
 void StateCheckpoints::finish() {

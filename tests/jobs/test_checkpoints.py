@@ -74,6 +74,52 @@ def test_within_epochs(native, tmp_path, ranks, settings):
         assert names(whole) == ["index.h5"] + [f"shard-{shard:04}.h5" for shard in range(shards)]
 
 
+ALWAYS_DUE = {"every_steps": 1_000_000_000, "every_minutes": "1e-9", "keep": 1000}
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("settings", [{"async": "true"}, {"async": "false"}, {"format": '"file"'}, COLLECTIVE],
+                         ids=["async", "sync", "file", "collective"])
+def test_when_its_minutes_are_over(native, tmp_path, ranks, settings):
+    """They always are: after every second step at the latest, and after every epoch of 22."""
+    whole = mpirun(ranks, [native, write_job(tmp_path, "whole", 2, **settings)], tmp_path)
+    job = write_job(tmp_path, "job", 2, **ALWAYS_DUE, **settings)
+    result = mpirun(ranks, [native, job], tmp_path)
+    assert result.returncode == 0, result.stderr
+    suffix = ".h5" if "format" in settings else ""
+    found = names(tmp_path / "job")
+    for epoch in (0, 1):
+        steps = [int(name.split("-")[3].removesuffix(".h5")) for name in found if name.startswith(f"epoch-{epoch:06}-step-")]
+        assert len(steps) >= 10
+        assert all(0 < later - step <= 2 for step, later in zip([0, *steps], [*steps, 22]))
+        assert f"epoch-{epoch + 1:06}{suffix}" in found
+    expected, last = (tmp_path / name / f"epoch-000002{suffix}" for name in ("whole", "job"))
+    read = pathlib.Path.read_bytes if suffix else contents
+    assert read(last) == read(expected), "writing changes nothing"
+    within = next(name for name in found if name.startswith("epoch-000001-step-"))
+    resumed = mpirun(ranks, [native, job, "--checkpoint-dir", "other", "--resume", tmp_path / "job" / within], tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert read(tmp_path / "other" / f"epoch-000002{suffix}") == read(expected)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_minutes_that_are_not_over(native, tmp_path, ranks):
+    job = write_job(tmp_path, "job", 3, **ALWAYS_DUE)
+    job.write_text(job.read_text().replace("1e-9", "10_000").replace("every_steps = 1000000000\n", ""))
+    result = mpirun(ranks, [native, job], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert names(tmp_path / "job") == ["epoch-000003", "latest"], "the last one is always saved"
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_epochs_of_one_step_are_saved_when_the_minutes_are_over(native, tmp_path, ranks):
+    job = write_job(tmp_path, "job", 4, **ALWAYS_DUE)
+    job.write_text(job.read_text().replace("global_batch = 64", "global_batch = 1408"))
+    result = mpirun(ranks, [native, job], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert names(tmp_path / "job") == [f"epoch-{epoch:06}" for epoch in (1, 2, 3, 4)] + ["latest"]
+
+
 def test_on_another_number_of_ranks_the_line_of_the_epoch_is_that_of_all_its_samples(native, tmp_path):
     job = write_job(tmp_path, "job", 1)
     whole = mpirun(2, [native, job], tmp_path)

@@ -420,6 +420,20 @@ def test_damage_of_what_a_save_needs_lets_an_earlier_one_be_used(native, tmp_pat
     assert checksum(again) == checksum(whole)
 
 
+def test_checkpoints_when_the_minutes_are_over(native, tmp_path, clicks):
+    whole = mpirun(3, [native, write_job(tmp_path, clicks, "whole", epochs=1, servers="count = 1")], tmp_path)
+    minutes = "every_minutes = 1e-9\nkeep = 1000"
+    job = write_job(tmp_path, clicks, epochs=1, servers="count = 1", checkpoint=minutes)
+    result = mpirun(3, [native, job], tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = checkpoints(tmp_path / "job")
+    assert len(found) > 10
+    assert checksum(result) == checksum(whole)
+    resumed = mpirun(3, [native, job, "--checkpoint-dir", "other", "--resume", found[4]], tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert checksum(resumed) == checksum(whole)
+
+
 def test_a_damaged_checkpoint_is_noticed_and_the_one_before_used(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, epochs=2, servers="count = 2", checkpoint="every = 1")
     whole = mpirun(3, [native, job], tmp_path)

@@ -209,11 +209,16 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     if (job.servers) refuse_with_servers(top, job);
 
     const auto checkpoint =
-        top.section("checkpoint", {"dir", "every", "every_steps", "keep", "async", "format", "shards",
-                                   "collective", "hints", "full_every"});
+        top.section("checkpoint", {"dir", "every", "every_steps", "every_minutes", "keep", "async", "format",
+                                   "shards", "collective", "hints", "full_every"});
     if (checkpoint.has("dir")) job.checkpoint.dir = checkpoint.text("dir", "");
     if (checkpoint.has("every_steps")) {
         job.checkpoint.every_steps = checkpoint.whole("every_steps", 1, 1, most_whole);
+        job.checkpoint.every = std::nullopt;
+    }
+    if (checkpoint.has("every_minutes")) {
+        job.checkpoint.every_minutes = Minutes(
+            checkpoint.number("every_minutes", 1, {1e-9, 1e6, "a number of minutes above 0 and below 1e6"}));
         job.checkpoint.every = std::nullopt;
     }
     if (checkpoint.has("every")) job.checkpoint.every = checkpoint.whole("every", 1, 1, most_whole);

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
+#include <ratio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +86,8 @@ struct ServerSettings {
     double metrics_every = 10;                          ///< seconds
 };
 
+using Minutes = std::chrono::duration<double, std::ratio<60>>;
+
 struct CheckpointSettings {
     std::optional<std::filesystem::path> dir;  ///< none: no checkpoints
     std::optional<std::int64_t> every = 1;     ///< epochs; the last one is always saved
@@ -91,6 +95,7 @@ struct CheckpointSettings {
     CheckpointOptions files = {};
     /// With servers: of so many checkpoints one has all rows, the others those that changed.
     std::int64_t full_every = 1;
+    std::optional<Minutes> every_minutes = {};  ///< since the last one, or since training began
     std::string run = {};  ///< mark for CheckpointFolder; no part of the file
     friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;
 };

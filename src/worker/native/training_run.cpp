@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "checkpoint/step_agreement.hpp"
 #include "worker/native/agreed.hpp"
+#include "worker/native/checkpoint_clock.hpp"
 #include "worker/native/progress.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/run_log.hpp"
@@ -37,6 +38,10 @@ bool check_writable(const std::filesystem::path& folder) {
     return true;
 }
 
+std::optional<Clock::duration> in_ticks(const std::optional<Minutes>& minutes) {
+    return minutes ? std::optional(std::chrono::duration_cast<Clock::duration>(*minutes)) : std::nullopt;
+}
+
 /// A job's epochs, with its checkpoints between and within them.
 class Training {
   public:
@@ -46,7 +51,9 @@ class Training {
           trainer_(trainer),
           console_(console),
           log_(log),
+          world_(world),
           agreement_(world),
+          clock_(in_ticks(job.checkpoint.every_minutes), start_),
           progress_(console, !options.no_progress, start_),
           steps_at_start_(trainer.steps_done()) {
         if (!job.checkpoint.dir) return;
@@ -91,9 +98,19 @@ class Training {
         log_.note_epoch(report);
         if (checkpoints_ &&
             (report.epoch >= job_.train.epochs || is_due(job_.checkpoint.every, report.epoch) ||
-             is_due(job_.checkpoint.every_steps, trainer_.steps_done())))
-            checkpoints_->start(trainer_.header());
+             is_due(job_.checkpoint.every_steps, trainer_.steps_done()) || time_is_up()))
+            start_checkpoint();
         return true;
+    }
+
+    void start_checkpoint() {
+        checkpoints_->start(trainer_.header());
+        clock_.note_checkpoint(Clock::now());
+    }
+
+    /// For some rank. Collective.
+    bool time_is_up() const {
+        return clock_.is_on() && world_.max(std::int64_t{clock_.is_due(Clock::now())}) != 0;
     }
 
     void show_progress(Clock::time_point epoch_start, std::int64_t steps_before) {
@@ -126,13 +143,15 @@ class Training {
 
     bool after_step() {
         const auto why = stop_->reason();
-        if (agreement_.after_step(*checkpoints_, why.has_value())) {
-            checkpoints_->start(trainer_.header());
+        const auto wishes =
+            agreement_.after_step(*checkpoints_, {why.has_value(), clock_.is_due(Clock::now())});
+        if (wishes.stop) {
+            start_checkpoint();
             checkpoints_->finish();
             return false;
         }
-        if (is_due(job_.checkpoint.every_steps, trainer_.steps_done()))
-            checkpoints_->start(trainer_.header());
+        if (is_due(job_.checkpoint.every_steps, trainer_.steps_done()) || wishes.checkpoint)
+            start_checkpoint();
         return true;
     }
 
@@ -140,8 +159,10 @@ class Training {
     Trainer& trainer_;
     const Console& console_;
     RunLog& log_;
+    Communicator world_;
     checkpoint::StepAgreement agreement_;
     Clock::time_point start_ = Clock::now();
+    CheckpointClock clock_;
     std::optional<StopRequest> stop_;
     std::unique_ptr<checkpoint::CheckpointWriter> checkpoints_;
     std::optional<Metrics> test_;

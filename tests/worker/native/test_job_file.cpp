@@ -43,6 +43,20 @@ TEST(JobFile, EveryStepsIsInsteadOfEveryEpoch) {
     EXPECT_EQ(settings.every, std::nullopt);
 }
 
+TEST(JobFile, EveryMinutesIsInsteadOfEveryEpochToo) {
+    const auto settings = [](const std::string& text) {
+        return parse_job(std::string(smallest) + "[checkpoint]\n" + text, "my.toml").checkpoint;
+    };
+    EXPECT_EQ(settings("").every_minutes, std::nullopt);
+    EXPECT_EQ(settings("every_minutes = 7").every_minutes, Minutes(7));
+    EXPECT_EQ(settings("every_minutes = 0.5").every_minutes, Minutes(0.5));
+    EXPECT_EQ(settings("every_minutes = 7").every, std::nullopt);
+    const auto all = settings("every_minutes = 7\nevery_steps = 5\nevery = 2");
+    EXPECT_EQ(all.every, 2);
+    EXPECT_EQ(all.every_steps, 5);
+    EXPECT_EQ(all.every_minutes, Minutes(7));
+}
+
 TEST(JobFile, SavesOfChanges) {
     const auto settings = [](const std::string& value) {
         return parse_job(std::string(smallest) + "[checkpoint]\nfull_every = " + value + "\n", "my.toml")
@@ -452,7 +466,8 @@ const Refused refused[] = {
      "jobs/my.toml:4: unknown key 'learning-rate' in [train]; did you mean 'learning_rate'?"},
     {"SMALLEST[train]\nseed = 1\nzzz = 3\nyyy = 4",
      "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, virtual_ranks, "
-     "one_copy, local_sgd, matmul, loss_scale, device, nccl, last_batch, seed, optimizer, learning_rate, schedule, "
+     "one_copy, local_sgd, matmul, loss_scale, device, nccl, last_batch, seed, optimizer, learning_rate, "
+     "schedule, "
      "clip, decay, "
      "epsilon, initial, "
      "beta1, "
@@ -527,7 +542,8 @@ const Refused refused[] = {
     {"SMALLEST[train]\nlocal_sgd = 2.5",
      "jobs/my.toml:4: [train] local_sgd = 2.5: it must be a whole number, 1 or more"},
     {"SMALLEST[train]\nlocal_sgd = 8\nvirtual_ranks = 2",
-     "jobs/my.toml:4: 'local_sgd' and 'virtual_ranks' exclude each other: each rank updates parameters of its "
+     "jobs/my.toml:4: 'local_sgd' and 'virtual_ranks' exclude each other: each rank updates parameters of "
+     "its "
      "own with its own gradients"},
     {"SMALLEST[train]\none_copy = true\nlocal_sgd = 8",
      "jobs/my.toml:5: 'local_sgd' and 'one_copy' exclude each other: each rank updates parameters of its own "
@@ -568,6 +584,11 @@ const Refused refused[] = {
     {"SMALLEST[checkpoint]\ndir = \"a\\u0000b\"",
      "jobs/my.toml:4: [checkpoint] dir = \"a\\u0000b\": it must be a text without control characters"},
     {"title = 3\nSMALLEST", "jobs/my.toml:1: title = 3: it must be a text in quotes that is not empty"},
+    {"SMALLEST[checkpoint]\nevery_minutes = 0",
+     "jobs/my.toml:4: [checkpoint] every_minutes = 0: it must be a number of minutes above 0 and below 1e6"},
+    {"SMALLEST[checkpoint]\nevery_minutes = \"5m\"",
+     "jobs/my.toml:4: [checkpoint] every_minutes = \"5m\": it must be a number of minutes above 0 and below "
+     "1e6"},
     {"SMALLEST[checkpoint]\nasync = 1", "jobs/my.toml:4: [checkpoint] async = 1: it must be true or false"},
     {"SMALLEST[checkpoint]\nformat = \"files\"",
      "jobs/my.toml:4: [checkpoint] format = \"files\": it must be one of \"directory\", \"file\"; did you "
