@@ -389,6 +389,34 @@ def test_resume_auto_takes_the_one_before_a_damaged_one(native, tmp_path):
     assert "epoch-000003/index.h5" in complaints(result)[-1]
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("named", [[], ["parts"]], ids=["of the job", "of a folder"])
+def test_of_a_folder_the_newest_whole_checkpoint_is_taken(native, tmp_path, ranks, named):
+    whole = mpirun(ranks, [native, write_job(tmp_path, "whole", 3, **{"every = 3": "every = 1"})], tmp_path)
+    job = write_job(tmp_path, "parts", 3, **{"every = 3": "every = 1"})
+    assert mpirun(ranks, [native, job], tmp_path).returncode == 0
+    for epoch in (3, 2):
+        path = tmp_path / f"parts/epoch-00000{epoch}/shard-0000.h5"
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 4
+        path.write_bytes(content)
+    itself = mpirun(ranks, [native, job, "--resume", "parts/epoch-000003"], tmp_path)
+    assert itself.returncode == 2, "who names a checkpoint means that one"
+    assert len(complaints(itself)) == 1 and "parts/epoch-000003/shard-0000.h5: the checkpoint is damaged" in complaints(itself)[0]
+    result = mpirun(ranks, [native, job, "--resume", *named], tmp_path)
+    assert result.returncode == 0, result.stderr
+    for line, damaged, next_one in zip(complaints(result), (3, 2), (2, 1), strict=True):
+        assert line.startswith(f"dtrain-native: parts/epoch-00000{damaged}/shard-0000.h5: the checkpoint is damaged")
+        assert line.endswith(f"; trying parts/epoch-00000{next_one}")
+    assert "resumed   parts/epoch-000001: 1 epochs" in result.stdout
+    assert contents(tmp_path / "parts/epoch-000003") == contents(checkpoint_of(whole, tmp_path))
+    for path in (tmp_path / "parts").glob("epoch-*/index.h5"):
+        path.unlink()
+    refused = mpirun(ranks, [native, job, "--resume", *named], tmp_path)
+    assert refused.returncode == 2
+    assert complaints(refused)[-1].startswith("dtrain-native: cannot read parts/epoch-000001/index.h5: ")
+
+
 def test_a_training_that_explodes_says_so(native, tmp_path):
     job = write_job(tmp_path, epochs=5, optimizer="sgd", **{'"sgd"': '"sgd"\nlearning_rate = 1e29', "0.0625": "1e20"})
     result = mpirun(2, [native, job], tmp_path)

@@ -16,13 +16,14 @@ namespace {
 
 std::vector<std::filesystem::path> named_checkpoints(const Options& options,
                                                      const CheckpointSettings& settings) {
-    if (options.resume_from) return {*options.resume_from};
+    if (options.resume_from) {
+        auto of_folder = CheckpointFolder(*options.resume_from).candidates();
+        return of_folder.empty() ? std::vector{*options.resume_from} : of_folder;
+    }
     if (!options.resume) return {};
     auto found = CheckpointFolder(*settings.dir).candidates();
-    if (options.from_the_beginning_else) return found;
-    if (found.empty())
+    if (found.empty() && !options.from_the_beginning_else)
         throw UsageError(fmt::format("--resume: there is no checkpoint in {}", settings.dir->string()));
-    found.resize(1);
     return found;
 }
 
