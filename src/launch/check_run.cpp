@@ -130,9 +130,9 @@ class CheckRun {
         try {
             mine.process = std::make_unique<Subprocess>(
                 ProcessOptions{.argv = check_command(site_, number, head_for(number), call_back),
-                             .environment = environment_of_commands(),
-                             .pipe_input = true,
-                             .parent_death_signal = SIGTERM});
+                               .environment = environment_of_commands(),
+                               .pipe_input = true,
+                               .parent_death_signal = SIGTERM});
         } catch (const UsageError& error) {
             node(number).trouble = Trouble{.text = error.what(), .mend = "install it on this machine"};
             return;

@@ -17,9 +17,9 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "checkpoint/state_checkpoint.hpp"
 #include "io/checkpoint_index.hpp"
 #include "io/stored_checkpoint.hpp"
-#include "checkpoint/state_checkpoint.hpp"
 #include "ps/job/check_save.hpp"
 #include "worker/native/server_checkpointer.hpp"
 

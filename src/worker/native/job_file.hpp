@@ -96,7 +96,7 @@ struct CheckpointSettings {
     /// With servers: of so many checkpoints one has all rows, the others those that changed.
     std::int64_t full_every = 1;
     std::optional<Minutes> every_minutes = {};  ///< since the last one, or since training began
-    std::string run = {};  ///< mark for CheckpointFolder; no part of the file
+    std::string run = {};                       ///< mark for CheckpointFolder; no part of the file
     friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;
 };
 

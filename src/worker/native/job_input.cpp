@@ -11,6 +11,7 @@
 #include "worker/native/best_auc.hpp"
 
 namespace dtrain::native {
+
 std::filesystem::path built_in_job() {
     return (this_executable().parent_path() / "../../share/dtrain/examples/digits.toml").lexically_normal();
 }

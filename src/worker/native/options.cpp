@@ -59,11 +59,11 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     std::string checkpoint_dir;
     auto* job_option = app.add_option("job", job, "Job file (TOML); none: the built-in job");
     job_option->option_text("job.toml");
-    auto* resume_option =
-        app.add_option("--resume", resume_from,
-                       "Go on from a checkpoint, or the newest whole one in a folder; without PATH of the "
-                       "job's; auto: from that if there is one. Started again by dtrain-launch, a job goes on "
-                       "from its own newest by itself");
+    auto* resume_option = app.add_option(
+        "--resume", resume_from,
+        "Go on from a checkpoint, or the newest whole one in a folder; without PATH of the "
+        "job's; auto: from that if there is one. Started again by dtrain-launch, a job goes on "
+        "from its own newest by itself");
     resume_option->expected(0, 1)->option_text("[PATH|auto]");
     auto* epochs_option = app.add_option("--epochs", epochs, "Train until this many epochs are complete");
     epochs_option->option_text("N");
