@@ -156,6 +156,9 @@ struct ModelOptions {
     /// see with_loss_scaling().
     ProductNumbers products = ProductNumbers::float32;
     LossScaling loss_scaling = {};  ///< of products of float16
+    /// As ExecutorOptions::memory_optimize, in training, evaluate() and predict(): the same bits in less
+    /// memory.
+    bool memory_optimize = false;
 };
 
 /// A network that can be trained, tested and used. The constructor, prepare(), fit(), evaluate(), predict(),

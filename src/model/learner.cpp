@@ -150,6 +150,7 @@ ExecutorOptions Learner::executor_options(const std::vector<std::string>& keep) 
     return {.device = options_.device,
             .nccl = options_.nccl,
             .threads = options_.threads,
+            .memory_optimize = options_.memory_optimize,
             .keep = keep,
             .products = options_.products};
 }
@@ -163,8 +164,9 @@ Learner::Compiled& Learner::trainer(std::int64_t local_batch) {
     if (has_trainer(local_batch)) return *trainer_;
     const auto& p = *prepared_;
     auto made = training_program(local_batch, p.optimizer, p.loss, p.metrics, p.adjust, p.rate.has_value());
-    std::vector<std::string> kept;
-    if (!made.scores.empty()) kept = {made.scores};
+    std::vector<std::string> kept{made.scores};
+    if (options_.memory_optimize) kept = {made.loss_sum, made.correct, made.scores};
+    std::erase(kept, "");
     Executor executor(made.program, p.state, options_.communicator, executor_options(kept));
     const auto rate = p.rate ? executor.feed<float>(program::fed_rate) : std::span<float>();
     return trainer_.emplace(Compiled{local_batch, std::move(made), {}, std::move(executor), rate});

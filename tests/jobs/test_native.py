@@ -186,6 +186,23 @@ def test_one_copy_of_the_parameters_gives_the_same_file(native, tmp_path, optimi
         assert contents(checkpoint_of(second, folder)) == contents(checkpoint_of(own, folder))
 
 
+@pytest.mark.parametrize("ranks, also", [(1, ""), (2, ""), (2, "one_copy = true"), (2, "virtual_ranks = 4")])
+def test_shared_memory_of_variables_gives_the_same_file(native, tmp_path, ranks, also):
+    """The same bits, and a step's memory, which --profile tells, is less."""
+    memory = []
+    files = []
+    for name, optimized in (("own", "false"), ("shared", "true")):
+        line = 'optimizer = "adam"'
+        job = write_job(tmp_path, name, 2, **{line: f"{line}\n{also}\nmemory_optimize = {optimized}"})
+        done = mpirun(ranks, [native, job, "--profile"], tmp_path)
+        assert done.returncode == 0, done.stderr
+        files.append(contents(checkpoint_of(done, tmp_path)))
+        amount, unit = re.search(r"a step's memory is ([0-9.]+) (B|KiB|MiB);", done.stdout).groups()
+        memory.append(float(amount) * {"B": 1, "KiB": 1024, "MiB": 1024 ** 2}[unit])
+    assert files[0] == files[1]
+    assert memory[1] < memory[0]
+
+
 @pytest.mark.parametrize("text, says", [
     ('optimizer = "adamax"', 'optimizer = "adamax": it must be one of "adagrad", "adam", "adamw", "ftrl", "momentum", "sgd"'),
     ('optimizer = "adam"\n[train.schedule]\nkind = "cosine"\nepochs = 0', "[train.schedule] epochs = 0: it must be"),

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -120,6 +121,18 @@ TEST(Model, EvaluateIsTheMeanOverTheSamplesAndChangesNothing) {
     other.fit(data, {.epochs = 3, .batch_size = 16});
     model.fit(data, {.epochs = 1, .batch_size = 16});
     EXPECT_EQ(parameters_checksum(model.state()), parameters_checksum(other.state()));
+}
+
+TEST(Model, HasTheSameBitsWhenVariablesShareMemory) {
+    const auto data = three_classes(50);
+    const auto trained = [&](bool shares, int virtual_ranks) {
+        auto model = prepared_model({.virtual_ranks = virtual_ranks, .memory_optimize = shares});
+        const auto history = model.fit(data, {.eval = data, .epochs = 2, .batch_size = 16});
+        return std::tuple(model.checkpoint(), history.back().train, history.back().eval,
+                          model.predict(data, {.batch_size = 7}).values);
+    };
+    for (const int virtual_ranks : {0, 3})
+        EXPECT_EQ(trained(true, virtual_ranks), trained(false, virtual_ranks));
 }
 
 TEST(Model, PredictsInOrderWithAnyBatch) {

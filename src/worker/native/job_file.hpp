@@ -62,6 +62,7 @@ struct TrainSettings {
     std::optional<Device> device = {};                  ///< of trainers
     bool nccl = false;
     LossScaling loss_scaling = {};  ///< of products of float16
+    bool memory_optimize = false;   ///< variables that are never needed at the same time share memory
 };
 
 /// Of a job in which some ranks are parameter servers.

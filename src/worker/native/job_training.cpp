@@ -268,11 +268,11 @@ void refuse_beside_local_sgd(const Section& train, const TrainSettings& settings
 }  // namespace
 
 TrainSettings read_training(const Section& top) {
-    const auto train =
-        top.section("train", joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy",
-                                     "local_sgd", "matmul", "loss_scale", "device", "nccl", "last_batch",
-                                     "seed", "optimizer", "learning_rate", "schedule", "clip", "decay"},
-                                    keys_of(optimizers)));
+    const auto train = top.section(
+        "train", joined({"epochs", "batch", "global_batch", "virtual_ranks", "one_copy", "local_sgd",
+                         "matmul", "loss_scale", "device", "nccl", "memory_optimize", "last_batch", "seed",
+                         "optimizer", "learning_rate", "schedule", "clip", "decay"},
+                        keys_of(optimizers)));
     TrainSettings settings;
     settings.epochs = train.whole("epochs", settings.epochs, 1, most_whole);
     settings.batch = train.whole("batch", settings.batch, 1, most_size);
@@ -286,6 +286,7 @@ TrainSettings read_training(const Section& top) {
     settings.loss_scaling = read_loss_scaling(train, settings.products);
     settings.device = train.device("device");
     settings.nccl = train.truth("nccl", false);
+    settings.memory_optimize = train.truth("memory_optimize", false);
     static const std::map<std::string, LastBatch> last_batches = {
         {"repeat", LastBatch::repeat}, {"random", LastBatch::random}, {"drop", LastBatch::drop}};
     settings.last_batch = last_batches.at(train.one_of("last_batch", "repeat", {"repeat", "random", "drop"}));

@@ -10,6 +10,7 @@
 
 #include <dtrain/version.hpp>
 
+#include "base/oom_watch.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::native {
@@ -138,8 +139,8 @@ std::string profile_text(std::vector<OperatorTime> times, std::size_t memory_byt
                         fmt::format("{:.1f}%", 100 * nanoseconds / static_cast<double>(all.count()))});
     }
     return fmt::format(
-        "profile of rank 0: training took {:.2f} s in operators; a step's memory is {:.1f} MiB; {}\n{}\n",
-        std::chrono::duration<double>(all).count(), static_cast<double>(memory_bytes) / (1 << 20),
+        "profile of rank 0: training took {:.2f} s in operators; a step's memory is {}; {}\n{}\n",
+        std::chrono::duration<double>(all).count(), bytes_text(static_cast<std::int64_t>(memory_bytes)),
         communicator, join(aligned(rows), "\n"));
 }
 

@@ -36,9 +36,20 @@ OptimizerOptions with_steps(OptimizerOptions adjust, std::int64_t steps_per_epoc
     return adjust;
 }
 
-std::vector<std::string> kept_by(const Model& model) {
-    if (model.scores.empty()) return {};
-    return {model.scores};
+std::vector<std::string> without_empty(std::vector<std::string> names) {
+    std::erase(names, "");
+    return names;
+}
+
+/// What is fetched after each batch; a program that gives no memory away has the metrics anyhow.
+std::vector<std::string> kept_in_training(const Model& model, const TrainSettings& settings) {
+    if (!settings.memory_optimize) return {};
+    return without_empty({model.loss_sum, model.correct});
+}
+
+std::vector<std::string> kept_in_tests(const Model& model, const TrainSettings& settings) {
+    if (!settings.memory_optimize) return without_empty({model.scores});
+    return without_empty({model.loss_sum, model.correct, model.scores});
 }
 
 std::shared_ptr<program::ServerLink> link_of(const std::unique_ptr<ServerConnection>& servers) {
@@ -120,13 +131,17 @@ Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& op
                {.device = plan.settings.device,
                 .nccl = plan.settings.nccl,
                 .threads = options.threads,
+                .memory_optimize = plan.settings.memory_optimize,
+                .skip_grads = servers_ != nullptr,
+                .keep = kept_in_training(model_, plan.settings),
                 .profile = options.profile,
                 .products = plan.settings.products,
                 .servers = link_of(servers_)}),
       tester_(model_.test, state_, {},
               {.device = plan.settings.device,
                .threads = options.threads,
-               .keep = kept_by(model_),
+               .memory_optimize = plan.settings.memory_optimize,
+               .keep = kept_in_tests(model_, plan.settings),
                .products = plan.settings.products,
                .servers = link_of(servers_)}) {
     train_feeder_->bind(trainer_);

@@ -345,6 +345,8 @@ TEST(JobFile, ClippingDecayOneCopyAndProducts) {
     EXPECT_TRUE(std::holds_alternative<NoDecay>(none.adjust.regularisation));
     EXPECT_FALSE(none.one_copy);
     EXPECT_TRUE(training("[train]\none_copy = true").one_copy);
+    EXPECT_FALSE(none.memory_optimize);
+    EXPECT_TRUE(training("[train]\nmemory_optimize = true").memory_optimize);
     EXPECT_EQ(none.local_sgd, 0);
     EXPECT_EQ(training("[train]\nlocal_sgd = 8").local_sgd, 8);
     EXPECT_EQ(none.products, ProductNumbers::float32);
@@ -466,12 +468,9 @@ const Refused refused[] = {
      "jobs/my.toml:4: unknown key 'learning-rate' in [train]; did you mean 'learning_rate'?"},
     {"SMALLEST[train]\nseed = 1\nzzz = 3\nyyy = 4",
      "jobs/my.toml:5: unknown key 'zzz' in [train]; known are epochs, batch, global_batch, virtual_ranks, "
-     "one_copy, local_sgd, matmul, loss_scale, device, nccl, last_batch, seed, optimizer, learning_rate, "
-     "schedule, "
-     "clip, decay, "
-     "epsilon, initial, "
-     "beta1, "
-     "beta2, weight_decay, beta, l1, l2, momentum, nesterov"},
+     "one_copy, local_sgd, matmul, loss_scale, device, nccl, memory_optimize, last_batch, seed, optimizer, "
+     "learning_rate, schedule, clip, decay, epsilon, initial, beta1, beta2, weight_decay, beta, l1, l2, "
+     "momentum, nesterov"},
     {"[modell]\nSMALLEST", "jobs/my.toml:1: unknown key 'modell' at the top; did you mean 'model'?"},
     {"[data]\ntrain = { file = \"d.h5\", z = \"x\" }",
      "jobs/my.toml:2: unknown key 'z' in [data.train]; did you mean 'x'?"},
