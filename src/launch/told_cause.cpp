@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <optional>
+#include <ranges>
 #include <vector>
 
 #include "launch/log_text.hpp"
@@ -30,7 +31,9 @@ class Tellers {
   public:
     Tellers(const FailureReport& report, const std::function<std::string(int)>& log_tail)
         : log_tail_(log_tail) {
-        const auto code = report.failed.front().status.code;
+        const auto& cause = report.failed.front();
+        said_ = native_complaint(log_tail_(cause.rank)).value_or("");
+        const auto code = cause.status.code;
         for (const auto* ends : {&report.failed, &report.stopped})
             for (const auto& end : *ends)
                 if ((end.how == How::exited || end.exited_while_stopped()) && end.status.signal == 0 &&
@@ -41,10 +44,14 @@ class Tellers {
             if (was_stopped_before_it_exited(end)) stopped_.push_back(&end);
     }
 
+    /// One that was stopped counts when the first rank repeats its words.
     std::optional<int> server() const {
-        return first(ends_, [&](const RankEnd& end) {
-            return is_server(end) && server_complaint(log_tail_(end.rank), end.facts.number);
-        });
+        const auto complaint = [&](const RankEnd& end) {
+            return is_server(end) ? server_complaint(log_tail_(end.rank), end.facts.number) : std::nullopt;
+        };
+        const auto told = first(ends_, [&](const RankEnd& end) { return complaint(end).has_value(); });
+        if (told || said_.empty()) return told;
+        return first(stopped_, [&](const RankEnd& end) { return complaint(end) == said_; });
     }
 
     std::optional<int> any() const {
@@ -60,14 +67,15 @@ class Tellers {
 
     template <class Tells>
     static std::optional<int> first(const Ends& ends, const Tells& tells) {
-        const auto end = ends.begin() + static_cast<std::ptrdiff_t>(std::min(ends.size(), looked_at));
-        const auto found = std::find_if(ends.begin(), end, [&](const auto* rank) { return tells(*rank); });
-        return found == end ? std::nullopt : std::optional((*found)->rank);
+        for (const auto* end : ends | std::views::take(looked_at))
+            if (tells(*end)) return end->rank;
+        return std::nullopt;
     }
 
     const std::function<std::string(int)>& log_tail_;
-    Ends ends_;     ///< with the exit code of the first, servers before others
-    Ends stopped_;  ///< before they had one
+    std::string said_;  ///< by the first, of dtrain's errors
+    Ends ends_;         ///< with the exit code of the first, servers before others
+    Ends stopped_;      ///< before they had one
 };
 
 std::optional<int> who_tells(const FailureReport& report,

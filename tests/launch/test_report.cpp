@@ -536,6 +536,26 @@ TEST(Report, WhoToldTheErrorOfAllIsTheCauseThoughItWasStoppedBeforeItHadExited) 
               "log.\n");
 }
 
+/// Both servers have told; a trainer that repeats what the first of them said is gone before them.
+TEST(Report, AServerWhoseWordsTheFirstRankRepeatsIsTheCauseThoughItWasStoppedBeforeItHadExited) {
+    auto job = job_of(4, {ended(Kind::exited, 2, 5, {.code = 1})});
+    job.stop_asked();
+    for (const int rank : {0, 1, 3}) job.take(ended(Kind::stopped, rank, 6, {.signal = SIGTERM}));
+    const auto cause_when_said = [&](const std::string& said) {
+        const auto report =
+            examined(job, {},
+                     {{0, "dtrain: parameter server 0: cannot write /full/0: No space left\n"},
+                      {1, "dtrain: parameter server 1: cannot write /full/1: No space left\n"},
+                      {2, "dtrain-native: " + said + "\n"}},
+                     two_servers_and_two_workers());
+        EXPECT_EQ(report.status, 1);
+        return std::pair(report.cause()->rank, report.cause()->error);
+    };
+    const std::string of_second = "parameter server 1: cannot write /full/1: No space left";
+    EXPECT_EQ(cause_when_said(of_second), std::pair(1, of_second));
+    EXPECT_EQ(cause_when_said("no such table"), std::pair(2, std::string("no such table")));
+}
+
 TEST(Report, WhoeverHasAnErrorOfItsOwnStaysTheCause) {
     constexpr const char* python = "Traceback:\n  File \"a.py\", line 1\nValueError: words\n";
     constexpr const char* server = "dtrain: parameter server 0: waited in vain\n";
