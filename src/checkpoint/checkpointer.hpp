@@ -46,10 +46,6 @@ class Checkpointer final : public CheckpointWriter {
     void finish() override;
     const std::optional<std::filesystem::path>& last() const override { return path_; }
 
-    /// Memory that this rank keeps for copies of its part.
-    std::size_t staging_bytes() const { return staging_bytes_; }
-    int shards() const { return static_cast<int>(plan_.size()); }
-
   private:
     void plan();
     std::optional<std::size_t> plan_directory();

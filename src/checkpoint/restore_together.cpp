@@ -71,4 +71,17 @@ Restored restore_or_keep(const Communicator& communicator, const std::vector<std
         communicator, files, job, state, [&] { copy_into(state, before.value()); }, warn, reader);
 }
 
+std::optional<Restored> restore_newest(const Communicator& communicator, const CheckpointFolder& folder,
+                                       const std::map<std::string, std::string>& job, const State& state,
+                                       const std::function<void(const std::string&)>& warn,
+                                       const std::string& reader) {
+    std::vector<std::filesystem::path> found;
+    if (communicator.rank() == 0) found = folder.candidates();
+    if (communicator.max(static_cast<std::int64_t>(found.size())) == 0) return std::nullopt;
+    const auto told = [&](const std::string& damaged) {
+        if (warn) warn(damaged);
+    };
+    return restore_or_keep(communicator, found, job, state, told, reader);
+}
+
 }  // namespace dtrain::checkpoint

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,12 @@ Restored restore_together(const Communicator& communicator, const std::vector<st
 Restored restore_or_keep(const Communicator& communicator, const std::vector<std::filesystem::path>& files,
                          const std::map<std::string, std::string>& job, const State& state,
                          const std::function<void(const std::string&)>& warn, const std::string& reader);
+
+/// The same of the newest that can be read in a folder; the first rank's counts.
+/// @param warn or nothing @return nothing when there is none: the state is as it was
+std::optional<Restored> restore_newest(const Communicator& communicator, const CheckpointFolder& folder,
+                                       const std::map<std::string, std::string>& job, const State& state,
+                                       const std::function<void(const std::string&)>& warn,
+                                       const std::string& reader);
 
 }  // namespace dtrain::checkpoint

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -94,16 +93,11 @@ std::optional<std::filesystem::path> StateCheckpoints::last() const {
 std::optional<StateCheckpoint> StateCheckpoints::load_newest(
     const std::map<std::string, std::string>& job, const std::function<void(const std::string&)>& warn) {
     const auto& [folder, state, communicator, writer, agreement] = *content_;
-    std::vector<std::filesystem::path> found;
-    if (communicator.rank() == 0) found = folder.candidates();
-    if (communicator.max(static_cast<std::int64_t>(found.size())) == 0) return std::nullopt;
-    const auto told = [&](const std::string& damaged) {
-        if (warn) warn(damaged);
-    };
-    auto restored = checkpoint::restore_or_keep(communicator, found, job, state, told, "program");
+    auto restored = checkpoint::restore_newest(communicator, folder, job, state, warn, "program");
+    if (!restored) return std::nullopt;
     StateCheckpoint loaded;
-    static_cast<CheckpointHeader&>(loaded) = std::move(restored.header);
-    loaded.numbers = std::move(restored.numbers);
+    static_cast<CheckpointHeader&>(loaded) = std::move(restored->header);
+    loaded.numbers = std::move(restored->numbers);
     return loaded;
 }
 

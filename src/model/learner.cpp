@@ -20,8 +20,17 @@
 #include "program/gpu_choice.hpp"
 
 namespace dtrain::model {
-
 namespace {
+
+std::vector<std::string> without_empty(std::vector<std::string> names) {
+    std::erase(names, "");
+    return names;
+}
+
+/// What is fetched after each batch.
+std::vector<std::string> fetched_of(const LossProgram& made) {
+    return without_empty({made.loss_sum, made.correct, made.scores});
+}
 
 void check_local_sgd(const ModelOptions& options) {
     if (options.local_sgd < 0)
@@ -31,8 +40,7 @@ void check_local_sgd(const ModelOptions& options) {
     if (options.virtual_ranks != 0)
         throw UsageError(
             fmt::format("local_sgd is {} and virtual_ranks {}; they exclude each other: virtual ranks add "
-                        "their gradients "
-                        "in every step",
+                        "their gradients in every step",
                         options.local_sgd, options.virtual_ranks));
     if (options.products == ProductNumbers::float16)
         throw UsageError(fmt::format(
@@ -164,9 +172,7 @@ Learner::Compiled& Learner::trainer(std::int64_t local_batch) {
     if (has_trainer(local_batch)) return *trainer_;
     const auto& p = *prepared_;
     auto made = training_program(local_batch, p.optimizer, p.loss, p.metrics, p.adjust, p.rate.has_value());
-    std::vector<std::string> kept{made.scores};
-    if (options_.memory_optimize) kept = {made.loss_sum, made.correct, made.scores};
-    std::erase(kept, "");
+    const auto kept = options_.memory_optimize ? fetched_of(made) : without_empty({made.scores});
     Executor executor(made.program, p.state, options_.communicator, executor_options(kept));
     const auto rate = p.rate ? executor.feed<float>(program::fed_rate) : std::span<float>();
     return trainer_.emplace(Compiled{local_batch, std::move(made), {}, std::move(executor), rate});
@@ -175,9 +181,7 @@ Learner::Compiled& Learner::trainer(std::int64_t local_batch) {
 Learner::Compiled& Learner::tester(std::int64_t local_batch) {
     if (tester_ && tester_->local_batch == local_batch) return *tester_;
     auto made = loss_program(blueprint_, prepared_->loss, prepared_->metrics, local_batch);
-    std::vector<std::string> fetched{made.loss_sum};
-    for (const auto& each : {made.correct, made.scores})
-        if (!each.empty()) fetched.push_back(each);
+    const auto fetched = fetched_of(made);
     made.program = for_test(made.program, fetched);
     Executor executor(made.program, prepared_->state, {}, executor_options(fetched));
     return tester_.emplace(Compiled{local_batch, std::move(made), {}, std::move(executor)});

@@ -62,9 +62,10 @@ class Learner {
     StateCheckpoint position() const;
     Checkpoint checkpoint() const;
 
-    /// @return the first that can be read
-    std::filesystem::path load(const std::vector<std::filesystem::path>& files,
-                               const std::function<void(const std::string&)>& warn);
+    /// As those of Model.
+    void load(const std::filesystem::path& file);
+    std::optional<std::filesystem::path> load_newest(const std::filesystem::path& folder,
+                                                     const std::function<void(const std::string&)>& warn);
 
     /// "accuracy", "auc".
     std::vector<std::string> metric_names() const;
@@ -110,6 +111,7 @@ class Learner {
     Compiled& trainer(std::int64_t local_batch);
     Compiled& tester(std::int64_t local_batch);
     Compiled& predictor(std::int64_t local_batch);
+    void go_on_from(checkpoint::Restored found);
 
     Blueprint blueprint_;
     ModelOptions options_;

@@ -33,10 +33,22 @@ Checkpoint Learner::checkpoint() const {
     return checkpoint::copy_of(prepared_->state, here, here.numbers);
 }
 
-std::filesystem::path Learner::load(const std::vector<std::filesystem::path>& files,
-                                    const std::function<void(const std::string&)>& warn) {
-    auto found = checkpoint::restore_or_keep(options_.communicator, files, prepared_->job, prepared_->state,
-                                             warn, "program");
+void Learner::load(const std::filesystem::path& file) {
+    go_on_from(checkpoint::restore_or_keep(options_.communicator, {file}, prepared_->job, prepared_->state,
+                                           {}, "program"));
+}
+
+std::optional<std::filesystem::path> Learner::load_newest(
+    const std::filesystem::path& folder, const std::function<void(const std::string&)>& warn) {
+    auto found = checkpoint::restore_newest(options_.communicator, CheckpointFolder(folder), prepared_->job,
+                                            prepared_->state, warn, "program");
+    if (!found) return std::nullopt;
+    auto file = found->file;
+    go_on_from(std::move(*found));
+    return file;
+}
+
+void Learner::go_on_from(checkpoint::Restored found) {
     epochs_ = found.header.epoch;
     steps_ = found.header.step;
     options_.seed = found.header.seed;
@@ -47,7 +59,6 @@ std::filesystem::path Learner::load(const std::vector<std::filesystem::path>& fi
             prepared_->rate = values.front();
         else if (name.starts_with(kept_prefix))
             prepared_->kept[name.substr(kept_prefix.size())] = std::move(values);
-    return found.file;
 }
 
 }  // namespace dtrain::model

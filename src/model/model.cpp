@@ -170,18 +170,13 @@ void Model::save(const std::filesystem::path& path, CheckpointFormat format) con
 
 void Model::load(const std::filesystem::path& path) {
     content_->learner.check_prepared_together("load");
-    content_->learner.load({path}, {});
+    content_->learner.load(path);
 }
 
 std::optional<std::filesystem::path> Model::load_newest(const std::filesystem::path& folder,
                                                         const std::function<void(const std::string&)>& warn) {
     content_->learner.check_prepared_together("load_newest");
-    std::vector<std::filesystem::path> found;
-    if (communicator().rank() == 0) found = CheckpointFolder(folder).candidates();
-    if (communicator().sum(static_cast<std::int64_t>(found.size())) == 0) return std::nullopt;
-    return content_->learner.load(found, [&](const std::string& damaged) {
-        if (warn) warn(damaged);
-    });
+    return content_->learner.load_newest(folder, warn);
 }
 
 Checkpoint Model::checkpoint() const {

@@ -32,8 +32,7 @@ void check(const Program& program, const LocalSgd& options) {
     if (std::ranges::find(operators, "ftrl", &Operator::type) != operators.end())
         refuse(
             "FTRL makes parameters of its sums alone, which stay each rank's own: what was averaged is lost "
-            "in "
-            "the next step; choose another optimizer",
+            "in the next step; choose another optimizer",
             "ftrl");
 }
 

@@ -68,6 +68,13 @@ def counted_samples(rank):
     return lambda: (normal(10, 10), normal(10, 1))
 
 
+def assert_each_rank_tells(expected, text, decimals):
+    for rank, of_rank in enumerate(expected.T):
+        losses = [float(each) for each in re.findall(rf"^\[{rank}\] loss: (\d+\.\d{{{decimals}}})$", text, re.M)]
+        assert len(losses) == STEPS
+        assert numpy.abs(losses - of_rank).max() < 1e-4
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_the_regression_that_spawn_starts(tmp_path, tmp_path_factory, ranks):
     program = compiled(ROOT / "examples/spawn/regression.cpp", tmp_path_factory.mktemp("spawn"))
@@ -78,10 +85,7 @@ def test_the_regression_that_spawn_starts(tmp_path, tmp_path_factory, ranks):
         ranks = 2
     assert done.returncode == 0, done.stderr
     expected = regression_losses([polar_samples(rank) for rank in range(ranks)])
-    for rank in range(ranks):
-        losses = [float(each) for each in re.findall(rf"^\[{rank}\] loss: (\d+\.\d{{6}})$", done.stdout, re.M)]
-        assert len(losses) == STEPS
-        assert numpy.abs(losses - expected[:, rank]).max() < 1e-4
+    assert_each_rank_tells(expected, done.stdout, decimals=6)
 
 
 @pytest.mark.parametrize("form, gpus, ranks", [(3, "", 2), (2, "2,3,4", 3)])
@@ -90,10 +94,7 @@ def test_the_network_of_ones_own_that_spawn_starts(tmp_path, tmp_path_factory, f
     done = run([program, form, STEPS], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
     assert done.returncode == 0, done.stderr
     expected = regression_losses([counted_samples(rank) for rank in range(ranks)])
-    for rank in range(ranks):
-        losses = [float(each) for each in re.findall(rf"^\[{rank}\] loss: (\d+\.\d{{4}})$", done.stdout, re.M)]
-        assert len(losses) == STEPS
-        assert numpy.abs(losses - expected[:, rank]).max() < 1e-4
+    assert_each_rank_tells(expected, done.stdout, decimals=4)
 
 
 def handwritten_digits(part):

@@ -21,7 +21,9 @@
 namespace dtrain {
 namespace {
 
+using testing::Each;
 using testing::HasSubstr;
+using testing::Ne;
 using tests::message_of;
 
 std::string endpoint(int trainer) {
@@ -82,6 +84,10 @@ TEST_P(CollectiveTraining, HasTheBitsOfDataParallel) {
     }
 }
 
+constexpr int rows = 2;  // of each rank
+constexpr int columns = 3;
+constexpr double learning_rate = 0.125;
+
 /// Of row `row` of step `step` of the global batch: small whole numbers, other ones on each rank.
 float input(int step, int row, int column) {
     return static_cast<float>((step * 5 + row * 3 + column * 7) % 4 - 1);
@@ -90,119 +96,95 @@ float target(int step, int row) {
     return static_cast<float>((step + row * row) % 5 - 2);
 }
 
-TEST_P(CollectiveTraining, HasTheBitsOfTheWholeBatchWhereNothingIsRounded) {
-    const auto& world = test_world();
-    constexpr int rows = 2;  // of each rank
-    constexpr int columns = 3;
-    constexpr int steps = 3;
-    constexpr double learning_rate = 0.125;
-    Program program;
-    const auto x = layers::data(program, "x", {rows, columns});
-    const auto y = layers::data(program, "y", {rows, 1});
-    const auto loss = layers::mean_square_error(program, layers::fc(program, x, 1, {.name = "fc"}), y);
-    minimize(program, loss, Sgd{learning_rate});
-
-    const auto trainer = transpiled(program, {.mode = GetParam()}, world.size());
-    const State state(trainer, 1);
-    std::ranges::fill(state.find("fc.weight")->view.as<float>(), 0.0F);
-    Executor executor(trainer, state, world, this_trainer());
-    double weight[columns] = {};
-    double bias = 0;
-    for (int step = 0; step < steps; ++step) {
-        const auto fed_x = executor.feed<float>(x);
-        const auto fed_y = executor.feed<float>(y);
-        for (int i = 0; i < rows; ++i) {
-            const int row = world.rank() * rows + i;
-            fed_y[static_cast<std::size_t>(i)] = target(step, row);
-            for (int column = 0; column < columns; ++column)
-                fed_x[static_cast<std::size_t>(i * columns + column)] = input(step, row, column);
-        }
-        executor.run();
-
-        const int all = rows * world.size();
-        double weight_gradient[columns] = {};
-        double bias_gradient = 0;
-        for (int row = 0; row < all; ++row) {
-            double error = bias - static_cast<double>(target(step, row));
-            for (int column = 0; column < columns; ++column)
-                error += weight[column] * input(step, row, column);
-            bias_gradient += 2 * error / all;
-            for (int column = 0; column < columns; ++column)
-                weight_gradient[column] += 2 * error / all * input(step, row, column);
-        }
-        bias -= learning_rate * bias_gradient;
-        for (int column = 0; column < columns; ++column)
-            weight[column] -= learning_rate * weight_gradient[column];
-    }
-    const auto trained = state.find("fc.weight")->view.as<float>();
-    for (std::size_t column = 0; column < columns; ++column) {
-        EXPECT_EQ(static_cast<double>(trained[column]), weight[column]) << column;
-        EXPECT_NE(weight[column], 0) << "it trains";
-    }
-    EXPECT_EQ(static_cast<double>(state.find("fc.bias")->view.as<float>()[0]), bias);
-}
-
 /// Weights and, at last, the bias.
-using Weights = std::array<double, 4>;
+using Weights = std::array<double, columns + 1>;
 
 /// Of a batch of the rows from `first` on, one step of SGD.
-void descend(Weights& weights, int step, int first, int rows, double learning_rate) {
+void descend(Weights& weights, int step, int first, int count) {
     Weights gradient{};
     const auto seen = [&](int row, std::size_t column) {
         return column + 1 == weights.size() ? 1.0F : input(step, row, static_cast<int>(column));
     };
-    for (int row = first; row < first + rows; ++row) {
+    for (int row = first; row < first + count; ++row) {
         double error = -static_cast<double>(target(step, row));
         for (std::size_t column = 0; column < weights.size(); ++column)
             error += weights[column] * seen(row, column);
         for (std::size_t column = 0; column < weights.size(); ++column)
-            gradient[column] += 2 * error / rows * seen(row, column);
+            gradient[column] += 2 * error / count * seen(row, column);
     }
     for (std::size_t column = 0; column < weights.size(); ++column)
         weights[column] -= learning_rate * gradient[column];
 }
 
-TEST(LocalSgdTrainers, HaveTheBitsOfPlainLoopsWhereNothingIsRounded) {
-    const auto& world = test_world();
-    constexpr int rows = 2;  // of each rank
-    constexpr int columns = 3;
-    constexpr int every = 2;
-    constexpr int steps = 4;
-    constexpr double learning_rate = 0.125;
+/// A regression with the variables "x" and "y".
+Program regression() {
     Program program;
     const auto x = layers::data(program, "x", {rows, columns});
     const auto y = layers::data(program, "y", {rows, 1});
     const auto loss = layers::mean_square_error(program, layers::fc(program, x, 1, {.name = "fc"}), y);
     minimize(program, loss, Sgd{learning_rate});
-    const auto trainer =
-        transpiled(program, {.mode = "collective", .collective_mode = "local_sgd", .local_sgd_steps = every},
-                   world.size());
-    const State state(trainer, 1);
+    return program;
+}
+
+void feed_rows_of_this_rank(Executor& executor, int step) {
+    const auto x = executor.feed<float>("x");
+    const auto y = executor.feed<float>("y");
+    for (int i = 0; i < rows; ++i) {
+        const int row = test_world().rank() * rows + i;
+        y[static_cast<std::size_t>(i)] = target(step, row);
+        for (int column = 0; column < columns; ++column)
+            x[static_cast<std::size_t>(i * columns + column)] = input(step, row, column);
+    }
+}
+
+State from_zero(const Program& program) {
+    State state(program, 1);
     std::ranges::fill(state.find("fc.weight")->view.as<float>(), 0.0F);
+    return state;
+}
+
+Weights weights_of(const State& state) {
+    Weights weights{};
+    std::ranges::copy(state.find("fc.weight")->view.as<float>(), weights.begin());
+    weights.back() = static_cast<double>(state.find("fc.bias")->view.as<float>()[0]);
+    return weights;
+}
+
+TEST_P(CollectiveTraining, HasTheBitsOfTheWholeBatchWhereNothingIsRounded) {
+    const auto& world = test_world();
+    const auto trainer = transpiled(regression(), {.mode = GetParam()}, world.size());
+    const auto state = from_zero(trainer);
+    Executor executor(trainer, state, world, this_trainer());
+    Weights expected{};
+    for (int step = 0; step < 3; ++step) {
+        feed_rows_of_this_rank(executor, step);
+        executor.run();
+        descend(expected, step, 0, rows * world.size());
+    }
+    EXPECT_EQ(weights_of(state), expected);
+    EXPECT_THAT(expected, Each(Ne(0))) << "it trains";
+}
+
+TEST(LocalSgdTrainers, HaveTheBitsOfPlainLoopsWhereNothingIsRounded) {
+    const auto& world = test_world();
+    constexpr int every = 2;
+    const auto trainer = transpiled(
+        regression(), {.mode = "collective", .collective_mode = "local_sgd", .local_sgd_steps = every},
+        world.size());
+    const auto state = from_zero(trainer);
     Executor executor(trainer, state, world, this_trainer());
     std::vector<Weights> expected(static_cast<std::size_t>(world.size()));
-    for (int step = 0; step < steps; ++step) {
-        const auto fed_x = executor.feed<float>(x);
-        const auto fed_y = executor.feed<float>(y);
-        for (int i = 0; i < rows; ++i) {
-            const int row = world.rank() * rows + i;
-            fed_y[static_cast<std::size_t>(i)] = target(step, row);
-            for (int column = 0; column < columns; ++column)
-                fed_x[static_cast<std::size_t>(i * columns + column)] = input(step, row, column);
-        }
+    for (int step = 0; step < 4; ++step) {
+        feed_rows_of_this_rank(executor, step);
         executor.run();
         for (int rank = 0; rank < world.size(); ++rank)
-            descend(expected[static_cast<std::size_t>(rank)], step, rank * rows, rows, learning_rate);
+            descend(expected[static_cast<std::size_t>(rank)], step, rank * rows, rows);
         for (std::size_t column = 0; column < columns + 1 && (step + 1) % every == 0; ++column) {
             double sum = 0;
             for (const auto& weights : expected) sum += weights[column];
             for (auto& weights : expected) weights[column] = sum / world.size();
         }
-        const auto& own = expected[static_cast<std::size_t>(world.rank())];
-        const auto weight = state.find("fc.weight")->view.as<float>();
-        for (std::size_t column = 0; column < columns; ++column)
-            EXPECT_EQ(static_cast<double>(weight[column]), own[column]) << step << ", " << column;
-        EXPECT_EQ(static_cast<double>(state.find("fc.bias")->view.as<float>()[0]), own[columns]) << step;
+        EXPECT_EQ(weights_of(state), expected[static_cast<std::size_t>(world.rank())]) << step;
         EXPECT_EQ(parameters_are_identical(state, world), world.size() == 1 || (step + 1) % every == 0);
     }
 }

@@ -48,7 +48,7 @@ ps::SparseTable loaded(const ps::SavedTables& saved, const std::string& name) {
 std::string export_rows(const std::filesystem::path& checkpoint, const std::optional<std::string>& table,
                         const std::filesystem::path& file) {
     const auto write = export_for(file);
-    if (!std::filesystem::exists(checkpoint / trainer_file))
+    if (!is_of_servers(checkpoint))
         throw UsageError(
             fmt::format("{} is no checkpoint of parameter servers: all of its tensors are HDF5 already, "
                         "--inspect lists them",

@@ -31,12 +31,12 @@ std::string needed_beside(const std::filesystem::path& checkpoint, const std::st
 
 std::string inspect(const std::filesystem::path& checkpoint) {
     if (is_folder_of_checkpoints(checkpoint)) return inspect_folder(checkpoint);
-    const bool is_of_servers = std::filesystem::exists(checkpoint / trainer_file);
-    const io::StoredCheckpoint stored(is_of_servers ? checkpoint / trainer_file : checkpoint);
+    const bool by_servers = is_of_servers(checkpoint);
+    const auto stored = trainers_part(checkpoint);
     const auto& header = stored.header();
     std::vector<std::vector<std::string>> facts{{"checkpoint", checkpoint.string()},
                                                 {"stands at", moment_of(header)}};
-    for (const auto& needed : is_of_servers ? ps::needs_of(checkpoint) : std::vector<std::string>())
+    for (const auto& needed : by_servers ? ps::needs_of(checkpoint) : std::vector<std::string>())
         facts.push_back({"needs", needed_beside(checkpoint, needed)});
     for (const auto& [field, value] : header.job) facts.push_back({field, value});
     std::vector<std::vector<std::string>> tensors{{"tensor", "elements", "shape", "bytes"}};
@@ -44,7 +44,7 @@ std::string inspect(const std::filesystem::path& checkpoint) {
         tensors.push_back({tensor.name, to_string(tensor.element), to_string(tensor.shape),
                            std::to_string(tensor.bytes())});
     auto text = fmt::format("{}\n\n{}\n", join(aligned(facts), "\n"), join(aligned(tensors), "\n"));
-    if (const auto tables = ps::describe_tables(checkpoint); is_of_servers && !tables.empty())
+    if (const auto tables = ps::describe_tables(checkpoint); by_servers && !tables.empty())
         text += "\n" + tables;
     return text;
 }

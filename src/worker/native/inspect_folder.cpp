@@ -19,7 +19,6 @@
 #include "base/text.hpp"
 #include "checkpoint/state_checkpoint.hpp"
 #include "io/checkpoint_index.hpp"
-#include "io/stored_checkpoint.hpp"
 #include "ps/job/check_save.hpp"
 #include "worker/native/server_checkpointer.hpp"
 
@@ -36,10 +35,6 @@ struct Listed {
     std::optional<std::string> damage;
 };
 
-bool is_of_servers(const std::filesystem::path& checkpoint) {
-    return std::filesystem::exists(checkpoint / trainer_file);
-}
-
 /// Sums are there within epochs alone.
 std::optional<std::int64_t> ranks_of(const CheckpointHeader& header) {
     if (header.sums.empty()) return std::nullopt;
@@ -53,11 +48,10 @@ void check(const io::StoredCheckpoint& stored) {
 Listed listed(const std::filesystem::path& checkpoint) {
     Listed out;
     out.damage = checkpoint::refusal_of([&] {
-        const bool by_servers = is_of_servers(checkpoint);
-        const io::StoredCheckpoint stored(by_servers ? checkpoint / trainer_file : checkpoint);
+        const auto stored = trainers_part(checkpoint);
         out.header = stored.header();
         out.ranks = ranks_of(stored.header());
-        if (by_servers) {
+        if (is_of_servers(checkpoint)) {
             out.servers = ps::facts_of_save(checkpoint).servers;
             ps::check_save(checkpoint);
         } else {

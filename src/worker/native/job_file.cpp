@@ -99,13 +99,10 @@ void refuse_with_servers(const Section& top, const Job& job) {
                      fmt::format("[servers] '{}' is for the tables of [model] kind = \"click_through\"; a "
                                  "\"classifier\" has none",
                                  key));
-    for (const auto& [is_set, key] :
-         {std::pair(job.train.virtual_ranks > 0, "virtual_ranks"), std::pair(job.train.one_copy, "one_copy"),
-          std::pair(job.train.local_sgd > 0, "local_sgd")})
-        if (is_set)
-            top.fail("servers", fmt::format("[train] '{}' and [servers] exclude each other: servers add the "
-                                            "gradients",
-                                            key));
+    if (const auto key = excludes_servers(job.train))
+        top.fail(
+            "servers",
+            fmt::format("[train] '{}' and [servers] exclude each other: servers add the gradients", *key));
 }
 
 std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {

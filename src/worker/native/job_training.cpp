@@ -299,4 +299,11 @@ TrainSettings read_training(const Section& top) {
     return settings;
 }
 
+std::optional<std::string> excludes_servers(const TrainSettings& settings) {
+    if (settings.virtual_ranks > 0) return "virtual_ranks";
+    if (settings.one_copy) return "one_copy";
+    if (settings.local_sgd > 0) return "local_sgd";
+    return std::nullopt;
+}
+
 }  // namespace dtrain::native

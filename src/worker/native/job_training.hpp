@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "worker/native/job_file.hpp"
 #include "worker/native/job_section.hpp"
 
@@ -10,5 +13,8 @@ namespace dtrain::native {
 /// The section [train] of a job file, with [train.schedule], [train.clip] and [train.decay].
 /// @throws UsageError as parse_job() does
 TrainSettings read_training(const Section& top);
+
+/// The first key of [train] that excludes parameter servers, which add the gradients: "virtual_ranks".
+std::optional<std::string> excludes_servers(const TrainSettings& settings);
 
 }  // namespace dtrain::native

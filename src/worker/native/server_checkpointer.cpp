@@ -15,6 +15,15 @@
 #include "ps/job/server_manifest.hpp"
 
 namespace dtrain::native {
+
+bool is_of_servers(const std::filesystem::path& checkpoint) {
+    return std::filesystem::exists(checkpoint / trainer_file);
+}
+
+io::StoredCheckpoint trainers_part(const std::filesystem::path& checkpoint) {
+    return io::StoredCheckpoint(is_of_servers(checkpoint) ? checkpoint / trainer_file : checkpoint);
+}
+
 std::string rows_file(int trainer, int trainers) {
     return fmt::format("trainer-{:04}-of-{:04}.h5", trainer, trainers);
 }

@@ -12,6 +12,7 @@
 
 #include "base/background.hpp"
 #include "checkpoint/checkpoint_writer.hpp"
+#include "io/stored_checkpoint.hpp"
 #include "worker/native/job_file.hpp"
 
 namespace dtrain::native {
@@ -19,6 +20,12 @@ namespace dtrain::native {
 /// The file, in a folder that servers have saved into, that says where training stood, and has the dense
 /// parameters as the trainers see them.
 inline constexpr const char* trainer_file = "trainer.h5";
+
+/// Whether servers have saved into this folder.
+bool is_of_servers(const std::filesystem::path& checkpoint);
+
+/// What a checkpoint, of servers or not, has of trainers. @throws UsageError as io::StoredCheckpoint
+io::StoredCheckpoint trainers_part(const std::filesystem::path& checkpoint);
 
 /// The file there that has what one of so many trainers of geo mode alone has of rows.
 std::string rows_file(int trainer, int trainers);

@@ -21,6 +21,7 @@
 #include "program/gpu_choice.hpp"
 #include "worker/native/agreed.hpp"
 #include "worker/native/job_input.hpp"
+#include "worker/native/job_training.hpp"
 #include "worker/native/products.hpp"
 #include "worker/native/report.hpp"
 #include "worker/native/server_checkpointer.hpp"
@@ -41,14 +42,11 @@ void check_servers_can_save(const CheckpointSettings& settings) {
 
 /// The job file has refused it beside [servers], which a job need not have.
 void check_servers_add(const TrainSettings& settings) {
-    for (const auto& [is_set, key] :
-         {std::pair(settings.virtual_ranks > 0, "virtual_ranks"), std::pair(settings.one_copy, "one_copy"),
-          std::pair(settings.local_sgd > 0, "local_sgd")})
-        if (is_set)
-            throw UsageError(
-                fmt::format("[train] '{}' and parameter servers exclude each other: servers add the "
-                            "gradients; leave it out, or start all ranks as one program without servers",
-                            key));
+    if (const auto key = excludes_servers(settings))
+        throw UsageError(
+            fmt::format("[train] '{}' and parameter servers exclude each other: servers add the gradients; "
+                        "leave it out, or start all ranks as one program without servers",
+                        *key));
     if (settings.nccl)
         throw UsageError(
             "[train] nccl = true lets NCCL add the gradients of ranks, and this job's parameter servers add "

@@ -18,6 +18,7 @@
 
 #include "base/files.hpp"
 #include "linear_job.hpp"
+#include "one_process.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_world.hpp"
@@ -79,12 +80,6 @@ void feed(Executor& executor, int number) {
         label[i] = static_cast<float>((i + static_cast<std::size_t>(number)) % 2);
 }
 
-std::string logits_name(const Program& program) {
-    for (const auto& op : program.operators())
-        if (op.type == "bce_with_logits") return op.input("logits");
-    return "";
-}
-
 /// What a trained model says of some batches.
 std::vector<float> answers(const Program& program, const State& state, const ExecutorOptions& options) {
     const auto name = logits_name(program);
@@ -107,21 +102,7 @@ std::vector<float> answers(const Program& program, const State& state, const Exe
 std::vector<float> trained_by_one(TrainingSetup setup, int steps, int batches) {
     setup.is_distributed = false;
     const auto program = training_program(setup);
-    const auto parallel = data_parallel(program, {.micro_batches = batches});
-    Executor executor(parallel, State(parallel, seed), {}, {.threads = 1});
-    for (int step = 0; step < steps; ++step) {
-        if (batches == 1) {
-            feed(executor, step);
-            executor.run();
-            continue;
-        }
-        for (int i = 0; i < batches; ++i) {
-            feed(executor, step * batches + i);
-            executor.accumulate();
-        }
-        executor.update();
-    }
-    return answers(program, executor.state(), {.threads = 1});
+    return answers(program, state_of_one_process(program, seed, steps, batches, feed), {.threads = 1});
 }
 
 struct Job {
@@ -177,10 +158,7 @@ void expect_the_bits_of_one(const TrainingSetup& setup, int letter_rows = 0, boo
             trained_with(servers, {.setup = setup, .options = options, .prefetches = prefetches});
         const int trainers = test_world().size() - servers;
         if (said.empty()) continue;
-        const auto expected = trained_by_one(setup, 6, trainers);
-        ASSERT_EQ(said.size(), expected.size());
-        EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
-            << servers << " servers, " << trainers << " trainers: " << said[0] << " and " << expected[0];
+        expect_same_bits(said, trained_by_one(setup, 6, trainers), servers, trainers);
     }
 }
 

@@ -20,6 +20,7 @@
 #include <dtrain/passes.hpp>
 
 #include "linear_job.hpp"
+#include "one_process.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_world.hpp"
@@ -60,12 +61,6 @@ Program training_program(const Optimizer& optimizer, Where where) {
     return program;
 }
 
-std::string logits_name(const Program& program) {
-    for (const auto& op : program.operators())
-        if (op.type == "bce_with_logits") return op.input("logits");
-    return "";
-}
-
 std::vector<std::int64_t> ids_of(const std::string& feed, int number) {
     const std::size_t factor = feed == "user" ? 7 : feed == "seen" ? 5 : 3;
     std::vector<std::int64_t> ids(static_cast<std::size_t>(batch) * (feed == "seen" ? 3 : 1));
@@ -103,21 +98,7 @@ std::vector<float> answers(const Program& program, const State& state, const Exe
 
 std::vector<float> trained_by_one(const Optimizer& optimizer, int steps, int batches) {
     const auto program = training_program(optimizer, Where::one_process);
-    const auto parallel = data_parallel(program, {.micro_batches = batches});
-    Executor executor(parallel, State(parallel, seed), {}, {.threads = 1});
-    for (int step = 0; step < steps; ++step) {
-        if (batches == 1) {
-            feed(executor, step);
-            executor.run();
-            continue;
-        }
-        for (int i = 0; i < batches; ++i) {
-            feed(executor, step * batches + i);
-            executor.accumulate();
-        }
-        executor.update();
-    }
-    return answers(program, executor.state(), {.threads = 1});
+    return answers(program, state_of_one_process(program, seed, steps, batches, feed), {.threads = 1});
 }
 
 struct Part {
@@ -187,10 +168,7 @@ void expect_the_bits_of_one(const Part& part) {
         const auto said = trained_with(test_world(), servers, part);
         const int trainers = test_world().size() - servers;
         if (said.empty()) continue;
-        const auto expected = trained_by_one(part.optimizer, part.end, trainers);
-        ASSERT_EQ(said.size(), expected.size());
-        EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
-            << servers << " servers, " << trainers << " trainers: " << said[0] << " and " << expected[0];
+        expect_same_bits(said, trained_by_one(part.optimizer, part.end, trainers), servers, trainers);
     }
 }
 
