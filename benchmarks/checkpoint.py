@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import references
 from harness import Case, Missing, Unavailable
 
 AIM_TO_DD = 1.0
@@ -52,7 +53,8 @@ def cases(build, megabytes=2048):
             raise Unavailable(f"{folder.parent} has less free than 4 x {megabytes} MB; TMPDIR names another folder")
         size = f"{megabytes} MB"
         yield Case(f"{size} written and synced", "MB/s", "higher", lambda: rate(megabytes, save(state, folder, megabytes)),
-                   "dd bs=4M conv=fsync", lambda: rate(megabytes, dd(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
+                   "dd bs=4M conv=fsync", lambda: rate(megabytes, dd(folder, megabytes)), AIM_TO_DD, repeats=REPEATS,
+                   peer_elsewhere=references.DD)
         yield from reload(state, folder, megabytes)
         yield minute(build, folder)
 

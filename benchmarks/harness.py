@@ -13,7 +13,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Optional
 
 
 class Unavailable(Exception):
@@ -30,6 +30,7 @@ class Case:
     measure_peer: Callable[[], float]
     aim: float  # what the ratio value / peer_value should reach
     repeats: int = 15
+    peer_elsewhere: Optional[float] = None  # what the peer made on the machine of references.py
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,16 @@ class Result:
     ratio: float
     aim: float
     better: str
+    peer_elsewhere: Optional[float] = None
 
     def as_json(self):
         return json.dumps(self.__dict__)
 
     def as_line(self):
         sign = "<=" if self.better == "lower" else ">="
+        elsewhere = "" if self.peer_elsewhere is None else f" ({self.peer_elsewhere:.4g} elsewhere)"
         return (f"{self.benchmark}: {self.case}: {self.value:.4g} {self.unit}; {self.peer}: {self.peer_value:.4g} "
-                f"{self.unit}; ratio {self.ratio:.2f}, aim {sign} {self.aim:g}")
+                f"{self.unit}{elsewhere}; ratio {self.ratio:.2f}, aim {sign} {self.aim:g}")
 
 
 def paired(measure, measure_peer, repeats):
@@ -72,7 +75,7 @@ def run_case(benchmark, case):
     own, peer = paired(case.measure, case.measure_peer, case.repeats)
     value, peer_value = statistics.median(own), statistics.median(peer)
     return Result(benchmark, case.what, value, case.unit, case.peer, peer_value, value / peer_value, case.aim,
-                  case.better)
+                  case.better, case.peer_elsewhere)
 
 
 def mpi_environment():

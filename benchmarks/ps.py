@@ -14,6 +14,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import references
 from harness import Case, Missing, Unavailable, mpi_environment
 
 HERE = Path(__file__).resolve().parent
@@ -39,8 +40,8 @@ def cases(build):
         for optimizer in ("sgd", "adam"):
             for batch in (1024, 16384):
                 yield from against_bare(own, bare, (optimizer, width, batch))
+                yield against_torch(own, (optimizer, width, batch))
     for batch in (1024, 16384):
-        yield against_torch(own, batch)
         for servers, trainers in ((2, 2), (1, 2), (2, 3)):
             yield from against_pair(own, servers, trainers, ("sgd", 16, batch))
     yield Case("of a processor takes a server without requests", "%", "lower", idle(own), "limit", lambda: IDLE_PERCENT,
@@ -90,7 +91,8 @@ def against_bare(own, bare, load):
     figures, peer = taken_in_turns(lambda: servers_and_trainers(own, 1, 1, load), lambda: ranks(2, bare, *load, ROWS))
     for what in ("pull", "push"):
         yield Case(words(what, load), "M keys/s", "higher", rates_of_half(figures, what, load[2]), "bare server",
-                   rates_of_half(peer, what, load[2]), AIM_OF_RATE, ROUNDS - 1)
+                   rates_of_half(peer, what, load[2]), AIM_OF_RATE, ROUNDS - 1,
+                   references.BARE_SERVER.get((*load, what)))
         yield Case(f"{words(what, load)}: 99% take at most", "us", "lower", turns(figures, what, 2), "half of them",
                    turns(figures, what, 1), AIM_OF_SPREAD, ROUNDS - 1)
         yield Case(f"{words(what, load)}, of the bare server: 99% take at most", "us", "lower", turns(peer, what, 2),
@@ -106,8 +108,8 @@ def against_pair(own, servers, trainers, load):
                    turns(figures, what), "1 server, 1 trainer", turns(peer, what), aim, ROUNDS - 1)
 
 
-def against_torch(own, batch):
-    load = ("sgd", 16, batch)
+def against_torch(own, load):
+    batch = load[2]
     what = words("pull and push", load)
     python = os.environ.get("DTRAIN_COMPAT_PYTHON")
     if python is None:
@@ -115,12 +117,12 @@ def against_torch(own, batch):
     if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
         return Missing(what, f"{python} has no torch")
     return Case(what, "M keys/s", "higher", lambda: batch / servers_and_trainers(own, 1, 1, load)["both"][1],
-                "EmbeddingBag without a server", lambda: embedding_bag(python, load), AIM_OF_TORCH, ROUNDS - 1)
+                "EmbeddingBag without a server", lambda: embedding_bag(python, load), AIM_OF_TORCH, ROUNDS - 1,
+                references.EMBEDDING_BAG.get(load))
 
 
 def embedding_bag(python, load):
-    _, width, batch = load
-    command = [python, HERE / "peers" / "embedding.py", str(width), str(batch), str(ROWS)]
+    command = [str(word) for word in (python, HERE / "peers" / "embedding.py", *load, ROWS)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LIMIT)
     if done.returncode != 0:
         raise RuntimeError(f"{command}: exit status {done.returncode}\n{done.stderr[-2000:]}")

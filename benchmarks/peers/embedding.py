@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of PyTorch's EmbeddingBag(sparse=True) that one thread looks up and updates by SGD, in M keys/s of the median batch.
+"""Rows of PyTorch's EmbeddingBag(sparse=True) that one thread looks up and updates, in M keys/s of the median batch.
 
-embedding.py WIDTH BATCH ROWS     each id once in a batch, 64 batches in turn, all rows touched before
+embedding.py sgd|adam WIDTH BATCH ROWS     each id once in a batch, 64 batches in turn, all rows touched before
 """
 
 import itertools
@@ -16,11 +16,12 @@ MEASURED = 0.6  # seconds
 
 
 def main():
-    width, batch, rows = map(int, sys.argv[1:])
+    width, batch, rows = map(int, sys.argv[2:])
     torch.set_num_threads(1)
     torch.manual_seed(1)
     table = torch.nn.EmbeddingBag(rows, width, sparse=True, mode="sum")
-    optimizer = torch.optim.SGD(table.parameters(), 0.01)
+    make = {"sgd": torch.optim.SGD, "adam": torch.optim.SparseAdam}[sys.argv[1]]
+    optimizer = make(list(table.parameters()), 0.01)
     batches = [torch.randperm(rows)[:batch].clone() for _ in range(64)]
     bags = torch.arange(batch)
     gradient = torch.full((batch, width), 0.001)

@@ -3,6 +3,7 @@
 """Oracle: measurements made up here, whose medians and ratio are worked out by hand; the keys that programs read
 from benchmarks/run --json as its help names them."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -42,8 +43,14 @@ def test_a_result_is_the_ratio_of_medians():
     assert result.as_line() == "launch: two ranks: 3 s; mpirun: 2 s; ratio 1.50, aim <= 2"
     assert json.loads(result.as_json()) == {
         "benchmark": "launch", "case": "two ranks", "value": 3, "unit": "s", "peer": "mpirun", "peer_value": 2,
-        "ratio": 1.5, "aim": 2.0, "better": "lower"}
+        "ratio": 1.5, "aim": 2.0, "better": "lower", "peer_elsewhere": None}
     assert harness.run_case("launch", case("higher", 0.97)).as_line().endswith("aim >= 0.97")
+
+
+def test_what_the_peer_made_elsewhere_is_told_beside_it():
+    result = harness.run_case("launch", dataclasses.replace(case("lower", 2.0), peer_elsewhere=12345))
+    assert result.as_line() == "launch: two ranks: 3 s; mpirun: 2 s (1.234e+04 elsewhere); ratio 1.50, aim <= 2"
+    assert json.loads(result.as_json())["peer_elsewhere"] == 12345
 
 
 def test_a_program_that_fails_is_no_measurement():
