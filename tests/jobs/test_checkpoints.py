@@ -43,6 +43,17 @@ def table(text):
             if len(row) == 6 and row[0].isdigit()}
 
 
+def newest(folder):
+    """The last checkpoint that a job has shown: whoever looks may count on it."""
+    return max((path.name for path in folder.glob("epoch-*")), default="")
+
+
+def went_on_from(text):
+    """None: it was killed before it told."""
+    told = re.search(r"^resumed +\S+/(epoch-\S+):", text, re.MULTILINE)
+    return told and told[1]
+
+
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -240,6 +251,8 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, ranks)
     kills = 0
     while kills < (50 if os.environ.get("DTRAIN_STRESS") else 3):
         begin = time.monotonic()
+        before = newest(tmp_path / "parts")
+        shown = ""
         child = start(chance.choice(ranks), [native, job, "--resume", "auto"], tmp_path)
         try:
             child.wait(timeout=chance.uniform(0.1, seconds))
@@ -248,9 +261,12 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, ranks)
         except subprocess.TimeoutExpired:
             victims = [int(pid) for pid in pathlib.Path("/proc").glob("[0-9]*") for pid in [pid.name]
                        if is_native(pid, native, child.pid)]
+            shown = newest(tmp_path / "parts")
             os.kill(chance.choice(victims or [child.pid]), signal.SIGKILL)
             kills += 1
         out, _ = child.communicate(timeout=60)
+        assert newest(tmp_path / "parts") >= shown, "a checkpoint that others have seen is gone"
+        assert went_on_from(out) in (None, before)
         lines.update(table(out))
         seconds = max(seconds, time.monotonic() - begin)
     last = mpirun(ranks[-1], [native, job, "--resume", "auto"], tmp_path)

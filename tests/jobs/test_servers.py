@@ -17,7 +17,7 @@ import time
 import pytest
 
 from conftest import BUILD, mpirun, run
-from test_checkpoints import listed, small_disk  # noqa: F401: a fixture
+from test_checkpoints import listed, newest, small_disk, went_on_from  # noqa: F401: a fixture
 from test_clicks import MASK, auc_and_best, clicks, computed, contents, rows  # noqa: F401: a fixture
 
 WORKER = BUILD / "src" / "bin" / "dtrain-worker"
@@ -587,13 +587,13 @@ def natives(native, session):
 
 
 def end(child, native):
-    """Open MPI's mpirun may itself hang when a rank is killed while it connects; the ranks are gone then."""
+    """What it printed. Open MPI's mpirun may itself hang when a rank is killed while it connects; the ranks are gone then."""
     try:
-        child.communicate(timeout=40)
+        return child.communicate(timeout=40)[0]
     except subprocess.TimeoutExpired:
         assert not natives(native, child.pid)
         child.kill()
-        child.communicate(timeout=10)
+        return child.communicate(timeout=10)[0]
 
 
 def in_a_save(folder, seconds):
@@ -616,9 +616,11 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks
     while kills < (70 if os.environ.get("DTRAIN_STRESS") else 3):
         environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
                            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        before = newest(tmp_path / "parts")
+        shown = ""
         child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "4", native, job, "--resume", "auto"],
                                  cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 start_new_session=True)
+                                 start_new_session=True, text=True)
         try:
             assert child.wait(timeout=chance.uniform(0.3, seconds)) == 0, child.communicate()[1]
             subprocess.run(["rm", "-r", tmp_path / "parts"], check=True)  # complete: once more
@@ -626,9 +628,12 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks
             if kills % 2 == 0:
                 in_a_save(tmp_path / "parts", 1)
                 time.sleep(chance.uniform(0, 0.01))
+            shown = newest(tmp_path / "parts")
             os.kill(chance.choice(natives(native, child.pid) or [child.pid]), signal.SIGKILL)
             kills += 1
-        end(child, native)
+        out = end(child, native)
+        assert newest(tmp_path / "parts") >= shown, "a checkpoint that others have seen is gone"
+        assert went_on_from(out) in (None, before)
     last = mpirun(4, [native, job, "--resume", "auto"], tmp_path)
     assert last.returncode == 0, last.stderr
     assert saved(tmp_path / "parts" / "epoch-000004") == saved(tmp_path / "whole" / "epoch-000004")
