@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from conftest import ROOT, mpirun, run
+from conftest import LAUNCH, ROOT, WORKER, mpirun, run
 from whole_jobs import NATIVE_JOB
 
 DIGITS = ROOT / "examples" / "digits.h5"
@@ -440,6 +440,18 @@ def test_a_training_that_explodes_says_so(native, tmp_path):
     assert result.returncode == 1
     assert len(complaints(result)) == 1
     assert "smaller learning_rate" in complaints(result)[0]
+
+
+def test_gpus_that_are_ill_are_told_once_a_node(native, tmp_path, ill_gpus):
+    """By the job itself where nobody supervises it. Oracle: what tests/topology/fake_nvml.cpp always says."""
+    job = write_job(tmp_path, epochs=300)
+    alone = mpirun(2, [WORKER, job], tmp_path, **ill_gpus)
+    assert alone.returncode == 0, alone.stderr
+    broken = "GPU 0000:5f:00.0: a broken row of its memory could not be replaced; take it out of service"
+    assert re.findall(rf"^(\S+): rank 0 on \S+: {broken}", alone.stderr, re.MULTILINE) == ["dtrain-worker"]
+    supervised = run([LAUNCH, "--gpus", "0,1", job], tmp_path, **ill_gpus)
+    assert supervised.returncode == 0, supervised.stderr
+    assert supervised.stderr.count(broken) == 1 and "dtrain-worker: " not in supervised.stderr
 
 
 def test_launcher_of_another_mpi(native, hydra, tmp_path):

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <unistd.h>
@@ -16,10 +17,13 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/error.hpp>
 
+#include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/run_main.hpp"
+#include "base/status_line.hpp"
 #include "worker/native/console.hpp"
 #include "worker/native/export_rows.hpp"
+#include "worker/native/gpu_advice.hpp"
 #include "worker/native/inspect.hpp"
 #include "worker/native/launch_check.hpp"
 #include "worker/native/options.hpp"
@@ -35,6 +39,13 @@ constexpr bool is_open_mpi = true;
 constexpr bool is_open_mpi = false;
 #endif
 
+/// Beside whoever uses the console: only a line of its own is safe on a terminal.
+GpuAdvice::Tell teller(const std::string& program, int rank, const std::shared_ptr<StatusLine>& line) {
+    const bool has_bar = line != nullptr && line->on_terminal();
+    const auto begin = fmt::format("{}{}: rank {} on {}: ", has_bar ? "\n" : "", program, rank, host_name());
+    return [begin](const std::string& warning) { write_all(STDERR_FILENO, begin + warning + "\n"); };
+}
+
 bool mpi_has_ended() {
     int ended = 0;
     MPI_Finalized(&ended);
@@ -46,9 +57,10 @@ bool mpi_has_ended() {
 int run(const std::string& command, std::vector<std::string> arguments) {
     const auto program = std::filesystem::path(command).filename().string();
     const auto environment = Environment::of_this_process();
+    const bool is_supervised = environment.has("DTRAIN_RANK_CPUS");
     // A supervised rank has a log of its own; somebody who reads it must not look for the cause of its end
     // there.
-    if (environment.has("DTRAIN_RANK_CPUS")) announce_ending_signals();
+    if (is_supervised) announce_ending_signals();
     const auto announced = cluster::identify(environment);
     // Until MPI runs, the launcher's word is all there is; without one every process is rank 0.
     const Console before_mpi(program, announced.rank == 0);
@@ -94,6 +106,10 @@ int run(const std::string& command, std::vector<std::string> arguments) {
         const Console console(program, world.rank() == 0);
         try {
             throw_together(world, wrong_options);
+            std::optional<GpuAdvice> advice;
+            if (!is_supervised && announced.local_rank == 0)
+                advice.emplace(environment.get("CUDA_VISIBLE_DEVICES"),
+                               teller(program, world.rank(), console.status_line()));
             return train(options, world, command, console);
         } catch (const std::exception& error) {
             // Before the session ends: it ends on all ranks at once when they threw together.

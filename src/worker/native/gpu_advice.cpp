@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/native/gpu_advice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <poll.h>
+#include <utility>
+
+#include "base/quiet_thread.hpp"
+#include "worker/end_facts.hpp"
+
+namespace dtrain::native {
+
+GpuAdvice::GpuAdvice(std::optional<std::string> visible, Tell tell, const std::filesystem::path& kernel_log)
+    : tell_(std::move(tell)),
+      look_(std::move(visible)),
+      xid_watch_(kernel_log),
+      end_(Pipe::open()),
+      thread_(quiet_thread([this] { listen(); })) {}
+
+GpuAdvice::~GpuAdvice() {
+    end_.write_end.reset();
+    thread_.join();
+}
+
+void GpuAdvice::listen() {
+    for (;;) {
+        std::array<pollfd, 3> sources{
+            {{end_.read_end.get(), POLLIN, 0}, {look_.fd(), POLLIN, 0}, {xid_watch_.fd(), POLLIN, 0}}};
+        ::poll(sources.data(), sources.size(), -1);
+        if (sources[1].revents != 0)
+            for (const auto& warning : look_.take()) tell_(warning);
+        if ((sources[2].revents & POLLIN) != 0)
+            tell_xids();
+        else if (sources[2].revents != 0)
+            xid_watch_.end();
+        if (sources[0].revents != 0) return;
+    }
+}
+
+void GpuAdvice::tell_xids() {
+    const auto known = worker::xid_facts(xids_).size();
+    std::ranges::move(xid_watch_.take(), std::back_inserter(xids_));
+    const auto facts = worker::xid_facts(xids_);
+    for (auto fact = facts.begin() + static_cast<std::ptrdiff_t>(known); fact != facts.end(); ++fact)
+        tell_(*fact);
+}
+
+}  // namespace dtrain::native
