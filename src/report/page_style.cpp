@@ -44,7 +44,7 @@ circle.c0{fill:var(--c0)}circle.c1{fill:var(--c1)}circle.c2{fill:var(--c2)}circl
 .key{width:22px;height:8px;margin-right:5px}
 .legend{display:flex;flex-wrap:wrap;gap:2px 16px;font-size:.85rem}
 .reading{min-height:1.5em;font-size:.8rem;color:var(--soft)}
-details{margin-top:6px;font-size:.85rem}
+details{margin:6px 0;font-size:.85rem}
 summary{cursor:pointer;color:var(--soft)}
 .scroll{overflow-x:auto;max-height:24em;overflow-y:auto}
 table{border-collapse:collapse;width:100%;font-size:.85rem}

@@ -14,10 +14,20 @@
 namespace dtrain::native {
 namespace {
 
+/// A folder without one file that a checkpoint, be it a damaged one, would have.
+bool has_nothing_of_checkpoints(const std::filesystem::path& folder) {
+    return std::filesystem::is_directory(folder) &&
+           std::ranges::none_of(std::filesystem::directory_iterator(folder),
+                                [](const auto& entry) { return entry.path().extension() == ".h5"; });
+}
+
 std::vector<std::filesystem::path> named_checkpoints(const Options& options,
                                                      const CheckpointSettings& settings) {
     if (options.resume_from) {
         auto of_folder = CheckpointFolder(*options.resume_from).candidates();
+        if (of_folder.empty() && has_nothing_of_checkpoints(*options.resume_from))
+            throw UsageError(fmt::format("--resume {}: this folder is no checkpoint, and there is none in it",
+                                         options.resume_from->string()));
         return of_folder.empty() ? std::vector{*options.resume_from} : of_folder;
     }
     if (!options.resume) return {};

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Oracle: which checkpoints the test made, in which order, and under which mark.
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,6 +98,19 @@ TEST_F(CheckpointsToTry, AreWantedByResume) {
     EXPECT_THAT(message_of([&] { names(typed({"--resume"}), {}); }),
                 HasSubstr("--resume: there is no checkpoint in "));
     EXPECT_THAT(names(typed({"--resume", "auto"}), {.run = "aa", .before = 1}), IsEmpty());
+    const auto empty = (folder / "made").string();
+    std::filesystem::create_directory(empty);
+    EXPECT_EQ(message_of([&] {
+                  names(typed({"--resume", empty}), {});
+              }),
+              "--resume " + empty + ": this folder is no checkpoint, and there is none in it");
+}
+
+TEST_F(CheckpointsToTry, HaveOneThatLostItsIndexAmongThem) {
+    const auto damaged = (folder / "damaged").string();
+    std::filesystem::create_directory(damaged);
+    std::ofstream(damaged + "/shard-0000.h5") << "rows";
+    EXPECT_THAT(names(typed({"--resume", damaged}), {}), ElementsAre("damaged"));
 }
 
 }  // namespace
