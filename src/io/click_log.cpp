@@ -37,11 +37,23 @@ ClickLayout click_layout_in(const std::filesystem::path& log, const ClickLayout&
     return layout;
 }
 
+std::unique_ptr<io::ClickStream> io::open_clicks(const std::filesystem::path& file,
+                                                 const ClickLayout& layout) {
+    return std::visit([&](const auto& columns) { return io::stream_clicks(file, columns); }, layout);
+}
+
 ClickLog ClickLog::read(const std::filesystem::path& file, const ClickLayout& layout) {
-    if (const auto* csv = std::get_if<CsvClickColumns>(&layout)) return io::read_clicks(file, *csv);
-    if (const auto* svmlight = std::get_if<SvmlightClickColumns>(&layout))
-        return io::read_clicks(file, *svmlight);
-    return read(file, std::get<ClickColumns>(layout));
+    const auto clicks = io::open_clicks(file, layout);
+    ClickLog log;
+    while (clicks->next(log)) {
+    }
+    log.integers = clicks->integers();
+    log.slots = clicks->slots();
+    return log;
+}
+
+ClickLog ClickLog::read(const std::filesystem::path& file, const ClickColumns& columns) {
+    return read(file, ClickLayout(columns));
 }
 
 std::uint64_t ClickLog::fingerprint() const {

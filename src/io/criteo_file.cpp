@@ -70,24 +70,38 @@ std::int64_t next_category(Columns& columns, std::int64_t slot) {
     return category_id(slot, *category);
 }
 
+class CriteoClicks final : public io::ClickStream {
+  public:
+    CriteoClicks(const std::filesystem::path& path, const ClickColumns& expected)
+        : ClickStream(path), expected_(expected) {}
+
+    std::int64_t integers() const override { return expected_.integers; }
+    std::int64_t slots() const override { return expected_.slots; }
+
+  private:
+    bool append_next(ClickLog& log) override {
+        std::string_view line;
+        do
+            if (!file_.next_line(line)) return false;
+        while (line.empty());
+        Columns columns(file_, line, expected_);
+        log.labels.push_back(next_label(columns));
+        for (std::int64_t i = 0; i < expected_.integers; ++i) log.dense.push_back(next_integer(columns));
+        for (std::int64_t slot = 0; slot < expected_.slots; ++slot)
+            log.ids.push_back(next_category(columns, slot));
+        return true;
+    }
+
+    ClickColumns expected_;
+};
+
 }  // namespace
 
-ClickLog ClickLog::read(const std::filesystem::path& path, const ClickColumns& expected) {
-    if (const auto wrong = io::misfit(expected.integers, expected.slots, "whole number"))
+std::unique_ptr<io::ClickStream> io::stream_clicks(const std::filesystem::path& path,
+                                                   const ClickColumns& columns) {
+    if (const auto wrong = io::misfit(columns.integers, columns.slots, "whole number"))
         throw UsageError(*wrong);
-    io::InputFile file(path);
-    ClickLog log{.integers = expected.integers, .slots = expected.slots};
-    std::string_view line;
-    while (file.next_line(line)) {
-        if (line.empty()) continue;
-        Columns columns(file, line, expected);
-        log.labels.push_back(next_label(columns));
-        for (std::int64_t i = 0; i < expected.integers; ++i) log.dense.push_back(next_integer(columns));
-        for (std::int64_t slot = 0; slot < expected.slots; ++slot)
-            log.ids.push_back(next_category(columns, slot));
-    }
-    if (log.labels.empty()) file.refuse("there is no sample in it");
-    return log;
+    return std::make_unique<CriteoClicks>(path, columns);
 }
 
 }  // namespace dtrain

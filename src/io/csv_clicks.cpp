@@ -145,10 +145,10 @@ class Columns {
 };
 
 /// A log whose lines are fields.
-class CsvClicks {
+class CsvClicks final : public io::ClickStream {
   public:
     CsvClicks(const std::filesystem::path& path, const CsvClickColumns& wanted)
-        : file_(path), cut_(wanted.separator) {
+        : ClickStream(path), cut_(wanted.separator) {
         if (!next_line()) file_.refuse("there is no sample in it");
         columns_.emplace(file_, fields_, wanted);
         is_at_sample_ = !columns_->has_header();
@@ -156,21 +156,20 @@ class CsvClicks {
 
     const Columns& columns() const { return *columns_; }
 
-    ClickLog read() {
-        ClickLog log{.integers = static_cast<std::int64_t>(columns_->numbers().size()),
-                     .slots = static_cast<std::int64_t>(columns_->categories().size())};
-        while (is_at_sample_ || next_line()) {
-            is_at_sample_ = false;
-            if (fields_.size() != columns_->count())
-                file_.refuse_line(fmt::format("{} {} instead of {}", fields_.size(),
-                                              plural(fields_.size(), "column"), columns_->count()));
-            append_sample(log);
-        }
-        if (log.labels.empty()) file_.refuse("there is no sample in it");
-        return log;
-    }
+    std::int64_t integers() const override { return static_cast<std::int64_t>(columns_->numbers().size()); }
+    std::int64_t slots() const override { return static_cast<std::int64_t>(columns_->categories().size()); }
 
   private:
+    bool append_next(ClickLog& log) override {
+        if (!is_at_sample_ && !next_line()) return false;
+        is_at_sample_ = false;
+        if (fields_.size() != columns_->count())
+            file_.refuse_line(fmt::format("{} {} instead of {}", fields_.size(),
+                                          plural(fields_.size(), "column"), columns_->count()));
+        append_sample(log);
+        return true;
+    }
+
     bool next_line() {
         std::string_view line;
         while (file_.next_line(line)) {
@@ -188,7 +187,7 @@ class CsvClicks {
             columns_->refuse(fields_[columns_->label()], columns_->label(), "no label: 1 for a click, or 0");
         log.labels.push_back(*label);
         for (const auto column : columns_->numbers()) log.dense.push_back(number(column));
-        for (std::int64_t slot = 0; slot < log.slots; ++slot) {
+        for (std::int64_t slot = 0; slot < slots(); ++slot) {
             const auto text = fields_[columns_->categories()[static_cast<std::size_t>(slot)]];
             log.ids.push_back(text.empty() ? missing_id(slot) : category_id(slot, text_category(text)));
         }
@@ -202,7 +201,6 @@ class CsvClicks {
         return damped(*value);
     }
 
-    io::InputFile file_;
     io::CsvFields cut_;
     std::span<const std::string_view> fields_;
     std::optional<Columns> columns_;
@@ -211,8 +209,9 @@ class CsvClicks {
 
 }  // namespace
 
-ClickLog io::read_clicks(const std::filesystem::path& file, const CsvClickColumns& columns) {
-    return CsvClicks(file, columns).read();
+std::unique_ptr<io::ClickStream> io::stream_clicks(const std::filesystem::path& file,
+                                                   const CsvClickColumns& columns) {
+    return std::make_unique<CsvClicks>(file, columns);
 }
 
 CsvClickColumns io::columns_in(const std::filesystem::path& log, const CsvClickColumns& wanted) {

@@ -4,17 +4,22 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <dtrain/click_log.hpp>
 
+#include "io/click_stream.hpp"
+
 /// What the readers of click logs have in common, and what only their files tell.
 namespace dtrain::io {
 
-ClickLog read_clicks(const std::filesystem::path& file, const CsvClickColumns& columns);
-ClickLog read_clicks(const std::filesystem::path& file, const SvmlightClickColumns& columns);
+std::unique_ptr<ClickStream> stream_clicks(const std::filesystem::path& file, const ClickColumns& columns);
+std::unique_ptr<ClickStream> stream_clicks(const std::filesystem::path& file, const CsvClickColumns& columns);
+std::unique_ptr<ClickStream> stream_clicks(const std::filesystem::path& file,
+                                           const SvmlightClickColumns& columns);
 
 CsvClickColumns columns_in(const std::filesystem::path& log, const CsvClickColumns& columns);
 SvmlightClickColumns columns_in(const std::filesystem::path& log, const SvmlightClickColumns& columns);

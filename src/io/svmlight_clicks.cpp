@@ -36,18 +36,20 @@ void check(const SvmlightClickColumns& columns) {
 }
 
 /// What the words of a line mean.
-class Reader {
+class SvmlightClicks final : public io::ClickStream {
   public:
-    Reader(const std::filesystem::path& path, const SvmlightClickColumns& columns)
-        : file_(path),
+    SvmlightClicks(const std::filesystem::path& path, const SvmlightClickColumns& columns)
+        : ClickStream(path),
           columns_(columns),
           slots_(columns.slot_ids.empty() ? columns.slots
                                           : static_cast<std::int64_t>(columns.slot_ids.size())) {}
 
-    /// Of each line: what was told, or what the first line that was read has.
-    std::int64_t slots() const { return slots_; }
+    std::int64_t integers() const override { return columns_.numbers; }
+    /// What was told, or what the first line that was read has.
+    std::int64_t slots() const override { return slots_; }
 
-    bool append_next_sample(ClickLog& log) {
+  private:
+    bool append_next(ClickLog& log) override {
         std::string_view text;
         while (file_.next_line(text)) {
             io::SvmlightLine line(file_, text, columns_.first_id);
@@ -61,9 +63,6 @@ class Reader {
         return false;
     }
 
-    [[noreturn]] void refuse(const std::string& what) const { file_.refuse(what); }
-
-  private:
     float label(std::string_view text) {
         const auto value = io::parse_number(text);
         if (value == 1) return 1;
@@ -152,8 +151,7 @@ class Reader {
                 io::counted_categories(found), slots_));
     }
 
-    io::InputFile file_;
-    const SvmlightClickColumns& columns_;
+    SvmlightClickColumns columns_;
     std::int64_t slots_;
     std::optional<double> no_click_;  ///< 0 or -1
     // Of the line at hand.
@@ -164,24 +162,18 @@ class Reader {
 
 }  // namespace
 
-ClickLog io::read_clicks(const std::filesystem::path& path, const SvmlightClickColumns& columns) {
+std::unique_ptr<io::ClickStream> io::stream_clicks(const std::filesystem::path& path,
+                                                   const SvmlightClickColumns& columns) {
     check(columns);
-    Reader reader(path, columns);
-    ClickLog log{.integers = columns.numbers};
-    while (reader.append_next_sample(log)) {
-    }
-    if (log.labels.empty()) reader.refuse("there is no sample in it");
-    log.slots = reader.slots();
-    return log;
+    return std::make_unique<SvmlightClicks>(path, columns);
 }
 
 SvmlightClickColumns io::columns_in(const std::filesystem::path& log, const SvmlightClickColumns& columns) {
-    check(columns);
-    Reader reader(log, columns);
+    const auto clicks = stream_clicks(log, columns);
     ClickLog first;
-    if (!reader.append_next_sample(first)) reader.refuse("there is no sample in it");
+    clicks->next(first);
     auto out = columns;
-    out.slots = reader.slots();
+    out.slots = clicks->slots();
     return out;
 }
 

@@ -76,6 +76,10 @@ bool InputFile::next_line(std::string_view& line) {
     return true;
 }
 
+std::int64_t InputFile::bytes_read() const {
+    return ::gzoffset(handle(file_.get()));
+}
+
 void InputFile::refuse_line(const std::string& what) const {
     throw UsageError(fmt::format("{}:{}: {}", path_.string(), line_number_, what));
 }

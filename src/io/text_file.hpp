@@ -25,6 +25,8 @@ class InputFile {
     bool next_line(std::string_view& line);
     /// Of the line that next_line() gave, from 1.
     std::int64_t line_number() const { return line_number_; }
+    /// Of the file as it is stored, by read() and next_line().
+    std::int64_t bytes_read() const;
 
     /// @throws UsageError "FILE:LINE: what"
     [[noreturn]] void refuse_line(const std::string& what) const;
