@@ -35,7 +35,7 @@ enum class LastBatch {
 /// of equal shape.
 ///
 /// No communication: all ranks compute the same order (Fisher-Yates with SplitMix64 keyed by seed and epoch),
-/// which is the same on every platform.
+/// which is the same on every platform. In memory it takes 4 bytes a sample, or 8 above 2^32 samples.
 class DistributedSampler {
   public:
     struct Options {
@@ -71,13 +71,16 @@ class DistributedSampler {
     LocalBatch batch(std::int64_t number);
 
   private:
+    std::int64_t sample_at(std::int64_t position) const;
     std::int64_t padding_sample(std::int64_t position) const;
 
     Options options_;
     std::int64_t epoch_ = 0;
     std::int64_t steps_ = 0;
     std::int64_t local_batch_ = 0;
-    std::vector<std::int64_t> order_;
+    // Of a shuffled epoch, once there is one: the first where 32 bits hold all numbers, else the second.
+    std::vector<std::uint32_t> order_;
+    std::vector<std::int64_t> long_order_;
     std::vector<std::int64_t> batch_samples_;
     std::vector<float> batch_weights_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -28,11 +29,20 @@ class Hash {
         add_bytes(numbers.data(), numbers.size_bytes());
     }
 
+    /// What add() makes of numbers that do not lie together: their bytes first, and then, part by part, them;
+    /// all parts but the last are whole words of 8 bytes.
+    void begin(std::uint64_t bytes) { add(bytes); }
+    void add_part(std::span<const std::byte> part) { add_words(part.data(), part.size()); }
+
     std::uint64_t value() const { return splitmix_output(state_); }
 
   private:
     void add_bytes(const void* data, std::size_t size) {
         add(static_cast<std::uint64_t>(size));
+        add_words(data, size);
+    }
+
+    void add_words(const void* data, std::size_t size) {
         const auto* bytes = static_cast<const unsigned char*>(data);
         for (; size >= 8; size -= 8, bytes += 8) add(little_endian_word(bytes, 8));
         if (size != 0) add(little_endian_word(bytes, size));

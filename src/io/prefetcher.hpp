@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include <dtrain/dataset.hpp>
 #include <dtrain/sampler.hpp>
+
+#include "io/batches_ahead.hpp"
 
 namespace dtrain::io {
 
@@ -29,9 +28,6 @@ class Prefetcher {
     /// @param depth batches that may be ready
     Prefetcher(std::shared_ptr<const DataSource> data, const DistributedSampler& sampler,
                std::size_t depth = 3);
-    ~Prefetcher();
-    Prefetcher(const Prefetcher&) = delete;
-    Prefetcher& operator=(const Prefetcher&) = delete;
 
     /// Begins with a step of an epoch; what was prepared for another one is forgotten.
     void start(std::int64_t epoch, std::int64_t first_step);
@@ -41,27 +37,16 @@ class Prefetcher {
     const PreparedBatch& next();
 
   private:
-    void work();
-    void prepare(std::int64_t step, PreparedBatch& batch);
+    void prepare(std::int64_t step);
     void announce(std::int64_t step);
 
     std::shared_ptr<const DataSource> data_;
-    DistributedSampler sampler_;
     std::vector<PreparedBatch> ring_;
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool ends_ = false;
-    bool works_ = false;         ///< the thread is preparing a batch, without the mutex
-    std::int64_t prepared_ = 0;  ///< steps before it are ready or taken
-    std::int64_t taken_ = 0;     ///< step that next() gives
-    bool in_use_ = false;        ///< the one before taken_ is still looked at
-    std::exception_ptr failure_;
-
-    // Of the thread alone.
+    // Of the thread alone, but for start().
+    DistributedSampler sampler_;
     std::vector<std::int64_t> announced_;
     std::int64_t announced_until_ = 0;
-    std::thread thread_;
+    BatchesAhead batches_;
 };
 
 }  // namespace dtrain::io

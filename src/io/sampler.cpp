@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -38,13 +39,19 @@ SplitMix64 random_of(std::uint64_t seed, std::int64_t epoch) {
     return SplitMix64(SplitMix64(key_of_seed ^ static_cast<std::uint64_t>(epoch)).next());
 }
 
+template <class Number>
+void permute(std::vector<Number>& order, std::int64_t count, std::uint64_t seed, std::int64_t epoch) {
+    order.resize(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), Number{0});
+    auto random = random_of(seed, epoch);
+    for (auto i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> shuffled_order(std::int64_t count, std::uint64_t seed, std::int64_t epoch) {
-    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-    std::iota(order.begin(), order.end(), 0);
-    auto random = random_of(seed, epoch);
-    for (auto i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    std::vector<std::int64_t> order;
+    permute(order, count, seed, epoch);
     return order;
 }
 
@@ -65,7 +72,6 @@ DistributedSampler::DistributedSampler(const Options& options) : options_(option
     local_batch_ = (options.global_batch - 1) / options.ranks + 1;
     batch_samples_.resize(static_cast<std::size_t>(local_batch_));
     batch_weights_.resize(static_cast<std::size_t>(local_batch_));
-    start_epoch(0);
 }
 
 std::int64_t DistributedSampler::real_samples() const {
@@ -73,26 +79,31 @@ std::int64_t DistributedSampler::real_samples() const {
 }
 
 std::int64_t DistributedSampler::padding_sample(std::int64_t position) const {
-    if (options_.last_batch != LastBatch::random)
-        return order_[static_cast<std::size_t>(position % options_.samples)];
+    if (options_.last_batch != LastBatch::random) return sample_at(position % options_.samples);
     auto random = random_of(options_.seed, epoch_);
     random = SplitMix64(random.next() ^ static_cast<std::uint64_t>(position));
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(options_.samples)));
 }
 
+std::int64_t DistributedSampler::sample_at(std::int64_t position) const {
+    if (options_.order == SampleOrder::sequential) return position;
+    const auto at = static_cast<std::size_t>(position);
+    return order_.empty() ? long_order_[at] : std::int64_t{order_[at]};
+}
+
 void DistributedSampler::start_epoch(std::int64_t epoch) {
     epoch_ = epoch;
-    if (options_.order == SampleOrder::shuffled) {
-        order_ = shuffled_order(options_.samples, options_.seed, epoch);
-    } else {
-        order_.resize(static_cast<std::size_t>(options_.samples));
-        std::iota(order_.begin(), order_.end(), 0);
-    }
+    if (options_.order == SampleOrder::sequential) return;
+    if (options_.samples - 1 <= std::numeric_limits<std::uint32_t>::max())
+        permute(order_, options_.samples, options_.seed, epoch);
+    else
+        permute(long_order_, options_.samples, options_.seed, epoch);
 }
 
 LocalBatch DistributedSampler::batch(std::int64_t number) {
     if (number < 0 || number >= batches())
         throw Error("batch " + std::to_string(number) + " of an epoch of " + std::to_string(batches()));
+    if (order_.empty() && long_order_.empty()) start_epoch(epoch_);
     const auto step = number / options_.parts;
     const auto rank = options_.rank + number % options_.parts;
     LocalBatch out{batch_samples_, batch_weights_, 0};
@@ -101,7 +112,7 @@ LocalBatch DistributedSampler::batch(std::int64_t number) {
         const auto position = step * options_.global_batch + in_batch;
         const bool real = in_batch < options_.global_batch && position < options_.samples;
         const auto at = static_cast<std::size_t>(slot);
-        batch_samples_[at] = real ? order_[static_cast<std::size_t>(position)] : padding_sample(position);
+        batch_samples_[at] = real ? sample_at(position) : padding_sample(position);
         batch_weights_[at] = real ? 1.0F : 0.0F;
         out.real += real ? 1 : 0;
     }

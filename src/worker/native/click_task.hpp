@@ -9,6 +9,7 @@
 
 #include <dtrain/click_log.hpp>
 
+#include "worker/native/click_samples.hpp"
 #include "worker/native/task.hpp"
 
 namespace dtrain::native {
@@ -21,11 +22,14 @@ class ClickTask final : public Task {
     /// @throws UsageError when training and test log do not have the same columns.
     ClickTask(ModelSettings settings, ClickLog train, std::optional<ClickLog> test,
               bool with_servers = false);
+    /// @param test or none
+    ClickTask(ModelSettings settings, std::unique_ptr<ClickSamples> train, std::unique_ptr<ClickSamples> test,
+              bool with_servers);
 
     std::int64_t train_samples() const override { return train_->size(); }
     std::int64_t test_samples() const override { return test_ ? test_->size() : 0; }
     std::string sample_description() const override;
-    std::uint64_t fingerprint() const override { return fingerprint_; }
+    std::uint64_t fingerprint() const override { return train_->fingerprint(); }
     Model build(std::int64_t local_batch, const Optimizer& optimizer, const Ranks& ranks,
                 const OptimizerOptions& adjust) const override;
     std::unique_ptr<Feeder> train_feeder(const DistributedSampler::Options& sampling) const override;
@@ -34,15 +38,14 @@ class ClickTask final : public Task {
   private:
     ModelSettings settings_;
     bool with_servers_;
-    std::uint64_t fingerprint_;  ///< of the log as it was read
     std::int64_t rows_ = 0;
     // With rows in place of ids, unless servers know the ids.
-    std::shared_ptr<const ClickLog> train_;
-    std::shared_ptr<const ClickLog> test_;  ///< or none
+    std::unique_ptr<ClickSamples> train_;
+    std::unique_ptr<ClickSamples> test_;  ///< or none
 };
 
-/// Reads a job's logs. @throws UsageError naming file and place, and when a log needs more than the memory
-/// that the job allows.
+/// Reads a job's logs, or opens their caches, which have to be there then. @throws UsageError naming file and
+/// place, and when a log needs more than the memory that the job allows.
 std::unique_ptr<ClickTask> open_click_task(const Job& job, bool with_servers);
 
 }  // namespace dtrain::native

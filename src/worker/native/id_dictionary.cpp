@@ -5,6 +5,10 @@
 namespace dtrain::native {
 
 IdDictionary::IdDictionary(std::span<const std::int64_t> ids) {
+    add(ids);
+}
+
+void IdDictionary::add(std::span<const std::int64_t> ids) {
     for (const auto id : ids) numbers_.try_emplace(id, size());
 }
 

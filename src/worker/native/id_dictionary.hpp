@@ -14,6 +14,9 @@ class IdDictionary {
   public:
     explicit IdDictionary(std::span<const std::int64_t> ids);
 
+    /// The log goes on with these.
+    void add(std::span<const std::int64_t> ids);
+
     std::int64_t size() const { return static_cast<std::int64_t>(numbers_.size()); }
 
     /// size() for an id that the log does not have.

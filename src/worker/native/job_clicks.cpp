@@ -11,6 +11,7 @@
 namespace dtrain::native {
 namespace {
 
+constexpr std::int64_t memory_beside_a_cache = std::int64_t{1} << 30;
 constexpr std::int64_t most_id = std::int64_t{1} << 62;
 
 // In the order of ClickLayout.
@@ -119,7 +120,7 @@ void read(const Section& data, SvmlightClickColumns& columns) {
 }  // namespace
 
 std::vector<std::string> click_keys() {
-    std::vector<std::string> keys{"format"};
+    std::vector<std::string> keys{"format", "cache"};
     for (const auto& setting : settings) keys.emplace_back(setting.key);
     return keys;
 }
@@ -131,6 +132,9 @@ void read_clicks(const Section& data, const std::filesystem::path& folder, Job& 
     job.click_columns = layout_of(data, job);
     refuse_settings_of_other_formats(data, job.click_columns);
     std::visit([&](auto& columns) { read(data, columns); }, job.click_columns);
+    if (!data.has("cache")) return;
+    job.click_cache = data.text("cache", "");
+    job.data_memory = memory_beside_a_cache;
 }
 
 }  // namespace dtrain::native

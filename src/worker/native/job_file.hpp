@@ -114,6 +114,8 @@ struct Job {
     DatasetSource train_data;
     std::optional<DatasetSource> test_data;
     ClickLayout click_columns;  ///< of the files of a click-through model
+    /// Folder for them in binary, made when it is needed; none: they are in memory.
+    std::optional<std::filesystem::path> click_cache = {};
     /// Bytes; data sets that need more stay on disk. Each rank has as much.
     std::int64_t data_memory = std::numeric_limits<std::int64_t>::max();
     TrainSettings train;

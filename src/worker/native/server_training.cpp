@@ -20,6 +20,7 @@
 #include "program/compute_device.hpp"
 #include "program/gpu_choice.hpp"
 #include "worker/native/agreed.hpp"
+#include "worker/native/click_caches.hpp"
 #include "worker/native/job_input.hpp"
 #include "worker/native/job_training.hpp"
 #include "worker/native/products.hpp"
@@ -82,9 +83,13 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     const auto ranks = agreed(world, [&] { return ServerRanks(world, servers); });
     const auto settings = job.servers.value_or(ServerSettings{});
     const auto own = console.on(!ranks.serves() && ranks.number() == 0);
-    auto input = agreed(world, [&] {
+    agreed(world, [&] {
         check_servers_can_save(job.checkpoint);
         check_servers_add(job.train);
+        return true;
+    });
+    prepare_click_caches(job, world, ranks.serves() ? nullptr : &ranks.peers(), own);
+    auto input = agreed(world, [&] {
         if (ranks.serves())
             return JobInput{.job = job,
                             .task = nullptr,

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "program/gpu_choice.hpp"
 #include "worker/native/agreed.hpp"
+#include "worker/native/click_caches.hpp"
 #include "worker/native/job_input.hpp"
 #include "worker/native/products.hpp"
 #include "worker/native/report.hpp"
@@ -51,10 +52,12 @@ int train(const Options& options, const Communicator& world, const std::string& 
         world, [&] { return count_servers(job, Environment::of_this_process(), world, program_number()); });
     if (servers > 0) return train_with_servers(options, std::move(job), servers, world, console);
 
-    auto input = agreed(world, [&] {
+    agreed(world, [&] {
         check_ranks_can_save(job.checkpoint);
-        return read_input(options, std::move(job), world.rank(), false);
+        return true;
     });
+    prepare_click_caches(job, world, &world, console);
+    auto input = agreed(world, [&] { return read_input(options, std::move(job), world.rank(), false); });
     const auto device = agreed(world, [&] {
         return program::device_to_use(input.job.train.device, Environment::of_this_process());
     });

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/click_cache.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "base/random_mark.hpp"
+#include "io/click_cache_file.hpp"
+#include "io/click_stream.hpp"
+#include "io/hash.hpp"
+
+namespace dtrain::io {
+namespace {
+
+constexpr std::chrono::milliseconds between_looks{50};
+constexpr const char* unfinished = ".tmp";
+
+void check(const CacheWatch& watch) {
+    if (watch.stops) throw Error("the cache of the click log is not needed any more");
+}
+
+void add(Hash& hash, const ClickColumns& columns) {
+    hash.add(static_cast<std::uint64_t>(columns.integers));
+    hash.add(static_cast<std::uint64_t>(columns.slots));
+}
+
+void add(Hash& hash, const std::optional<std::vector<std::string>>& words) {
+    hash.add(words ? words->size() + 1 : std::uint64_t{0});
+    if (words)
+        for (const auto& word : *words) hash.add(word);
+}
+
+void add(Hash& hash, const CsvClickColumns& columns) {
+    hash.add(columns.label);
+    add(hash, columns.numbers);
+    add(hash, columns.categories);
+    hash.add(static_cast<std::uint64_t>(static_cast<unsigned char>(columns.separator)));
+    hash.add(columns.header ? std::uint64_t{1} + std::uint64_t{*columns.header} : std::uint64_t{0});
+}
+
+void add(Hash& hash, const SvmlightClickColumns& columns) {
+    hash.add(static_cast<std::uint64_t>(columns.numbers));
+    hash.add(static_cast<std::uint64_t>(columns.slots));
+    hash.add(std::span<const std::int64_t>(columns.slot_ids));
+    hash.add(static_cast<std::uint64_t>(columns.first_id));
+}
+
+ClickLogMark mark_of(const std::filesystem::path& log, const ClickLayout& layout) {
+    struct stat facts {};
+    if (::stat(log.c_str(), &facts) != 0)
+        throw UsageError(fmt::format("cannot read {}: {}", log.string(), std::strerror(errno)));
+    Hash hash;
+    hash.add(layout.index());
+    std::visit([&](const auto& columns) { add(hash, columns); }, layout);
+    return {.bytes = facts.st_size,
+            .modified_ns = facts.st_mtim.tv_sec * 1'000'000'000 + facts.st_mtim.tv_nsec,
+            .layout = hash.value()};
+}
+
+std::optional<std::string> change(const ClickLogMark& before, const ClickLogMark& now) {
+    if (before.layout != now.layout) return "other columns of the log are read now";
+    if (before.bytes != now.bytes || before.modified_ns != now.modified_ns) return "the log has changed";
+    return std::nullopt;
+}
+
+/// What is wrong with a cache that is there. @throws std::system_error
+std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickLogMark& log,
+                                 CacheWatch& watch) {
+    try {
+        const ClickCacheFile cache(file);
+        if (const auto what = change(cache.facts().log, log))
+            return CacheFlaw{*what};
+        watch.all = cache.bytes();
+        ClickBlock block;
+        for (std::int64_t i = 0; i < cache.blocks(); ++i) {
+            check(watch);
+            cache.read(i, block);
+            watch.done = cache.bytes() / cache.blocks() * i;
+        }
+    } catch (const DamagedCache& damaged) {
+        return CacheFlaw{damaged.what(), true};
+    }
+    return std::nullopt;
+}
+
+/// Of all processes only one makes the cache.
+class MakersLock {
+  public:
+    MakersLock(const std::filesystem::path& file, const CacheWatch& watch)
+        : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+        while (file_.valid() && ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno != EWOULDBLOCK) {
+                file_.reset();
+                return;
+            }
+            check(watch);
+            others_were_first_ = true;
+            std::this_thread::sleep_for(between_looks);
+        }
+    }
+
+    /// False where there are no locks.
+    bool is_locked() const { return file_.valid(); }
+    bool others_were_first() const { return others_were_first_; }
+
+  private:
+    FileDescriptor file_;
+    bool others_were_first_ = false;
+};
+
+/// A file that is gone with the object, unless it was published under another name.
+class UnfinishedFile {
+  public:
+    explicit UnfinishedFile(const std::filesystem::path& of)
+        : path_(fmt::format("{}.{}{}", of.string(), random_mark(), unfinished)) {}
+    UnfinishedFile(const UnfinishedFile&) = delete;
+    UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+    ~UnfinishedFile() {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+/// Of makers that were killed.
+void remove_unfinished(const std::filesystem::path& of) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(of.parent_path(), ignored)) {
+        const auto name = entry.path().filename().string();
+        if (name.starts_with(of.filename().string() + ".") && name.ends_with(unfinished))
+            std::filesystem::remove(entry.path(), ignored);
+    }
+}
+
+void clear(ClickLog& log) {
+    log.labels.clear();
+    log.dense.clear();
+    log.ids.clear();
+}
+
+void make(const std::filesystem::path& log, const ClickLayout& layout, const ClickLogMark& mark,
+          const std::filesystem::path& file, CacheWatch& watch) {
+    watch.all = mark.bytes;
+    watch.is_making = true;
+    const auto clicks = open_clicks(log, layout);
+    ClickLog block;
+    clicks->next(block);
+    const UnfinishedFile made(file);
+    ClickCacheWriter cache(made.path(), clicks->integers(), clicks->slots());
+    for (bool goes_on = true; goes_on;) {
+        goes_on = clicks->next(block);
+        if (block.size() < cache.samples_of_a_block() && goes_on) continue;
+        check(watch);
+        if (block.size() > 0) cache.write(block);
+        clear(block);
+        watch.done = clicks->bytes_read();
+    }
+    cache.finish(mark);
+    if (mark_of(log, layout) != mark)
+        throw UsageError(
+            fmt::format("{} has changed while it was read; start again when it is complete", log.string()));
+    publish_file(made.path(), file);
+    watch.is_making = false;
+}
+
+}  // namespace
+
+std::filesystem::path click_cache_of(const std::filesystem::path& log, const std::filesystem::path& folder) {
+    std::error_code ignored;
+    auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(log), ignored);
+    if (path.empty()) path = log;
+    Hash hash;
+    hash.add(path.string());
+    return folder / fmt::format("{}-{:016x}.clicks", log.filename().string(), hash.value());
+}
+
+PreparedCache prepare_click_cache(const std::filesystem::path& log, const ClickLayout& layout,
+                                  const std::filesystem::path& folder, CacheWatch& watch) {
+    PreparedCache out{.file = click_cache_of(log, folder)};
+    try {
+        const auto mark = mark_of(log, layout);
+        // False: there is one, and it is good.
+        const auto is_needed = [&] {
+            const bool is_there = std::filesystem::exists(out.file);
+            if (is_there) out.flaw = flaw_of(out.file, mark, watch);
+            return !is_there || out.flaw;
+        };
+        if (!is_needed()) return out;
+        if (const auto failed = make_writable_folder(folder))
+            throw std::system_error(failed, fmt::format("cannot write into {}", folder.string()));
+        const MakersLock lock(out.file.string() + ".lock", watch);
+        if (lock.others_were_first() && !is_needed()) return out;
+        if (lock.is_locked()) remove_unfinished(out.file);
+        make(log, layout, mark, out.file, watch);
+        out.is_new = true;
+        return out;
+    } catch (const std::system_error& failed) {
+        throw UsageError(fmt::format("[data] cache: {}", failed.what()));
+    }
+}
+
+}  // namespace dtrain::io

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/click_cache_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "io/hash.hpp"
+
+namespace dtrain::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "blocks are written as they lie in memory");
+
+constexpr std::string_view magic = "dtrain click cache 1\n";
+constexpr std::size_t head_bytes = 4096;
+constexpr std::size_t sum_bytes = sizeof(std::uint64_t);
+constexpr std::int64_t usual_block = 64 << 10;
+
+using Head = std::array<char, head_bytes>;
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
+    throw std::system_error(errno, std::generic_category(), fmt::format("cannot {} {}", what, path.string()));
+}
+
+/// How many bytes were read: fewer than asked for where the file ends.
+std::size_t read_at(const FileDescriptor& file, const std::filesystem::path& path, void* data,
+                    std::size_t bytes, std::int64_t offset) {
+    std::size_t done = 0;
+    while (done < bytes) {
+        const auto count = ::pread(file.get(), static_cast<char*>(data) + done, bytes - done,
+                                   offset + static_cast<off_t>(done));
+        if (count == 0) break;
+        if (count < 0 && errno != EINTR) fail(path, "read");
+        done += count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+    return done;
+}
+
+std::uint64_t sum_of(const void* data, std::size_t bytes, std::int64_t block) {
+    return XXH3_64bits_withSeed(data, bytes, static_cast<std::uint64_t>(block));
+}
+
+std::uint64_t sum_of(const Head& head) {
+    return XXH3_64bits(head.data(), head.size() - sum_bytes);
+}
+
+Head head_of(const ClickCacheFacts& facts) {
+    const nlohmann::json json{{"log_bytes", facts.log.bytes},
+                              {"log_modified_ns", facts.log.modified_ns},
+                              {"layout", facts.log.layout},
+                              {"integers", facts.integers},
+                              {"slots", facts.slots},
+                              {"samples", facts.samples},
+                              {"fingerprint", facts.fingerprint}};
+    Head head{};
+    std::ranges::copy(fmt::format("{}{}\n", magic, json.dump()), head.begin());
+    const auto sum = sum_of(head);
+    std::memcpy(head.data() + head.size() - sum_bytes, &sum, sum_bytes);
+    return head;
+}
+
+/// Nothing when it is damaged.
+std::optional<ClickCacheFacts> facts_in(const Head& head) {
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, head.data() + head.size() - sum_bytes, sum_bytes);
+    if (sum != sum_of(head)) return std::nullopt;
+    const auto text = std::string_view(head.data() + magic.size());
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    try {
+        return ClickCacheFacts{.log = {.bytes = json.at("log_bytes"),
+                                       .modified_ns = json.at("log_modified_ns"),
+                                       .layout = json.at("layout")},
+                               .integers = json.at("integers"),
+                               .slots = json.at("slots"),
+                               .samples = json.at("samples"),
+                               .fingerprint = json.at("fingerprint")};
+    } catch (const nlohmann::json::exception&) {
+        return std::nullopt;
+    }
+}
+
+std::int64_t offset_of(std::int64_t block, std::int64_t samples_of_a_block, std::int64_t row_bytes) {
+    return static_cast<std::int64_t>(head_bytes) +
+           block * (samples_of_a_block * row_bytes + static_cast<std::int64_t>(sum_bytes));
+}
+
+}  // namespace
+
+std::int64_t block_samples(std::int64_t integers, std::int64_t slots) {
+    return std::max<std::int64_t>(1, usual_block / click_row_bytes(integers, slots) / 2) * 2;
+}
+
+std::span<const std::int64_t> ClickBlock::ids() const {
+    return {reinterpret_cast<const std::int64_t*>(memory_.data()), static_cast<std::size_t>(size_ * slots_)};
+}
+
+std::span<const float> ClickBlock::dense() const {
+    const auto ids = this->ids();
+    return {reinterpret_cast<const float*>(ids.data() + ids.size()),
+            static_cast<std::size_t>(size_ * integers_)};
+}
+
+std::span<const float> ClickBlock::labels() const {
+    const auto dense = this->dense();
+    return {dense.data() + dense.size(), static_cast<std::size_t>(size_)};
+}
+
+ClickCacheFile::ClickCacheFile(std::filesystem::path path)
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (!file_.valid()) fail(path_, "open");
+    Head head{};
+    const auto there = read_at(file_, path_, head.data(), head.size(), 0);
+    if (!std::string_view(head.data(), there).starts_with(magic))
+        throw DamagedCache(path_, "this is no cache of a click log, or one of another version of dtrain");
+    const auto facts = there == head.size() ? facts_in(head) : std::nullopt;
+    if (!facts) throw DamagedCache(path_, "its beginning is cut off or damaged");
+    facts_ = *facts;
+    block_samples_ = block_samples(facts_.integers, facts_.slots);
+    const auto found = static_cast<std::int64_t>(std::filesystem::file_size(path_));
+    if (found != bytes())
+        throw DamagedCache(path_, fmt::format("it has {} bytes instead of {}", found, bytes()));
+}
+
+std::int64_t ClickCacheFile::blocks() const {
+    return (facts_.samples + block_samples_ - 1) / block_samples_;
+}
+
+std::int64_t ClickCacheFile::bytes() const {
+    return static_cast<std::int64_t>(head_bytes) +
+           facts_.samples * click_row_bytes(facts_.integers, facts_.slots) +
+           blocks() * static_cast<std::int64_t>(sum_bytes);
+}
+
+void ClickCacheFile::read(std::int64_t block, ClickBlock& into) const {
+    into.integers_ = facts_.integers;
+    into.slots_ = facts_.slots;
+    into.first_ = block * block_samples_;
+    into.size_ = std::min(block_samples_, facts_.samples - into.first_);
+    const auto row_bytes = click_row_bytes(facts_.integers, facts_.slots);
+    const auto bytes = static_cast<std::size_t>(into.size_ * row_bytes);
+    into.memory_.resize(bytes + sum_bytes);
+    auto* const data = into.memory_.data();
+    const auto there =
+        read_at(file_, path_, data, bytes + sum_bytes, offset_of(block, block_samples_, row_bytes));
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, data + bytes, sum_bytes);
+    if (there != bytes + sum_bytes || sum != sum_of(data, bytes, block))
+        throw DamagedCache(
+            path_, fmt::format("samples {} to {} are damaged", into.first_ + 1, into.first_ + into.size_));
+}
+
+ClickCacheWriter::ClickCacheWriter(std::filesystem::path path, std::int64_t integers, std::int64_t slots)
+    : path_(std::move(path)),
+      file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)),
+      facts_{.integers = integers, .slots = slots},
+      block_samples_(block_samples(integers, slots)) {
+    if (!file_.valid() || ::lseek(file_.get(), head_bytes, SEEK_SET) < 0) fail(path_, "write");
+}
+
+void ClickCacheWriter::write(const ClickLog& block) {
+    bytes_.clear();
+    const auto append = [&](std::span<const std::byte> values) {
+        bytes_.insert(bytes_.end(), values.begin(), values.end());
+    };
+    append(std::as_bytes(std::span(block.ids)));
+    append(std::as_bytes(std::span(block.dense)));
+    append(std::as_bytes(std::span(block.labels)));
+    const auto sum = sum_of(bytes_.data(), bytes_.size(), facts_.samples / block_samples_);
+    append(std::as_bytes(std::span(&sum, 1)));
+    const std::string_view bytes(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
+    if (!write_all(file_.get(), bytes)) fail(path_, "write");
+    facts_.samples += block.size();
+}
+
+ClickCacheFacts ClickCacheWriter::finish(const ClickLogMark& log) {
+    facts_.log = log;
+    facts_.fingerprint = fingerprint();
+    const auto head = head_of(facts_);
+    if (::lseek(file_.get(), 0, SEEK_SET) < 0 ||
+        !write_all(file_.get(), std::string_view(head.data(), head.size())))
+        fail(path_, "write");
+    return facts_;
+}
+
+std::uint64_t ClickCacheWriter::fingerprint() const {
+    const auto row_bytes = click_row_bytes(facts_.integers, facts_.slots);
+    const auto float_bytes = static_cast<std::int64_t>(sizeof(float));
+    const auto ids_bytes = row_bytes - (facts_.integers + 1) * float_bytes;
+    Hash hash;
+    hash.add(static_cast<std::uint64_t>(facts_.integers));
+    hash.add(static_cast<std::uint64_t>(facts_.slots));
+    std::vector<std::byte> values;
+    // `begin` is in a sample's bytes, if a block had one sample alone.
+    const auto add = [&](std::int64_t begin, std::int64_t bytes_of_sample) {
+        hash.begin(static_cast<std::uint64_t>(facts_.samples * bytes_of_sample));
+        for (std::int64_t first = 0; first < facts_.samples; first += block_samples_) {
+            const auto count = std::min(block_samples_, facts_.samples - first);
+            values.resize(static_cast<std::size_t>(count * bytes_of_sample));
+            const auto offset = offset_of(first / block_samples_, block_samples_, row_bytes) + count * begin;
+            if (read_at(file_, path_, values.data(), values.size(), offset) != values.size())
+                throw DamagedCache(path_, "somebody else has cut it off");
+            hash.add_part(values);
+        }
+    };
+    add(row_bytes - float_bytes, float_bytes);
+    add(ids_bytes, facts_.integers * float_bytes);
+    add(0, ids_bytes);
+    return hash.value();
+}
+
+}  // namespace dtrain::io

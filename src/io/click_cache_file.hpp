@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dtrain/click_log.hpp>
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+
+/// A click log in binary, from which samples are read in any order. Little endian:
+///
+///     4096 bytes   "dtrain click cache 1\n", ClickCacheFacts as JSON, zeros; XXH3 of all these in the last 8
+///     blocks       all of them, but the last one, of block_samples(): their ids, their numbers, their
+///                  labels, as ClickLog has them; then XXH3 of these bytes with the block's number as seed
+///
+/// It is no HDF5, so that threads read it while another one writes a checkpoint (HDF5 has one lock), and
+/// since the place of a sample is a product, with no index to be looked up.
+namespace dtrain::io {
+
+/// What a log was when it was read.
+struct ClickLogMark {
+    std::int64_t bytes = 0;
+    std::int64_t modified_ns = 0;  ///< since 1970
+    std::uint64_t layout = 0;      ///< hash of the ClickLayout
+    friend bool operator==(const ClickLogMark&, const ClickLogMark&) = default;
+};
+
+struct ClickCacheFacts {
+    ClickLogMark log;
+    std::int64_t integers = 0;
+    std::int64_t slots = 0;
+    std::int64_t samples = 0;
+    std::uint64_t fingerprint = 0;  ///< ClickLog::fingerprint()
+    friend bool operator==(const ClickCacheFacts&, const ClickCacheFacts&) = default;
+};
+
+/// A file that is no cache any more, or never was one.
+class DamagedCache : public Error {
+  public:
+    DamagedCache(const std::filesystem::path& file, const std::string& what)
+        : Error(file.string() + ": " + what), file_(file) {}
+    const std::filesystem::path& file() const { return file_; }
+
+  private:
+    std::filesystem::path file_;
+};
+
+/// Bytes of a sample.
+constexpr std::int64_t click_row_bytes(std::int64_t integers, std::int64_t slots) {
+    return slots * static_cast<std::int64_t>(sizeof(std::int64_t)) +
+           (integers + 1) * static_cast<std::int64_t>(sizeof(float));
+}
+
+/// Samples of a block: an even number of them, in 64 KiB where two need no more.
+std::int64_t block_samples(std::int64_t integers, std::int64_t slots);
+
+/// Samples that lie one behind the other in the file.
+class ClickBlock {
+  public:
+    std::int64_t first() const { return first_; }
+    std::int64_t size() const { return size_; }
+    std::span<const std::int64_t> ids() const;
+    std::span<const float> dense() const;
+    std::span<const float> labels() const;
+
+  private:
+    friend class ClickCacheFile;
+
+    std::int64_t first_ = 0;
+    std::int64_t size_ = 0;
+    std::int64_t integers_ = 0;
+    std::int64_t slots_ = 0;
+    std::vector<std::byte> memory_;  ///< the file's bytes, with the sum
+};
+
+/// A cache that is read. Several threads may.
+class ClickCacheFile {
+  public:
+    /// Looks at the beginning and at the size. @throws DamagedCache, std::system_error
+    explicit ClickCacheFile(std::filesystem::path path);
+
+    const std::filesystem::path& path() const { return path_; }
+    const ClickCacheFacts& facts() const { return facts_; }
+    std::int64_t blocks() const;
+    std::int64_t samples_of_a_block() const { return block_samples_; }
+    /// Bytes of the whole file.
+    std::int64_t bytes() const;
+
+    /// @throws DamagedCache naming the samples, std::system_error
+    void read(std::int64_t block, ClickBlock& into) const;
+
+  private:
+    std::filesystem::path path_;
+    FileDescriptor file_;
+    ClickCacheFacts facts_;
+    std::int64_t block_samples_ = 0;
+};
+
+/// A cache that is made, block by block. Until finish() the file is none.
+class ClickCacheWriter {
+  public:
+    /// @throws std::system_error, like all that follows
+    ClickCacheWriter(std::filesystem::path path, std::int64_t integers, std::int64_t slots);
+
+    std::int64_t samples_of_a_block() const { return block_samples_; }
+
+    /// As many samples as a block has; the last time fewer.
+    void write(const ClickLog& block);
+
+    /// Reads all once more, for the fingerprint. Nothing is synced.
+    ClickCacheFacts finish(const ClickLogMark& log);
+
+  private:
+    std::uint64_t fingerprint() const;
+
+    std::filesystem::path path_;
+    FileDescriptor file_;
+    ClickCacheFacts facts_;
+    std::int64_t block_samples_;
+    std::vector<std::byte> bytes_;
+};
+
+}  // namespace dtrain::io

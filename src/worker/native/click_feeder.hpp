@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "model/feeder.hpp"
+
+namespace dtrain::native {
+
+/// Feeds a click-through model.
+class ClickFeeder : public model::Feeder {
+  public:
+    /// @param integers of a sample; without any the model has no such variable
+    ClickFeeder(const DistributedSampler::Options& sampling, std::int64_t integers)
+        : Feeder(sampling), integers_(integers) {}
+
+    void bind(Executor& executor) override;
+
+  protected:
+    static Ahead ahead_of(std::span<const std::int64_t> ids);
+
+    std::span<float> dense_;
+    std::span<std::int64_t> ids_;
+    std::span<float> click_;
+    std::span<float> weight_;
+
+  private:
+    std::int64_t integers_;
+};
+
+}  // namespace dtrain::native

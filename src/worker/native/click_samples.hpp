@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include <dtrain/click_log.hpp>
+
+#include "model/feeder.hpp"
+#include "worker/native/id_dictionary.hpp"
+
+namespace dtrain::native {
+
+/// The samples of a click log, wherever they lie.
+class ClickSamples {
+  public:
+    ClickSamples() = default;
+    ClickSamples(const ClickSamples&) = delete;
+    ClickSamples& operator=(const ClickSamples&) = delete;
+    virtual ~ClickSamples() = default;
+
+    virtual std::int64_t size() const = 0;
+    virtual std::int64_t integers() const = 0;
+    virtual std::int64_t slots() const = 0;
+    /// ClickLog::fingerprint() of the log as it was read.
+    virtual std::uint64_t fingerprint() const = 0;
+
+    /// Adds all ids, in the order of the log.
+    virtual void add_ids_to(IdDictionary& dictionary) const = 0;
+    /// From now on feeders give a dictionary's numbers in the place of ids. Once.
+    virtual void translate(std::shared_ptr<const IdDictionary> dictionary) = 0;
+
+    /// @param tells_ahead Feeder::ahead() is wanted
+    virtual std::unique_ptr<model::Feeder> feeder(const DistributedSampler::Options& sampling,
+                                                  bool tells_ahead) const = 0;
+};
+
+std::unique_ptr<ClickSamples> samples_in_memory(ClickLog log);
+
+/// Those of a complete cache (io::prepare_click_cache()), which stay there.
+/// @param memory bytes of them that a feeder may have in memory; at least two batches are
+/// @throws UsageError when it is none any more
+std::unique_ptr<ClickSamples> samples_in_cache(const std::filesystem::path& cache, std::int64_t memory);
+
+}  // namespace dtrain::native
