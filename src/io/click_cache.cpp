@@ -80,8 +80,7 @@ std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickL
                                  CacheWatch& watch) {
     try {
         const ClickCacheFile cache(file);
-        if (const auto what = change(cache.facts().log, log))
-            return CacheFlaw{*what};
+        if (const auto what = change(cache.facts().log, log)) return CacheFlaw{*what};
         watch.all = cache.bytes();
         ClickBlock block;
         for (std::int64_t i = 0; i < cache.blocks(); ++i) {

@@ -4,9 +4,12 @@
 
 Oracles: the same job with its logs in memory, byte by byte; the kernel, which counts the most memory that a process had.
 """
+import fcntl
 import os
 import re
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -143,6 +146,43 @@ def test_a_damaged_cache_is_told_and_made_anew(native, tmp_path, clicks, damage,
     assert complaints[0].startswith(f"dtrain-native: cache/{cache.name}: {told}") and complaints[0].endswith("; it is made anew")
     assert checksum(found) == checksum(expected)
     assert cache.read_bytes() == whole
+
+
+def test_ranks_wait_for_the_cache_longer_than_for_each_other(native, tmp_path, clicks):
+    """Another process makes it, which takes 3 s; the ranks wait 1 s for each other."""
+    first = train(native, tmp_path, clicks, 1, data=CRITEO + CACHED)
+    for cache in caches(tmp_path):
+        cache.unlink()
+    with (tmp_path / "cache" / f"{sorted(path.name for path in (tmp_path / 'cache').iterdir())[0]}").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        threading.Timer(3, lambda: fcntl.flock(lock, fcntl.LOCK_UN)).start()
+        begun = time.monotonic()
+        result = train(native, tmp_path, clicks, 2, data=CRITEO + CACHED, DTRAIN_COMM_TIMEOUT=1)
+        assert time.monotonic() - begun > 3
+    assert rows(result)[0] == pytest.approx(rows(first)[0], abs=3e-4)
+
+
+def test_a_job_that_is_killed_while_it_makes_a_cache_leaves_none(native, tmp_path):
+    """It reads a pipe that somebody else fills, which is never a whole log."""
+    os.mkfifo(tmp_path / "train.tsv")
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.format(data=f'format = "criteo"\ntrain = {{ file = "train.tsv" }}{CACHED}', name="none", batch=1, train="",
+                              checkpoint=""))
+    line = "1" + "\t5" * 39 + "\n"
+    with subprocess.Popen([native, job], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
+        with (tmp_path / "train.tsv").open("w") as pipe:
+            pipe.write(line * 5000)
+            pipe.flush()
+            deadline = time.monotonic() + 30
+            while not list(tmp_path.glob("cache/*.tmp")):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            child.kill()
+    assert caches(tmp_path) == []
+    (tmp_path / "train.tsv").unlink()
+    (tmp_path / "train.tsv").write_text(line * 10)
+    assert run([native, job], tmp_path).returncode == 0
+    assert sorted(path.suffix for path in (tmp_path / "cache").iterdir()) == [".clicks", ".lock"]
 
 
 def refused(native, cwd, data, ranks=2):

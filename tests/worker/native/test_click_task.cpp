@@ -3,16 +3,20 @@
 //
 // Oracle: logs whose clicks follow from one id, which must be learnt; a test log of ids that are all unknown,
 // which no model ranks; the same metrics for any batch.
+#include <filesystem>
 #include <limits>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dtrain/error.hpp>
 
+#include "io/click_cache.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 #include "worker/native/best_auc.hpp"
+#include "worker/native/click_caches.hpp"
 #include "worker/native/click_task.hpp"
 #include "worker/native/trainer.hpp"
 
@@ -110,6 +114,62 @@ TEST(ClickTask, MemoryIsLimited) {
     --job.data_memory;
     EXPECT_THAT(message_of([&] { open_click_task(job, false); }),
                 HasSubstr("2 samples need 48 bytes of memory, but [data] memory allows 47"));
+}
+
+class CachedClicks : public testing::Test {
+  protected:
+    CachedClicks() {
+        std::string lines;
+        for (int i = 0; i < 6000; ++i)
+            lines += fmt::format("{}\t{}\t{:x}\t{:x}\n", i % 3 == 1 ? 1 : 0, i % 4, i % 3, i * i % 101);
+        tests::write_bytes(folder / "c.tsv", lines);
+        job.model = {.kind = ModelKind::click_through, .hidden = {8}, .embedding = 4};
+        job.train_data.file = folder / "c.tsv";
+        job.test_data = job.train_data;
+        job.click_columns = ClickColumns{1, 2};
+    }
+
+    Trainer trainer(bool is_cached) {
+        job.click_cache = is_cached ? std::optional(folder / "cache") : std::nullopt;
+        job.data_memory = is_cached ? 50'000 : 1'000'000;
+        prepare_click_caches(job, {}, &alone, Console("test", false));
+        TrainSettings settings;
+        settings.batch = 100;
+        return {settings, open_click_task(job, false), {}, 1};
+    }
+
+    const tests::TemporaryFolder folder;
+    const Communicator alone;
+    Job job;
+};
+
+TEST_F(CachedClicks, TrainToTheSameBits) {
+    auto in_memory = trainer(false);
+    auto cached = trainer(true);
+    for (int epoch = 0; epoch < 3; ++epoch) {
+        EXPECT_EQ(cached.train_epoch()->loss, in_memory.train_epoch()->loss);
+        EXPECT_EQ(cached.test()->loss, in_memory.test()->loss);
+        EXPECT_EQ(cached.test()->auc, in_memory.test()->auc);
+    }
+    EXPECT_EQ(cached.header(), in_memory.header()) << "with the log's fingerprint";
+    EXPECT_EQ(cached.checksum(), in_memory.checksum());
+    EXPECT_EQ(cached.model().description, in_memory.model().description);
+}
+
+TEST_F(CachedClicks, ACacheThatIsDamagedWhileTheJobTrainsIsRemoved) {
+    auto training = trainer(true);
+    training.train_epoch();
+    const auto cache = io::click_cache_of(job.train_data.file, *job.click_cache);
+    auto bytes = tests::bytes_of(cache);
+    bytes[bytes.size() - 100] ^= 1;
+    tests::write_bytes(cache, bytes);
+    EXPECT_EQ(message_of<Error>([&] { training.train_epoch(); }),
+              cache.string() +
+                  ": samples 5461 to 6000 are damaged; this cache is removed now, and made anew "
+                  "when the job starts again");
+    EXPECT_FALSE(std::filesystem::exists(cache));
+    EXPECT_EQ(trainer(true).task().train_samples(), 6000);
+    EXPECT_TRUE(std::filesystem::exists(cache));
 }
 
 TEST(BestAuc, StandsBesideTheLog) {

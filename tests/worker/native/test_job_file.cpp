@@ -623,6 +623,23 @@ TEST(JobFile, SyntaxErrorsNameTheLine) {
     EXPECT_THAT(refusal("[train]\nseed = 1\nseed = 2\n"), testing::StartsWith("jobs/my.toml:3: "));
 }
 
+TEST(JobFile, CachesOfClickLogs) {
+    const auto job = [](const std::string& data) {
+        return parse_job("[model]\nkind = \"click_through\"\n[data]\ntrain = { file = \"c.tsv\" }\n" + data,
+                         "jobs/my.toml");
+    };
+    EXPECT_EQ(job("").click_cache, std::nullopt);
+    EXPECT_EQ(job("").data_memory, std::numeric_limits<std::int64_t>::max());
+    // Relative to where the program runs, unlike the log.
+    EXPECT_EQ(job("cache = \"c\"").click_cache, "c");
+    EXPECT_EQ(job("cache = \"c\"").data_memory, std::int64_t{1} << 30);
+    EXPECT_EQ(job("cache = \"c\"\nmemory = 5").data_memory, 5);
+    EXPECT_EQ(tests::message_of([&] { job("cache = true"); }),
+              "jobs/my.toml:5: [data] cache = true: it must be a text in quotes that is not empty");
+    EXPECT_EQ(refusal("[data]\ncache = \"c\"\ntrain = { file = \"d.h5\" }\n"),
+              "jobs/my.toml:2: [data] 'cache' is for [model] kind = \"click_through\"");
+}
+
 TEST(JobFile, UnreadableFiles) {
     const auto message = [](const char* file) { return tests::message_of([&] { read_job(file); }); };
     EXPECT_EQ(message("/nowhere/job.toml"),
