@@ -5,25 +5,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include <dtrain/communicator.hpp>
+#include <dtrain/element_span.hpp>
 
 namespace dtrain {
 
 /// A parameter of any library: where its values are and where its gradient is put. Memory of the caller's,
-/// which stays where it is.
+/// which stays where it is. Both are float, double, float16 or bfloat16; the gradient may be of another type
+/// than the values.
 struct ParameterBuffers {
     std::string name = {};
-    std::span<float> values = {};
-    std::span<float> gradient = {};  ///< as many elements
+    ElementSpan values = {};
+    ElementSpan gradient = {};  ///< as many elements
 };
 
 struct GradientAveragingOptions {
-    /// A bucket, which is one all-reduce, is closed when it has reached this size. 0: found at the start by
-    /// timing all-reduces; with several nodes sums may then be rounded otherwise from run to run.
+    /// A bucket, which is one all-reduce of gradients of one type, is closed when it has reached this size.
+    /// 0: found at the start by timing all-reduces of the type that most bytes have; with several nodes sums
+    /// may then be rounded otherwise from run to run.
     std::int64_t bucket_bytes = 0;
 };
 
@@ -37,11 +39,14 @@ struct GradientAveragingOptions {
 ///     }
 ///
 /// Gradients are exchanged while the backward pass goes on. Use from the thread that may call MPI.
+///
+/// Averages of float and double are the communicator's sums, times 1 / ranks. Those of float16 and bfloat16
+/// are made in float and rounded once (Reduction::average), so that a sum too large for float16 does no harm.
 class GradientAveraging {
   public:
     /// @param parameters in the order in which the forward pass uses them; the same on all ranks. Collective.
-    /// @throws UsageError on all ranks when there is none, a gradient has another size than its values, or
-    /// the ranks have different parameters; MpiError.
+    /// @throws UsageError on all ranks when there is none, a gradient has another size than its values, one
+    /// of them is of integers, or the ranks have different parameters; MpiError.
     GradientAveraging(Communicator communicator, std::vector<ParameterBuffers> parameters,
                       const GradientAveragingOptions& options = {});
     GradientAveraging(GradientAveraging&&) noexcept;

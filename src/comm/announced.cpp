@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <dtrain/element_span.hpp>
+
 namespace dtrain::comm {
 namespace {
 
@@ -16,12 +18,6 @@ constexpr std::size_t shortest_read = std::size_t{192} << 10U;
 
 // Beyond this length, summing where the data are is faster than copying them first.
 constexpr std::size_t longest_copied = 512;
-
-std::string_view name_of(ElementType element) {
-    constexpr std::string_view names[] = {"float32", "float64", "float16", "bfloat16",
-                                          "int32",   "int64",   "uint8"};
-    return names[static_cast<std::size_t>(element)];
-}
 
 std::string_view name_of(Reduction reduction) {
     constexpr std::string_view names[] = {"sum", "average", "min", "max"};
@@ -57,7 +53,7 @@ std::string in_words(const Announcement& said) {
         case Operation::reduce_scatter:
         case Operation::reduce_shares:
             return fmt::format("{} ({}) of {} {}", what, name_of(said.reduction), said.count,
-                               name_of(said.element));
+                               to_string(said.element));
         case Operation::broadcast:
             return fmt::format("{} of {} bytes from rank {}", what, said.count, said.peer);
         case Operation::barrier:

@@ -2,18 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/bucket_plan.hpp"
 
-namespace dtrain::parallel {
+#include <algorithm>
+#include <functional>
+#include <map>
 
-std::vector<BucketPlan> plan_buckets(std::span<const std::size_t> sizes, std::int64_t bucket_bytes) {
+#include "base/aligned_memory.hpp"
+
+namespace dtrain::parallel {
+namespace {
+
+constexpr std::size_t cache_line = 64;
+
+}  // namespace
+
+std::vector<BucketPlan> plan_buckets(std::span<const ArraySize> sizes, std::int64_t bucket_bytes) {
     std::vector<BucketPlan> buckets;
-    std::size_t end = 0;
+    std::map<comm::ElementType, std::size_t> open;  // the bucket of each type that is filled now
     for (auto number = sizes.size(); number-- > 0;) {
-        const bool full = buckets.empty() || static_cast<std::int64_t>((end - buckets.back().begin) *
-                                                                       sizeof(float)) >= bucket_bytes;
-        if (full) buckets.push_back({.begin = end});
-        end += sizes[number];
-        buckets.back().parameters.push_back(number);
-        buckets.back().end = end;
+        const auto element = sizes[number].element;
+        const auto found = open.find(element);
+        if (found == open.end() || static_cast<std::int64_t>(buckets[found->second].end) >= bucket_bytes) {
+            open[element] = buckets.size();
+            buckets.push_back({.element = element, .parameters = {}});
+        }
+        auto& bucket = buckets[open[element]];
+        bucket.parameters.push_back(number);
+        bucket.end += sizes[number].bytes();
+    }
+    std::ranges::sort(buckets, std::greater{}, [](const auto& bucket) { return bucket.parameters.back(); });
+    std::size_t begin = 0;
+    for (auto& bucket : buckets) {
+        bucket.begin = begin;
+        bucket.end += begin;
+        begin = aligned_to<cache_line>(bucket.end);
     }
     return buckets;
 }

@@ -7,19 +7,33 @@
 #include <span>
 #include <vector>
 
+#include <dtrain/comm_call.hpp>
+
 namespace dtrain::parallel {
 
-/// Gradients that are exchanged together: they lie side by side in one block of memory for all buckets.
+/// How much a parameter has to exchange.
+struct ArraySize {
+    comm::ElementType element = comm::ElementType::float32;
+    std::size_t count = 0;  ///< elements
+
+    std::size_t bytes() const { return count * comm::bytes_of(element); }
+};
+
+/// Arrays of one type that are exchanged together: they lie side by side in one block of memory for all
+/// buckets.
 struct BucketPlan {
+    comm::ElementType element = comm::ElementType::float32;
     std::vector<std::size_t>
         parameters;         ///< in the order in which backward passes make gradients: the last first
-    std::size_t begin = 0;  ///< elements
+    std::size_t begin = 0;  ///< bytes: where a cache line begins
     std::size_t end = 0;
     friend bool operator==(const BucketPlan&, const BucketPlan&) = default;
 };
 
-/// @param sizes of the parameters, in elements
+/// In the order in which backward passes complete them, so that buckets of one type do not wait for one of
+/// another type, which fills more slowly.
+/// @param sizes of the parameters
 /// @param bucket_bytes a bucket is closed when it has reached this size
-std::vector<BucketPlan> plan_buckets(std::span<const std::size_t> sizes, std::int64_t bucket_bytes);
+std::vector<BucketPlan> plan_buckets(std::span<const ArraySize> sizes, std::int64_t bucket_bytes);
 
 }  // namespace dtrain::parallel

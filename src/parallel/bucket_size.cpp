@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "parallel/with_real.hpp"
+
 namespace dtrain::parallel {
 namespace {
 
@@ -20,6 +22,26 @@ double rate_of(const MeasuredSize& measured) {
            static_cast<double>(std::max<std::int64_t>(measured.time.count(), 1));
 }
 
+template <Reducible T>
+std::vector<MeasuredSize> measured_sums(const Communicator& communicator, std::int64_t most) {
+    std::vector<T> values(static_cast<std::size_t>(most) / sizeof(T));
+    std::vector<MeasuredSize> measured;
+    for (auto bytes = smallest; bytes <= most; bytes *= 4) {
+        const auto part = std::span(values).first(static_cast<std::size_t>(bytes) / sizeof(T));
+        communicator.allreduce(part);
+        auto fastest = std::chrono::nanoseconds::max();
+        for (int repeat = 0; repeat < repeats; ++repeat) {
+            communicator.barrier();
+            const auto begin = Clock::now();
+            communicator.allreduce(part);
+            fastest = std::min<std::chrono::nanoseconds>(fastest, Clock::now() - begin);
+        }
+        measured.push_back(
+            {bytes, std::chrono::nanoseconds(communicator.max(std::int64_t{fastest.count()}))});
+    }
+    return measured;
+}
+
 }  // namespace
 
 std::int64_t sufficient_size(std::span<const MeasuredSize> measured) {
@@ -28,24 +50,11 @@ std::int64_t sufficient_size(std::span<const MeasuredSize> measured) {
         ->bytes;
 }
 
-std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t most_bytes) {
+std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t most_bytes,
+                                  comm::ElementType element) {
     const auto most = std::clamp(most_bytes, smallest, largest);
-    std::vector<float> values(static_cast<std::size_t>(most) / sizeof(float));
-    std::vector<MeasuredSize> measured;
-    for (auto bytes = smallest; bytes <= most; bytes *= 4) {
-        const auto part = std::span(values).first(static_cast<std::size_t>(bytes) / sizeof(float));
-        communicator.allreduce_sum(part);
-        auto fastest = std::chrono::nanoseconds::max();
-        for (int repeat = 0; repeat < repeats; ++repeat) {
-            communicator.barrier();
-            const auto begin = Clock::now();
-            communicator.allreduce_sum(part);
-            fastest = std::min<std::chrono::nanoseconds>(fastest, Clock::now() - begin);
-        }
-        measured.push_back(
-            {bytes, std::chrono::nanoseconds(communicator.max(std::int64_t{fastest.count()}))});
-    }
-    return sufficient_size(measured);
+    return sufficient_size(
+        with_real(element, [&]<class T>() { return measured_sums<T>(communicator, most); }));
 }
 
 }  // namespace dtrain::parallel

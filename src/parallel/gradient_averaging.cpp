@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
-#include <optional>
+#include <cstring>
+#include <map>
+#include <ranges>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -12,37 +14,82 @@
 #include "base/checksum.hpp"
 #include "parallel/bucket_plan.hpp"
 #include "parallel/bucket_size.hpp"
+#include "parallel/parameter_check.hpp"
+#include "parallel/with_real.hpp"
 
 namespace dtrain {
 namespace {
 
-std::vector<std::size_t> sizes_of(const std::vector<ParameterBuffers>& parameters) {
-    std::vector<std::size_t> sizes;
-    for (const auto& parameter : parameters) sizes.push_back(parameter.values.size());
+using parallel::ArraySize;
+
+ArraySize size_of(const ElementSpan& elements) {
+    return {elements.type(), elements.size()};
+}
+
+std::vector<ArraySize> sizes_of(const std::vector<ParameterBuffers>& parameters,
+                                ElementSpan ParameterBuffers::*which) {
+    std::vector<ArraySize> sizes;
+    for (const auto& parameter : parameters) sizes.push_back(size_of(parameter.*which));
     return sizes;
 }
 
-std::optional<std::string> what_is_wrong(const std::vector<ParameterBuffers>& parameters) {
-    if (parameters.empty()) return "there is no parameter whose gradient could be averaged";
-    for (const auto& [name, values, gradient] : parameters)
-        if (values.size() != gradient.size())
-            return fmt::format("parameter '{}' has {} values, but {} in its gradient", name, values.size(),
-                               gradient.size());
-    return std::nullopt;
-}
-
-std::int64_t shape_checksum(const std::vector<ParameterBuffers>& parameters) {
-    std::uint64_t sum = 0;
-    for (const auto& parameter : parameters) {
-        sum = checksum(sum, std::as_bytes(std::span(parameter.name)));
-        sum = checksum(sum, parameter.values.size());
+/// All arrays of the type that most bytes have.
+ArraySize most_of(std::span<const ArraySize> sizes) {
+    std::map<ElementType, ArraySize> of_type;
+    for (const auto& [element, count] : sizes) {
+        auto& all = of_type[element];
+        all.element = element;
+        all.count += count;
     }
-    return static_cast<std::int64_t>(sum);
+    return std::ranges::max(std::views::values(of_type), {}, &ArraySize::bytes);
 }
 
-void scale(std::span<const float> from, float factor, std::span<float> to) {
-    std::ranges::transform(from, to.begin(), [factor](float value) { return value * factor; });
+void copy(std::span<const std::byte> from, std::span<std::byte> to) {
+    if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
 }
+
+/// What the communicator is asked for; put_average() makes the average of it.
+template <Reducible T>
+constexpr Reduction reduction_of() {
+    return parallel::is_half(comm::element_type<T>()) ? Reduction::average : Reduction::sum;
+}
+
+Request start_reduction(const Communicator& communicator, const ElementSpan& elements) {
+    return parallel::with_real(elements.type(), [&]<class T>() {
+        return communicator.start_allreduce(elements.as<T>(), reduction_of<T>());
+    });
+}
+
+void put_average(const ElementSpan& reduced, int ranks, const ElementSpan& to) {
+    parallel::with_real(reduced.type(), [&]<class T>() {
+        if constexpr (reduction_of<T>() == Reduction::average) {
+            copy(reduced.bytes(), to.bytes());
+        } else {
+            const auto part = T{1} / static_cast<T>(ranks);
+            std::ranges::transform(reduced.as<T>(), to.as<T>().begin(),
+                                   [part](T value) { return value * part; });
+        }
+    });
+}
+
+/// Buckets, and where in their memory each parameter's array lies.
+struct Layout {
+    std::vector<parallel::BucketPlan> buckets;
+    std::vector<std::size_t> begins;  // bytes, by parameter
+
+    Layout(std::span<const ArraySize> sizes, std::int64_t bucket_bytes)
+        : buckets(parallel::plan_buckets(sizes, bucket_bytes)), begins(sizes.size()) {
+        for (const auto& bucket : buckets) {
+            auto begin = bucket.begin;
+            for (const auto number : bucket.parameters) {
+                begins[number] = begin;
+                begin += sizes[number].bytes();
+            }
+        }
+    }
+
+    std::size_t bytes() const { return buckets.back().end; }
+};
 
 }  // namespace
 
@@ -50,60 +97,54 @@ struct GradientAveraging::Content {
     struct Bucket {
         parallel::BucketPlan plan;
         std::size_t missing = 0;  // gradients
-        Request request;
+        Request request = {};
     };
 
     struct Place {
         std::size_t bucket = 0;
-        std::size_t begin = 0;  // element
+        std::size_t begin = 0;  // byte
         bool ready = false;
     };
 
     Content(Communicator with, std::vector<ParameterBuffers> of, const GradientAveragingOptions& options)
         : communicator(std::move(with)), parameters(std::move(of)) {
-        check();
-        const auto sizes = sizes_of(parameters);
-        const auto elements = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-        const auto bytes = static_cast<std::int64_t>(elements * sizeof(float));
-        bucket_bytes = options.bucket_bytes > 0 ? options.bucket_bytes
-                                                : parallel::measured_bucket_size(communicator, bytes);
-        shared = communicator.allocate(elements * sizeof(float));
-        memory = shared.as<float>().first(elements);
+        parallel::check_parameters(communicator, parameters);
+        const auto sizes = sizes_of(parameters, &ParameterBuffers::gradient);
+        const auto most = most_of(sizes);
+        bucket_bytes = options.bucket_bytes > 0
+                           ? options.bucket_bytes
+                           : parallel::measured_bucket_size(
+                                 communicator, static_cast<std::int64_t>(most.bytes()), most.element);
+        Layout gradients(sizes, bucket_bytes);
+        const Layout values = layout_of_values();
+        shared = communicator.allocate(std::max(gradients.bytes(), values.bytes()));
+        memory = shared.bytes();
         places.resize(parameters.size());
-        for (auto& plan : parallel::plan_buckets(sizes, bucket_bytes)) {
-            auto begin = plan.begin;
-            for (const auto number : plan.parameters) {
-                places[number] = {buckets.size(), begin, false};
-                begin += sizes[number];
-            }
+        for (auto& plan : gradients.buckets) {
+            for (const auto number : plan.parameters)
+                places[number] = {buckets.size(), gradients.begins[number]};
             const auto count = plan.parameters.size();
-            buckets.push_back({std::move(plan), count, {}});
+            buckets.push_back({std::move(plan), count});
         }
-        for (const auto& parameter : parameters) communicator.broadcast(parameter.values);
+        for (const auto& parameter : parameters) communicator.broadcast(parameter.values.bytes());
     }
 
-    void check() const {
-        throw_together(communicator, what_is_wrong(parameters));
-        if (communicator.all_have(shape_checksum(parameters))) return;
-        const auto counts = communicator.allgather(static_cast<std::int64_t>(parameters.size()));
-        const auto other = std::ranges::find_if(counts, [&](auto count) { return count != counts.front(); });
-        throw_together(
-            communicator,
-            other == counts.end()
-                ? std::optional<std::string>(
-                      "the ranks have parameters of different names or sizes; build the same model "
-                      "everywhere, in the same order")
-                : fmt::format("rank 0 has {} parameters and rank {} has {}; build the same model "
-                              "everywhere",
-                              counts.front(), other - counts.begin(), *other));
+    Layout layout_of_values() const {
+        return {sizes_of(parameters, &ParameterBuffers::values), bucket_bytes};
     }
 
-    std::span<float> memory_of(std::size_t number) {
-        return memory.subspan(places[number].begin, parameters[number].values.size());
+    /// As the elements that lie there.
+    ElementSpan memory_at(std::size_t begin, const ElementSpan& elements) const {
+        return {elements.type(), memory.data() + begin, elements.size()};
     }
 
-    std::span<float> memory_of(const Bucket& bucket) {
-        return memory.subspan(bucket.plan.begin, bucket.plan.end - bucket.plan.begin);
+    ElementSpan memory_of(const parallel::BucketPlan& plan) const {
+        return {plan.element, memory.data() + plan.begin,
+                (plan.end - plan.begin) / comm::bytes_of(plan.element)};
+    }
+
+    ElementSpan memory_of_gradient(std::size_t number) const {
+        return memory_at(places[number].begin, parameters[number].gradient);
     }
 
     void ready(std::size_t number) {
@@ -116,7 +157,7 @@ struct GradientAveraging::Content {
                             "every backward pass, or no_sync() before",
                             parameters[number].name));
         place.ready = true;
-        std::ranges::copy(parameters[number].gradient, memory_of(number).begin());
+        copy(parameters[number].gradient.bytes(), memory_of_gradient(number).bytes());
         --buckets[place.bucket].missing;
         start_complete_ones();
         for (std::size_t i = 0; i < started; ++i)
@@ -127,19 +168,18 @@ struct GradientAveraging::Content {
     // All ranks start them in the same order.
     void start_complete_ones() {
         for (; started < buckets.size() && buckets[started].missing == 0; ++started)
-            buckets[started].request = communicator.start_allreduce_sum(memory_of(buckets[started]));
+            buckets[started].request = start_reduction(communicator, memory_of(buckets[started].plan));
     }
 
     void finish() {
         for (std::size_t number = 0; number < parameters.size(); ++number)
-            if (!places[number].ready) std::ranges::fill(memory_of(number), 0.0F);
+            if (!places[number].ready) std::ranges::fill(memory_of_gradient(number).bytes(), std::byte{0});
         for (auto& bucket : buckets) bucket.missing = 0;
         start_complete_ones();
-        const auto part = 1.0F / static_cast<float>(communicator.size());
         for (auto& bucket : buckets) {
             bucket.request.wait();
             for (const auto number : bucket.plan.parameters) {
-                scale(memory_of(number), part, parameters[number].gradient);
+                put_average(memory_of_gradient(number), communicator.size(), parameters[number].gradient);
                 places[number].ready = false;
             }
             bucket.missing = bucket.plan.parameters.size();
@@ -148,23 +188,26 @@ struct GradientAveraging::Content {
     }
 
     void average_values() {
-        const auto part = 1.0F / static_cast<float>(communicator.size());
-        for (const auto& bucket : buckets) {
-            for (const auto number : bucket.plan.parameters)
-                std::ranges::copy(parameters[number].values, memory_of(number).begin());
-            communicator.allreduce_sum(memory_of(bucket));
-            for (const auto number : bucket.plan.parameters)
-                scale(memory_of(number), part, parameters[number].values);
+        const auto layout = layout_of_values();
+        const auto place = [&](std::size_t number) {
+            return memory_at(layout.begins[number], parameters[number].values);
+        };
+        for (const auto& bucket : layout.buckets) {
+            for (const auto number : bucket.parameters)
+                copy(parameters[number].values.bytes(), place(number).bytes());
+            start_reduction(communicator, memory_of(bucket)).wait();
+            for (const auto number : bucket.parameters)
+                put_average(place(number), communicator.size(), parameters[number].values);
         }
     }
 
     Communicator communicator;
     std::vector<ParameterBuffers> parameters;
     std::int64_t bucket_bytes = 0;
-    SharedBuffer shared;        // where sums are fastest
-    std::span<float> memory;    // of all buckets
-    std::vector<Place> places;  // by parameter
-    std::size_t started = 0;    // buckets
+    SharedBuffer shared;          // where sums are fastest
+    std::span<std::byte> memory;  // of all buckets
+    std::vector<Place> places;    // by parameter
+    std::size_t started = 0;      // buckets
     int pauses = 0;
     std::vector<Bucket> buckets;  // goes first, for their requests use communicator and memory
 };
@@ -199,8 +242,7 @@ void GradientAveraging::average_values() {
 
 bool GradientAveraging::values_are_identical() const {
     std::uint64_t sum = 0;
-    for (const auto& parameter : content_->parameters)
-        sum = checksum(sum, std::as_bytes(std::span(parameter.values)));
+    for (const auto& parameter : content_->parameters) sum = checksum(sum, parameter.values.bytes());
     return content_->communicator.all_have(static_cast<std::int64_t>(sum));
 }
 

@@ -4,6 +4,7 @@
 // some of their fields are named.
 #include <dtrain/communicator.hpp>
 #include <dtrain/dataset.hpp>
+#include <dtrain/element_span.hpp>
 #include <dtrain/executor.hpp>
 #include <dtrain/layers.hpp>
 #include <dtrain/model.hpp>
@@ -24,6 +25,12 @@ void sums(const dtrain::Communicator& ranks, std::span<float> out, std::span<con
     ranks.start_reduce_scatter(in, out).wait();
     ranks.reduce_shares(out, [](std::size_t, std::span<float>) {});
     static_cast<void>(ranks.share<float>(in.size()));
+}
+
+void elements(std::span<dtrain::bfloat16> halves);
+void elements(std::span<dtrain::bfloat16> halves) {
+    const dtrain::ElementSpan seen(halves);
+    static_cast<void>(seen.first(1).as<dtrain::bfloat16>());
 }
 
 void moves(const dtrain::Communicator& ranks, std::span<double> out, std::span<const double> in,

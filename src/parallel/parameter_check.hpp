@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <dtrain/communicator.hpp>
+#include <dtrain/data_parallel.hpp>
+
+namespace dtrain::parallel {
+
+/// @throws UsageError on all ranks, with the first thing that is wrong with the parameters of one of them, or
+/// with the first parameter that is not the same on all. Collective.
+void check_parameters(const Communicator& communicator, const std::vector<ParameterBuffers>& parameters);
+
+}  // namespace dtrain::parallel
