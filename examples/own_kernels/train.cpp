@@ -2,17 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // A network whose kernels are loops of one's own, trained by all ranks together: y = v tanh(x W + b) learns
 // the product of two of its four inputs. What makes it parallel is marked with "dtrain". ./train, mpirun -np
-// 2 ./train
+// 2 ./train; with the name of a folder it leaves checkpoints there, and goes on from the newest one:
+// mpirun -np 2 ./train checkpoints
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include <dtrain/data_parallel.hpp>  // dtrain
-#include <dtrain/parallel_env.hpp>   // dtrain
+#include <dtrain/data_parallel.hpp>      // dtrain
+#include <dtrain/parallel_env.hpp>       // dtrain
+#include <dtrain/state_checkpoints.hpp>  // dtrain
 
 namespace {
 
@@ -75,7 +78,16 @@ int main(int argc, char** argv) {
         buffers.push_back({std::to_string(buffers.size()), each->values, each->gradient});
     dtrain::GradientAveraging averaging(world, buffers);  // dtrain: all ranks have rank 0's values now
 
-    for (int step = 1; step <= 200; ++step) {
+    std::int64_t step = 0;
+    std::optional<dtrain::StateCheckpoints> checkpoints;  // dtrain
+    if (argc > 1) {
+        std::vector<dtrain::CheckpointBuffer> saved;  // dtrain: what checkpoints have
+        for (auto* each : parameters) saved.push_back({std::to_string(saved.size()), {}, each->values});
+        checkpoints.emplace(argv[1], saved, world);
+        if (const auto begin = checkpoints->load_newest({})) step = begin->step;
+        random.discard(static_cast<unsigned long long>(step) * batch * inputs);
+    }
+    while (++step <= 200) {
         for (auto* each : parameters) std::ranges::fill(each->gradient, 0.0F);
         double loss = 0;
         for (int sample = 0; sample < batch; ++sample) {
@@ -89,8 +101,11 @@ int main(int argc, char** argv) {
             for (std::size_t i = 0; i < each->values.size(); ++i) each->values[i] -= rate * each->gradient[i];
 
         loss = world.sum(loss) / (batch * env.world_size());  // dtrain: what is printed is of all ranks
-        if (env.rank() == 0) std::printf("step %d loss %.6f\n", step, loss);
+        if (env.rank() == 0) std::printf("step %d loss %.6f\n", static_cast<int>(step), loss);
+        if (checkpoints && step % 50 == 0) checkpoints->save({.step = step, .epoch_step = step});  // dtrain
+        if (checkpoints) checkpoints->progress();  // dtrain: the one in progress, when all have written
     }
+    if (checkpoints) checkpoints->finish();              // dtrain
     const bool same = averaging.values_are_identical();  // dtrain
     if (env.rank() == 0)
         std::printf("ranks %d, parameters %s\n", env.world_size(), same ? "identical" : "differ");

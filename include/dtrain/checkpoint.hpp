@@ -13,12 +13,15 @@
 #include <variant>
 #include <vector>
 
+#include <dtrain/half.hpp>
+
 namespace dtrain {
 
 /// An array of a checkpoint.
 struct CheckpointTensor {
     using Values = std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<double>,
-                                std::vector<std::int32_t>>;
+                                std::vector<std::int32_t>, std::vector<float16>, std::vector<bfloat16>,
+                                std::vector<std::uint8_t>>;
 
     std::vector<std::int64_t> shape = {};
     Values values = {};  ///< row after row, as many as the shape says

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
@@ -22,6 +23,11 @@ std::string to_string(ElementType type);
 
 using comm::ElementType;
 using comm::to_string;
+
+/// All of them.
+inline constexpr std::array element_types{ElementType::float32,  ElementType::float64, ElementType::float16,
+                                          ElementType::bfloat16, ElementType::int32,   ElementType::int64,
+                                          ElementType::uint8};
 
 /// Memory of somebody else seen as numbers whose type is known when the program runs: what std::span is for a
 /// type that the compiler knows. Made of a std::vector, a std::array or a std::span of numbers by itself.

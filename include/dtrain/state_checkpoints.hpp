@@ -12,6 +12,7 @@
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
+#include <dtrain/element_span.hpp>
 #include <dtrain/executor.hpp>
 
 namespace dtrain {
@@ -32,22 +33,34 @@ struct CheckpointOptions {
     friend bool operator==(const CheckpointOptions&, const CheckpointOptions&) = default;
 };
 
-/// What a checkpoint has besides the tensors of a State.
+/// What a checkpoint has besides the tensors of a State, or buffers.
 struct StateCheckpoint : CheckpointHeader {
-    /// Lists by name, as tensors of Checkpoint::optimizer: the same on all ranks, by names that the State has
-    /// not.
+    /// Lists by name, as tensors of Checkpoint::optimizer: the same on all ranks, by names that the State (or
+    /// a buffer) has not.
     std::map<std::string, std::vector<double>> numbers = {};
 };
 
-/// Keeps the last checkpoints of a State in a folder, which CheckpointFolder has the names of; as a directory
-/// each rank writes its part of the tensors, without MPI. Every function but last() is collective over the
-/// communicator's ranks. For training loops of one's own; Model has the callback Checkpoints.
+/// Memory of any library that is part of a checkpoint, with the same values on all ranks: the parameters that
+/// GradientAveraging knows of, what their optimizer keeps. The caller's, which stays where it is.
+struct CheckpointBuffer {
+    std::string name = {};  ///< with '/' the file has groups: "layer_1/weight"
+    /// Extents, outermost first, of all elements in C order; none: one dimension with all elements.
+    std::vector<std::int64_t> shape = {};
+    ElementSpan values = {};
+    bool is_parameter = true;  ///< false: it is found in Checkpoint::optimizer
+};
+
+/// Keeps the last checkpoints of a State, or of buffers of any library, in a folder, which CheckpointFolder
+/// has the names of; as a directory each rank writes its part of the tensors, without MPI. Every function but
+/// last() is collective over the communicator's ranks. For training loops of one's own; Model has the
+/// callback Checkpoints.
 ///
 ///     dtrain::StateCheckpoints checkpoints("checkpoints", state, communicator);
 ///     const auto begin = checkpoints.load_newest(job);
 ///     for (std::int64_t step = begin ? begin->step : 0; step < steps; ++step) {
 ///         ...
-///         if (step % 1000 == 999) checkpoints.save({.step = step + 1, .job = job});
+///         if (step % 1000 == 999)
+///             checkpoints.save({.step = step + 1, .epoch_step = step + 1, .job = job});
 ///         checkpoints.progress();
 ///     }
 ///     checkpoints.finish();
@@ -57,14 +70,20 @@ class StateCheckpoints {
     /// `collective` is wanted of a communicator that has not all ranks of MPI_COMM_WORLD
     StateCheckpoints(const std::filesystem::path& folder, const State& state,
                      const Communicator& communicator, const CheckpointOptions& options = {});
+    /// Of buffers, in any order: save() writes what is in them, load_newest() sets them.
+    /// @throws UsageError as above, and when there is none, a name is of no use or there twice, a buffer has
+    /// not the size of its shape, or the ranks have different ones: the first difference is named.
+    StateCheckpoints(const std::filesystem::path& folder, const std::vector<CheckpointBuffer>& buffers,
+                     const Communicator& communicator, const CheckpointOptions& options = {});
     StateCheckpoints(StateCheckpoints&&) noexcept;
     StateCheckpoints& operator=(StateCheckpoints&&) noexcept;
     /// Waits for this rank's thread. A checkpoint that was not finished stays invisible: the one before it
     /// counts.
     ~StateCheckpoints();
 
-    /// Begins a checkpoint of this moment, which epoch, step and epoch_step name, after finish() of the one
-    /// before. Returns when what is to be written is copied, so that the next step may change the state.
+    /// Begins a checkpoint of this moment, which epoch and epoch_step name (one of the same name is
+    /// replaced), after finish() of the one before. Returns when what is to be written is copied, so that the
+    /// next step may change the state.
     /// @param numbers as StateCheckpoint has them
     /// @throws Error on all ranks when this one, or the one before, cannot be written
     void save(const CheckpointHeader& header, const std::map<std::string, std::vector<double>>& numbers = {});
@@ -82,13 +101,14 @@ class StateCheckpoints {
     /// The one that was begun last; it is there when finish() has returned, and often sooner.
     std::optional<std::filesystem::path> last() const;
 
-    /// Sets the state to the newest checkpoint of the folder that is not damaged. The first rank reads it,
-    /// and its folder counts.
+    /// Sets the state, or the buffers, to the newest checkpoint of the folder that is not damaged. The first
+    /// rank reads it, and its folder counts.
     /// @param job what save() is given as CheckpointHeader::job
     /// @param warn told, on the first rank, of those that are damaged
     /// @return what the checkpoint says, on all ranks; none: there is no checkpoint, and nothing has changed
     /// @throws UsageError on all ranks when none can be read, or the first that can is of another job or has
-    /// other tensors: the first difference is named. The state is as it was then.
+    /// other tensors (name, type or shape; where there are buffers, also one more than these): the first
+    /// difference is named. The state is as it was then.
     std::optional<StateCheckpoint> load_newest(const std::map<std::string, std::string>& job,
                                                const std::function<void(const std::string&)>& warn = {});
 

@@ -16,7 +16,6 @@
 #include "checkpoint/collective_file.hpp"
 #include "checkpoint/state_checkpoint.hpp"
 #include "io/checkpoint_directory.hpp"
-#include "program/state_access.hpp"
 
 namespace dtrain::checkpoint {
 namespace {
@@ -40,11 +39,11 @@ std::optional<std::string> error_of(const Action& action) {
 
 }  // namespace
 
-Checkpointer::Checkpointer(CheckpointFolder folder, const CheckpointOptions& options, State state,
+Checkpointer::Checkpointer(CheckpointFolder folder, const CheckpointOptions& options, StoredArrays arrays,
                            Communicator communicator, std::function<void()> meet)
     : folder_(std::move(folder)),
       options_(options),
-      state_(std::move(state)),
+      arrays_(std::move(arrays)),
       communicator_(std::move(communicator)),
       meet_(std::move(meet)) {
     io::start_hdf5();
@@ -58,7 +57,7 @@ void Checkpointer::plan() {
         const void* memory;
     };
     std::vector<Stored> stored;
-    for (const auto& tensor : state_.tensors()) stored.push_back({stored_info(tensor), tensor.view.data});
+    for (const auto& array : arrays_.to_read()) stored.push_back({array.info, array.data});
     for (const auto& [name, values] : numbers_) stored.push_back({stored_info(name, values), values.data()});
     std::ranges::sort(stored, {}, [](const Stored& each) { return each.info.name; });
     tensors_.clear();
@@ -102,7 +101,7 @@ void Checkpointer::start(const CheckpointHeader& header, const Numbers& numbers)
         plan();
     }
     meet_();
-    program::StateAccess::to_read(state_);  // memory_ is up to date from here on
+    static_cast<void>(arrays_.to_read());  // memory_ is up to date from here on
     header_ = header;
     path_ = folder_.path(header, options_.format);
     if (options_.collective) return write_together();
@@ -138,7 +137,7 @@ void Checkpointer::begin_shard() {
 }
 
 void Checkpointer::begin_file(const CheckpointHeader& header) {
-    completion_ = begun(options_, [this, checkpoint = copy_of(state_, header, numbers_)] {
+    completion_ = begun(options_, [this, checkpoint = copy_of(arrays_, header, numbers_)] {
         folder_.save(checkpoint, options_.keep, options_.format);
     });
 }

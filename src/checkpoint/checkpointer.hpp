@@ -12,7 +12,6 @@
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
-#include <dtrain/executor.hpp>
 #include <dtrain/state_checkpoints.hpp>
 
 #include "base/aligned_memory.hpp"
@@ -26,19 +25,19 @@
 
 namespace dtrain::checkpoint {
 
-/// Of a State. In the background when the options say so: start() copies what this rank writes, and a thread
-/// brings it to disk, without MPI. A collective file is written by start() itself.
+/// Of a State, or of buffers. In the background when the options say so: start() copies what this rank
+/// writes, and a thread brings it to disk, without MPI. A collective file is written by start() itself.
 class Checkpointer final : public CheckpointWriter {
   public:
-    /// @param meet lets all ranks have the same state; collective
+    /// @param meet lets all ranks have the same values; collective
     Checkpointer(
-        CheckpointFolder folder, const CheckpointOptions& options, State state, Communicator communicator,
-        std::function<void()> meet = [] {});
+        CheckpointFolder folder, const CheckpointOptions& options, StoredArrays arrays,
+        Communicator communicator, std::function<void()> meet = [] {});
     /// Waits for the thread; a checkpoint that nobody finished stays invisible.
     ~Checkpointer() override = default;
 
     void start(const CheckpointHeader& header) override { start(header, {}); }
-    /// @param numbers besides the state, the same on all ranks
+    /// @param numbers besides the arrays, the same on all ranks
     void start(const CheckpointHeader& header, const Numbers& numbers);
     bool part_is_written() const override;
     bool waits_for_commit() const override { return in_progress_; }
@@ -59,12 +58,12 @@ class Checkpointer final : public CheckpointWriter {
 
     CheckpointFolder folder_;
     CheckpointOptions options_;
-    State state_;
+    StoredArrays arrays_;
     Communicator communicator_;
     std::function<void()> meet_;
     Numbers numbers_;
     std::vector<io::TensorInfo> tensors_;
-    std::vector<const std::byte*> memory_;  ///< of each tensor, in the state and numbers_
+    std::vector<const std::byte*> memory_;  ///< of each tensor, in arrays_ and numbers_
     io::ShardPlan plan_;
     std::optional<std::size_t> shard_;  ///< of the plan: what this rank writes
     std::vector<io::PieceSource> pieces_;

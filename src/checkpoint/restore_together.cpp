@@ -43,36 +43,37 @@ Numbers broadcast_numbers(const Communicator& communicator, const Numbers& numbe
 }  // namespace
 
 Restored restore_together(const Communicator& communicator, const std::vector<std::filesystem::path>& files,
-                          const std::map<std::string, std::string>& job, const State& state,
+                          const std::map<std::string, std::string>& job, const StoredArrays& arrays,
                           const std::function<void()>& undo,
                           const std::function<void(const std::string&)>& warn, const std::string& reader) {
     std::optional<std::string> refused;
     Restored found;
     if (communicator.rank() == 0) {
         try {
-            found = restore_first(files, job, state, warn, reader);
+            found = restore_first(files, job, arrays, warn, reader);
         } catch (const UsageError& why) {
             refused = why.what();
             undo();
         }
     }
     throw_together(communicator, refused);
-    broadcast(state, communicator);
+    arrays.broadcast_from_first(communicator);
     return {communicator.broadcast(found.file.string()), broadcast_header(communicator, found.header),
             broadcast_numbers(communicator, found.numbers)};
 }
 
 Restored restore_or_keep(const Communicator& communicator, const std::vector<std::filesystem::path>& files,
-                         const std::map<std::string, std::string>& job, const State& state,
+                         const std::map<std::string, std::string>& job, const StoredArrays& arrays,
                          const std::function<void(const std::string&)>& warn, const std::string& reader) {
-    std::optional<State> before;
-    if (communicator.rank() == 0) before = state.clone();
+    std::vector<std::byte> before;
+    if (communicator.rank() == 0) before = arrays.values();
     return restore_together(
-        communicator, files, job, state, [&] { copy_into(state, before.value()); }, warn, reader);
+        communicator, files, job, arrays, [&] { arrays.set_to(before); }, warn, reader);
 }
 
 std::optional<Restored> restore_newest(const Communicator& communicator, const CheckpointFolder& folder,
-                                       const std::map<std::string, std::string>& job, const State& state,
+                                       const std::map<std::string, std::string>& job,
+                                       const StoredArrays& arrays,
                                        const std::function<void(const std::string&)>& warn,
                                        const std::string& reader) {
     std::vector<std::filesystem::path> found;
@@ -81,7 +82,7 @@ std::optional<Restored> restore_newest(const Communicator& communicator, const C
     const auto told = [&](const std::string& damaged) {
         if (warn) warn(damaged);
     };
-    return restore_or_keep(communicator, found, job, state, told, reader);
+    return restore_or_keep(communicator, found, job, arrays, told, reader);
 }
 
 }  // namespace dtrain::checkpoint

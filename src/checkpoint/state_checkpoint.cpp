@@ -3,21 +3,19 @@
 #include "checkpoint/state_checkpoint.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
-#include <string_view>
+#include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
-#include "program/stored_state.hpp"
+#include "base/with_element.hpp"
 
 namespace dtrain::checkpoint {
 namespace {
-
-constexpr std::string_view optimizer_group = "/optimizer/";
 
 /// As "float32 [3, 5]".
 std::string description(const io::TensorInfo& info) {
@@ -29,22 +27,39 @@ const io::TensorInfo* find(const io::StoredCheckpoint& checkpoint, const std::st
     return at == checkpoint.tensors().end() ? nullptr : &*at;
 }
 
+bool is_parameter(const io::TensorInfo& info) {
+    return info.name.starts_with(parameters_group);
+}
+
+CheckpointTensor copy_of(const StoredArray& array) {
+    return with_element(array.info.element, [&]<class Value>() -> CheckpointTensor {
+        std::vector<Value> values(array.bytes().size() / sizeof(Value));
+        std::ranges::copy(array.bytes(), std::as_writable_bytes(std::span(values)).data());
+        return {array.info.shape, std::move(values)};
+    });
+}
+
+/// "fc_0.weight" of "/parameters/fc_0.weight".
+std::string name_within_group(const io::TensorInfo& info) {
+    return info.name.substr(info.name.find('/', 1) + 1);
+}
+
+bool may_be_numbers(const io::TensorInfo& info) {
+    return info.element == ElementType::float64 && info.name.starts_with(optimizer_group);
+}
+
 }  // namespace
 
-io::TensorInfo stored_info(const StateTensor& tensor) {
-    const auto group = tensor.role == Role::parameter ? "/parameters/" : optimizer_group;
-    return {std::string(group) + tensor.name, tensor.view.type, tensor.view.shape};
-}
-
 io::TensorInfo stored_info(const std::string& name, const std::vector<double>& values) {
-    return {
-        std::string(optimizer_group) + name, DataType::float64, {static_cast<std::int64_t>(values.size())}};
+    return {optimizer_group + name, ElementType::float64, {static_cast<std::int64_t>(values.size())}};
 }
 
-Checkpoint copy_of(const State& state, const CheckpointHeader& header, const Numbers& numbers) {
+Checkpoint copy_of(const StoredArrays& arrays, const CheckpointHeader& header, const Numbers& numbers) {
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = header;
-    program::store(state, checkpoint);
+    for (const auto& array : arrays.to_read())
+        (is_parameter(array.info) ? checkpoint.parameters : checkpoint.optimizer)[array.name] =
+            copy_of(array);
     for (const auto& [name, values] : numbers)
         checkpoint.optimizer[name] = {stored_info(name, values).shape, values};
     return checkpoint;
@@ -68,59 +83,57 @@ void check_job(const std::map<std::string, std::string>& theirs,
 }
 
 void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
-                const State& state, const std::string& reader) {
+                const StoredArrays& arrays, const std::string& reader) {
     const auto file = checkpoint.path().string();
     check_job(checkpoint.header().job, job, file, reader);
-    for (const auto& tensor : state.tensors()) {
-        const auto needed = stored_info(tensor);
+    std::set<std::string> known;
+    for (const auto& array : arrays.to_read()) {
+        const auto& needed = array.info;
+        known.insert(needed.name);
         const auto* const found = find(checkpoint, needed.name);
         if (found == nullptr)
             throw UsageError(
-                fmt::format("{}: it has no {}, which this {}'s model needs", file, tensor.name, reader));
+                fmt::format("{}: it has no {}, which this {}'s model needs", file, array.name, reader));
         if (*found != needed)
-            throw UsageError(fmt::format("{}: {} is {}, but this {}'s model needs {}", file, tensor.name,
+            throw UsageError(fmt::format("{}: {} is {}, but this {}'s model needs {}", file, array.name,
                                          description(*found), reader, description(needed)));
     }
+    if (arrays.may_be_a_part()) return;
+    for (const auto& stored : checkpoint.tensors())
+        if (!known.contains(stored.name) && !may_be_numbers(stored))
+            throw UsageError(fmt::format("{}: it has {} ({}), which this {} has not", file,
+                                         name_within_group(stored), description(stored), reader));
 }
 
-void copy_into(const State& state, const State& from) {
-    for (std::size_t i = 0; i < state.tensors().size(); ++i) {
-        const auto& source = from.tensors()[i].view;
-        std::memcpy(state.tensors()[i].view.data, source.data, source.bytes());
-    }
-}
-
-Numbers read_into(const State& state, const io::StoredCheckpoint& checkpoint) {
-    std::map<std::string, void*> places;
-    for (const auto& tensor : state.tensors()) places[stored_info(tensor).name] = tensor.view.data;
+Numbers read_into(const StoredArrays& arrays, const io::StoredCheckpoint& checkpoint) {
+    std::map<std::string, std::byte*> places;
+    for (const auto& array : arrays.to_write()) places[array.info.name] = array.data;
     Numbers numbers;
     for (const auto& stored : checkpoint.tensors()) {
-        if (places.contains(stored.name) || stored.element != DataType::float64 ||
-            !stored.name.starts_with(optimizer_group))
-            continue;
-        auto& values = numbers[stored.name.substr(optimizer_group.size())];
+        if (places.contains(stored.name) || !may_be_numbers(stored)) continue;
+        auto& values = numbers[name_within_group(stored)];
         values.resize(stored.bytes() / sizeof(double));
-        places[stored.name] = values.data();
+        places[stored.name] = std::as_writable_bytes(std::span(values)).data();
     }
     std::vector<std::byte*> memory;
     for (const auto& stored : checkpoint.tensors()) {
         const auto place = places.find(stored.name);
-        memory.push_back(place == places.end() ? nullptr : static_cast<std::byte*>(place->second));
+        memory.push_back(place == places.end() ? nullptr : place->second);
     }
     checkpoint.read(memory);
     return numbers;
 }
 
 Restored restore_first(const std::vector<std::filesystem::path>& files,
-                       const std::map<std::string, std::string>& job, const State& state,
+                       const std::map<std::string, std::string>& job, const StoredArrays& arrays,
                        const std::function<void(const std::string&)>& warn, const std::string& reader) {
     for (std::size_t i = 0;; ++i) {
         std::optional<io::StoredCheckpoint> checkpoint;
         Numbers numbers;
         auto refused = refusal_of([&] { checkpoint.emplace(files.at(i)); });
         if (checkpoint) {
-            check_fits(*checkpoint, job, state, reader);
-            refused = refusal_of([&] { numbers = read_into(state, *checkpoint); });
+            check_fits(*checkpoint, job, arrays, reader);
+            refused = refusal_of([&] { numbers = read_into(arrays, *checkpoint); });
         }
         if (!refused) return {files[i], checkpoint->header(), std::move(numbers)};
         if (i + 1 == files.size()) throw UsageError(*refused);

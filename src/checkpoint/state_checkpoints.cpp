@@ -56,18 +56,30 @@ CheckpointOptions checked(CheckpointOptions options, const Communicator& communi
 
 struct StateCheckpoints::Content {
     CheckpointFolder folder;
-    State state;
+    checkpoint::StoredArrays arrays;
     Communicator communicator;
     checkpoint::Checkpointer writer;
     checkpoint::StepAgreement agreement;
+
+    Content(const std::filesystem::path& of, const checkpoint::StoredArrays& with, const Communicator& among,
+            const CheckpointOptions& options)
+        : folder(of),
+          arrays(with),
+          communicator(among),
+          writer(folder, checked(options, among), arrays, communicator),
+          agreement(communicator) {}
 };
 
 StateCheckpoints::StateCheckpoints(const std::filesystem::path& folder, const State& state,
                                    const Communicator& communicator, const CheckpointOptions& options)
-    : content_(new Content{CheckpointFolder(folder), state, communicator,
-                           checkpoint::Checkpointer(CheckpointFolder(folder), checked(options, communicator),
-                                                    state, communicator),
-                           checkpoint::StepAgreement(communicator)}) {}
+    : content_(std::make_unique<Content>(folder, state, communicator, options)) {}
+
+StateCheckpoints::StateCheckpoints(const std::filesystem::path& folder,
+                                   const std::vector<CheckpointBuffer>& buffers,
+                                   const Communicator& communicator, const CheckpointOptions& options)
+    : content_(std::make_unique<Content>(
+          folder, checkpoint::StoredArrays(checkpoint::check_buffers(communicator, buffers)), communicator,
+          options)) {}
 
 StateCheckpoints::StateCheckpoints(StateCheckpoints&&) noexcept = default;
 StateCheckpoints& StateCheckpoints::operator=(StateCheckpoints&&) noexcept = default;
@@ -92,8 +104,8 @@ std::optional<std::filesystem::path> StateCheckpoints::last() const {
 
 std::optional<StateCheckpoint> StateCheckpoints::load_newest(
     const std::map<std::string, std::string>& job, const std::function<void(const std::string&)>& warn) {
-    const auto& [folder, state, communicator, writer, agreement] = *content_;
-    auto restored = checkpoint::restore_newest(communicator, folder, job, state, warn, "program");
+    const auto& [folder, arrays, communicator, writer, agreement] = *content_;
+    auto restored = checkpoint::restore_newest(communicator, folder, job, arrays, warn, "program");
     if (!restored) return std::nullopt;
     StateCheckpoint loaded;
     static_cast<CheckpointHeader&>(loaded) = std::move(restored->header);

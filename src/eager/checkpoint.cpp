@@ -8,6 +8,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/nn_training.hpp>
 
+#include "base/with_element.hpp"
 #include "eager/tape.hpp"
 #include "io/stored_checkpoint.hpp"
 #include "program/stored_state.hpp"
@@ -66,7 +67,7 @@ void check(const std::string& file, const std::vector<Place>& places, const Tens
         if (found == tensors.end())
             throw UsageError(fmt::format("{}: it has no '{}', which is to be loaded", file, name));
         const auto theirs = io::info_of("", name, found->second);
-        if (theirs.element != view.type || theirs.shape != view.shape)
+        if (theirs.element != element_type_of(view.type) || theirs.shape != view.shape)
             throw UsageError(fmt::format("{}: '{}' is {} {}, expected {} {}", file, name,
                                          to_string(theirs.element), to_string(theirs.shape),
                                          to_string(view.type), to_string(view.shape)));

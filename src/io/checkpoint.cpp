@@ -72,7 +72,7 @@ void write(io::Hdf5File& file, const std::string& group, const Tensors& tensors)
 CheckpointTensor::Values read_values(const io::Hdf5File& file, const std::string& path,
                                      const io::Hdf5DatasetInfo& info) {
     // What is none of ours fails by its checksum.
-    return with_element(info.element.value_or(DataType::float32),
+    return with_element(info.element.value_or(ElementType::float32),
                         [&]<class Value>() -> CheckpointTensor::Values { return file.read<Value>(path); });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <type_traits>
 
 #include <hdf5.h>
@@ -50,7 +51,13 @@ inline Hdf5Handle without_times(hid_t kind) {
 Hdf5Handle file_access(bool virtual_datasets);
 Hdf5Handle text_type(std::size_t size);
 
+/// Of values in files: little endian.
+Hdf5Handle file_type(ElementType element);
+
 /// Of values in memory.
-hid_t memory_type(DataType element);
+Hdf5Handle memory_type(ElementType element);
+
+/// What such values of a file are; nothing: none of these.
+std::optional<ElementType> element_in(const Hdf5Handle& type);
 
 }  // namespace dtrain::io

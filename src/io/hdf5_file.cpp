@@ -61,30 +61,6 @@ Hdf5Handle text_type(std::size_t size) {
     return type;
 }
 
-hid_t memory_type(DataType element) {
-    switch (element) {
-        case DataType::float32:
-            return H5T_NATIVE_FLOAT;
-        case DataType::int64:
-            return H5T_NATIVE_INT64;
-        case DataType::float64:
-            return H5T_NATIVE_DOUBLE;
-        case DataType::int32:
-            return H5T_NATIVE_INT32;
-    }
-    return H5I_INVALID_HID;
-}
-
-namespace {
-
-std::optional<DataType> element_in(const Hdf5Handle& type) {
-    for (const auto element : data_types)
-        if (H5Tequal(type.get(), memory_type(element)) > 0) return element;
-    return std::nullopt;
-}
-
-}  // namespace
-
 Hdf5Handle& Hdf5Handle::operator=(Hdf5Handle&& other) noexcept {
     if (this != &other) {
         reset();
@@ -191,8 +167,8 @@ std::vector<Value> Hdf5File::read(const std::string& dataset) const {
         fail_reading("dataset '" + dataset + "' has " + std::to_string(count) +
                      " values, more than memory holds");
     }
-    if (count != 0 && H5Dread(handle.get(), memory_type(data_type_of<Value>), H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                              values.data()) < 0)
+    if (count != 0 && H5Dread(handle.get(), memory_type(comm::element_type<Value>()).get(), H5S_ALL, H5S_ALL,
+                              H5P_DEFAULT, values.data()) < 0)
         fail_reading("dataset '" + dataset + "' cannot be read: it is damaged or the file is cut off");
     return values;
 }
@@ -201,6 +177,9 @@ template std::vector<float> Hdf5File::read(const std::string&) const;
 template std::vector<double> Hdf5File::read(const std::string&) const;
 template std::vector<std::int64_t> Hdf5File::read(const std::string&) const;
 template std::vector<std::int32_t> Hdf5File::read(const std::string&) const;
+template std::vector<float16> Hdf5File::read(const std::string&) const;
+template std::vector<bfloat16> Hdf5File::read(const std::string&) const;
+template std::vector<std::uint8_t> Hdf5File::read(const std::string&) const;
 
 void Hdf5File::read_rows(const std::string& dataset, std::int64_t first, std::int64_t count,
                          std::span<float> values) const {

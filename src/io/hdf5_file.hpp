@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <dtrain/element_span.hpp>
 #include <dtrain/tensor.hpp>
 
 namespace dtrain::io {
@@ -69,7 +70,7 @@ struct Hdf5DatasetInfo {
     std::vector<std::int64_t> shape;
     std::int64_t count = 0;  ///< product of the shape
     Hdf5Type type = Hdf5Type::other;
-    std::optional<DataType> element;  ///< nothing when it is none of these
+    std::optional<ElementType> element;  ///< nothing when it is none of these
 };
 
 /// An HDF5 file with the few operations that dtrain needs, from any thread: calls take turns. HDF5's own
@@ -87,7 +88,7 @@ class Hdf5File {
         return read<std::int64_t>(dataset);
     }
     /// All values of any dataset of numbers, as the nearest of another type.
-    /// @tparam Value as data_type_of()
+    /// @tparam Value as comm::element_type()
     template <class Value>
     std::vector<Value> read(const std::string& dataset) const;
     /// Rows first .. first + count - 1, as many values as fill `values`.
@@ -109,12 +110,13 @@ class Hdf5File {
     template <class Value>
     void write(const std::string& dataset, std::span<const std::int64_t> shape,
                std::span<const Value> values) {
-        write_bytes(dataset, shape, data_type_of<Value>, values.data());
+        write_bytes(dataset, shape, comm::element_type<Value>(), values.data());
     }
     /// A dataset whose values somebody else writes, in one piece, at the offset in the file that this
     /// returns; 0 when it has none.
-    std::int64_t allocate(const std::string& dataset, std::span<const std::int64_t> shape, DataType element);
-    void write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, DataType element,
+    std::int64_t allocate(const std::string& dataset, std::span<const std::int64_t> shape,
+                          ElementType element);
+    void write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, ElementType element,
                        std::span<const Hdf5Part> parts);
     void write_text(const std::string& group, const std::string& attribute, const std::string& value);
     void write_integer(const std::string& group, const std::string& attribute, std::int64_t value);
@@ -128,11 +130,11 @@ class Hdf5File {
     Hdf5Handle open_dataset(const std::string& name) const;
     Hdf5Handle open_group(const std::string& name) const;
     Hdf5Handle open_attribute(const std::string& group, const std::string& attribute) const;
-    void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, DataType element,
+    void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, ElementType element,
                      const void* values);
     void make_groups_of(const std::string& dataset);
     Hdf5Handle create_dataset(const std::string& dataset, std::span<const std::int64_t> shape,
-                              DataType element, const Hdf5Handle& creation);
+                              ElementType element, const Hdf5Handle& creation);
     void write_attribute(const std::string& group, const std::string& attribute, Hdf5Handle::Id file_type,
                          Hdf5Handle::Id memory_type, const void* value);
     [[noreturn]] void fail_reading(const std::string& what) const;

@@ -23,20 +23,6 @@ Hdf5Handle space_of(std::span<const std::int64_t> shape) {
             H5Sclose};
 }
 
-hid_t file_type(DataType element) {
-    switch (element) {
-        case DataType::float32:
-            return H5T_IEEE_F32LE;
-        case DataType::int64:
-            return H5T_STD_I64LE;
-        case DataType::float64:
-            return H5T_IEEE_F64LE;
-        case DataType::int32:
-            return H5T_STD_I32LE;
-    }
-    return H5I_INVALID_HID;
-}
-
 /// `count` rows from `first` on.
 void select_rows(const Hdf5Handle& space, std::span<const std::int64_t> shape, std::int64_t first,
                  std::int64_t count) {
@@ -95,28 +81,29 @@ void Hdf5File::make_groups_of(const std::string& dataset) {
 }
 
 Hdf5Handle Hdf5File::create_dataset(const std::string& dataset, std::span<const std::int64_t> shape,
-                                    DataType element, const Hdf5Handle& creation) {
+                                    ElementType element, const Hdf5Handle& creation) {
     make_groups_of(dataset);
     const auto space = space_of(shape);
-    Hdf5Handle handle(H5Dcreate2(file_.get(), dataset.c_str(), file_type(element), space.get(), H5P_DEFAULT,
+    const auto type = file_type(element);
+    Hdf5Handle handle(H5Dcreate2(file_.get(), dataset.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                  creation.get(), H5P_DEFAULT),
                       H5Dclose);
     if (!handle.valid()) fail_writing("dataset '" + dataset + "'");
     return handle;
 }
 
-void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, DataType element,
-                           const void* values) {
+void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape,
+                           ElementType element, const void* values) {
     const QuietHdf5 quiet;
     const auto creation = without_times(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
     const auto handle = create_dataset(dataset, shape, element, creation);
-    if (H5Dwrite(handle.get(), memory_type(element), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+    if (H5Dwrite(handle.get(), memory_type(element).get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         fail_writing("dataset '" + dataset + "'");
 }
 
 std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std::int64_t> shape,
-                                DataType element) {
+                                ElementType element) {
     const QuietHdf5 quiet;
     const auto creation = without_times(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
@@ -128,7 +115,7 @@ std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std:
 }
 
 void Hdf5File::write_virtual(const std::string& dataset, std::span<const std::int64_t> shape,
-                             DataType element, std::span<const Hdf5Part> parts) {
+                             ElementType element, std::span<const Hdf5Part> parts) {
     const QuietHdf5 quiet;
     const auto creation = without_times(H5P_DATASET_CREATE);
     for (const auto& part : parts) {

@@ -14,7 +14,7 @@ namespace dtrain::io {
 /// A tensor of a checkpoint without its values.
 struct TensorInfo {
     std::string name;  ///< as a dataset: "/parameters/fc_0.weight"
-    DataType element = DataType::float32;
+    ElementType element = ElementType::float32;
     std::vector<std::int64_t> shape;
 
     std::int64_t rows() const { return shape.empty() ? 1 : shape.front(); }

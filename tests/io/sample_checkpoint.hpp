@@ -28,6 +28,10 @@ inline Checkpoint sample_checkpoint() {
     out.optimizer["fc_0.weight.m"] = {{2, 3}, Floats{0, 0, 0, 1, 2, 3}};
     out.optimizer["auc.positives"] = {{3}, Doubles{1e300, -0.0, 0.1}};
     out.optimizer["count"] = {{2}, ShortIntegers{-2147483647, 5}};
+    out.parameters["half"] = {{2, 2},
+                              std::vector{float16(-0.0F), float16(6e-8F), float16(65504), float16(0.1F)}};
+    out.parameters["brain"] = {{3}, std::vector{bfloat16(1e38F), bfloat16(-1e-40F), bfloat16(0.1F)}};
+    out.optimizer["random"] = {{3}, std::vector<std::uint8_t>{0, 128, 255}};
     return out;
 }
 

@@ -139,3 +139,55 @@ def test_h5py_reads_what_a_model_saves(model_program, tmp_path):
 def test_a_model_without_its_data_says_so(model_program, tmp_path):
     done = run([model_program, "nowhere.h5"], tmp_path)
     assert done.returncode == 2 and done.stderr.startswith("digits: ") and "nowhere.h5" in done.stderr, done.stderr
+
+
+@pytest.fixture(scope="module")
+def own_kernels(tmp_path_factory):
+    return compiled(ROOT / "examples/own_kernels/train.cpp", tmp_path_factory.mktemp("own_kernels"))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_kernels_of_ones_own_go_on_from_their_checkpoints(own_kernels, tmp_path, ranks):
+    undisturbed = mpirun(ranks, [own_kernels], tmp_path).stdout
+    assert undisturbed.count("\n") == 201, undisturbed
+    assert mpirun(ranks, [own_kernels, "checkpoints"], tmp_path).stdout == undisturbed
+    (tmp_path / "checkpoints/epoch-000000-step-000200/index.h5").write_bytes(b"")  # the one of step 150 is whole
+    resumed = mpirun(ranks, [own_kernels, "checkpoints"], tmp_path).stdout
+    assert resumed == "".join(undisturbed.splitlines(keepends=True)[150:])
+
+
+OTHER_TYPES = """
+#include <vector>
+#include <dtrain/state_checkpoints.hpp>
+int main() {
+    using namespace dtrain;
+    std::vector<float16> half{float16(0.5F), float16(-65504), float16(6e-8F), float16(0.1F)};
+    std::vector<bfloat16> brain{bfloat16(0.1F), bfloat16(3e38F), bfloat16(-1e-40F), bfloat16(0.5F)};
+    std::vector<std::uint8_t> random{0, 1, 128, 255};
+    for (const auto format : {CheckpointFormat::directory, CheckpointFormat::file}) {
+        StateCheckpoints checkpoints("checkpoints",
+                                     {{"layer/half", {2, 2}, half}, {"brain", {}, brain}, {"random", {}, random, false}},
+                                     Communicator(), {.format = format});
+        checkpoints.save({.epoch = 1});
+        checkpoints.finish();
+    }
+}
+"""
+
+
+def test_h5py_reads_buffers_of_every_type(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
+    numpy = pytest.importorskip("numpy")
+    source = tmp_path / "other_types.cpp"
+    source.write_text(OTHER_TYPES)
+    assert run([compiled(source, tmp_path)], tmp_path).returncode == 0
+    brain = numpy.array([.1, 3e38, -1e-40, .5], dtype=numpy.float32).view(numpy.uint32)
+    brain = (brain + 0x7fff + (brain >> 16 & 1)) & 0xffff0000  # rounded to the nearest, ties to even
+    for file in ("epoch-000001/index.h5", "epoch-000001.h5"):
+        with h5py.File(tmp_path / "checkpoints" / file) as saved:
+            half = saved["parameters/layer/half"]
+            assert half.dtype == numpy.float16
+            assert (half[...] == numpy.array([[.5, -65504], [6e-8, .1]], dtype=numpy.float16)).all()
+            assert (saved["parameters/brain"][...].astype(numpy.float32).view(numpy.uint32) == brain).all()
+            assert saved["optimizer/random"].dtype == numpy.uint8
+            assert list(saved["optimizer/random"]) == [0, 1, 128, 255]

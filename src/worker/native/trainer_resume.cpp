@@ -29,7 +29,11 @@ std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& 
                                       const std::function<void(const std::string&)>& warn) {
     const auto found = checkpoint::restore_together(
         communicator_, files, job_, state_,
-        [&] { checkpoint::copy_into(state_, State(model_.train, seed_)); }, warn);
+        [&] {
+            const checkpoint::StoredArrays fresh(State(model_.train, seed_));
+            checkpoint::StoredArrays(state_).set_to(fresh.values());
+        },
+        warn);
     go_on_from(found.header);
     return found.file;
 }

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/hdf5_calls.hpp"
+
+namespace dtrain::io {
+namespace {
+
+Hdf5Handle copy_of(hid_t type) {
+    return {H5Tcopy(type), H5Tclose};
+}
+
+/// A number of 16 bits: sign, exponent, fraction. HDF5 1.10 has none by itself; what it reads and converts is
+/// what the fields say.
+Hdf5Handle half_type(hid_t order_of, std::size_t exponent_bits) {
+    const std::size_t fraction_bits = 15 - exponent_bits;
+    auto type = copy_of(order_of);
+    H5Tset_fields(type.get(), 15, fraction_bits, exponent_bits, 0, fraction_bits);
+    H5Tset_ebias(type.get(), (std::size_t{1} << (exponent_bits - 1)) - 1);
+    H5Tset_size(type.get(), 2);
+    return type;
+}
+
+constexpr std::size_t exponent_of_float16 = 5;
+constexpr std::size_t exponent_of_bfloat16 = 8;
+
+}  // namespace
+
+Hdf5Handle file_type(ElementType element) {
+    switch (element) {
+        case ElementType::float32:
+            return copy_of(H5T_IEEE_F32LE);
+        case ElementType::float64:
+            return copy_of(H5T_IEEE_F64LE);
+        case ElementType::float16:
+            return half_type(H5T_IEEE_F32LE, exponent_of_float16);
+        case ElementType::bfloat16:
+            return half_type(H5T_IEEE_F32LE, exponent_of_bfloat16);
+        case ElementType::int32:
+            return copy_of(H5T_STD_I32LE);
+        case ElementType::int64:
+            return copy_of(H5T_STD_I64LE);
+        case ElementType::uint8:
+            return copy_of(H5T_STD_U8LE);
+    }
+    return {};
+}
+
+Hdf5Handle memory_type(ElementType element) {
+    switch (element) {
+        case ElementType::float32:
+            return copy_of(H5T_NATIVE_FLOAT);
+        case ElementType::float64:
+            return copy_of(H5T_NATIVE_DOUBLE);
+        case ElementType::float16:
+            return half_type(H5T_NATIVE_FLOAT, exponent_of_float16);
+        case ElementType::bfloat16:
+            return half_type(H5T_NATIVE_FLOAT, exponent_of_bfloat16);
+        case ElementType::int32:
+            return copy_of(H5T_NATIVE_INT32);
+        case ElementType::int64:
+            return copy_of(H5T_NATIVE_INT64);
+        case ElementType::uint8:
+            return copy_of(H5T_NATIVE_UINT8);
+    }
+    return {};
+}
+
+std::optional<ElementType> element_in(const Hdf5Handle& type) {
+    for (const auto element : element_types)
+        if (H5Tequal(type.get(), memory_type(element).get()) > 0) return element;
+    return std::nullopt;
+}
+
+}  // namespace dtrain::io
