@@ -121,8 +121,9 @@ struct FitOptions {
     /// Samples of a step on all ranks together (Paddle's is each card's), so that any number of ranks learns
     /// the same. Slots for which no sample is left repeat one: those count in the step, never in Measures.
     std::int64_t batch_size = 32;
-    LastBatch last_batch = LastBatch::repeat;  ///< what such slots have, or that there are none
-    bool shuffle = true;                       ///< another order in every epoch, from ModelOptions::seed
+    /// What such slots have, or that there are none; not LastBatch::uneven, which needs parameter servers.
+    LastBatch last_batch = LastBatch::repeat;
+    bool shuffle = true;  ///< another order in every epoch, from ModelOptions::seed
     std::vector<std::shared_ptr<Callback>> callbacks = {};  ///< called in this order
 };
 

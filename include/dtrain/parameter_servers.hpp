@@ -198,6 +198,13 @@ class ServerConnection {
     /// are in them.
     void prefetch(const std::string& table, std::span<const std::int64_t> ids) const;
 
+    /// Stands for a step that other trainers make and this one does not, because it has fewer batches than
+    /// they and goes on with them later; who has none left altogether calls leave(). In sync mode its
+    /// gradients of the step are zeros, in half_async the others do not wait for it, in both the dense
+    /// parameters become those behind the step. In async and geo mode trainers count no steps of others:
+    /// nothing happens. Waits as a step does.
+    void skip_step(const State& state) const;
+
     /// Waits until all that this trainer has pushed, in geo mode all that it has changed, is in the
     /// parameters.
     void finish() const;

@@ -10,9 +10,10 @@ namespace dtrain {
 
 /// One rank's part of one global batch.
 struct LocalBatch {
-    std::span<const std::int64_t> samples = {};  ///< local_batch() sample numbers; padding repeats a sample
-    std::span<const float> weights = {};         ///< per sample; 1, or 0 for padding
-    std::int64_t real = 0;                       ///< how many of `samples` are no padding
+    /// local_batch() sample numbers, of the last step last_batch(); padding repeats a sample
+    std::span<const std::int64_t> samples = {};
+    std::span<const float> weights = {};  ///< per sample; 1, or 0 for padding
+    std::int64_t real = 0;                ///< how many of `samples` are no padding
 };
 
 enum class SampleOrder {
@@ -24,15 +25,17 @@ enum class SampleOrder {
 enum class LastBatch {
     repeat,  ///< padding: the samples that come next in the order, which begins again at its end
     random,  ///< padding: samples drawn at random, from seed, epoch and slot
-    drop  ///< there is no such step: up to global_batch - 1 samples are left out of each epoch, others each
-          ///< time
+    drop,   ///< there is no such step: up to global_batch - 1 samples are left out of each epoch, others each
+            ///< time
+    uneven  ///< no padding: in the last step the first ranks have equal parts, one perhaps a smaller batch,
+            ///< and the others none
 };
 
 /// Deals the samples of an epoch to the ranks. Step s is one global batch of G samples: numbers s G .. s G +
 /// G - 1 of the epoch's order, the same for any number of ranks; rank r takes an equal, contiguous part of
 /// it. Slots that are left over in the last step of an epoch, or because the ranks do not divide G, are
 /// padding: they repeat samples (as LastBatch says), have weight 0, and let all ranks do equally many steps
-/// of equal shape.
+/// of equal shape; LastBatch::uneven does without.
 ///
 /// No communication: all ranks compute the same order (Fisher-Yates with SplitMix64 keyed by seed and epoch),
 /// which is the same on every platform. In memory it takes 4 bytes a sample, or 8 above 2^32 samples.
@@ -50,7 +53,8 @@ class DistributedSampler {
     };
 
     /// @throws UsageError when there is no sample, a batch below 1, rank and parts are not in 0..ranks-1, or
-    /// dropping would leave no step.
+    /// dropping would leave no step; for uneven steps, when the ranks do not divide the global batch or there
+    /// are several parts.
     explicit DistributedSampler(const Options& options);
 
     /// Steps per epoch, the same on all ranks: samples / global_batch, rounded up, or down when dropping.
@@ -63,8 +67,10 @@ class DistributedSampler {
     /// Fixes the order of this epoch; any epoch, in any order. Epoch 0 is in force at first.
     void start_epoch(std::int64_t epoch);
 
-    /// steps() times parts.
-    std::int64_t batches() const { return steps_ * options_.parts; }
+    /// steps() times parts; one fewer when this rank has no part of the last step.
+    std::int64_t batches() const;
+    /// Samples in this rank's batch of the last step: local_batch(), but for uneven steps.
+    std::int64_t last_batch() const;
 
     /// Batch 0..batches()-1: this rank's part of each step, or with several parts those of a step one after
     /// the other. The spans are good until the next call of batch().

@@ -37,6 +37,9 @@ void Prefetcher::prepare(std::int64_t step) {
     announce(step);
     auto& batch = ring_[static_cast<std::size_t>(step) % ring_.size()];
     const auto part = sampler_.batch(step);
+    batch.x.resize(part.samples.size() * static_cast<std::size_t>(data_->features()));
+    batch.labels.resize(part.samples.size());
+    batch.weights.resize(part.samples.size());
     data_->gather(part.samples, batch.x, batch.labels);
     std::ranges::copy(part.weights, batch.weights.begin());
 }

@@ -16,7 +16,7 @@ namespace dtrain::io {
 
 /// What a step needs on this rank.
 struct PreparedBatch {
-    std::vector<float> x;  ///< local_batch() rows of features() values
+    std::vector<float> x;  ///< rows of features() values, as many as LocalBatch has samples
     std::vector<std::int64_t> labels;
     std::vector<float> weights;
 };

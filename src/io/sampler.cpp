@@ -69,6 +69,11 @@ DistributedSampler::DistributedSampler(const Options& options) : options_(option
         throw UsageError(std::to_string(options.samples) + " samples are fewer than a global batch of " +
                          std::to_string(options.global_batch) +
                          ", so that dropping the last batch leaves none");
+    if (options.last_batch == LastBatch::uneven &&
+        (options.global_batch % options.ranks != 0 || options.parts != 1))
+        throw UsageError("global batch " + std::to_string(options.global_batch) +
+                         ": batches that may be uneven need a multiple of the ranks, which are " +
+                         std::to_string(options.ranks) + ", and one part for each");
     local_batch_ = (options.global_batch - 1) / options.ranks + 1;
     batch_samples_.resize(static_cast<std::size_t>(local_batch_));
     batch_weights_.resize(static_cast<std::size_t>(local_batch_));
@@ -76,6 +81,16 @@ DistributedSampler::DistributedSampler(const Options& options) : options_(option
 
 std::int64_t DistributedSampler::real_samples() const {
     return std::min(options_.samples, steps_ * options_.global_batch);
+}
+
+std::int64_t DistributedSampler::last_batch() const {
+    if (options_.last_batch != LastBatch::uneven) return local_batch_;
+    const auto left = options_.samples - (steps_ - 1) * options_.global_batch;
+    return std::clamp<std::int64_t>(left - options_.rank * local_batch_, 0, local_batch_);
+}
+
+std::int64_t DistributedSampler::batches() const {
+    return steps_ * options_.parts - (last_batch() == 0 ? 1 : 0);
 }
 
 std::int64_t DistributedSampler::padding_sample(std::int64_t position) const {
@@ -106,8 +121,10 @@ LocalBatch DistributedSampler::batch(std::int64_t number) {
     if (order_.empty() && long_order_.empty()) start_epoch(epoch_);
     const auto step = number / options_.parts;
     const auto rank = options_.rank + number % options_.parts;
-    LocalBatch out{batch_samples_, batch_weights_, 0};
-    for (std::int64_t slot = 0; slot < local_batch_; ++slot) {
+    const auto slots = step + 1 == steps_ ? last_batch() : local_batch_;
+    LocalBatch out{std::span(batch_samples_).first(static_cast<std::size_t>(slots)),
+                   std::span(batch_weights_).first(static_cast<std::size_t>(slots)), 0};
+    for (std::int64_t slot = 0; slot < slots; ++slot) {
         const auto in_batch = rank * local_batch_ + slot;
         const auto position = step * options_.global_batch + in_batch;
         const bool real = in_batch < options_.global_batch && position < options_.samples;

@@ -21,7 +21,8 @@ class Feeder {
     Feeder& operator=(const Feeder&) = delete;
     virtual ~Feeder() = default;
 
-    /// Batches go into the data variables of this executor, which must live when they are fed.
+    /// Batches go into the data variables of this executor, which must live when they are fed. It is one for
+    /// the batch that comes next: local_batch() or last_batch() samples.
     virtual void bind(Executor& executor) = 0;
 
     /// The next feed() is of that step.
@@ -44,6 +45,9 @@ class Feeder {
 
     std::int64_t steps() const { return sampler_.steps(); }
     std::int64_t local_batch() const { return sampler_.local_batch(); }
+    /// Samples that this rank has in the last step of an epoch: fewer than local_batch(), or none, only with
+    /// LastBatch::uneven.
+    std::int64_t last_batch() const { return sampler_.last_batch(); }
     /// Batches of each step that are fed one after the other.
     int parts() const { return parts_; }
     /// Samples of an epoch that are no padding, of all ranks.
@@ -52,7 +56,7 @@ class Feeder {
   protected:
     /// What next_batch() will return; none at the end of an epoch. Good until either is called.
     std::optional<LocalBatch> batch_ahead() {
-        if (batch_ >= steps() * parts_) return std::nullopt;
+        if (batch_ >= sampler_.batches()) return std::nullopt;
         return sampler_.batch(batch_);
     }
 

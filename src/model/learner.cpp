@@ -148,6 +148,9 @@ DistributedSampler::Options Learner::sampling(std::int64_t samples, std::int64_t
 std::unique_ptr<Feeder> Learner::training_feeder(const Samples& samples, const FitOptions& options) const {
     auto dealt = sampling(checked_count(samples, blueprint_, Fed::all), options.batch_size);
     if (options.shuffle) dealt.order = SampleOrder::shuffled;
+    if (options.last_batch == LastBatch::uneven)
+        throw UsageError(
+            "FitOptions::last_batch: uneven steps are for trainers with parameter servers alone");
     dealt.last_batch = options.last_batch;
     std::unique_ptr<Feeder> feeder;
     together(options_.communicator, [&] { feeder = feeder_of(samples, blueprint_, Fed::all, dealt); });

@@ -190,6 +190,34 @@ TEST_P(SamplerProperties, DroppingLeavesWholeStepsOfDifferentSamples) {
     for (const auto& [sample, times] : seen) EXPECT_EQ(times, 1) << "sample " << sample;
 }
 
+TEST_P(SamplerProperties, UnevenStepsHaveEachSampleOnceAndNoPadding) {
+    const auto& job = GetParam();
+    DistributedSampler::Options options{job.samples, job.global_batch, 0, job.ranks, 7};
+    options.last_batch = LastBatch::uneven;
+    if (job.global_batch % job.ranks != 0) {
+        EXPECT_THROW(DistributedSampler{options}, UsageError);
+        return;
+    }
+    std::vector<std::int64_t> dealt;
+    for (options.rank = 0; options.rank < job.ranks; ++options.rank) {
+        DistributedSampler sampler(options);
+        EXPECT_EQ(sampler.steps(), (job.samples - 1) / job.global_batch + 1);
+        EXPECT_EQ(sampler.real_samples(), job.samples);
+        EXPECT_EQ(sampler.batches(), sampler.steps() - (sampler.last_batch() == 0 ? 1 : 0));
+        for (std::int64_t step = 0; step < sampler.batches(); ++step) {
+            const auto batch = sampler.batch(step);
+            EXPECT_EQ(batch.real, step + 1 < sampler.steps() ? sampler.local_batch() : sampler.last_batch());
+            EXPECT_EQ(batch.samples.size(), static_cast<std::size_t>(batch.real));
+            EXPECT_TRUE(std::ranges::all_of(batch.weights, [](float weight) { return weight == 1; }));
+            dealt.insert(dealt.end(), batch.samples.begin(), batch.samples.end());
+        }
+    }
+    std::ranges::sort(dealt);
+    std::vector<std::int64_t> each(static_cast<std::size_t>(job.samples));
+    std::iota(each.begin(), each.end(), 0);
+    EXPECT_EQ(dealt, each);
+}
+
 TEST(Sampler, RandomPaddingIsDrawnFromAllSamplesAndRepeats) {
     DistributedSampler::Options options{5, 4, 0, 1, 7};
     options.last_batch = LastBatch::random;

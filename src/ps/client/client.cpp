@@ -235,6 +235,12 @@ void Client::end_step() {
     are_new_.assign(are_new_.size(), true);
 }
 
+void Client::pass_step() {
+    if (options_.mode != ServerMode::sync && options_.mode != ServerMode::half_async) return;
+    for (const int rank : options_.servers) send_letter(*post_, rank, {.kind = LetterKind::idle});
+    ++steps_;
+}
+
 void Client::end_step_alone() {
     ++steps_;
     ++merged_steps_;

@@ -226,6 +226,12 @@ void ServerConnection::prefetch(const std::string& table, std::span<const std::i
     content_->link->prefetch(table, ids);
 }
 
+void ServerConnection::skip_step(const State& state) const {
+    if (content_->mode != ServerMode::sync && content_->mode != ServerMode::half_async) return;
+    content_->client.pass_step();
+    content_->link->pull_parameters(state);
+}
+
 void ServerConnection::finish() const {
     content_->link->finish();
 }

@@ -65,6 +65,8 @@ void Server::take(comm::Letter&& letter) {
             case LetterKind::save:
                 present(trainer, head);
                 return answer_when_due(trainer, std::move(letter));
+            case LetterKind::idle:
+                return pass_step(trainer, head);
             case LetterKind::leave:
                 return leave(trainer, head);
             case LetterKind::abandon:
@@ -112,6 +114,18 @@ void Server::push(std::size_t trainer, comm::Letter&& letter) {
     } else {
         known.ended_steps.push_back(std::exchange(known.step, {}));
         ++known.ended;
+        apply_common_steps();
+    }
+    answer_waiting();
+}
+
+void Server::pass_step(std::size_t trainer, const LetterHead& head) {
+    auto& known = present(trainer, head);
+    if (!known.step.empty())
+        throw LetterError(fmt::format("an 'idle' of trainer {} within a step of its own", trainer));
+    ++known.ended;
+    if (options_.mode == ServerMode::sync) {
+        known.ended_steps.emplace_back();
         apply_common_steps();
     }
     answer_waiting();

@@ -50,7 +50,8 @@ struct ServerOptions {
 /// the steps of all trainers have ended, else as soon as this one's has. So parameters never have half of a
 /// push in them. A pull is answered when as much is in the parameters as it asks for.
 ///
-/// A trainer that leaves early counts as one whose gradients are zeros; the others wait for it no longer.
+/// A trainer that leaves early counts as one whose gradients are zeros; the others wait for it no longer. So
+/// does, for one step, a trainer that says it is idle.
 class Server {
   public:
     /// @param post outlives this
@@ -147,6 +148,7 @@ class Server {
     void check_push(LetterReader reader) const;
     void check_pull(LetterReader reader, int from) const;
     void pull(std::size_t trainer, comm::Letter&& letter);
+    void pass_step(std::size_t trainer, const LetterHead& head);
     void leave(std::size_t trainer, const LetterHead& head);
     void note_abandoned(std::size_t trainer);
 

@@ -69,6 +69,8 @@ std::string_view to_string(LetterKind kind) {
             return "failed";
         case LetterKind::abandon:
             return "abandon";
+        case LetterKind::idle:
+            return "idle";
     }
     return "unknown";
 }
@@ -133,7 +135,7 @@ LetterReader::LetterReader(std::span<const std::byte> bytes) {
                         "one version of dtrain",
                         head.version, protocol_version));
     if (head.kind < static_cast<std::uint16_t>(LetterKind::hello) ||
-        head.kind > static_cast<std::uint16_t>(LetterKind::abandon))
+        head.kind > static_cast<std::uint16_t>(LetterKind::idle))
         throw LetterError(fmt::format("a letter of kind {}", head.kind));
     if (head.numbers != 0)
         throw LetterError(fmt::format("a letter with numbers of kind {}, expected 0", head.numbers));

@@ -19,7 +19,7 @@
 /// multiple of 8 bytes.
 namespace dtrain::ps {
 
-inline constexpr std::uint16_t protocol_version = 4;
+inline constexpr std::uint16_t protocol_version = 5;
 
 enum class LetterKind : std::uint16_t {
     hello = 1,  ///< trainer: its number, and the layout that it expects, as text
@@ -40,7 +40,8 @@ enum class LetterKind : std::uint16_t {
     leave,      ///< trainer: nothing will come any more
     farewell,   ///< server: has seen that
     failed,     ///< server: why it could not do what was asked, as text
-    abandon     ///< trainer: ends without 'leave', and gets no answer
+    abandon,    ///< trainer: ends without 'leave', and gets no answer
+    idle        ///< trainer: a step of the others in which it has no gradients; gets no answer
 };
 
 /// "pull", "push", ...

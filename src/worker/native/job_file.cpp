@@ -261,8 +261,17 @@ std::string name_of(ModelKind kind) {
 }
 
 std::string name_of(LastBatch last_batch) {
-    if (last_batch == LastBatch::repeat) return "repeat";
-    return last_batch == LastBatch::random ? "random" : "drop";
+    switch (last_batch) {
+        case LastBatch::repeat:
+            return "repeat";
+        case LastBatch::random:
+            return "random";
+        case LastBatch::drop:
+            return "drop";
+        case LastBatch::uneven:
+            return "uneven";
+    }
+    return "";
 }
 
 std::string name_of(const Decay& decay) {

@@ -72,6 +72,21 @@ void check_is_of_servers(const std::filesystem::path& checkpoint, int servers) {
         other.path().string(), servers));
 }
 
+DistributeTranspiler transpile(const ServerRanks& ranks, const ServerSettings& settings,
+                               const Program& program) {
+    DistributeTranspiler transpiler({.slice_var_up = settings.slice,
+                                     .split_method = settings.splits_by_name ? hash_name : round_robin,
+                                     .min_block_size = settings.min_block_size,
+                                     .geo_sgd_mode = settings.mode == ServerMode::geo,
+                                     .geo_sgd_need_push_nums = settings.push_every});
+    transpiler.transpile(program, {.trainer_id = ranks.serves() ? 0 : ranks.number(),
+                                   .pservers = ranks.pservers(),
+                                   .trainers = ranks.trainers(),
+                                   .sync_mode = settings.mode == ServerMode::sync,
+                                   .click = settings.rows.statistics ? fed_click : ""});
+    return transpiler;
+}
+
 }  // namespace
 
 int program_number() {
@@ -105,18 +120,7 @@ int count_servers(const Job& job, const Environment& environment, const Communic
 DistributeTranspiler transpile_together(const ServerRanks& ranks, const Communicator& world,
                                         const ServerSettings& settings, const Program* program) {
     const auto text = world.broadcast(program != nullptr ? program_text(*program) : "", ranks.servers());
-    DistributeTranspiler transpiler({.slice_var_up = settings.slice,
-                                     .split_method = settings.splits_by_name ? hash_name : round_robin,
-                                     .min_block_size = settings.min_block_size,
-                                     .geo_sgd_mode = settings.mode == ServerMode::geo,
-                                     .geo_sgd_need_push_nums = settings.push_every});
-    transpiler.transpile(parse_program(text, "the first trainer"),
-                         {.trainer_id = ranks.serves() ? 0 : ranks.number(),
-                          .pservers = ranks.pservers(),
-                          .trainers = ranks.trainers(),
-                          .sync_mode = settings.mode == ServerMode::sync,
-                          .click = settings.rows.statistics ? fed_click : ""});
-    return transpiler;
+    return transpile(ranks, settings, parse_program(text, "the first trainer"));
 }
 
 ServerJobOptions server_options(const Job& job, int threads) {
@@ -174,9 +178,12 @@ std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communica
     return std::nullopt;
 }
 
-TrainingPlan transpiled(TrainingPlan plan, const DistributeTranspiler& transpiler) {
+TrainingPlan transpiled(TrainingPlan plan, const DistributeTranspiler& transpiler, const ServerRanks& ranks,
+                        const ServerSettings& settings) {
     plan.model.train = transpiler.get_trainer_program();
     plan.model.test = test_program(plan.model);
+    if (plan.last_model)
+        plan.last_model->train = transpile(ranks, settings, plan.last_model->train).get_trainer_program();
     return plan;
 }
 

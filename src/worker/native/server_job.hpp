@@ -55,7 +55,9 @@ std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communica
                                        ParameterServer* server, const std::map<std::string, std::string>& job,
                                        const std::function<void(const std::string&)>& warn);
 
-/// The plan of a trainer, with what the transpiler made of its model.
-TrainingPlan transpiled(TrainingPlan plan, const DistributeTranspiler& transpiler);
+/// The plan of a trainer, with what the transpiler made of its model, and what one like it makes of that of
+/// the last batch.
+TrainingPlan transpiled(TrainingPlan plan, const DistributeTranspiler& transpiler, const ServerRanks& ranks,
+                        const ServerSettings& settings);
 
 }  // namespace dtrain::native

@@ -137,7 +137,7 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         server->run();
         return static_cast<int>(world.max(std::int64_t{0}));
     }
-    Trainer trainer(transpiled(std::move(plan), transpiler), ranks.peers(),
+    Trainer trainer(transpiled(std::move(plan), transpiler, ranks, settings), ranks.peers(),
                     {input.threads, options.profile, settings.reject_not_finite},
                     std::make_unique<ServerConnection>(ranks, transpiler, server_settings));
     const auto train_all = [&] {

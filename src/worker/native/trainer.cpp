@@ -29,6 +29,19 @@ Shares shares_of(const TrainSettings& settings, const Communicator& communicator
     return model::shares_of(communicator.rank(), communicator.size(), settings.virtual_ranks);
 }
 
+void check_may_be_uneven(const TrainingPlan& plan, bool by_servers) {
+    if (!by_servers)
+        throw UsageError(
+            "[train] last_batch = \"uneven\" lets trainers make different numbers of steps, and without "
+            "parameter servers the ranks of a job add their gradients in each: use \"repeat\", \"random\" or "
+            "\"drop\"");
+    if (plan.global_batch % plan.shares.ranks != 0)
+        throw UsageError(
+            fmt::format("[train] global_batch {} is no multiple of the {} trainers, and with last_batch = "
+                        "\"uneven\" nothing fills up what is missing: use 'batch', of each trainer",
+                        plan.global_batch, plan.shares.ranks));
+}
+
 OptimizerOptions with_steps(OptimizerOptions adjust, std::int64_t steps_per_epoch) {
     if (adjust.schedule)
         if (auto* cosine = std::get_if<CosineDecay>(&adjust.schedule->decay))
@@ -82,19 +95,26 @@ TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const 
     shuffled.seed = settings.seed;
     shuffled.order = SampleOrder::shuffled;
     shuffled.last_batch = settings.last_batch;
+    if (settings.last_batch == LastBatch::uneven) check_may_be_uneven(plan, by_servers);
     plan.train_feeder = plan.task->train_feeder(shuffled);
     if (plan.task->test_samples() > 0)
         plan.test_feeder = plan.task->test_feeder(sampling(plan.task->test_samples()));
     const bool scales_loss = settings.products == ProductNumbers::float16;
-    plan.model =
-        plan.task->build(plan.train_feeder->local_batch(), settings.optimizer,
-                         {.real = communicator.size(),
-                          .virtual_ones = settings.virtual_ranks,
-                          .one_copy = settings.one_copy,
-                          .local_sgd = settings.local_sgd,
-                          .loss_scaling = scales_loss ? std::optional(settings.loss_scaling) : std::nullopt,
-                          .by_servers = by_servers},
-                         with_steps(settings.adjust, plan.train_feeder->steps()));
+    const auto built = [&](std::int64_t batch) {
+        return plan.task->build(
+            batch, settings.optimizer,
+            {.real = communicator.size(),
+             .virtual_ones = settings.virtual_ranks,
+             .one_copy = settings.one_copy,
+             .local_sgd = settings.local_sgd,
+             .loss_scaling = scales_loss ? std::optional(settings.loss_scaling) : std::nullopt,
+             .by_servers = by_servers},
+            with_steps(settings.adjust, plan.train_feeder->steps()));
+    };
+    const auto whole = plan.train_feeder->local_batch();
+    const auto last = plan.train_feeder->last_batch();
+    plan.model = built(whole);
+    if (last > 0 && last < whole) plan.last_model = built(last);
     return plan;
 }
 
@@ -128,15 +148,7 @@ Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& op
              : servers_             ? placed(State(model_.train, seed_), plan.settings, communicator_)
                                     : State(model_.train, seed_)),
       trainer_(model_.train, state_, servers_ ? Communicator() : communicator_,
-               {.device = plan.settings.device,
-                .nccl = plan.settings.nccl,
-                .threads = options.threads,
-                .memory_optimize = plan.settings.memory_optimize,
-                .skip_grads = servers_ != nullptr,
-                .keep = kept_in_training(model_, plan.settings),
-                .profile = options.profile,
-                .products = plan.settings.products,
-                .servers = link_of(servers_)}),
+               training_options(plan.settings, options)),
       tester_(model_.test, state_, {},
               {.device = plan.settings.device,
                .threads = options.threads,
@@ -144,9 +156,24 @@ Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& op
                .keep = kept_in_tests(model_, plan.settings),
                .products = plan.settings.products,
                .servers = link_of(servers_)}) {
+    if (plan.last_model)
+        last_trainer_.emplace(plan.last_model->train, state_, Communicator(),
+                              training_options(plan.settings, options));
     train_feeder_->bind(trainer_);
     if (test_feeder_) test_feeder_->bind(tester_);
     if (servers_) servers_->pull_parameters(state_);
+}
+
+ExecutorOptions Trainer::training_options(const TrainSettings& settings, const Options& options) const {
+    return {.device = settings.device,
+            .nccl = settings.nccl,
+            .threads = options.threads,
+            .memory_optimize = settings.memory_optimize,
+            .skip_grads = servers_ != nullptr,
+            .keep = kept_in_training(model_, settings),
+            .profile = options.profile,
+            .products = settings.products,
+            .servers = link_of(servers_)};
 }
 
 void Trainer::meet_at_servers() {
@@ -186,21 +213,21 @@ void Trainer::add_metrics(const Executor& executor, double loss, Sums& sums) con
     if (!model_.correct.empty()) sums.correct += executor.fetch_scalar(model_.correct);
 }
 
-void Trainer::add_training_metrics() {
-    const double loss = trainer_.fetch_scalar(model_.loss_sum);
+void Trainer::add_training_metrics(Executor& executor) {
+    const double loss = executor.fetch_scalar(model_.loss_sum);
+    const auto weights = executor.feed<float>(fed_weight);
     if (leaves_out_not_finite_ && !std::isfinite(loss)) {
-        const auto weights = trainer_.feed<float>(fed_weight);
         sums_.left_out += std::accumulate(weights.begin(), weights.end(), 0.0);
         return;
     }
-    add_metrics(trainer_, loss, sums_);
+    add_metrics(executor, loss, sums_);
     loss_so_far_ += loss;
-    ++batches_so_far_;
+    samples_so_far_ += static_cast<std::int64_t>(weights.size());
 }
 
 std::optional<double> Trainer::loss_so_far() const {
-    if (batches_so_far_ == 0) return std::nullopt;
-    return loss_so_far_ / static_cast<double>(batches_so_far_ * local_batch());
+    if (samples_so_far_ == 0) return std::nullopt;
+    return loss_so_far_ / static_cast<double>(samples_so_far_);
 }
 
 void Trainer::add_scores(std::vector<ScoredSample>& scored) {
@@ -209,19 +236,33 @@ void Trainer::add_scores(std::vector<ScoredSample>& scored) {
                       tester_.feed<float>(fed_weight));
 }
 
+void Trainer::train_batch(Executor& executor) {
+    phases_.feed([&] { train_feeder_->feed(); });
+    if (servers_)
+        if (const auto next = train_feeder_->ahead()) servers_->prefetch(next->table, next->ids);
+    executor.run();
+    add_training_metrics(executor);
+}
+
+void Trainer::train_last_step() {
+    if (train_feeder_->last_batch() == 0) return servers_->skip_step(state_);
+    if (!last_trainer_) return train_step();
+    phases_.begin_step(last_trainer_->exchange_time());
+    train_feeder_->bind(*last_trainer_);
+    train_batch(*last_trainer_);
+    train_feeder_->bind(trainer_);
+    phases_.end_step(last_trainer_->exchange_time());
+}
+
 void Trainer::train_step() {
     phases_.begin_step(trainer_.exchange_time());
     if (!shares_.are_virtual) {
-        phases_.feed([&] { train_feeder_->feed(); });
-        if (servers_)
-            if (const auto next = train_feeder_->ahead()) servers_->prefetch(next->table, next->ids);
-        trainer_.run();
-        add_training_metrics();
+        train_batch(trainer_);
     } else {
         for (int part = 0; part < shares_.own; ++part) {
             phases_.feed([&] { train_feeder_->feed(); });
             trainer_.accumulate();
-            add_training_metrics();
+            add_training_metrics(trainer_);
         }
         trainer_.update();
     }
@@ -248,9 +289,12 @@ Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
 std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on) {
     train_feeder_->start(epoch_, epoch_step_);
     loss_so_far_ = 0;
-    batches_so_far_ = 0;
+    samples_so_far_ = 0;
     while (epoch_step_ < steps_per_epoch()) {
-        train_step();
+        if (epoch_step_ + 1 < steps_per_epoch())
+            train_step();
+        else
+            train_last_step();
         ++epoch_step_;
         ++step_;
         if (phases_.is_full()) settle_waits();

@@ -48,6 +48,8 @@ struct TrainingPlan {
     std::unique_ptr<Feeder> train_feeder;
     std::unique_ptr<Feeder> test_feeder;  ///< or none
     Model model;
+    std::optional<Model> last_model =
+        {};  ///< of this rank's batch of an epoch's last step, when it is smaller
 };
 
 /// What a checkpoint of a job belongs to.
@@ -122,7 +124,7 @@ class Trainer {
     std::optional<double> loss_so_far() const;
     /// Of the same, the sum, and its samples.
     double loss_sum_so_far() const { return loss_so_far_; }
-    std::int64_t samples_so_far() const { return batches_so_far_ * local_batch(); }
+    std::int64_t samples_so_far() const { return samples_so_far_; }
     /// From now on ranks compare after each epoch who waited for whom. On all ranks alike; with servers
     /// nothing.
     void watch_waits() { watches_waits_ = !has_servers(); }
@@ -154,14 +156,17 @@ class Trainer {
         double left_out = 0;
     };
 
+    ExecutorOptions training_options(const TrainSettings& settings, const Options& options) const;
     /// Of asynchronous jobs: all trainers have the parameters that all of them made.
     void meet_at_servers();
     /// The same with or without servers.
     void meet();
     void train_step();
+    void train_last_step();
+    void train_batch(Executor& executor);
     void settle_waits();
     void add_metrics(const Executor& executor, double loss, Sums& sums) const;
-    void add_training_metrics();
+    void add_training_metrics(Executor& executor);
     void add_scores(std::vector<ScoredSample>& scored);
     Metrics metrics_of(const Sums& sums, std::int64_t samples) const;
     void take_sums(const CheckpointHeader& header);
@@ -180,13 +185,14 @@ class Trainer {
     Model model_;
     State state_;
     Executor trainer_;
+    std::optional<Executor> last_trainer_;  ///< of TrainingPlan::last_model
     Executor tester_;
     std::int64_t epoch_ = 0;
     std::int64_t step_ = 0;
     std::int64_t epoch_step_ = 0;
     Sums sums_;  ///< of the epoch in progress
     double loss_so_far_ = 0;
-    std::int64_t batches_so_far_ = 0;
+    std::int64_t samples_so_far_ = 0;
     PhaseClock phases_;
     bool watches_waits_ = false;
 };

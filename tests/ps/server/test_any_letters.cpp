@@ -89,6 +89,7 @@ class AnyLetters : public testing::TestWithParam<ServerMode> {
             case 4:
                 return content(letter(static_cast<LetterKind>(random_() % 14)));
             case 5:
+                return content(letter(LetterKind::idle));
             case 6:
             case 7:
             case 8:

@@ -118,6 +118,8 @@ class ServerTest : public testing::Test {
         return text;
     }
 
+    void idle(int rank) { send(letter(rank, {.kind = LetterKind::idle})); }
+
     void leave(int rank) { send(letter(rank, {.kind = LetterKind::leave})); }
 
     /// "values DENSE ROW", "welcome STEP", "failed TEXT" ...; "" when nothing has come.
@@ -251,6 +253,48 @@ TEST_F(ServerTest, HalfAsyncAnswersWhenNobodyIsTooFarBehind) {
     EXPECT_THAT(server_->missing_trainers(), ElementsAre(1));
     push(2, 1);
     EXPECT_EQ(said(1), "values -4 -4");
+}
+
+TEST_F(ServerTest, AnIdleTrainerCountsAsOneWithZerosForOneStep) {
+    start(ServerMode::sync);
+    push(1, 1);
+    pull(1, 1);
+    EXPECT_EQ(said(1), "");
+    idle(2);
+    EXPECT_EQ(said(1), "values -1 -1");
+    EXPECT_EQ(server_->steps(), 1);
+    push(1, 1);
+    pull(1, 2);
+    EXPECT_EQ(said(1), "");  // for the next step it is waited again
+    push(2, 10);
+    EXPECT_EQ(said(1), "values -12 -12");
+    idle(1);
+    pull(1, 3);
+    EXPECT_EQ(said(1), "");
+    push(2, 10);
+    EXPECT_EQ(said(1), "values -22 -22");
+}
+
+TEST_F(ServerTest, HalfAsyncDoesNotWaitForAnIdleTrainersStep) {
+    start(ServerMode::half_async);
+    push(1, 1);
+    EXPECT_EQ(said(1), "applied");
+    pull(1, 1);
+    EXPECT_EQ(said(1), "");
+    idle(2);
+    EXPECT_EQ(said(1), "values -1 -1");
+    EXPECT_EQ(server_->steps(), 1);  // it is no update
+}
+
+TEST_F(ServerTest, NobodyIsIdleWithinAStep) {
+    start(ServerMode::sync);
+    push(1, 1, 0);
+    idle(1);
+    EXPECT_EQ(said(1), "failed an 'idle' of trainer 0 within a step of its own");
+    send(letter(1, {.kind = LetterKind::push, .steps = 1}));
+    push(2, 1);
+    pull(1, 1);
+    EXPECT_EQ(said(1), "values -2 -2");
 }
 
 TEST_F(ServerTest, AStepBeforeAllStepsIsDue) {

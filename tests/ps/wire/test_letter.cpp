@@ -88,7 +88,7 @@ TEST_F(Letters, AreRefusedWhenTheyAreNotOurs) {
     EXPECT_EQ(message_of<LetterError>([] { LetterReader{{}}; }), "a letter of 0 bytes");
     EXPECT_THAT(refusal(bytes, 0, 0), HasSubstr("a letter that begins with 64745000, expected 64745053"));
     EXPECT_EQ(refusal(bytes, 4, 77),
-              "a letter of protocol 77, expected 4: trainers and servers must be of one version of dtrain");
+              "a letter of protocol 77, expected 5: trainers and servers must be of one version of dtrain");
     EXPECT_EQ(refusal(bytes, 6, 200), "a letter of kind 200");
 }
 
