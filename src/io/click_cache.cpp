@@ -17,7 +17,6 @@
 
 #include "base/files.hpp"
 #include "base/random_mark.hpp"
-#include "io/click_cache_file.hpp"
 #include "io/click_stream.hpp"
 #include "io/hash.hpp"
 
@@ -208,6 +207,20 @@ PreparedCache prepare_click_cache(const std::filesystem::path& log, const ClickL
         make(log, layout, mark, out.file, watch);
         out.is_new = true;
         return out;
+    } catch (const std::system_error& failed) {
+        throw UsageError(fmt::format("[data] cache: {}", failed.what()));
+    }
+}
+
+ClickCacheFile open_click_cache(const std::filesystem::path& log, const ClickLayout& layout,
+                                const std::filesystem::path& folder) {
+    try {
+        ClickCacheFile cache(click_cache_of(log, folder));
+        if (const auto what = change(cache.facts().log, mark_of(log, layout)))
+            throw UsageError(fmt::format(
+                "{}: {}; jobs that read other columns of a log at the same time need a folder each",
+                cache.path().string(), *what));
+        return cache;
     } catch (const std::system_error& failed) {
         throw UsageError(fmt::format("[data] cache: {}", failed.what()));
     }

@@ -10,6 +10,8 @@
 
 #include <dtrain/click_log.hpp>
 
+#include "io/click_cache_file.hpp"
+
 /// Caches of click logs in a folder, each made once from its text.
 namespace dtrain::io {
 
@@ -46,5 +48,10 @@ std::filesystem::path click_cache_of(const std::filesystem::path& log, const std
 /// stop
 PreparedCache prepare_click_cache(const std::filesystem::path& log, const ClickLayout& layout,
                                   const std::filesystem::path& folder, CacheWatch& watch);
+
+/// A cache that prepare_click_cache() has seen to, with the same arguments.
+/// @throws UsageError when it is not there, or another one by now; DamagedCache
+ClickCacheFile open_click_cache(const std::filesystem::path& log, const ClickLayout& layout,
+                                const std::filesystem::path& folder);
 
 }  // namespace dtrain::io

@@ -336,6 +336,19 @@ TEST_F(ClickCache, OfManyAtATimeOneMakesIt) {
     EXPECT_EQ(ClickCacheFile(click_cache_of(log, caches)).facts().samples, 20'000);
 }
 
+TEST_F(ClickCache, OneThatAnotherJobHasMadeAnewIsNotOpened) {
+    tests::write_bytes(log, lines(10));
+    const auto opened = [&] { open_click_cache(log, columns, caches); };
+    EXPECT_THAT(message_of(opened), HasSubstr("[data] cache: cannot open"));
+    prepare();
+    EXPECT_EQ(open_click_cache(log, columns, caches).facts().samples, 10);
+    const auto file = prepare(ClickColumns{1, 4}).file;
+    EXPECT_EQ(message_of(opened),
+              file.string() +
+                  ": other columns of the log are read now; jobs that read other columns of a "
+                  "log at the same time need a folder each");
+}
+
 TEST_F(ClickCache, GivesUpWhenItIsToldTo) {
     tests::write_bytes(log, lines(5000));
     CacheWatch watch;

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 
 #include <dtrain/click_log.hpp>
 
+#include "io/click_cache_file.hpp"
 #include "model/feeder.hpp"
 #include "worker/native/id_dictionary.hpp"
 
@@ -39,9 +39,8 @@ class ClickSamples {
 
 std::unique_ptr<ClickSamples> samples_in_memory(ClickLog log);
 
-/// Those of a complete cache (io::prepare_click_cache()), which stay there.
+/// They stay where they are.
 /// @param memory bytes of them that a feeder may have in memory; at least two batches are
-/// @throws UsageError when it is none any more
-std::unique_ptr<ClickSamples> samples_in_cache(const std::filesystem::path& cache, std::int64_t memory);
+std::unique_ptr<ClickSamples> samples_in_cache(io::ClickCacheFile cache, std::int64_t memory);
 
 }  // namespace dtrain::native

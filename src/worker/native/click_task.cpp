@@ -74,13 +74,15 @@ std::unique_ptr<Feeder> ClickTask::test_feeder(const DistributedSampler::Options
 }
 
 std::unique_ptr<ClickTask> open_click_task(const Job& job, bool with_servers) {
-    const auto open = [&, layout = click_layout_in(job.train_data.file, job.click_columns)](
-                          const std::filesystem::path& log) {
+    const auto layout = click_layout_in(job.train_data.file, job.click_columns);
+    // A test log is read in its order, which takes little memory.
+    const auto of_test = job.test_data ? job.data_memory / 8 : 0;
+    const auto open = [&](const std::filesystem::path& log, std::int64_t memory) {
         if (!job.click_cache) return samples_in_memory(read_log(job, layout, log));
-        return samples_in_cache(io::click_cache_of(log, *job.click_cache), job.data_memory);
+        return samples_in_cache(io::open_click_cache(log, layout, *job.click_cache), memory);
     };
-    auto train = open(job.train_data.file);
-    auto test = job.test_data ? open(job.test_data->file) : nullptr;
+    auto train = open(job.train_data.file, job.data_memory - of_test);
+    auto test = job.test_data ? open(job.test_data->file, of_test) : nullptr;
     return std::make_unique<ClickTask>(job.model, std::move(train), std::move(test), with_servers);
 }
 

@@ -10,7 +10,6 @@
 #include <dtrain/error.hpp>
 
 #include "io/click_batches.hpp"
-#include "io/click_cache_file.hpp"
 #include "worker/native/click_feeder.hpp"
 #include "worker/native/click_samples.hpp"
 
@@ -69,8 +68,8 @@ class CacheFeeder final : public ClickFeeder {
 
 class ClicksInCache final : public ClickSamples {
   public:
-    ClicksInCache(const std::filesystem::path& cache, std::int64_t memory)
-        : cache_(std::make_shared<io::ClickCacheFile>(cache)), memory_(memory) {}
+    ClicksInCache(io::ClickCacheFile cache, std::int64_t memory)
+        : cache_(std::make_shared<const io::ClickCacheFile>(std::move(cache))), memory_(memory) {}
 
     std::int64_t size() const override { return cache_->facts().samples; }
     std::int64_t integers() const override { return cache_->facts().integers; }
@@ -103,12 +102,8 @@ class ClicksInCache final : public ClickSamples {
 
 }  // namespace
 
-std::unique_ptr<ClickSamples> samples_in_cache(const std::filesystem::path& cache, std::int64_t memory) {
-    try {
-        return read_or_remove([&] { return std::make_unique<ClicksInCache>(cache, memory); });
-    } catch (const std::system_error& failed) {
-        throw UsageError(fmt::format("[data] cache: {}", failed.what()));
-    }
+std::unique_ptr<ClickSamples> samples_in_cache(io::ClickCacheFile cache, std::int64_t memory) {
+    return std::make_unique<ClicksInCache>(std::move(cache), memory);
 }
 
 }  // namespace dtrain::native
