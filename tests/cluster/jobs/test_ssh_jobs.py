@@ -7,11 +7,12 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
 
-from whole_jobs import LAUNCH, NATIVE_JOB, ROOT
+from whole_jobs import LAUNCH, NATIVE_JOB, PYTHON, ROOT
 
 TELL = """
 import os, socket
@@ -123,6 +124,49 @@ def test_a_native_job_with_parameter_servers_on_several_nodes(job, mode):
     spread = trained("--servers", "10.77.0.1:7000,10.77.0.2:7000", "--workers", "10.77.0.2:8000,10.77.0.3:8000")
     if mode == "sync":
         assert spread == trained("--server_num", 2, "--worker_num", 2)
+    assert job.cluster.left_behind() == {}
+
+
+CLICKS = """
+[model]
+kind = "click_through"
+[data]
+format = "criteo"
+integers = 2
+slots = 8
+train = {{ file = "clicks/train.tsv" }}
+test = {{ file = "clicks/test.tsv" }}
+{more}
+[train]
+global_batch = 128
+epochs = 2
+"""
+
+
+def test_each_node_or_all_together_make_the_caches_of_click_logs(job):
+    """Oracle: the same job with its logs in memory; the folders."""
+    subprocess.run([PYTHON, ROOT / "examples/make_clicks.py", job.folder / "clicks", "--train", "5000", "--test", "5000"],
+                   check=True, capture_output=True)
+
+    def trained(more):
+        job.script("job.toml", CLICKS.format(more=more))
+        done = job.launch_on(1, "--servers", "10.77.0.1:7000", "--workers", "10.77.0.2:8000,10.77.0.3:8000", "--tee", "all",
+                             "job.toml")
+        assert done.returncode == 0, done.stderr
+        return re.search(r"checksum (\w{16})", done.stdout)[1], re.findall(r"cache     (\S+\.clicks): ", done.stdout)
+
+    def caches(folder):
+        return sorted(path.name.split("-")[0] for path in folder.glob("*.clicks"))
+
+    expected, _ = trained("")
+    for folder in ("shared", "/tmp/own"):
+        found, told = trained(f'cache = "{folder}"\nmemory = "100kB"')
+        assert found == expected
+        assert len(told) == 2
+    assert caches(job.folder / "shared") == ["test.tsv", "train.tsv"]
+    for node in (2, 3):
+        assert caches(job.cluster[node].tmp("own")) == ["test.tsv", "train.tsv"]
+    assert not job.cluster[1].tmp("own").exists()
     assert job.cluster.left_behind() == {}
 
 
