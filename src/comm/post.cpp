@@ -24,12 +24,42 @@ constexpr std::size_t most_spare_bytes = std::size_t{16} << 20U;
 constexpr std::size_t least_spare = 8;
 constexpr std::size_t short_letter = 512;
 constexpr int letter_tag = 0;
+// To ask in vain may cost a rank of a crowded machine its processor.
+constexpr int letters_between_turns = 8;
 
 void check_length(const LetterBytes& content, std::size_t most) {
     if (content.size() > most) throw LetterTooLong(content.size(), most);
 }
 
-class MpiPost final : public Post {
+/// Which letter comes first where several wait is MPI's choice, and may be that which arrived first: a rank
+/// with many would hold up the others. So each of them is asked by name in its turn, behind every eighth
+/// letter.
+class PostInTurn : public Post {
+  public:
+    std::optional<Letter> receive() final {
+        deliver();
+        auto letter = next_in_turn();
+        if (!letter) letter = receive_from(std::nullopt);
+        letters_ = letter ? letters_ + 1 : 0;
+        return letter;
+    }
+
+  private:
+    /// The first of this rank that has arrived. @param sender none: of any
+    virtual std::optional<Letter> receive_from(std::optional<int> sender) = 0;
+
+    std::optional<Letter> next_in_turn() {
+        if (letters_ < letters_between_turns || size() <= 2) return std::nullopt;
+        letters_ = 0;
+        turn_ = (turn_ + 1) % size();
+        return receive_from(turn_);
+    }
+
+    int letters_ = 0;  ///< one after the other since the last turn
+    int turn_ = 0;
+};
+
+class MpiPost final : public PostInTurn {
   public:
     MpiPost(MPI_Comm parent, bool is_crowded) : communicator_(copy_of(parent)), is_crowded_(is_crowded) {
         check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
@@ -47,21 +77,6 @@ class MpiPost final : public Post {
         check(MPI_Isend(sent.data(), static_cast<int>(sent.size()), MPI_BYTE, to, letter_tag, communicator_,
                         &requests_.back()),
               "MPI_Isend");
-    }
-
-    std::optional<Letter> receive() override {
-        deliver();
-        int arrived = 0;
-        MPI_Message message = MPI_MESSAGE_NULL;
-        MPI_Status status;
-        check(MPI_Improbe(MPI_ANY_SOURCE, letter_tag, communicator_, &arrived, &message, &status),
-              "MPI_Improbe");
-        if (arrived == 0) return std::nullopt;
-        int bytes = 0;
-        check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-        Letter letter{status.MPI_SOURCE, memory(static_cast<std::size_t>(bytes))};
-        check(MPI_Mrecv(letter.content.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
-        return letter;
     }
 
     bool deliver() override {
@@ -82,6 +97,21 @@ class MpiPost final : public Post {
     }
 
   private:
+    std::optional<Letter> receive_from(std::optional<int> sender) override {
+        int arrived = 0;
+        MPI_Message message = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        check(MPI_Improbe(sender.value_or(MPI_ANY_SOURCE), letter_tag, communicator_, &arrived, &message,
+                          &status),
+              "MPI_Improbe");
+        if (arrived == 0) return std::nullopt;
+        int bytes = 0;
+        check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+        Letter letter{status.MPI_SOURCE, memory(static_cast<std::size_t>(bytes))};
+        check(MPI_Mrecv(letter.content.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+        return letter;
+    }
+
     OwnComm communicator_;
     int rank_ = 0;
     int size_ = 1;
@@ -92,7 +122,7 @@ class MpiPost final : public Post {
 
 using Boxes = std::vector<std::deque<Letter>>;
 
-class LocalPost final : public Post {
+class LocalPost final : public PostInTurn {
   public:
     LocalPost(int rank, std::shared_ptr<Boxes> boxes, std::size_t most)
         : rank_(rank), boxes_(std::move(boxes)), most_(most) {}
@@ -104,16 +134,19 @@ class LocalPost final : public Post {
         check_length(content, most_);
         boxes_->at(static_cast<std::size_t>(to)).push_back({rank_, std::move(content)});
     }
-    std::optional<Letter> receive() override {
-        auto& box = (*boxes_)[static_cast<std::size_t>(rank_)];
-        if (box.empty()) return std::nullopt;
-        auto letter = std::move(box.front());
-        box.pop_front();
-        return letter;
-    }
     bool deliver() override { return true; }
 
   private:
+    std::optional<Letter> receive_from(std::optional<int> sender) override {
+        auto& box = (*boxes_)[static_cast<std::size_t>(rank_)];
+        const auto found = std::ranges::find_if(
+            box, [&](const Letter& letter) { return !sender || letter.from == *sender; });
+        if (found == box.end()) return std::nullopt;
+        auto letter = std::move(*found);
+        box.erase(found);
+        return letter;
+    }
+
     int rank_;
     std::shared_ptr<Boxes> boxes_;
     std::size_t most_;

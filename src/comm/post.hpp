@@ -72,7 +72,8 @@ class Post {
     /// Takes the content. @throws MpiError; LetterTooLong, and the content stays
     virtual void send(int to, LetterBytes&& content) = 0;
 
-    /// A letter that has arrived, from whomever. No rank is left out for ever. @throws MpiError
+    /// A letter that has arrived, from whomever. While calls find letters, the first of each rank is brought
+    /// within 9 * size() of them, however many others have sent before it. @throws MpiError
     virtual std::optional<Letter> receive() = 0;
 
     /// Lets what was sent go on; true when all of it has left. @throws MpiError

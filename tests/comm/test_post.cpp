@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: each letter arrives once, whole, and in the order of its sender. Runs at 1, 2 and 4 ranks.
+// Oracle: each letter arrives once, whole, and in the order of its sender; how many calls a letter that is
+// there may wait. Runs at 1, 2 and 4 ranks.
 #include <cstring>
 #include <vector>
 
@@ -64,6 +65,51 @@ TEST(Post, DoesNotMixWithAnother) {
     while (!letter) letter = one->receive();
     EXPECT_EQ(letter->content.data()[0], std::byte{5});
     while (!one->deliver()) continue;
+    test_world().barrier();
+}
+
+constexpr int many = 200;
+
+void send_short(Post& post, int to) {
+    auto content = post.memory(1);
+    content.data()[0] = std::byte{1};
+    post.send(to, std::move(content));
+}
+
+// Others' letters before the one of `rare`, and takes all.
+int letters_before(Post& post, int rare, int letters) {
+    int before = -1;
+    for (int found = 0; found < letters;) {
+        const auto letter = post.receive();
+        if (!letter) continue;
+        if (letter->from == rare) before = found;
+        ++found;
+    }
+    return before;
+}
+
+TEST(Post, BringsALetterSoonHoweverManyOthersHaveSentBefore) {
+    const auto posts = local_posts(5);
+    for (int i = 0; i < many; ++i)
+        for (const int busy : {1, 3}) send_short(*posts[static_cast<std::size_t>(busy)], 0);
+    send_short(*posts[2], 0);
+    EXPECT_LE(letters_before(*posts[0], 2, 2 * many + 1), 9 * 5);
+}
+
+TEST(Post, BringsARanksLetterSoonHoweverManyOthersHaveSentBefore) {
+    const auto post = open_post(test_world());
+    const int rare = post->size() - 1;
+    const bool is_busy = post->rank() > 0 && post->rank() < rare;
+    for (int i = 0; is_busy && i < many; ++i) send_short(*post, 0);
+    post->deliver();
+    test_world().barrier();
+    if (post->rank() == rare && rare > 0) send_short(*post, 0);
+    post->deliver();
+    test_world().barrier();
+    if (post->rank() == 0 && rare > 0) {
+        EXPECT_LE(letters_before(*post, rare, (rare - 1) * many + 1), 9 * post->size());
+    }
+    while (!post->deliver()) continue;
     test_world().barrier();
 }
 

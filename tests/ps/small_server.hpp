@@ -41,4 +41,10 @@ inline std::vector<ServerTable> one_table(std::optional<std::uint64_t> dict_size
     return one_table(TableOptions{.dict_size = dict_size});
 }
 
+/// As serve() does it, when no other letter comes meanwhile.
+inline void take_and_answer(Server& server, comm::Letter&& letter) {
+    server.take(std::move(letter));
+    while (server.go_on_answering()) continue;
+}
+
 }  // namespace dtrain::ps

@@ -38,12 +38,13 @@ void serve(Server& server, comm::Post& post, const std::function<void()>& betwee
             between();
             last_call = now;
         }
+        const bool answers = server.go_on_answering();
         const bool saves = server.go_on_with_save();
         if (letter) {
             last_letter = now;
             continue;
         }
-        if (saves) continue;
+        if (saves || answers) continue;
         const auto idle = now - last_letter;
         if (idle < spins_for) continue;
         const auto sleep = IdleSleep::after(idle);

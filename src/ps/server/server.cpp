@@ -78,7 +78,7 @@ void Server::take(comm::Letter&& letter) {
         ++counts_.refused;
         tell_failure(refused.what());
         send_letter(*post_, from, {.kind = LetterKind::failed, .request = head.request}, refused.what());
-        if (!broken_.empty()) answer_waiting();
+        if (!broken_.empty()) refuse_waiting();
     }
 }
 
@@ -190,37 +190,55 @@ void Server::pull(std::size_t trainer, comm::Letter&& letter) {
 
 void Server::answer_when_due(std::size_t trainer, comm::Letter&& letter) {
     if (!is_due(LetterReader(letter.content.bytes()).head())) {
-        waiting_.push_back({trainer, std::move(letter), std::chrono::steady_clock::now()});
-        load_.most_waiting = std::max(load_.most_waiting, waiting_.size());
+        trainers_[trainer].waiting.push_back({std::move(letter), std::chrono::steady_clock::now()});
+        load_.most_waiting = std::max(load_.most_waiting, waiting_pulls());
         return;
     }
     answer(trainer, letter);
     post_->recycle(std::move(letter.content));
-    if (!broken_.empty()) answer_waiting();
+    if (!broken_.empty()) refuse_waiting();
+}
+
+std::size_t Server::waiting_pulls() const {
+    std::size_t pulls = 0;
+    for (const auto& trainer : trainers_) pulls += trainer.waiting.size();
+    return pulls;
 }
 
 void Server::answer_waiting() {
-    if (!broken_.empty()) {
-        for (const auto& [trainer, letter, since] : std::exchange(waiting_, {}))
+    if (!broken_.empty()) return refuse_waiting();
+    may_be_due_ = true;
+    go_on_answering();
+}
+
+void Server::refuse_waiting() {
+    may_be_due_ = false;
+    for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer)
+        for (const auto& [letter, since] : std::exchange(trainers_[trainer].waiting, {}))
             reply(
                 trainer,
                 {.kind = LetterKind::failed, .request = LetterReader(letter.content.bytes()).head().request},
                 broken_);
-        for (const auto& [trainer, asked] : std::exchange(waiting_for_turn_, {}))
-            reply(trainer, {.kind = LetterKind::failed, .request = asked.request}, broken_);
-        return;
-    }
-    for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
-        if (!is_due(LetterReader(waiting->letter.content.bytes()).head())) {
-            ++waiting;
-            continue;
-        }
-        auto [trainer, letter, since] = std::move(*waiting);
-        waiting = waiting_.erase(waiting);
+    for (const auto& [trainer, asked] : std::exchange(waiting_for_turn_, {}))
+        reply(trainer, {.kind = LetterKind::failed, .request = asked.request}, broken_);
+}
+
+bool Server::go_on_answering() {
+    if (!std::exchange(may_be_due_, false)) return false;
+    for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer) {
+        auto& waiting = trainers_[trainer].waiting;
+        const auto due = std::ranges::find_if(waiting, [this](const WaitingPull& pull) {
+            return is_due(LetterReader(pull.letter.content.bytes()).head());
+        });
+        if (due == waiting.end()) continue;
+        may_be_due_ = true;
+        auto letter = std::move(due->letter);
+        waiting.erase(due);
         answer(trainer, letter);
         post_->recycle(std::move(letter.content));
-        if (!broken_.empty()) return answer_waiting();
+        if (!broken_.empty()) refuse_waiting();
     }
+    return may_be_due_;
 }
 
 void Server::answer(std::size_t trainer, const comm::Letter& asked) {
@@ -248,7 +266,7 @@ void Server::leave(std::size_t trainer, const LetterHead& head) {
     auto& known = present(trainer, head);
     known.presence = Presence::gone;
     save_.forget(known.rank);
-    std::erase_if(waiting_, [&](const WaitingPull& waiting) { return waiting.trainer == trainer; });
+    known.waiting.clear();
     std::erase_if(waiting_for_turn_, [&](const auto& waiting) { return waiting.trainer == trainer; });
     give_turn_back(trainer);
     recycle(known.step);
@@ -274,7 +292,7 @@ ServerLoad Server::take_load() {
     };
     add(counts_.answers, load_.answers);
     add(counts_.updates, load_.updates);
-    return std::exchange(load_, {.most_waiting = waiting_.size()});
+    return std::exchange(load_, {.most_waiting = waiting_pulls()});
 }
 
 bool Server::work_ahead() {

@@ -60,6 +60,10 @@ class Server {
     /// What is wrong with a letter is told to who sent it, and changes nothing.
     void take(comm::Letter&& letter);
 
+    /// Answers what has become due: of each trainer one letter, so that a trainer with many holds up no
+    /// other. False when there is nothing more to answer.
+    bool go_on_answering();
+
     /// All trainers have come and left.
     bool is_done() const;
 
@@ -89,7 +93,7 @@ class Server {
         Work updates;
     };
     const Counts& counts() const { return counts_; }
-    std::size_t waiting_pulls() const { return waiting_.size(); }
+    std::size_t waiting_pulls() const;
 
     /// How it was used since this was called last. What it says is in the counts from now on.
     ServerLoad take_load();
@@ -126,19 +130,19 @@ class Server {
   private:
     enum class Presence { expected, here, gone };
 
+    /// A pull, a save or a day.
+    struct WaitingPull {
+        comm::Letter letter;
+        std::chrono::steady_clock::time_point since;
+    };
+
     struct Trainer {
         int rank = 0;
         Presence presence = Presence::expected;
         std::int64_t ended = 0;          ///< steps
         std::vector<comm::Letter> step;  ///< what it has pushed of the step that has not ended
         std::deque<std::vector<comm::Letter>> ended_steps;  ///< that are not applied; sync only
-    };
-
-    /// A pull, or a save.
-    struct WaitingPull {
-        std::size_t trainer;
-        comm::Letter letter;
-        std::chrono::steady_clock::time_point since;
+        std::deque<WaitingPull> waiting;
     };
 
     std::size_t trainer_of(int rank) const;
@@ -163,6 +167,7 @@ class Server {
     bool is_due(const LetterHead& asked) const;
     void answer_when_due(std::size_t trainer, comm::Letter&& letter);
     void answer_waiting();
+    void refuse_waiting();
     void answer(std::size_t trainer, const comm::Letter& asked);
     void give_values(std::size_t trainer, LetterReader reader);
     std::size_t likely_bytes_of_answer(LetterReader asked) const;
@@ -186,7 +191,7 @@ class Server {
     std::vector<std::string> learning_rates_;
     comm::Post* post_;
     std::deque<Trainer> trainers_;
-    std::deque<WaitingPull> waiting_;
+    bool may_be_due_ = false;          ///< some of what waits
     std::optional<std::size_t> turn_;  ///< the trainer that may say that a table has too many rows
     struct Abandoned {
         std::size_t trainer;

@@ -30,7 +30,7 @@ bool Server::is_due(const LetterHead& asked) const {
 
 std::vector<int> Server::missing_trainers() const {
     std::vector<int> missing;
-    if (waiting_.empty()) return missing;
+    if (waiting_pulls() == 0) return missing;
     std::int64_t most = 0;
     for (const auto& trainer : trainers_) most = std::max(most, trainer.ended);
     for (std::size_t number = 0; number < trainers_.size(); ++number)
@@ -43,12 +43,14 @@ void Server::give_up_after(std::chrono::seconds deadline) {
     if (deadline.count() == 0) return;
     const auto late = missing_trainers();
     const auto now = std::chrono::steady_clock::now();
-    const auto waits_for_others = [&](const WaitingPull& pull) {
+    const auto waits_too_long = [&](const WaitingPull& pull) { return now - pull.since >= deadline; };
+    bool does_one_wait = false;
+    for (std::size_t number = 0; number < trainers_.size(); ++number) {
         // Rows of the next step are asked for while this one is computed.
-        const bool is_late_itself = std::ranges::find(late, static_cast<int>(pull.trainer)) != late.end();
-        return !is_late_itself && now - pull.since >= deadline;
-    };
-    if (late.empty() || std::ranges::none_of(waiting_, waits_for_others)) return;
+        const bool is_late_itself = std::ranges::find(late, static_cast<int>(number)) != late.end();
+        does_one_wait |= !is_late_itself && std::ranges::any_of(trainers_[number].waiting, waits_too_long);
+    }
+    if (late.empty() || !does_one_wait) return;
     std::vector<std::string> missing;
     for (const int trainer : late)
         missing.push_back(
@@ -56,7 +58,7 @@ void Server::give_up_after(std::chrono::seconds deadline) {
     broken_ = fmt::format("waited {} s in vain for the gradients of {}", deadline.count(),
                           fmt::join(missing, ", "));
     tell_failure(broken_);
-    answer_waiting();
+    refuse_waiting();
 }
 
 void Server::note_abandoned(std::size_t trainer) {

@@ -79,7 +79,7 @@ class ClientTest : public testing::Test {
             while (!are_held_up_ && looks_ % looks_per_letter_.at(server) == 0) {
                 auto letter = posts_[server]->receive();
                 if (!letter) break;
-                servers_[server]->take(std::move(*letter));
+                take_and_answer(*servers_[server], std::move(*letter));
                 if (behind_letter_) behind_letter_(server);
                 if (looks_per_letter_.at(server) > 1) break;
             }

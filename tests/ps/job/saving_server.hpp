@@ -17,6 +17,7 @@
 #include "ps/job/server_checkpoint.hpp"
 #include "ps/job/server_manifest.hpp"
 #include "ps/job/server_saver.hpp"
+#include "ps/small_server.hpp"
 #include "ps/table/id_hash.hpp"
 
 /// Servers of a small model, in this process, to which a test writes letters.
@@ -129,7 +130,7 @@ class SavingServer {
 
     void send(ps::LetterWriter&& letter) {
         letter.send(0);
-        while (auto each = posts_[0]->receive()) server_->take(std::move(*each));
+        while (auto each = posts_[0]->receive()) take_and_answer(*server_, std::move(*each));
     }
 
     static float random_value(std::mt19937& dice) { return static_cast<float>(dice() % 200) / 100 - 1; }

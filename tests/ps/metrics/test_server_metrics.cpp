@@ -65,7 +65,7 @@ class Busy {
   private:
     void give(LetterWriter&& writer) {
         writer.send(0);
-        while (auto letter = posts_[0]->receive()) server_.take(std::move(*letter));
+        while (auto letter = posts_[0]->receive()) take_and_answer(server_, std::move(*letter));
         while (posts_[1]->receive()) continue;
     }
 

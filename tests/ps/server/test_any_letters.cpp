@@ -50,7 +50,9 @@ class AnyLetters : public testing::TestWithParam<ServerMode> {
         writer.send(0);
         return std::move(posts_[0]->receive()->content);
     }
-    void give(int from, comm::LetterBytes&& content) { server_->take({from, std::move(content)}); }
+    void give(int from, comm::LetterBytes&& content) {
+        take_and_answer(*server_, {from, std::move(content)});
+    }
 
     comm::LetterBytes hello() {
         auto writer = letter(LetterKind::hello);

@@ -37,7 +37,7 @@ class ServerTest : public testing::Test {
     }
 
     void give() {
-        while (auto letter = posts_[0]->receive()) server_->take(std::move(*letter));
+        while (auto letter = posts_[0]->receive()) take_and_answer(*server_, std::move(*letter));
     }
 
     LetterWriter letter(int rank, const LetterHead& head) {
@@ -303,6 +303,42 @@ TEST_F(ServerTest, AStepBeforeAllStepsIsDue) {
         pull(1, std::numeric_limits<std::int64_t>::min());
         EXPECT_EQ(said(1), "values 0 0") << to_string(mode);
     }
+}
+
+TEST_F(ServerTest, AnswersThatHaveBecomeDueGoToTheTrainersInTurn) {
+    start(ServerMode::sync);
+    constexpr int many = 100;
+    for (int i = 0; i < many; ++i) pull(1, 1);
+    pull(2, 1);
+    push(1, 1);
+    letter(2, {.kind = LetterKind::push, .steps = 1}).send(0);
+    server_->take(std::move(*posts_[0]->receive()));
+    EXPECT_EQ(said(2), "values -1 -1");  // before another letter is taken
+    EXPECT_EQ(said(1), "values -1 -1");
+    EXPECT_EQ(said(1), "");
+    while (server_->go_on_answering()) continue;
+    EXPECT_EQ(server_->waiting_pulls(), 0U);
+    for (int i = 1; i < many; ++i) EXPECT_EQ(said(1), "values -1 -1");
+    EXPECT_EQ(said(1), "");
+}
+
+TEST_F(ServerTest, ATrainerWithManyLettersHoldsUpNoOther) {
+    start(ServerMode::async);
+    constexpr int many = 1000;
+    for (int i = 0; i < many; ++i) {
+        auto writer = letter(1, {.kind = LetterKind::push, .steps = 1});
+        std::ranges::fill(writer.add_dense(0, 2), 1.0F);
+        writer.send(0);
+    }
+    auto asks = letter(2, {.kind = LetterKind::pull});
+    asks.ask_dense(0, 2);
+    asks.send(0);
+    for (const int rank : {1, 2}) letter(rank, {.kind = LetterKind::leave}).send(0);
+    serve(*server_, *posts_[0]);
+    EXPECT_EQ(server_->steps(), many);
+    const auto answer = posts_[2]->receive();
+    LetterReader reader(answer->content.bytes());
+    EXPECT_LE(reader.head().step, static_cast<std::int64_t>(9 * posts_.size()));
 }
 
 TEST_F(ServerTest, WhoLeavesIsWaitedForNoLonger) {

@@ -57,7 +57,7 @@ class ServerOnAGpu : public tests::OnAGpu {
     }
     void send(LetterWriter&& writer) {
         writer.send(0);
-        while (auto each = posts_[0]->receive()) server_->take(std::move(*each));
+        while (auto each = posts_[0]->receive()) take_and_answer(*server_, std::move(*each));
     }
     void push(int rank) {
         auto writer = letter(rank, {.kind = LetterKind::push, .steps = 1});
