@@ -15,6 +15,7 @@ from test_gpu_jobs import STAND_IN
 from test_native import complaints
 from test_servers import (LAUNCH, checksum, expect_a_hung_server_is_named, expect_a_killed_server_starts_it_again,
                           write_digits, write_job)
+from test_uneven_steps import TRAINERS, UNEVEN, uneven_job
 
 ON_GPU = 'device = "gpu"'
 
@@ -62,6 +63,19 @@ def test_clicks_by_the_launcher(native, tmp_path, clicks):
     assert float(auc.search(there)[1]) == pytest.approx(auc_and_best(here)[0], abs=0.001)
     once_more = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "more", servers="count = 2", more=ON_GPU))
     assert checksum(once_more) in there
+
+
+@pytest.mark.parametrize("mode", ["sync", "half_async", "geo"])
+def test_trainers_may_make_different_numbers_of_steps(native, tmp_path, clicks, mode):
+    """The last step has batches of 110, 90 and none, as in test_uneven_steps.py."""
+    settings = f'count = 1\nmode = "{mode}"'
+    jobs = [uneven_job(tmp_path, clicks, name, settings, more=f"{UNEVEN}\n{more}")
+            for name, more in (("here", ""), ("there", ON_GPU))]
+    here, there = (trained(native, tmp_path, 1 + TRAINERS, job) for job in jobs)
+    assert "61 steps an epoch" in there.stdout and ", on GPU" in there.stdout
+    assert auc_and_best(there)[0] == pytest.approx(auc_and_best(here)[0], abs=0.001 if mode == "sync" else 0.01)
+    if mode == "sync":
+        assert checksum(trained(native, tmp_path, 1 + TRAINERS, jobs[1])) == checksum(there)
 
 
 @pytest.mark.parametrize("mode, more", [("async", ""), ("async", "most_merged = 2"), ("half_async", "staleness = 4"),

@@ -288,6 +288,7 @@ TEST(Model, TheLastBatchMayBeDropped) {
     EXPECT_EQ(history[0].train.samples, 48);
     EXPECT_EQ(model.steps_done(), 3);
     EXPECT_THROW(model.fit(data, {.batch_size = 64, .last_batch = LastBatch::drop}), UsageError);
+    EXPECT_THROW(model.fit(data, {.batch_size = 16, .last_batch = LastBatch::uneven}), UsageError);
 }
 
 TEST(Model, ScheduleIsCountedInSteps) {
