@@ -222,10 +222,17 @@ void Group::check_others_wait() {
 
 void Group::give_up(std::chrono::duration<double> waited) {
     note_broken();
-    const bool waits = works();
-    const auto number = waits ? completed_ + 1 : std::max(board.alarm(), started_);
-    const auto operation =
-        waits ? board.announcement(board.rank(), number).operation : board.whereabouts(0).operation;
+    if (works()) {
+        const auto number = completed_ + 1;
+        const auto operation = board.announcement(board.rank(), number).operation;
+        auto away = missing(number);
+        // The others' deadline was over when this wait had hardly begun: it is this rank that was late.
+        if (away.empty() && waited * 10 < deadline_) away.push_back({rank, "came too late"});
+        throw timeout(name_of(operation), number, waited, std::move(away), rank);
+    }
+    const auto other = side_channel_.who_waits(board);
+    const auto number = other ? other->waits_in : std::max(board.alarm(), started_);
+    const auto operation = other ? other->waits_for : board.whereabouts(board.rank()).operation;
     throw timeout(name_of(operation), number, waited, missing(number), rank);
 }
 

@@ -132,6 +132,20 @@ std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoar
     return missing;
 }
 
+std::optional<NodeBoard::Whereabouts> SideChannel::who_waits(const NodeBoard& board) const {
+    std::optional<NodeBoard::Whereabouts> waits;
+    const auto look_at = [&](const std::vector<std::uint64_t>& numbers) {
+        for (std::size_t rank = 0; rank < numbers.size() / numbers_per_rank; ++rank) {
+            const auto at = read(numbers, rank);
+            if (at.waits_in != 0 && (!waits || at.waits_in == board.alarm())) waits = at;
+        }
+    };
+    look_at(written(board));
+    if (!waits)
+        for (const auto& [node, numbers] : heard_) look_at(numbers);
+    return waits;
+}
+
 std::map<int, std::uint64_t> SideChannel::failures(const NodeMap& map) const {
     std::map<int, std::uint64_t> codes;
     for (const auto& [node, board] : heard_) {

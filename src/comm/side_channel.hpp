@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ class SideChannel {
     /// Raises the alarm and asks who is missing from this operation, for a second or two when there are
     /// several nodes.
     std::vector<MissingRank> missing(const NodeMap& map, const NodeBoard& board, std::uint64_t number);
+
+    /// A rank that waits, for what the alarm was raised if one is known to do so: what a rank that comes too
+    /// late has missed.
+    std::optional<NodeBoard::Whereabouts> who_waits(const NodeBoard& board) const;
 
     /// Codes of the ranks that said that they have failed (NodeBoard::note_failure), as far as it was known
     /// when missing() was asked last.

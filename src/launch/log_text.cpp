@@ -97,6 +97,25 @@ std::optional<std::string> server_complaint(std::string_view log, int number) {
     return cut(trimmed(std::string_view(*found).substr(teller.size())), longest_exception);
 }
 
+std::optional<std::string> vain_wait(std::string_view log) {
+    constexpr std::string_view number = " number ", waited = " waited ", mark = " s for ";
+    const auto lines = split(log, '\n');
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+        const std::string_view words = *line;
+        const auto at_waited = words.rfind(waited);
+        if (at_waited == std::string_view::npos) continue;
+        const auto at_number = words.rfind(number, at_waited);
+        const auto at_mark = words.find(mark, at_waited);
+        if (at_number == std::string_view::npos || at_mark == std::string_view::npos) continue;
+        const auto count = words.substr(at_number + number.size(), at_waited - at_number - number.size());
+        const auto seconds = words.substr(at_waited + waited.size(), at_mark - at_waited - waited.size());
+        const auto begin = words.find_last_of(' ', at_number - 1) + 1;  // npos + 1 is 0
+        if (!parse_int(count) || seconds.find_first_not_of("0123456789.") != std::string_view::npos) continue;
+        if (at_number > begin) return cut(trimmed(words.substr(begin)), longest_exception);
+    }
+    return std::nullopt;
+}
+
 std::vector<int> ranks_waited_for(std::string_view error) {
     constexpr std::string_view mark = " s for ";
     const auto waited = error.find(" waited ");

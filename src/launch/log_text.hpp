@@ -32,6 +32,11 @@ std::optional<std::string> server_complaint(std::string_view log, int number);
 /// answer)".
 std::vector<int> ranks_waited_for(std::string_view error);
 
+/// A Communicator's word of a wait that was in vain, in the last line that has one, whoever has put what
+/// before it: "allreduce number 3 waited 60.0 s for rank 0 (...)". It is dtrain's, but it is the program that
+/// printed it.
+std::optional<std::string> vain_wait(std::string_view log);
+
 /// A line such as Paddle's "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6c) from PID 1022
 /// ***]": somebody ended this rank, most likely because of another one.
 bool tells_of_sigterm(std::string_view log);

@@ -17,6 +17,11 @@ std::optional<int> rank_named_by_mpirun(const std::string& mpirun_text) {
     return parse_int(mpirun_text.substr(begin, mpirun_text.find(' ', begin) - begin));
 }
 
+std::optional<int> rank_that_left_mpi(const std::string& mpirun_text) {
+    if (mpirun_text.find("exiting improperly") == std::string::npos) return std::nullopt;
+    return rank_named_by_mpirun(mpirun_text);
+}
+
 std::optional<std::string> node_lost_by_mpirun(const std::string& mpirun_text) {
     //   Remote daemon: [[19320,0],1] on node 10.77.0.2
     constexpr std::string_view daemon = "Remote daemon:", node = " on node ";

@@ -12,6 +12,10 @@ namespace dtrain::launch {
 /// signal 9").
 std::optional<int> rank_named_by_mpirun(const std::string& mpirun_text);
 
+/// The rank that ended before MPI_Init or without MPI_Finalize while others were within MPI, for which mpirun
+/// ends them all ("process rank 0 with PID 0 on node a exiting improperly").
+std::optional<int> rank_that_left_mpi(const std::string& mpirun_text);
+
 /// The node whose daemon mpirun can no longer reach, as the hostfile calls it.
 std::optional<std::string> node_lost_by_mpirun(const std::string& mpirun_text);
 

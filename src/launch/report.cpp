@@ -146,11 +146,24 @@ class Examination {
         return silent;
     }
 
+    /// A rank that ended with 0, as it thinks, but lets mpirun end the others: nothing else has failed then.
+    std::optional<int> who_left_mpi(const std::vector<Event>& failures) const {
+        const auto named = rank_that_left_mpi(ending_.engine_text);
+        if (ending_.asked_to_stop_by != 0 || !named || *named < 0 || *named >= job_.size())
+            return std::nullopt;
+        const auto stopped = [](const Event& failure) { return failure.kind == Event::Kind::stopped; };
+        const auto& end = job_.end_of(*named);
+        const bool thinks_so = end && end->kind == Event::Kind::done;
+        return thinks_so && std::ranges::all_of(failures, stopped) ? named : std::nullopt;
+    }
+
     /// Whoever is stopped by others once somebody has failed is swept away with the job.
     void sort_failures() {
         const auto failures = job_.failures();
-        const bool vanished = somebody_vanished(job_, ending_, failures);
-        bool cause_is_known = vanished;
+        const auto left_mpi = who_left_mpi(failures);
+        const bool vanished = !left_mpi && somebody_vanished(job_, ending_, failures);
+        bool cause_is_known = left_mpi || vanished;
+        if (left_mpi) report_.failed.push_back(end_of(*left_mpi));
         if (vanished) {
             for (const int rank : vanished_ranks()) report_.failed.push_back(end_of(rank));
             if (nothing_was_started())
@@ -189,6 +202,11 @@ class Examination {
             return;
         }
         if (cause.told) return;
+        if (cause.how == How::exited && cause.status == ExitStatus{})
+            report_.hints.emplace_back(
+                "it ended before MPI_Init or without MPI_Finalize, and mpirun ends the other ranks then: "
+                "look "
+                "for an exit or a return that other ranks do not come to");
         if (const auto meaning = usual_meaning(cause.status)) report_.hints.push_back(*meaning);
         if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
         if (tells_of_sigterm(tail))
@@ -219,6 +237,8 @@ class Examination {
         auto& cause = report_.failed.front();
         if (cause.error.empty() && (cause.how == How::exited || cause.told))
             cause.error = native_complaint(log_tail_(cause.rank)).value_or("");
+        if (cause.error.empty() && cause.how == How::exited && cause.status.code != 0)
+            cause.error = vain_wait(log_tail_(cause.rank)).value_or("");
     }
 
     void find_missing() {

@@ -168,7 +168,7 @@ std::string rest_of_the_job(const FailureReport& report) {
     return text;
 }
 
-/// Paddle's line, once for each kind of process that failed.
+/// Paddle's line, once for each kind of process that failed: the cause first, in its line.
 std::string abort_lines(const FailureReport& report) {
     std::string text;
     for (const auto& role : report.roles) {
@@ -176,7 +176,8 @@ std::string abort_lines(const FailureReport& report) {
         for (const auto& end : report.failed)
             if (end.facts.role == role.name && !end.followed) numbers.push_back(end.facts.number);
         if (numbers.empty()) continue;
-        std::sort(numbers.begin(), numbers.end());
+        const bool has_cause = report.cause()->facts.role == role.name && !report.cause()->followed;
+        std::sort(numbers.begin() + (has_cause ? 1 : 0), numbers.end());
         text += fmt::format(
             "ABORT!!! Out of all {} {}s, the {} process with rank=[{}] was aborted. Please check its log.\n",
             role.size, role.name, role.name, fmt::join(numbers, ","));

@@ -32,12 +32,15 @@ int session(const std::string& scenario) {
     return 0;
 }
 
-/// Rank 1 goes away after three operations; all others say on one line what they are told.
+/// Rank 1 goes away after three operations, or rank 0 before the first; all others say on one line what they
+/// are told.
 int stuck(const dtrain::Communicator& world, const std::string& scenario) {
     std::vector<float> values(200'000, 1.0F);
-    for (int i = 0; i < 3; ++i) world.allreduce(std::span(values).first(100));
-    const bool is_away = world.rank() == 1;
+    const bool is_first = scenario == "late_first";
+    for (int i = 0; i < (is_first ? 0 : 3); ++i) world.allreduce(std::span(values).first(100));
+    const bool is_away = world.rank() == (is_first ? 0 : 1);
     try {
+        if (is_first && is_away) ::sleep(4);
         if (scenario == "late" && is_away) ::sleep(4);
         if (scenario == "sleeps" && is_away) ::sleep(30);
         if (scenario == "stopped" && is_away) ::raise(SIGSTOP);
@@ -64,7 +67,7 @@ int stuck(const dtrain::Communicator& world, const std::string& scenario) {
                               timeout.waited().count(), timeout.operation(), timeout.number(), missing,
                               timeout.what()));
         lines.end();
-        const bool is_told_too = scenario == "late";
+        const bool is_told_too = scenario == "late" || is_first;
         const bool is_for_one = scenario == "message";
         lines.leave_together(is_for_one ? 1 : is_told_too ? world.size() : world.size() - 1);
         return 9;

@@ -106,6 +106,30 @@ INSTANTIATE_TEST_SUITE_P(OnTwoNodes, Timeout,
 INSTANTIATE_TEST_SUITE_P(OnFourNodes, Timeout,
                          testing::Values(Case{"sleeps", "1", "allreduce", "did not answer"}));
 
+class FirstRankBeforeItsFirstOperation : public testing::TestWithParam<std::string> {};
+
+TEST_P(FirstRankBeforeItsFirstOperation, IsNamedAndToldWhatItHasMissed) {
+    if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
+    const auto run =
+        under_mpirun(4, "late_first", {{"DTRAIN_COMM_TIMEOUT", "2"}, {"DTRAIN_RANKS_PER_NODE", GetParam()}});
+    std::set<int> ranks;
+    for (const auto& one : told(run.err)) {
+        ranks.insert(one.rank);
+        EXPECT_EQ(one.operation, "allreduce") << one.message;
+        EXPECT_EQ(one.number, 1) << one.message;
+        EXPECT_EQ(one.missing, " 0");
+        EXPECT_THAT(one.message, one.rank == 0 ? HasSubstr("came when the others had given up")
+                                               : HasSubstr(GetParam() == "1"
+                                                               ? "for rank 0 (did not answer)"
+                                                               : "for rank 0 (in no operation; it has called "
+                                                                 "none yet)"));
+    }
+    EXPECT_EQ(ranks, (std::set{0, 1, 2, 3})) << run.err;
+}
+
+// With one rank on each node the first one hears of it from other nodes alone.
+INSTANTIATE_TEST_SUITE_P(RanksPerNode, FirstRankBeforeItsFirstOperation, testing::Values("0", "2", "1"));
+
 TEST(TimeoutOfMessages, NamesTheOtherSide) {
     if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
     const auto run = under_mpirun(2, "message", {{"DTRAIN_COMM_TIMEOUT", "2"}});

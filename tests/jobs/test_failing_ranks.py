@@ -54,6 +54,47 @@ def test_the_report_names_the_rank_that_others_waited_for(job):
     assert report["cause"]["rank"] == 0 and [end["rank"] for end in report["waited_for"]] == [1]
 
 
+EARLY_END = BUILD / "tests" / "comm" / "early_end"
+NEVER_SPOKE = "allreduce number 1 waited 3.0 s for rank 0 (in no operation; it has called none yet)"
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_first_rank_that_is_stopped_before_it_spoke_is_named(tmp_path, ranks):
+    result = mpirun(ranks, [EARLY_END, "stopped"], tmp_path, timeout=SOON, DTRAIN_COMM_TIMEOUT="3")
+    assert result.returncode == 1
+    assert f"early_end: {NEVER_SPOKE}\n" in result.stderr + result.stdout
+    assert "early_end: barrier" not in result.stderr + result.stdout
+
+
+def test_the_launcher_names_a_first_rank_that_is_stopped_before_it_spoke(job):
+    launcher = job.start(LAUNCH, "--nproc_per_node", "3", "--report", "report.json", EARLY_END, "stopped",
+                         env={"DTRAIN_COMM_TIMEOUT": "3"})
+    _, err = launcher.communicate(timeout=SOON)
+    assert launcher.returncode == 1, err
+    report = json.loads((job.folder / "report.json").read_text())
+    cause = report["cause"]["rank"]
+    assert cause in (1, 2) and [end["rank"] for end in report["waited_for"]] == [0]
+    assert re.search(rf"  error: {re.escape(NEVER_SPOKE)}\n  it waited for rank 0 on \S+: local rank 0, pid \d+, "
+                     rf".*log: {job.folder}/log/workerlog.0\n", err), err
+    assert re.search(rf"the trainer process with rank=\[{cause}[],]", err), err
+
+
+@pytest.mark.parametrize("how, status, said", [
+    ("killed", 137, "the program ended with signal SIGKILL (9)"),
+    ("fails", 3, "the program ended with exit code 3"),
+    ("leaves", 1, "the program ended with exit code 0"),
+])
+def test_the_launcher_names_a_first_rank_that_ends_before_it_spoke(job, how, status, said):
+    launcher = job.start(LAUNCH, "--nproc_per_node", "3", "--report", "report.json", EARLY_END, how,
+                         env={"DTRAIN_COMM_TIMEOUT": "30"})
+    _, err = launcher.communicate(timeout=SOON)
+    assert launcher.returncode == status, err
+    assert json.loads((job.folder / "report.json").read_text())["cause"]["rank"] == 0
+    assert re.search(rf"dtrain-launch: rank 0 on \S+: {re.escape(said)}\n", err), err
+    assert ("  hint: it ended before MPI_Init or without MPI_Finalize" in err) == (how == "leaves"), err
+    assert "the trainer process with rank=[0] was aborted" in err, err
+
+
 def is_native(pid):
     try:
         return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "dtrain-native"

@@ -129,6 +129,17 @@ TEST(RanksWaitedFor, AreThoseOfTheJob) {
         EXPECT_EQ(ranks_waited_for(other), std::vector<int>()) << other;
 }
 
+TEST(VainWait, IsTheLastOneInALog) {
+    EXPECT_EQ(vain_wait("step 3\nmine: barrier number 12 waited 60.0 s for rank 1 (did not answer)\n\nbye\n"),
+              "barrier number 12 waited 60.0 s for rank 1 (did not answer)");
+    EXPECT_EQ(vain_wait("allreduce number 1 waited 3.0 s for rank 0 (x)"),
+              "allreduce number 1 waited 3.0 s for rank 0 (x)");
+    for (const char* other :
+         {"", "ticket number 12 waited long for rank 1 (x)", " number 1 waited 1 s for rank 0",
+          "the number of it waited 3.0 s for me", "barrier number 1: this rank, 0, came late"})
+        EXPECT_EQ(vain_wait(other), std::nullopt) << other;
+}
+
 TEST(TellsOfSigterm, OnlyPaddlesLineForSigterm) {
     EXPECT_TRUE(tells_of_sigterm(
         "step 3\n[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6cf1fc6700) "

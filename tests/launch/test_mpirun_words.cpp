@@ -52,5 +52,14 @@ TEST(MpirunWords, TheShellsOwnSentenceTellsWhyANodeWasNotReached) {
     EXPECT_EQ(start_refused_by_shell("There are not enough slots\n"), std::nullopt);
 }
 
+TEST(MpirunWords, ARankThatLeftMpi) {
+    EXPECT_EQ(rank_that_left_mpi(
+                  "mpirun has exited due to process rank 3 with PID 0 on\nnode vm exiting improperly. "),
+              3);
+    EXPECT_EQ(rank_that_left_mpi("process rank 1 with PID 0 on node big exited on signal 9 (Killed)."),
+              std::nullopt);
+    EXPECT_EQ(rank_that_left_mpi(""), std::nullopt);
+}
+
 }  // namespace
 }  // namespace dtrain::launch

@@ -191,14 +191,14 @@ TEST(Report, SeveralFailAtOnce) {
               "its log.\n");
 }
 
-TEST(Report, TheAbortLineNamesAllInTheOrderOfRanks) {
+TEST(Report, TheAbortLineNamesTheCauseAndThenAllInTheOrderOfRanks) {
     std::vector<Event> events;
     for (int rank = 0; rank < 12; ++rank)
         events.push_back(ended(Kind::exited, rank, 100 - rank, {.code = 1}));
     const auto text = report_text(examined(job_of(12, events)));
     EXPECT_THAT(text, AllOf(StartsWith("rank 11 on n1"), HasSubstr("failed too: rank 3 on n1"),
                             Not(HasSubstr("failed too: rank 2 on n1")), HasSubstr("\nand 3 more\n"),
-                            HasSubstr("rank=[0,1,2,3,4,5,6,7,8,9,10,11] was aborted")));
+                            HasSubstr("rank=[11,0,1,2,3,4,5,6,7,8,9,10] was aborted")));
 }
 
 TEST(Report, ARankThatSomebodyElseStoppedIsAConsequenceWhenItsLogSaysSo) {
@@ -219,7 +219,7 @@ TEST(Report, ARankThatSomebodyElseStoppedIsAConsequenceWhenItsLogSaysSo) {
         "broken\n"
         "----\n"
         "ended by SIGTERM, as its log says: rank 0 on n1: the program ended with signal SIGTERM (15)\n"
-        "ABORT!!! Out of all 2 trainers, the trainer process with rank=[0,1] was aborted. Please check its "
+        "ABORT!!! Out of all 2 trainers, the trainer process with rank=[1,0] was aborted. Please check its "
         "log.\n");
     const auto without_line = examined(job, {}, {{1, "broken\n"}});
     EXPECT_THAT(ranks_of(without_line.failed), ElementsAre(0, 1)) << "nothing but the time is known then";
@@ -253,7 +253,52 @@ TEST(Report, WhoeverIsSweptAwayAfterAFailureHasNotFailed) {
     EXPECT_THAT(ranks_of(report.failed), ElementsAre(2, 1)) << "rank 2 was stopped before anybody had failed";
     EXPECT_THAT(ranks_of(report.stopped), ElementsAre(0));
     EXPECT_THAT(report_text(report), AllOf(HasSubstr("then stopped with the job by others: rank [0]\n"),
-                                           HasSubstr("rank=[1,2] was aborted")));
+                                           HasSubstr("rank=[2,1] was aborted")));
+}
+
+constexpr const char* rank_0_left_4 =
+    "--------------------------------------------------------------------------\n"
+    "mpirun has exited due to process rank 0 with PID 0 on\n"
+    "node vm exiting improperly. There are three reasons this could occur:\n";
+
+TEST(Report, ARankThatLeavesWithoutMpisEndIsTheCause) {
+    // Rank 2 was killed with its worker by mpirun, rank 1 stopped; by itself rank 0 is done.
+    const auto job = job_of(3, {started(0, 4711, 5), ended(Kind::done, 0, 1'000'005),
+                                ended(Kind::stopped, 1, 2'000'000, {.signal = SIGTERM})});
+    const auto report =
+        examined(job, {.engine_status = {.code = 1}, .engine_text = rank_0_left_4}, {{0, "last words\n"}});
+    EXPECT_EQ(report.status, 1);
+    EXPECT_EQ(
+        report_text(report),
+        "rank 0 on n1: the program ended with exit code 0\n"
+        "  local rank 0, pid 4711, 1.0 s after its start\n"
+        "  hint: it ended before MPI_Init or without MPI_Finalize, and mpirun ends the other ranks then: "
+        "look for an exit or a return that other ranks do not come to\n"
+        "  log: /tmp/log/workerlog.0\n"
+        "---- last lines of workerlog.0 ----\n"
+        "last words\n"
+        "----\n"
+        "then stopped with the job by others: rank [1]\n"
+        "never told how they ended: rank [2]\n"
+        "ABORT!!! Out of all 3 trainers, the trainer process with rank=[0] was aborted. Please check its "
+        "log.\n");
+    const auto failed = job_of(2, {ended(Kind::done, 0, 10), ended(Kind::exited, 1, 20, {.code = 7})});
+    EXPECT_THAT(ranks_of(examined(failed, {.engine_text = rank_0_left_4}).failed), ElementsAre(1))
+        << "who failed by itself is the cause";
+}
+
+TEST(Report, AProgramOfOnesOwnThatWaitedInVain) {
+    const auto job = job_of(3, {started(0, 4711, 5), ended(Kind::exited, 2, 3'000'000, {.code = 1})});
+    const auto report = examined(
+        job, {},
+        {{2,
+          "mine: allreduce number 1 waited 3.0 s for rank 0 (in no operation; it has called none yet)\n"}});
+    EXPECT_EQ(report.failed.front().error,
+              "allreduce number 1 waited 3.0 s for rank 0 (in no operation; it has called none yet)");
+    EXPECT_THAT(ranks_of(report.waited_for), ElementsAre(0));
+    EXPECT_THAT(
+        report_text(report),
+        HasSubstr("\n  it waited for rank 0 on n1: local rank 0, pid 4711, log: /tmp/log/workerlog.0\n"));
 }
 
 TEST(Report, ARankThatFailsWhileItIsStoppedIsTold) {
