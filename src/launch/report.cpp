@@ -205,8 +205,7 @@ class Examination {
         if (cause.how == How::exited && cause.status == ExitStatus{})
             report_.hints.emplace_back(
                 "it ended before MPI_Init or without MPI_Finalize, and mpirun ends the other ranks then: "
-                "look "
-                "for an exit or a return that other ranks do not come to");
+                "look for an exit or a return that other ranks do not come to");
         if (const auto meaning = usual_meaning(cause.status)) report_.hints.push_back(*meaning);
         if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
         if (tells_of_sigterm(tail))
