@@ -7,10 +7,12 @@
 #include <dtrain/mpi_session.hpp>
 #include <dtrain/version.hpp>
 
+#include "comm/deadline.hpp"
 #include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/same_version.hpp"
+#include "comm/start_watch.hpp"
 
 namespace dtrain {
 
@@ -18,6 +20,8 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
     int initialised = 0;
     MPI_Initialized(&initialised);
     if (initialised != 0) throw Error("MPI was initialised already: a process has one MpiSession at most");
+    const auto environment = Environment::of_this_process();
+    const comm::StartWatch watch(environment, comm::deadline_of(environment));
     int provided = MPI_THREAD_SINGLE;
     comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
     // What belongs to no communicator of ours is reported through these two.

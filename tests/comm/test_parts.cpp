@@ -4,6 +4,7 @@
 // a plain loop in the same order gives.
 #include <cmath>
 #include <numeric>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 #include "comm/node_map.hpp"
 #include "comm/reduce_loops.hpp"
 #include "comm/staged.hpp"
+#include "comm/start_watch.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -33,6 +35,33 @@ TEST(Shares, CoverABufferOnceInWholeCacheLines) {
             ASSERT_EQ(next, bytes);
         }
     }
+}
+
+TEST(StartMark, TellsWhoHasNotComeToTheStart) {
+    const auto of_rank = [](const char* local_rank, const char* size) {
+        return Environment{{"PMIX_NAMESPACE", "test-" + std::to_string(::getpid())},
+                           {"OMPI_COMM_WORLD_LOCAL_RANK", local_rank},
+                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"},
+                           {"OMPI_COMM_WORLD_SIZE", size}};
+    };
+    const StartMark first(of_rank("1", "3"));
+    using namespace std::chrono_literals;
+    EXPECT_EQ(first.whom_it_waits_for(30s),
+              "MPI_Init number 1 waited 30.0 s for rank 0 (has not come to it), rank 2 (has not come to it)");
+    {
+        const StartMark second(of_rank("2", "3"));
+        EXPECT_EQ(first.whom_it_waits_for(1500ms),
+                  "MPI_Init number 1 waited 1.5 s for rank 0 (has not come to it)");
+        const StartMark third(of_rank("0", "3"));
+        EXPECT_EQ(first.whom_it_waits_for(2s), "MPI_Init number 1 waited 2.0 s for a rank that hangs in it");
+    }
+    EXPECT_THAT(first.whom_it_waits_for(2s), HasSubstr("rank 2"))
+        << "a process that ends takes its mark away";
+    const StartMark of_two_nodes(of_rank("2", "6"));
+    EXPECT_EQ(of_two_nodes.whom_it_waits_for(2s),
+              "MPI_Init number 1 waited 2.0 s for local rank 0 of this node (has not come to it)");
+    EXPECT_EQ(StartMark(Environment{}).whom_it_waits_for(2s),
+              "MPI_Init number 1 waited 2.0 s for other ranks");
 }
 
 TEST(NodeMap, NumbersNodesByTheirLowestRanks) {

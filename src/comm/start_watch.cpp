@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/start_watch.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/quiet_thread.hpp"
+#include "base/text.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+constexpr std::chrono::seconds least_deadline{30};
+
+// When one rank ends the launcher ends others: they should not miss each other.
+constexpr std::chrono::seconds looked_before{2};
+
+/// A call of the kind bind() or connect(), with an abstract name.
+template <class Call>
+bool with_name(const Call& call, int socket, const std::string& name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const auto length = std::min(name.size(), sizeof(address.sun_path) - 1);
+    std::memcpy(address.sun_path + 1, name.data(), length);
+    const auto bytes = offsetof(sockaddr_un, sun_path) + 1 + length;
+    return call(socket, reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(bytes)) == 0;
+}
+
+FileDescriptor made_socket() {
+    return FileDescriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+}
+
+}  // namespace
+
+StartMark::StartMark(const Environment& environment)
+    : job_(environment.get_or("PMIX_NAMESPACE", "")),
+      local_rank_(static_cast<int>(environment.get_int("OMPI_COMM_WORLD_LOCAL_RANK").value_or(0))),
+      local_size_(static_cast<int>(environment.get_int("OMPI_COMM_WORLD_LOCAL_SIZE").value_or(0))),
+      size_(static_cast<int>(environment.get_int("OMPI_COMM_WORLD_SIZE").value_or(0))) {
+    if (job_.empty()) local_size_ = 0;
+    if (local_size_ == 0) return;
+    socket_ = made_socket();
+    if (!socket_.valid() || !with_name(::bind, socket_.get(), name_of(local_rank_))) local_size_ = 0;
+}
+
+std::string StartMark::name_of(int local_rank) const {
+    return fmt::format("dtrain-start.{}.{}.{}", ::getuid(), job_, local_rank);
+}
+
+std::vector<int> StartMark::missing() const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < local_size_; ++rank) {
+        const auto asks = made_socket();
+        if (!with_name(::connect, asks.get(), name_of(rank))) ranks.push_back(rank);
+    }
+    return ranks;
+}
+
+std::string StartMark::whom_it_waits_for(std::chrono::duration<double> waited) const {
+    std::vector<std::string> whom;
+    for (const int rank : missing())
+        whom.push_back(size_ == local_size_
+                           ? fmt::format("rank {} (has not come to it)", rank)
+                           : fmt::format("local rank {} of this node (has not come to it)", rank));
+    if (whom.empty())
+        whom.emplace_back(local_size_ == 0       ? "other ranks"
+                          : size_ == local_size_ ? "a rank that hangs in it"
+                                                 : "ranks of other nodes");
+    return fmt::format("MPI_Init number 1 waited {:.1f} s for {}", waited.count(), join(whom, ", "));
+}
+
+StartWatch::StartWatch(const Environment& environment, std::chrono::seconds deadline) {
+    static const StartMark mark(environment);  // of the process: others may still be at the start
+    if (deadline.count() == 0) return;
+    thread_ = quiet_thread<std::jthread>(
+        [limit = std::max(deadline, least_deadline)](const std::stop_token& started) {
+            std::mutex mutex;
+            std::unique_lock lock(mutex);
+            std::condition_variable_any changes;
+            const auto wait = [&](std::chrono::seconds time) {
+                changes.wait_for(lock, started, time, [] { return false; });
+            };
+            wait(limit - looked_before);
+            const auto words = mark.whom_it_waits_for(limit);
+            wait(looked_before);
+            if (started.stop_requested()) return;
+            std::fprintf(stderr, "dtrain: %s\n", words.c_str());
+            std::_Exit(1);
+        });
+}
+
+}  // namespace dtrain::comm
