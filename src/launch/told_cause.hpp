@@ -16,7 +16,8 @@ inline constexpr const char* server_role = "server";
 /// that the first by time may have nothing in its log. The cause is then the rank with the same exit code
 /// whose log tells: a server that says what it failed at, also one whose words the first one repeats and that
 /// was stopped before it had exited, else, when the first one's log has no error of dtrain's, the rank whose
-/// log has one, be it that it was stopped before it had exited. The others are `followed`. Nothing changes after a signal or Python's exception.
+/// log has one, be it that it was stopped before it had exited. The others are `followed`. Nothing changes
+/// after a signal or Python's exception.
 void put_teller_first(FailureReport& report, const std::function<std::string(int rank)>& log_tail);
 
 }  // namespace dtrain::launch
