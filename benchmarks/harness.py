@@ -71,6 +71,17 @@ def paired(measure, measure_peer, repeats):
     return [own for own, _ in pairs], [peer for _, peer in pairs]
 
 
+def chosen(cases, text):
+    """Those whose description contains a text. @raise Unavailable: none does"""
+    found = False
+    for case in cases:
+        if text in case.what:
+            found = True
+            yield case
+    if not found:
+        raise Unavailable(f"no case has '{text}' in its description")
+
+
 def run_case(benchmark, case):
     own, peer = paired(case.measure, case.measure_peer, case.repeats)
     value, peer_value = statistics.median(own), statistics.median(peer)

@@ -53,6 +53,14 @@ def test_what_the_peer_made_elsewhere_is_told_beside_it():
     assert json.loads(result.as_json())["peer_elsewhere"] == 12345
 
 
+def test_cases_are_chosen_by_their_descriptions():
+    all_cases = [harness.Missing("one rank", ""), case("lower", 2.0)]
+    assert list(harness.chosen(all_cases, "two")) == all_cases[1:]
+    assert list(harness.chosen(all_cases, "")) == all_cases
+    with pytest.raises(harness.Unavailable, match="no case has 'three' in its description"):
+        list(harness.chosen(all_cases, "three"))
+
+
 def test_a_program_that_fails_is_no_measurement():
     assert harness.wall_time(["sleep", "0.05"]) >= 0.05
     with pytest.raises(RuntimeError, match="exit status 3\nwhy"):
