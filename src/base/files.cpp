@@ -76,6 +76,18 @@ bool write_all(int fd, std::string_view bytes) {
     return true;
 }
 
+std::optional<std::size_t> read_at(int fd, void* data, std::size_t bytes, std::int64_t offset) {
+    std::size_t done = 0;
+    while (done < bytes) {
+        const auto count = ::pread(fd, static_cast<char*>(data) + done, bytes - done,
+                                   offset + static_cast<std::int64_t>(done));
+        if (count == 0) break;
+        if (count < 0 && errno != EINTR) return std::nullopt;
+        done += count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+    return done;
+}
+
 std::optional<std::string> read_file(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in) return std::nullopt;

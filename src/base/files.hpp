@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -47,6 +48,10 @@ void make_nonblocking(int fd);
 /// Writes all of `bytes`, through interruptions and short writes. False when the other side is gone or the
 /// device is full (errno tells).
 bool write_all(int fd, std::string_view bytes);
+
+/// Reads from an offset on, through interruptions and short reads. @return bytes: fewer where the file ends;
+/// nothing: it cannot be read (errno tells)
+std::optional<std::size_t> read_at(int fd, void* data, std::size_t bytes, std::int64_t offset);
 
 /// The whole content, or nothing when the file cannot be read.
 std::optional<std::string> read_file(const std::filesystem::path& path);

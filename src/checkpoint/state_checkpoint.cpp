@@ -28,7 +28,7 @@ const io::TensorInfo* find(const io::StoredCheckpoint& checkpoint, const std::st
 }
 
 bool is_parameter(const io::TensorInfo& info) {
-    return info.name.starts_with(parameters_group);
+    return info.name.starts_with(io::parameters_group);
 }
 
 CheckpointTensor copy_of(const StoredArray& array) {
@@ -45,13 +45,15 @@ std::string name_within_group(const io::TensorInfo& info) {
 }
 
 bool may_be_numbers(const io::TensorInfo& info) {
-    return info.element == ElementType::float64 && info.name.starts_with(optimizer_group);
+    return info.element == ElementType::float64 && info.name.starts_with(io::optimizer_group);
 }
 
 }  // namespace
 
 io::TensorInfo stored_info(const std::string& name, const std::vector<double>& values) {
-    return {optimizer_group + name, ElementType::float64, {static_cast<std::int64_t>(values.size())}};
+    return {std::string(io::optimizer_group) + name,
+            ElementType::float64,
+            {static_cast<std::int64_t>(values.size())}};
 }
 
 Checkpoint copy_of(const StoredArrays& arrays, const CheckpointHeader& header, const Numbers& numbers) {

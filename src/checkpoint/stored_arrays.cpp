@@ -18,7 +18,7 @@ namespace dtrain::checkpoint {
 namespace {
 
 std::string path_of(bool is_parameter, const std::string& name) {
-    return (is_parameter ? parameters_group : optimizer_group) + name;
+    return std::string(is_parameter ? io::parameters_group : io::optimizer_group) + name;
 }
 
 io::TensorInfo info_of(const CheckpointBuffer& buffer) {
@@ -97,7 +97,11 @@ void StoredArrays::broadcast_from_first(const Communicator& communicator) const 
 
 std::vector<std::byte> StoredArrays::values() const {
     std::vector<std::byte> values;
-    for (const auto& array : to_read()) std::ranges::copy(array.bytes(), std::back_inserter(values));
+    std::size_t bytes = 0;
+    for (const auto& array : arrays_) bytes += array.bytes().size();
+    values.reserve(bytes);
+    for (const auto& array : to_read())
+        values.insert(values.end(), array.bytes().begin(), array.bytes().end());
     return values;
 }
 

@@ -17,9 +17,6 @@
 
 namespace dtrain::checkpoint {
 
-inline constexpr const char* parameters_group = "/parameters/";
-inline constexpr const char* optimizer_group = "/optimizer/";
-
 /// An array of a checkpoint in this process' memory.
 struct StoredArray {
     std::string name;  ///< as its owner calls it

@@ -38,15 +38,9 @@ using Head = std::array<char, head_bytes>;
 /// How many bytes were read: fewer than asked for where the file ends.
 std::size_t read_at(const FileDescriptor& file, const std::filesystem::path& path, void* data,
                     std::size_t bytes, std::int64_t offset) {
-    std::size_t done = 0;
-    while (done < bytes) {
-        const auto count = ::pread(file.get(), static_cast<char*>(data) + done, bytes - done,
-                                   offset + static_cast<off_t>(done));
-        if (count == 0) break;
-        if (count < 0 && errno != EINTR) fail(path, "read");
-        done += count > 0 ? static_cast<std::size_t>(count) : 0;
-    }
-    return done;
+    const auto done = dtrain::read_at(file.get(), data, bytes, offset);
+    if (!done) fail(path, "read");
+    return *done;
 }
 
 std::uint64_t sum_of(const void* data, std::size_t bytes, std::int64_t block) {

@@ -5,11 +5,16 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/hdf5_file.hpp"
 
 namespace dtrain::io {
+
+/// What the names of a checkpoint's tensors begin with.
+inline constexpr std::string_view parameters_group = "/parameters/";
+inline constexpr std::string_view optimizer_group = "/optimizer/";
 
 /// A tensor of a checkpoint without its values.
 struct TensorInfo {

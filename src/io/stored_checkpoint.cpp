@@ -17,9 +17,6 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::string_view parameters = "/parameters/";
-constexpr std::string_view optimizer = "/optimizer/";
-
 CheckpointTensor::Values room_for(const TensorInfo& info) {
     const auto count = static_cast<std::size_t>(info.bytes()) / comm::bytes_of(info.element);
     return with_element(info.element, [count]<class Value>() -> CheckpointTensor::Values {
@@ -28,15 +25,15 @@ CheckpointTensor::Values room_for(const TensorInfo& info) {
 }
 
 CheckpointTensor& tensor_of(Checkpoint& checkpoint, std::string_view name) {
-    if (name.starts_with(parameters))
-        return checkpoint.parameters[std::string(name.substr(parameters.size()))];
-    return checkpoint.optimizer[std::string(name.substr(optimizer.size()))];
+    if (name.starts_with(parameters_group))
+        return checkpoint.parameters[std::string(name.substr(parameters_group.size()))];
+    return checkpoint.optimizer[std::string(name.substr(optimizer_group.size()))];
 }
 
 const CheckpointTensor& tensor_of(const Checkpoint& checkpoint, std::string_view name) {
-    if (name.starts_with(parameters))
-        return checkpoint.parameters.at(std::string(name.substr(parameters.size())));
-    return checkpoint.optimizer.at(std::string(name.substr(optimizer.size())));
+    if (name.starts_with(parameters_group))
+        return checkpoint.parameters.at(std::string(name.substr(parameters_group.size())));
+    return checkpoint.optimizer.at(std::string(name.substr(optimizer_group.size())));
 }
 
 }  // namespace
@@ -68,7 +65,7 @@ StoredCheckpoint::StoredCheckpoint(const std::filesystem::path& path) : path_(pa
     for (std::size_t shard = 0; shard < index_.shards.size(); ++shard)
         files_.push_back(is_directory ? path / shard_name(shard) : path);
     for (const auto& info : index_.tensors)
-        if (!info.name.starts_with(parameters) && !info.name.starts_with(optimizer))
+        if (!info.name.starts_with(parameters_group) && !info.name.starts_with(optimizer_group))
             throw UsageError(
                 fmt::format("{}: this index of a checkpoint makes no sense: {}", path.string(), info.name));
 }
@@ -76,9 +73,9 @@ StoredCheckpoint::StoredCheckpoint(const std::filesystem::path& path) : path_(pa
 StoredCheckpoint::StoredCheckpoint(std::filesystem::path path, Checkpoint content)
     : path_(std::move(path)), index_{content, {}, {}} {
     for (const auto& [name, tensor] : content.optimizer)
-        index_.tensors.push_back(info_of(std::string(optimizer), name, tensor));
+        index_.tensors.push_back(info_of(std::string(optimizer_group), name, tensor));
     for (const auto& [name, tensor] : content.parameters)
-        index_.tensors.push_back(info_of(std::string(parameters), name, tensor));
+        index_.tensors.push_back(info_of(std::string(parameters_group), name, tensor));
     content_ = std::make_shared<const Checkpoint>(std::move(content));
 }
 

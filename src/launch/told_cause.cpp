@@ -29,11 +29,11 @@ bool was_stopped_before_it_exited(const RankEnd& end) {
 
 class Tellers {
   public:
-    Tellers(const FailureReport& report, const std::function<std::string(int)>& log_tail)
-        : log_tail_(log_tail) {
-        const auto& cause = report.failed.front();
-        said_ = native_complaint(log_tail_(cause.rank)).value_or("");
-        const auto code = cause.status.code;
+    /// @param said by the first rank, of dtrain's errors
+    Tellers(const FailureReport& report, const std::function<std::string(int)>& log_tail,
+            const std::optional<std::string>& said)
+        : log_tail_(log_tail), said_(said) {
+        const auto code = report.failed.front().status.code;
         for (const auto* ends : {&report.failed, &report.stopped})
             for (const auto& end : *ends)
                 if ((end.how == How::exited || end.exited_while_stopped()) && end.status.signal == 0 &&
@@ -50,7 +50,7 @@ class Tellers {
             return is_server(end) ? server_complaint(log_tail_(end.rank), end.facts.number) : std::nullopt;
         };
         const auto told = first(ends_, [&](const RankEnd& end) { return complaint(end).has_value(); });
-        if (told || said_.empty()) return told;
+        if (told || !said_) return told;
         return first(stopped_, [&](const RankEnd& end) { return complaint(end) == said_; });
     }
 
@@ -73,9 +73,9 @@ class Tellers {
     }
 
     const std::function<std::string(int)>& log_tail_;
-    std::string said_;  ///< by the first, of dtrain's errors
-    Ends ends_;         ///< with the exit code of the first, servers before others
-    Ends stopped_;      ///< before they had one
+    const std::optional<std::string>& said_;
+    Ends ends_;     ///< with the exit code of the first, servers before others
+    Ends stopped_;  ///< before they had one
 };
 
 std::optional<int> who_tells(const FailureReport& report,
@@ -84,9 +84,10 @@ std::optional<int> who_tells(const FailureReport& report,
     if (cause.how != How::exited || cause.status.signal != 0) return std::nullopt;
     const auto log = log_tail(cause.rank);
     if (exception_line(log)) return std::nullopt;
-    const Tellers tellers(report, log_tail);
+    const auto said = native_complaint(log);
+    const Tellers tellers(report, log_tail, said);
     if (const auto server = tellers.server()) return server;
-    return native_complaint(log) ? std::nullopt : tellers.any();
+    return said ? std::nullopt : tellers.any();
 }
 
 }  // namespace

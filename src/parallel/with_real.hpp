@@ -5,6 +5,8 @@
 #include <dtrain/comm_call.hpp>
 #include <dtrain/error.hpp>
 
+#include "base/with_element.hpp"
+
 namespace dtrain::parallel {
 
 constexpr bool is_half(comm::ElementType type) {
@@ -19,18 +21,12 @@ constexpr bool is_real(comm::ElementType type) {
 /// action.template operator()<Value>() for the C++ type that elements of this real type have.
 template <class Action>
 auto with_real(comm::ElementType type, const Action& action) {
-    switch (type) {
-        case comm::ElementType::float32:
-            return action.template operator()<float>();
-        case comm::ElementType::float64:
-            return action.template operator()<double>();
-        case comm::ElementType::float16:
-            return action.template operator()<float16>();
-        case comm::ElementType::bfloat16:
-            return action.template operator()<bfloat16>();
-        default:
+    return with_element(type, [&]<class Value>() -> decltype(action.template operator()<float>()) {
+        if constexpr (is_real(comm::element_type<Value>()))
+            return action.template operator()<Value>();
+        else
             throw Error("integers have no averages here");
-    }
+    });
 }
 
 }  // namespace dtrain::parallel

@@ -30,6 +30,15 @@ std::vector<std::string> xid_facts(const std::vector<topology::Xid>& xids) {
     return facts;
 }
 
+std::vector<std::string> new_xid_facts(std::vector<topology::Xid>& known,
+                                       const std::vector<topology::Xid>& come) {
+    const auto before = static_cast<std::ptrdiff_t>(xid_facts(known).size());
+    known.insert(known.end(), come.begin(), come.end());
+    auto facts = xid_facts(known);
+    facts.erase(facts.begin(), facts.begin() + before);
+    return facts;
+}
+
 std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
                          const std::vector<topology::Xid>& xids,
                          const std::optional<SharedMemory>& shared_memory) {

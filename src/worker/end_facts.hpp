@@ -24,6 +24,10 @@ std::optional<SharedMemory> shared_memory();
 /// "the kernel logged Xid 79 of GPU ..." for each, the first few: one error has others follow. Pure.
 std::vector<std::string> xid_facts(const std::vector<topology::Xid>& xids);
 
+/// Adds what has come to those that are known. @return the facts that these have more now
+std::vector<std::string> new_xid_facts(std::vector<topology::Xid>& known,
+                                       const std::vector<topology::Xid>& come);
+
 /// What only a program's own machine knows about its end: whether the OOM killer did it, which errors of GPUs
 /// the kernel logged, whether shared memory is full.
 /// "" when it knows nothing that matters. Pure.

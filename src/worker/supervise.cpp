@@ -148,12 +148,8 @@ class Supervisor {
     }
 
     void note_xids() {
-        const auto known = xid_facts(xids_).size();
-        std::ranges::move(xid_watch_.take(), std::back_inserter(xids_));
-        if (!job_.warns_of_xids) return;
-        const auto facts = xid_facts(xids_);
-        for (auto fact = facts.begin() + static_cast<std::ptrdiff_t>(known); fact != facts.end(); ++fact)
-            warn(*fact);
+        for (auto& fact : new_xid_facts(xids_, xid_watch_.take()))
+            if (job_.warns_of_xids) warn(std::move(fact));
     }
 
     void tell_use_of_gpus() {

@@ -235,10 +235,11 @@ void Client::end_step() {
     are_new_.assign(are_new_.size(), true);
 }
 
-void Client::pass_step() {
-    if (options_.mode != ServerMode::sync && options_.mode != ServerMode::half_async) return;
+bool Client::pass_step() {
+    if (options_.mode != ServerMode::sync && options_.mode != ServerMode::half_async) return false;
     for (const int rank : options_.servers) send_letter(*post_, rank, {.kind = LetterKind::idle});
     ++steps_;
+    return true;
 }
 
 void Client::end_step_alone() {

@@ -87,7 +87,8 @@ class Client {
 
     /// A step of the other trainers in which this one has no gradients: sync and half_async count it as done,
     /// and the dense parameters behind it are to be pulled. The other modes count no steps of others.
-    void pass_step();
+    /// @return whether it was counted
+    bool pass_step();
 
     /// All dense parameters of a server, once they are there: sync and half_async wait for those of this
     /// step, and so does async with a most_merged of 1; else async takes what has arrived. Empty: nothing

@@ -227,9 +227,7 @@ void ServerConnection::prefetch(const std::string& table, std::span<const std::i
 }
 
 void ServerConnection::skip_step(const State& state) const {
-    if (content_->mode != ServerMode::sync && content_->mode != ServerMode::half_async) return;
-    content_->client.pass_step();
-    content_->link->pull_parameters(state);
+    if (content_->client.pass_step()) content_->link->pull_parameters(state);
 }
 
 void ServerConnection::finish() const {

@@ -157,15 +157,9 @@ json json_of(const TableFile& file) {
 /// Bytes from the beginning of a file, fewer where it ends.
 std::string beginning_of(const FileDescriptor& file, std::size_t bytes, const std::filesystem::path& path) {
     std::string content(bytes, '\0');
-    std::size_t done = 0;
-    while (done < bytes) {
-        const auto count = ::pread(file.get(), content.data() + done, bytes - done, static_cast<off_t>(done));
-        if (count < 0 && errno != EINTR)
-            throw UsageError("cannot read " + path.string() + ": " + std::strerror(errno));
-        if (count == 0) break;
-        done += count > 0 ? static_cast<std::size_t>(count) : 0;
-    }
-    content.resize(done);
+    const auto done = read_at(file.get(), content.data(), bytes, 0);
+    if (!done) throw UsageError("cannot read " + path.string() + ": " + std::strerror(errno));
+    content.resize(*done);
     return content;
 }
 

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/gpu_advice.hpp"
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 #include <poll.h>
 #include <utility>
 
@@ -33,19 +31,11 @@ void GpuAdvice::listen() {
         if (sources[1].revents != 0)
             for (const auto& warning : look_.take()) tell_(warning);
         if ((sources[2].revents & POLLIN) != 0)
-            tell_xids();
+            for (const auto& fact : worker::new_xid_facts(xids_, xid_watch_.take())) tell_(fact);
         else if (sources[2].revents != 0)
             xid_watch_.end();
         if (sources[0].revents != 0) return;
     }
-}
-
-void GpuAdvice::tell_xids() {
-    const auto known = worker::xid_facts(xids_).size();
-    std::ranges::move(xid_watch_.take(), std::back_inserter(xids_));
-    const auto facts = worker::xid_facts(xids_);
-    for (auto fact = facts.begin() + static_cast<std::ptrdiff_t>(known); fact != facts.end(); ++fact)
-        tell_(*fact);
 }
 
 }  // namespace dtrain::native

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/files.hpp"
 #include "topology/xid.hpp"
@@ -30,7 +31,6 @@ class GpuAdvice {
 
   private:
     void listen();
-    void tell_xids();
 
     Tell tell_;
     worker::GpuLook look_;
