@@ -14,6 +14,7 @@ from harness import Case, Unavailable, mpi_environment
 
 SIZES = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]
 ROUNDS = 9
+PROGRAM = "benchmarks/allreduce_rounds"
 AIMS = {"window": {2: 3.0, 4: 1.0}, "foreign": {2: 1.0, 4: 1.0}}  # MPI's time over ours, by ranks
 WORDS = {"window": "a buffer of the library", "foreign": "any other buffer"}
 LIMIT = 300  # seconds
@@ -22,29 +23,34 @@ LIMIT = 300  # seconds
 def cases(build):
     if shutil.which("mpirun") is None:
         raise Unavailable("mpirun is not in PATH")
-    subprocess.run(["ninja", "-C", build, "benchmarks/allreduce_rounds"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", build, PROGRAM], check=True, stdout=subprocess.DEVNULL)
     for ranks in (2, 4):
         for size in SIZES:
-            yield from compared(build / "benchmarks/allreduce_rounds", ranks, size)
+            yield from compared(rounds(here(build / PROGRAM, ranks), size), f"{in_words(size)} on {ranks} ranks",
+                                {name: aims[ranks] for name, aims in AIMS.items()},
+                                references.ALLREDUCE.get(size) if ranks == 2 else None)
 
 
-def compared(program, ranks, size):
-    times = rounds(program, ranks, size)
-    for name in AIMS:
-        yield Case(f"{WORDS[name]}, {in_words(size)} on {ranks} ranks", "calls/s", "higher", turns(times[name]),
-                   "MPI_Allreduce", turns(times["mpi"]), AIMS[name][ranks], repeats=ROUNDS - 1,
-                   peer_elsewhere=references.ALLREDUCE.get(size) if ranks == 2 else None)
+def compared(times, where, aims, elsewhere=None):
+    for name, aim in aims.items():
+        yield Case(f"{WORDS[name]}, {where}", "calls/s", "higher", turns(times[name]), "MPI_Allreduce",
+                   turns(times["mpi"]), aim, repeats=ROUNDS - 1, peer_elsewhere=elsewhere)
 
 
-def rounds(program, ranks, size):
-    """Calls a second by contender, a value per round."""
+def here(program, ranks):
+    """Runs the program's words on that many ranks of this machine."""
     environment = mpi_environment()
     if ranks > len(os.sched_getaffinity(0)):
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # Open MPI collapses without it
-    done = subprocess.run(["mpirun", "-np", str(ranks), program, str(size), str(ROUNDS)], env=environment, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=LIMIT)
+    return lambda *words: subprocess.run(["mpirun", "-np", str(ranks), program, *words], env=environment, text=True,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=LIMIT)
+
+
+def rounds(run, size):
+    """Calls a second by contender, a value per round."""
+    done = run(str(size), str(ROUNDS))
     if done.returncode != 0:
-        raise RuntimeError(f"allreduce_rounds {size}: exit status {done.returncode}\n{done.stdout[-2000:]}")
+        raise RuntimeError(f"allreduce_rounds {size}: exit status {done.returncode}\n{done.stderr[-2000:]}")
     times = {}
     for line in done.stdout.splitlines():
         name, microseconds = line.split()
