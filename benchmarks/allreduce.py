@@ -5,12 +5,13 @@
 Peer: MPI_Allreduce of the same length, in turns with the library in the same processes (allreduce_rounds.cpp).
 """
 
+import functools
 import os
 import shutil
 import subprocess
 
 import references
-from harness import Case, Unavailable, mpi_environment
+from harness import Case, Unavailable, mpi_environment, turns
 
 SIZES = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]
 ROUNDS = 9
@@ -26,15 +27,20 @@ def cases(build):
     subprocess.run(["ninja", "-C", build, PROGRAM], check=True, stdout=subprocess.DEVNULL)
     for ranks in (2, 4):
         for size in SIZES:
-            yield from compared(rounds(here(build / PROGRAM, ranks), size), f"{in_words(size)} on {ranks} ranks",
+            yield from compared(here(build / PROGRAM, ranks), size, f"{ranks} ranks",
                                 {name: aims[ranks] for name, aims in AIMS.items()},
                                 references.ALLREDUCE.get(size) if ranks == 2 else None)
 
 
-def compared(times, where, aims, elsewhere=None):
+def compared(run, size, where, aims, elsewhere=None):
+    times = functools.cache(lambda: rounds(run, size))
+
+    def of(name):
+        return turns(lambda: times()[name], float)
+
     for name, aim in aims.items():
-        yield Case(f"{WORDS[name]}, {where}", "calls/s", "higher", turns(times[name]), "MPI_Allreduce",
-                   turns(times["mpi"]), aim, repeats=ROUNDS - 1, peer_elsewhere=elsewhere)
+        yield Case(f"{WORDS[name]}, {in_words(size)} on {where}", "calls/s", "higher", of(name), "MPI_Allreduce", of("mpi"),
+                   aim, repeats=ROUNDS - 1, peer_elsewhere=elsewhere)
 
 
 def here(program, ranks):
@@ -56,11 +62,6 @@ def rounds(run, size):
         name, microseconds = line.split()
         times.setdefault(name, []).append(1e6 / float(microseconds))
     return times
-
-
-def turns(values):
-    left = iter(values)
-    return lambda: next(left)
 
 
 def in_words(size):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from allreduce import LIMIT, PROGRAM, compared, in_words, rounds
+from allreduce import LIMIT, PROGRAM, compared
 from harness import Unavailable, mpi_environment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,8 +36,8 @@ def cases(build):
                     cluster[number].check("tc", "qdisc", "replace", "dev", "eth0", *LIMITED)
             for ranks in (1, 2):
                 for size in sizes:
-                    yield from compared(rounds(on_nodes(cluster, build / PROGRAM, ranks), size),
-                                        f"{in_words(size)} on 2 nodes, {ranks} rank{'s' * (ranks > 1)} each{link}", AIMS)
+                    yield from compared(on_nodes(cluster, build / PROGRAM, ranks), size,
+                                        f"2 nodes, {ranks} rank{'s' * (ranks > 1)} each{link}", AIMS)
 
 
 def on_nodes(cluster, program, ranks):

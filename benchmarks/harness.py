@@ -6,6 +6,7 @@ A benchmark is a file here that defines `cases(build)`: it yields the `Case`s fo
 directory, and may raise `Unavailable`.
 """
 
+import functools
 import json
 import os
 import statistics
@@ -69,6 +70,23 @@ def paired(measure, measure_peer, repeats):
     measure_peer()
     pairs = [(measure(), measure_peer()) for _ in range(repeats)]
     return [own for own, _ in pairs], [peer for _, peer in pairs]
+
+
+def taken_in_turns(measure, measure_peer, rounds):
+    """For programs that make the figures of several cases: two functions that give what each of both told, round by round. They run when
+    a case first asks for figures."""
+    @functools.cache
+    def taken():
+        return [(measure(), measure_peer()) for _ in range(rounds)]
+    return lambda: [own for own, _ in taken()], lambda: [peer for _, peer in taken()]
+
+
+def turns(rounds, figure):
+    """A measurement that gives the figure of one round after the other; `rounds()` runs them, not before it is first called."""
+    def each():
+        yield from map(figure, rounds())
+    left = each()
+    return lambda: next(left)
 
 
 def chosen(cases, text):

@@ -15,7 +15,7 @@ import subprocess
 from pathlib import Path
 
 import references
-from harness import Case, Missing, Unavailable, mpi_environment
+from harness import Case, Missing, Unavailable, mpi_environment, taken_in_turns, turns
 
 HERE = Path(__file__).resolve().parent
 ROWS = 1_000_000
@@ -66,20 +66,13 @@ def servers_and_trainers(own, servers, trainers, load):
     return ranks(servers + trainers, own, "load", *load, ROWS, servers)
 
 
-def taken_in_turns(measure, measure_peer):
-    rounds = [(measure(), measure_peer()) for _ in range(ROUNDS)]
-    return [own for own, _ in rounds], [peer for _, peer in rounds]
-
-
-def turns(figures, name, number=0):
-    left = iter(figures)
-    return lambda: next(left)[name][number]
+def numbers(figures, name, number=0):
+    return turns(figures, lambda each: each[name][number])
 
 
 def rates_of_half(figures, what, batch):
     """Of the median request: on a machine that others use as well, their turns on the processors are not in it."""
-    left = iter(figures)
-    return lambda: batch / next(left)[what][1]
+    return turns(figures, lambda each: batch / each[what][1])
 
 
 def words(what, load):
@@ -88,24 +81,25 @@ def words(what, load):
 
 
 def against_bare(own, bare, load):
-    figures, peer = taken_in_turns(lambda: servers_and_trainers(own, 1, 1, load), lambda: ranks(2, bare, *load, ROWS))
+    figures, peer = taken_in_turns(lambda: servers_and_trainers(own, 1, 1, load), lambda: ranks(2, bare, *load, ROWS),
+                                   ROUNDS)
     for what in ("pull", "push"):
         yield Case(words(what, load), "M keys/s", "higher", rates_of_half(figures, what, load[2]), "bare server",
                    rates_of_half(peer, what, load[2]), AIM_OF_RATE, ROUNDS - 1,
                    references.BARE_SERVER.get((*load, what)))
-        yield Case(f"{words(what, load)}: 99% take at most", "us", "lower", turns(figures, what, 2), "half of them",
-                   turns(figures, what, 1), AIM_OF_SPREAD, ROUNDS - 1)
-        yield Case(f"{words(what, load)}, of the bare server: 99% take at most", "us", "lower", turns(peer, what, 2),
-                   "half of them", turns(peer, what, 1), AIM_OF_SPREAD, ROUNDS - 1)
+        yield Case(f"{words(what, load)}: 99% take at most", "us", "lower", numbers(figures, what, 2), "half of them",
+                   numbers(figures, what, 1), AIM_OF_SPREAD, ROUNDS - 1)
+        yield Case(f"{words(what, load)}, of the bare server: 99% take at most", "us", "lower", numbers(peer, what, 2),
+                   "half of them", numbers(peer, what, 1), AIM_OF_SPREAD, ROUNDS - 1)
 
 
 def against_pair(own, servers, trainers, load):
     figures, peer = taken_in_turns(lambda: servers_and_trainers(own, servers, trainers, load),
-                                   lambda: servers_and_trainers(own, 1, 1, load))
+                                   lambda: servers_and_trainers(own, 1, 1, load), ROUNDS)
     aim = AIM_OF_SHARDS if servers == trainers else AIM_OF_CROWD
     for what in ("pull", "push"):
         yield Case(f"{words(what, load)}: {servers} servers, {trainers} trainers together", "M keys/s", "higher",
-                   turns(figures, what), "1 server, 1 trainer", turns(peer, what), aim, ROUNDS - 1)
+                   numbers(figures, what), "1 server, 1 trainer", numbers(peer, what), aim, ROUNDS - 1)
 
 
 def against_torch(own, load):

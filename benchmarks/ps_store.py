@@ -8,6 +8,7 @@ memory; the same batches without a save. --size MB takes another size; the files
 removed.
 """
 
+import functools
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from harness import Case, Unavailable
-from ps import ranks, turns
+from ps import numbers, ranks
 
 AIM_TO_DD = 0.8
 AIM_OF_BATCHES = 3.0
@@ -56,12 +57,15 @@ def during_saves(program, folder, size):
     if shutil.which("mpirun") is None:
         raise Unavailable("mpirun is not in PATH")
     for batch in (1024, 16384):
-        figures = [ranks(2, program, "save", "sgd", width, batch, rows, 1, folder) for _ in range(REPEATS_OF_REQUESTS + 1)]
+        @functools.cache
+        def figures(batch=batch):
+            return [ranks(2, program, "save", "sgd", width, batch, rows, 1, folder) for _ in range(REPEATS_OF_REQUESTS + 1)]
+
         for request, words in (("pull", "pulls"), ("both", "pulls and pushes")):
             for share, number in (("50%", 1), ("99%", 2)):
                 yield Case(f"{share} of {words} of {batch} ids at a server that saves {rows} rows take at most", "us",
-                           "lower", turns(figures, f"saving_{request}", number), "one that does not",
-                           turns(figures, request, number), AIM_OF_BATCHES, repeats=REPEATS_OF_REQUESTS)
+                           "lower", numbers(figures, f"saving_{request}", number), "one that does not",
+                           numbers(figures, request, number), AIM_OF_BATCHES, repeats=REPEATS_OF_REQUESTS)
 
 
 def rate(megabytes, seconds):

@@ -53,6 +53,17 @@ def test_what_the_peer_made_elsewhere_is_told_beside_it():
     assert json.loads(result.as_json())["peer_elsewhere"] == 12345
 
 
+def test_figures_of_several_cases_are_measured_in_turns_and_not_before_one_is_asked_for():
+    calls = []
+    own, peer = harness.taken_in_turns(recorded([{"pull": 1, "push": 2}, {"pull": 3, "push": 4}], "A", calls),
+                                       recorded([5, 6], "B", calls), 2)
+    pulls, pushes = (harness.turns(own, lambda each, what=what: each[what]) for what in ("pull", "push"))
+    peers = harness.turns(peer, float)
+    assert calls == []
+    assert [pulls(), pulls(), pushes(), pushes(), peers(), peers()] == [1, 3, 2, 4, 5, 6]
+    assert calls == ["A", "B"] * 2
+
+
 def test_cases_are_chosen_by_their_descriptions():
     all_cases = [harness.Missing("one rank", ""), case("lower", 2.0)]
     assert list(harness.chosen(all_cases, "two")) == all_cases[1:]
