@@ -106,7 +106,7 @@ class MpiBackend final : public CommunicatorBackend {
 
     std::unique_ptr<Post> open_post() override {
         run({.operation = Operation::barrier});
-        return mpi_post(collectives_, is_crowded(node_));
+        return mpi_post(collectives_, node_);
     }
 
     std::unique_ptr<Lookout> open_lookout() override {

@@ -3,6 +3,8 @@
 #include "comm/post.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <sched.h>
 #include <utility>
 
@@ -12,7 +14,9 @@
 
 #include "comm/backend.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/node_map.hpp"
 #include "comm/own_comm.hpp"
+#include "comm/shared_letters.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -24,6 +28,7 @@ constexpr std::size_t most_spare_bytes = std::size_t{16} << 20U;
 constexpr std::size_t least_spare = 8;
 constexpr std::size_t short_letter = 512;
 constexpr int letter_tag = 0;
+constexpr int place_tag = 1;  // where in the memory of the node a letter lies
 // To ask in vain may cost a rank of a crowded machine its processor.
 constexpr int letters_between_turns = 8;
 
@@ -61,7 +66,10 @@ class PostInTurn : public Post {
 
 class MpiPost final : public PostInTurn {
   public:
-    MpiPost(MPI_Comm parent, bool is_crowded) : communicator_(copy_of(parent)), is_crowded_(is_crowded) {
+    MpiPost(MPI_Comm parent, MPI_Comm node)
+        : communicator_(copy_of(parent)),
+          is_crowded_(comm::is_crowded(node)),
+          shared_(SharedLetters::open(parent, node)) {
         check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
         check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
     }
@@ -72,11 +80,20 @@ class MpiPost final : public PostInTurn {
 
     void send(int to, LetterBytes&& content) override {
         check_length(content, most_letter_bytes);
-        auto& sent = sent_.emplace_back(std::move(content));
-        requests_.push_back(MPI_REQUEST_NULL);
-        check(MPI_Isend(sent.data(), static_cast<int>(sent.size()), MPI_BYTE, to, letter_tag, communicator_,
-                        &requests_.back()),
-              "MPI_Isend");
+        const auto place = shared_ == nullptr ? std::nullopt : shared_->place_for(to, content);
+        if (!place) return send_bytes(to, letter_tag, std::move(content));
+        auto message = Post::memory(sizeof(*place));
+        std::memcpy(message.data(), &*place, sizeof(*place));
+        std::move(content).leave_to_others();
+        // What the letter says is there before whoever is told of it looks.
+        std::atomic_thread_fence(std::memory_order_release);
+        send_bytes(to, place_tag, std::move(message));
+    }
+
+    LetterBytes memory(std::size_t bytes) override {
+        if (shared_ != nullptr)
+            if (auto lent = shared_->memory(bytes)) return std::move(*lent);
+        return Post::memory(bytes);
     }
 
     bool deliver() override {
@@ -101,21 +118,37 @@ class MpiPost final : public PostInTurn {
         int arrived = 0;
         MPI_Message message = MPI_MESSAGE_NULL;
         MPI_Status status;
-        check(MPI_Improbe(sender.value_or(MPI_ANY_SOURCE), letter_tag, communicator_, &arrived, &message,
+        // Of any tag, so that letters come in their order.
+        check(MPI_Improbe(sender.value_or(MPI_ANY_SOURCE), MPI_ANY_TAG, communicator_, &arrived, &message,
                           &status),
               "MPI_Improbe");
         if (arrived == 0) return std::nullopt;
+        if (status.MPI_TAG == place_tag) {
+            SharedLetters::Place place;
+            check(MPI_Mrecv(&place, sizeof(place), MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+            std::atomic_thread_fence(std::memory_order_acquire);
+            return Letter{status.MPI_SOURCE, shared_->letter(status.MPI_SOURCE, place)};
+        }
         int bytes = 0;
         check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-        Letter letter{status.MPI_SOURCE, memory(static_cast<std::size_t>(bytes))};
+        Letter letter{status.MPI_SOURCE, Post::memory(static_cast<std::size_t>(bytes))};
         check(MPI_Mrecv(letter.content.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
         return letter;
+    }
+
+    void send_bytes(int to, int tag, LetterBytes&& content) {
+        auto& sent = sent_.emplace_back(std::move(content));
+        requests_.push_back(MPI_REQUEST_NULL);
+        check(MPI_Isend(sent.data(), static_cast<int>(sent.size()), MPI_BYTE, to, tag, communicator_,
+                        &requests_.back()),
+              "MPI_Isend");
     }
 
     OwnComm communicator_;
     int rank_ = 0;
     int size_ = 1;
     bool is_crowded_;
+    std::unique_ptr<SharedLetters> shared_;  // null: MPI carries all letters
     std::vector<MPI_Request> requests_;
     std::vector<LetterBytes> sent_;
 };
@@ -159,17 +192,6 @@ LetterTooLong::LetterTooLong(std::size_t bytes, std::size_t most)
       bytes_(bytes),
       most_(most) {}
 
-void LetterBytes::resize(std::size_t size) {
-    if (size > capacity_) {
-        const auto capacity = std::max(size, capacity_ + capacity_ / 2);
-        auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity);
-        std::copy_n(memory_.get(), size_, larger.get());
-        memory_ = std::move(larger);
-        capacity_ = capacity;
-    }
-    size_ = size;
-}
-
 void Post::deliver_within(std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!deliver() && std::chrono::steady_clock::now() < end) ::sched_yield();
@@ -194,6 +216,10 @@ LetterBytes Post::memory(std::size_t bytes) {
 }
 
 void Post::recycle(LetterBytes&& content) {
+    if (content.is_lent()) {
+        const auto given_back = std::move(content);
+        return;
+    }
     spare_bytes_ += content.capacity();
     spare_.push_back(std::move(content));
     while (spare_.size() > most_spare || (spare_bytes_ > most_spare_bytes && spare_.size() > least_spare)) {
@@ -206,8 +232,8 @@ std::unique_ptr<Post> open_post(const Communicator& world) {
     return world.backend_->open_post();
 }
 
-std::unique_ptr<Post> mpi_post(MPI_Comm parent, bool is_crowded) {
-    return std::make_unique<MpiPost>(parent, is_crowded);
+std::unique_ptr<Post> mpi_post(MPI_Comm parent, MPI_Comm node) {
+    return std::make_unique<MpiPost>(parent, node);
 }
 
 std::vector<std::unique_ptr<Post>> local_posts(int ranks, std::size_t most) {

@@ -8,7 +8,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include <mpi.h>
@@ -16,25 +15,9 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/error.hpp>
 
+#include "comm/letter_bytes.hpp"
+
 namespace dtrain::comm {
-
-/// Bytes of a letter. Movable; memory is kept when it gets shorter, and is not set to zero when it grows.
-class LetterBytes {
-  public:
-    std::byte* data() { return memory_.get(); }
-    std::size_t size() const { return size_; }
-    std::size_t capacity() const { return capacity_; }
-    std::span<std::byte> bytes() { return {memory_.get(), size_}; }
-    std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
-
-    /// The bytes that stay keep their values.
-    void resize(std::size_t size);
-
-  private:
-    std::unique_ptr<std::byte[]> memory_;
-    std::size_t size_ = 0;
-    std::size_t capacity_ = 0;
-};
 
 struct Letter {
     int from = 0;
@@ -84,10 +67,10 @@ class Post {
 
     /// Memory for a letter of this many bytes: of those that were kept the smallest that is large enough, and
     /// of several the one that was used last, of which most is in the processor's cache.
-    LetterBytes memory(std::size_t bytes);
+    virtual LetterBytes memory(std::size_t bytes);
 
     /// Keeps the memory of a letter that was read, for the next one.
-    void recycle(LetterBytes&& content);
+    virtual void recycle(LetterBytes&& content);
 
   private:
     std::vector<LetterBytes> spare_;
@@ -98,7 +81,9 @@ class Post {
 /// most_letter_bytes at most.
 std::unique_ptr<Post> open_post(const Communicator& world);
 
-std::unique_ptr<Post> mpi_post(MPI_Comm parent, bool is_crowded);
+/// Letters from 4 KiB to 1 MiB are not copied on their way to a rank of the same node. Collective over both.
+/// @param node the ranks of this one's node
+std::unique_ptr<Post> mpi_post(MPI_Comm parent, MPI_Comm node);
 
 /// Ranks that are all in this process, for one thread. @param most bytes of a letter
 std::vector<std::unique_ptr<Post>> local_posts(int ranks, std::size_t most = most_letter_bytes);

@@ -184,8 +184,8 @@ class RowIndex {
 
 template <class Function>
 void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& function) const {
-    constexpr std::size_t ring = 64;
-    constexpr std::size_t ahead = 16;  // from one stage to the next
+    constexpr std::size_t ring = 128;
+    constexpr std::size_t ahead = 24;  // from one stage to the next
     struct Pending {
         HashedId id{0};
         const Set* set = nullptr;

@@ -171,6 +171,8 @@ class ShortPost final : public comm::Post {
     }
 
     bool deliver() override { return post_->deliver(); }
+    comm::LetterBytes memory(std::size_t bytes) override { return post_->memory(bytes); }
+    void recycle(comm::LetterBytes&& content) override { post_->recycle(std::move(content)); }
 
   private:
     std::shared_ptr<comm::Post> post_;

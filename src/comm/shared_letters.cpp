@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/shared_letters.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "comm/mpi_error.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+// Of a segment. Letters that find no room in it are sent by MPI.
+constexpr std::size_t most_of_a_rank = std::size_t{16} << 20U;
+// Of a size, of which a free one is looked for one by one.
+constexpr std::size_t most_blocks = 256;
+
+std::size_t bytes_of(std::size_t size) {
+    return SharedLetters::least_bytes << size;
+}
+
+std::size_t size_for(std::size_t bytes) {
+    return static_cast<std::size_t>(
+        std::bit_width((std::max(bytes, SharedLetters::least_bytes) - 1) / SharedLetters::least_bytes));
+}
+
+/// By rank of `node`: where `world` has it.
+std::vector<int> ranks_in(MPI_Comm world, MPI_Comm node) {
+    MPI_Group of_world = MPI_GROUP_NULL;
+    MPI_Group of_node = MPI_GROUP_NULL;
+    check(MPI_Comm_group(world, &of_world), "MPI_Comm_group");
+    check(MPI_Comm_group(node, &of_node), "MPI_Comm_group");
+    int size = 0;
+    check(MPI_Comm_size(node, &size), "MPI_Comm_size");
+    std::vector<int> on_node(static_cast<std::size_t>(size));
+    std::iota(on_node.begin(), on_node.end(), 0);
+    std::vector<int> ranks(on_node.size());
+    check(MPI_Group_translate_ranks(of_node, size, on_node.data(), of_world, ranks.data()),
+          "MPI_Group_translate_ranks");
+    MPI_Group_free(&of_world);
+    MPI_Group_free(&of_node);
+    return ranks;
+}
+
+}  // namespace
+
+/// The head of a block: the letter's bytes follow it.
+struct alignas(64) SharedLetters::Block {
+    std::atomic<std::uint32_t> taken;
+    static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+    std::byte* letter() { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+std::unique_ptr<SharedLetters> SharedLetters::open(MPI_Comm world, MPI_Comm node) {
+    int rank = 0;
+    int size = 0;
+    check(MPI_Comm_rank(world, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(world, &size), "MPI_Comm_size");
+    const auto on_node = ranks_in(world, node);
+    if (on_node.size() == 1) return nullptr;
+    auto shared = share_segments(node, most_of_a_rank);
+    if (shared.empty()) return nullptr;
+    std::vector<std::shared_ptr<SharedSegment>> segments(static_cast<std::size_t>(size));
+    for (std::size_t i = 0; i < on_node.size(); ++i)
+        segments[static_cast<std::size_t>(on_node[i])] = std::move(shared[i]);
+    return std::unique_ptr<SharedLetters>(new SharedLetters(rank, std::move(segments)));
+}
+
+SharedLetters::SharedLetters(int rank, std::vector<std::shared_ptr<SharedSegment>> segments)
+    : segments_(std::move(segments)), own_(segments_[static_cast<std::size_t>(rank)]) {}
+
+std::optional<LetterBytes> SharedLetters::memory(std::size_t bytes) {
+    if (bytes < least_bytes || bytes > most_bytes) return std::nullopt;
+    const auto fits = size_for(bytes);
+    for (auto size = fits; size < std::min(fits + wider, sizes); ++size)
+        if (auto found = free_block(size, bytes)) return found;
+    return cut(fits) ? free_block(fits, bytes) : std::nullopt;
+}
+
+std::optional<LetterBytes> SharedLetters::free_block(std::size_t size, std::size_t bytes) {
+    for (auto* block : blocks_[size]) {
+        if (block->taken.load(std::memory_order_acquire) != 0) continue;
+        block->taken.store(1, std::memory_order_relaxed);
+        return LetterBytes({block->letter(), bytes_of(size), &block->taken, own_}, bytes);
+    }
+    return std::nullopt;
+}
+
+bool SharedLetters::cut(std::size_t size) {
+    const auto bytes = sizeof(Block) + bytes_of(size);
+    if (blocks_[size].size() == most_blocks || !own_->provide(cut_, bytes)) return false;
+    auto* block = new (own_->bytes().data() + cut_) Block{};
+    // The one that was made last is found last: the first ones are those that caches know.
+    blocks_[size].push_back(block);
+    cut_ += bytes;
+    return true;
+}
+
+std::optional<SharedLetters::Place> SharedLetters::place_for(int to, const LetterBytes& content) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(own_->bytes().data());
+    const auto letter = reinterpret_cast<std::uintptr_t>(content.bytes().data());
+    const bool is_here = letter >= begin && letter - begin < own_->bytes().size();
+    if (!is_here || segments_[static_cast<std::size_t>(to)] == nullptr) return std::nullopt;
+    return Place{letter - begin, content.size()};
+}
+
+LetterBytes SharedLetters::letter(int from, const Place& place) const {
+    const auto& segment = segments_[static_cast<std::size_t>(from)];
+    const auto room = segment == nullptr ? 0 : segment->bytes().size();
+    if (place.offset < sizeof(Block) || place.offset > room || place.size > room - place.offset ||
+        place.offset % alignof(Block) != 0)
+        throw Error(fmt::format("rank {} says that a letter of {} bytes lies at {} of its {} bytes of memory",
+                                from, place.size, place.offset, room));
+    auto* block =
+        std::launder(reinterpret_cast<Block*>(segment->bytes().data() + place.offset - sizeof(Block)));
+    return {{block->letter(), place.size, &block->taken, segment}, place.size};
+}
+
+}  // namespace dtrain::comm

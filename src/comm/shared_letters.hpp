@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <mpi.h>
+
+#include "comm/letter_bytes.hpp"
+#include "comm/shared_segment.hpp"
+
+namespace dtrain::comm {
+
+/// Memory for letters that ranks of a node read where they were written: each rank has a segment that all of
+/// them see, and cuts it into blocks. Who gets a letter is told where it lies, and marks its block as free
+/// when it has read it. For one thread.
+class SharedLetters {
+  public:
+    /// What of a segment holds a letter.
+    struct Place {
+        std::uint64_t offset = 0;
+        std::uint64_t size = 0;
+    };
+
+    /// Shorter letters are not worth it.
+    static constexpr std::size_t least_bytes = 4096;
+    static constexpr std::size_t most_bytes = std::size_t{1} << 20U;
+
+    /// Collective over `node`, a part of `world`, whose ranks letters are sent to.
+    /// @returns null where there is nobody to share with, or no memory for it
+    static std::unique_ptr<SharedLetters> open(MPI_Comm world, MPI_Comm node);
+
+    /// @returns none when blocks of this size are all taken, and there is no room for another
+    std::optional<LetterBytes> memory(std::size_t bytes);
+
+    /// Where a letter lies for this rank of `world`; none when that one cannot see it.
+    std::optional<Place> place_for(int to, const LetterBytes& content) const;
+
+    /// The letter that this rank of `world` left there, which belongs to the caller then.
+    LetterBytes letter(int from, const Place& place) const;
+
+    /// That letters have ever taken here.
+    std::size_t bytes() const { return cut_; }
+
+  private:
+    struct Block;
+    static constexpr std::size_t sizes = 9;  // 4 KiB, 8 KiB ... 1 MiB
+    // A letter may have a block of so many times its size.
+    static constexpr std::size_t wider = 3;
+
+    SharedLetters(int rank, std::vector<std::shared_ptr<SharedSegment>> segments);
+
+    std::optional<LetterBytes> free_block(std::size_t size, std::size_t bytes);
+    bool cut(std::size_t size);
+
+    std::vector<std::shared_ptr<SharedSegment>> segments_;  // by rank of `world`; null: of another node
+    std::shared_ptr<SharedSegment> own_;
+    std::size_t cut_ = 0;
+    std::array<std::vector<Block*>, sizes> blocks_;  // by size
+};
+
+}  // namespace dtrain::comm

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/shared_segment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <random>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "comm/mpi_error.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+constexpr int owner_only = 0600;
+// Of what /dev/shm has left: windows, MPI and NCCL want memory there, too.
+constexpr unsigned long long part_of_free = 4;
+constexpr std::size_t page = 4096;
+
+struct Offer {
+    std::array<char, 64> name{};
+    unsigned long long bytes = 0;  // 0: there is none
+};
+
+std::size_t room_for_each(int ranks, std::size_t most) {
+    struct statvfs space {};
+    if (::statvfs("/dev/shm", &space) != 0) return 0;
+    const auto free = static_cast<unsigned long long>(space.f_bavail) * space.f_frsize;
+    const auto each = free / part_of_free / static_cast<unsigned long long>(ranks);
+    return static_cast<std::size_t>(std::min<unsigned long long>(most, each)) / page * page;
+}
+
+}  // namespace
+
+SharedSegment::SharedSegment(std::string name, int file, std::size_t bytes)
+    : name_(std::move(name)), file_(file) {
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (memory != MAP_FAILED) bytes_ = {static_cast<std::byte*>(memory), bytes};
+}
+
+SharedSegment::~SharedSegment() {
+    hide();
+    if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+    ::close(file_);
+}
+
+std::shared_ptr<SharedSegment> SharedSegment::make(std::size_t bytes) {
+    std::random_device random;
+    for (;;) {
+        auto name = fmt::format("/dtrain-letters-{}-{:08x}", ::getpid(), random());
+        const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, owner_only);
+        if (file < 0 && errno == EEXIST) continue;
+        if (file < 0) return nullptr;
+        const bool has_size = ::ftruncate(file, static_cast<off_t>(bytes)) == 0;
+        const std::shared_ptr<SharedSegment> made(new SharedSegment(std::move(name), file, bytes));
+        made->is_hidden_ = false;
+        return has_size && !made->bytes_.empty() ? made : nullptr;
+    }
+}
+
+std::shared_ptr<SharedSegment> SharedSegment::find(const std::string& name, std::size_t bytes) {
+    const int file = ::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, owner_only);
+    if (file < 0) return nullptr;
+    const std::shared_ptr<SharedSegment> found(new SharedSegment(name, file, bytes));
+    return found->bytes_.empty() ? nullptr : found;
+}
+
+bool SharedSegment::provide(std::size_t first, std::size_t bytes) {
+    // A page that tmpfs cannot give when it is touched ends the process: so it is asked for before.
+    return first + bytes <= bytes_.size() &&
+           ::posix_fallocate(file_, static_cast<off_t>(first), static_cast<off_t>(bytes)) == 0;
+}
+
+void SharedSegment::hide() {
+    if (!std::exchange(is_hidden_, true)) ::shm_unlink(name_.c_str());
+}
+
+std::vector<std::shared_ptr<SharedSegment>> share_segments(MPI_Comm node, std::size_t most) {
+    int rank = 0;
+    int size = 0;
+    check(MPI_Comm_rank(node, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(node, &size), "MPI_Comm_size");
+    const auto own_bytes = room_for_each(size, most);
+    const auto own = own_bytes == 0 ? nullptr : SharedSegment::make(own_bytes);
+    std::vector<Offer> offers(static_cast<std::size_t>(size));
+    Offer offer;
+    if (own != nullptr) {
+        offer.bytes = own_bytes;
+        std::copy(own->name().begin(), own->name().end(), offer.name.begin());
+    }
+    check(MPI_Allgather(&offer, sizeof(offer), MPI_BYTE, offers.data(), sizeof(offer), MPI_BYTE, node),
+          "MPI_Allgather");
+    std::vector<std::shared_ptr<SharedSegment>> segments;
+    for (int other = 0; other < size; ++other) {
+        const auto& [name, bytes] = offers[static_cast<std::size_t>(other)];
+        segments.push_back(other == rank ? own
+                           : bytes == 0  ? nullptr
+                                         : SharedSegment::find(name.data(), bytes));
+    }
+    int is_seen = std::ranges::count(segments, nullptr) == 0 ? 1 : 0;
+    check(MPI_Allreduce(MPI_IN_PLACE, &is_seen, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
+    if (own != nullptr) own->hide();
+    if (is_seen == 0) segments.clear();
+    return segments;
+}
+
+}  // namespace dtrain::comm
