@@ -11,7 +11,7 @@
 
 #include <dtrain/shared_buffer.hpp>
 
-#include "program/check_gpu.hpp"
+#include "program/gpu_kernel.hpp"
 #include "program/gpu_sums.hpp"
 #include "program/state_access.hpp"
 
@@ -63,13 +63,7 @@ void GpuDevice::set_data(std::vector<StateTensor> data) {
 
 std::unique_ptr<kernels::Kernel> GpuDevice::make_kernel(const std::string& operator_type,
                                                         const kernels::KernelArguments& arguments) {
-    try {
-        return gpu_->make_kernel(operator_type, arguments);
-    } catch (const Error& error) {
-        throw ProgramError(
-            fmt::format("operator {} on a GPU: {}; {}", operator_type, error.what(), compute_on_the_cpu),
-            operator_type, "");
-    }
+    return make_gpu_kernel(*gpu_, operator_type, arguments);
 }
 
 // The numbers of a step's batches are there from the beginning, so that nobody waits for one.
