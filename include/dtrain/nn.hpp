@@ -4,6 +4,7 @@
 
 /// All that a network that is computed line by line needs, on one rank or on many: docs/layers.md.
 #include <dtrain/nn_data.hpp>
+#include <dtrain/nn_device.hpp>
 #include <dtrain/nn_layer.hpp>
 #include <dtrain/nn_pictures.hpp>
 #include <dtrain/nn_tensor.hpp>

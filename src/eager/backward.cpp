@@ -11,6 +11,7 @@
 #include <dtrain/optimizer.hpp>
 
 #include "base/with_element.hpp"
+#include "eager/place.hpp"
 #include "eager/run_operator.hpp"
 #include "eager/tape.hpp"
 #include "kernels/loops.hpp"
@@ -18,16 +19,41 @@
 namespace dtrain::eager {
 namespace {
 
-void copy(const Value& from, const Value& to) {
-    std::copy_n(from.memory.get(), from.view().bytes(), to.memory.get());
+void add_here(const TensorView& term, const TensorView& to) {
+    if (to.type == DataType::float64)
+        kernels::loops::add(term.as<double>().data(), to.as<double>().data(), to.size());
+    else
+        kernels::loops::add(term.as<float>().data(), to.as<float>().data(), to.size());
+}
+
+// Kernels of GPUs read an element before they write it.
+void add_there(const Value& term, const Value& to) {
+    const OperatorCall::Input input{.slot = "x", .name = "", .shape = to.shape, .type = to.type};
+    const auto recipe = recipe_of({.type = "sum", .inputs = {input, input}, .outputs = {"out"}});
+    run_operator(recipe->forward(), {{"x", to.there()}, {"x", term.there()}}, {{"out", to.there()}});
+    to.note_written_there();
 }
 
 void add(const Value& term, const Value& to) {
-    const auto count = to.view().size();
-    if (to.type == DataType::float64)
-        kernels::loops::add(term.as<double>().data(), to.as<double>().data(), count);
+    if (place().is_apart())
+        add_there(term, to);
     else
-        kernels::loops::add(term.as<float>().data(), to.as<float>().data(), count);
+        add_here(term.here(), to.here());
+}
+
+// The gradient of a loss by itself.
+Value one_like(const Value& loss) {
+    // Never destroyed: tensors may live until the very end of the process.
+    static auto& made = *new std::map<DataType, Value>;
+    auto& one = made[loss.type];
+    if (!one.memory) {
+        one = make_value({1}, loss.type);
+        with_element(loss.type,
+                     [&]<class Element>() { one.here_to_fill().as<Element>().front() = Element(1); });
+    }
+    auto shaped = one;
+    shaped.shape = loss.shape;
+    return shaped;
 }
 
 // A gradient that comes to be term by term, with the bits of the operator `sum` over all of them.
@@ -35,16 +61,16 @@ class Terms {
   public:
     void expect() { ++missing_; }
 
-    // place: where a sum of several may be made; none: in memory of its own
-    void arrive(const Value& term, const Value& place = {}) {
+    // where: a sum of several may be made there; none: in memory of its own
+    void arrive(const Value& term, const Value& where = {}) {
         --missing_;
         if (!sum_.memory) {
             sum_ = term;  // which is not ours to change
             return;
         }
         if (!is_own_) {
-            const auto own = place.memory ? place : make_value(sum_.shape, sum_.type);
-            copy(sum_, own);
+            const auto own = where.memory ? where : make_value(sum_.shape, sum_.type);
+            place().copy(sum_, own);
             sum_ = own;
             is_own_ = true;
         }
@@ -67,9 +93,7 @@ class Backward {
         note(loss.origin);
         for (auto at = nodes_.begin(); at != nodes_.end(); ++at)
             for (const auto& origin : at->second->origins()) note(origin);
-        auto one = make_value(loss.value.shape, loss.value.type);
-        with_element(one.type, [&]<class Element>() { one.as<Element>().front() = Element(1); });
-        outputs_.at({loss.origin.node.get(), loss.origin.output}).arrive(one);
+        outputs_.at({loss.origin.node.get(), loss.origin.output}).arrive(one_like(loss.value));
         for (const auto& [number, node] : nodes_) node->recipe().backward(given(*node));
     }
 
@@ -128,7 +152,7 @@ class Backward {
             gradients[variable.name] = place_for(variable, node, backward);
         const auto value_of = [&](const std::string& variable) {
             const auto found = gradients.find(variable);
-            return (found != gradients.end() ? found->second : node.kept(variable)).view();
+            return (found != gradients.end() ? found->second : node.kept(variable)).there();
         };
         for (const auto& op : backward.operators) {
             const auto bound = [&](const std::vector<Argument>& arguments) {
@@ -146,8 +170,10 @@ class Backward {
         const auto result =
             std::ranges::find(backward.results, variable.name, &GradientRecipe::Result::gradient);
         if (result != backward.results.end())
-            if (const auto& leaf = node.origins()[result->input].leaf; leaf && is_made_in_place(*leaf))
+            if (const auto& leaf = node.origins()[result->input].leaf; leaf && is_made_in_place(*leaf)) {
+                leaf->gradient.note_written_there();
                 return leaf->gradient;
+            }
         return make_value(variable.shape, variable.type);
     }
 
@@ -178,7 +204,7 @@ class Backward {
         if (leaf.has_gradient)
             add(sum, leaf.gradient);
         else if (sum.memory != leaf.gradient.memory)
-            copy(sum, leaf.gradient);
+            place().copy(sum, leaf.gradient);
         leaf.has_gradient = true;
         if (leaf.watcher == nullptr) return;
         watchers_.emplace(leaf.watcher->made(), leaf.watcher);

@@ -4,21 +4,34 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+
+#include "base/aligned_memory.hpp"
 
 namespace dtrain::eager {
+namespace {
+
+constexpr std::size_t least = 64;
+
+std::shared_ptr<std::byte> allocate_here(std::size_t bytes) {
+    return {make_aligned_bytes<least>(bytes).release(), AlignedDelete<least>()};
+}
+
+}  // namespace
 
 std::size_t block_size(std::size_t bytes) {
-    constexpr std::size_t least = 64;
     if (bytes <= 4 * least) return std::max(least, aligned_to<least>(bytes));
     const auto quarter = std::bit_floor(bytes - 1) / 4;
     return (bytes + quarter - 1) / quarter * quarter;
 }
 
+BlockPool::BlockPool() : allocate_(allocate_here) {}
+
 std::shared_ptr<std::byte> BlockPool::take(std::size_t bytes) {
     const auto size = block_size(bytes);
     auto& blocks = by_size_[size];
     if (blocks.free.empty()) {
-        blocks.all.push_back(make_aligned_bytes<64>(size));
+        blocks.all.push_back(allocate_(size));
         blocks.free.insert(blocks.all.size() - 1);
         bytes_ += size;
     }

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <vector>
-
-#include "base/aligned_memory.hpp"
 
 namespace dtrain::eager {
 
@@ -18,8 +17,15 @@ namespace dtrain::eager {
 /// rounded up, by a quarter at most, so that there are few of them. One thread at a time.
 class BlockPool : public std::enable_shared_from_this<BlockPool> {
   public:
-    /// Of any content, aligned to 64 bytes. It comes back when the last copy of the pointer goes; that may be
-    /// after everybody else has forgotten the pool.
+    /// Makes blocks, aligned to 64 bytes at least.
+    using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
+
+    /// Of this process' memory.
+    BlockPool();
+    explicit BlockPool(Allocate allocate) : allocate_(std::move(allocate)) {}
+
+    /// Of any content. It comes back when the last copy of the pointer goes; that may be after everybody else
+    /// has forgotten the pool.
     std::shared_ptr<std::byte> take(std::size_t bytes);
 
     /// Of all blocks, used or not.
@@ -27,10 +33,11 @@ class BlockPool : public std::enable_shared_from_this<BlockPool> {
 
   private:
     struct Blocks {
-        std::vector<AlignedBytes<64>> all;
+        std::vector<std::shared_ptr<std::byte>> all;
         std::set<std::size_t> free;  // numbers
     };
 
+    Allocate allocate_;
     std::map<std::size_t, Blocks> by_size_;
     std::size_t bytes_ = 0;
 };

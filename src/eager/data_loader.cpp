@@ -69,7 +69,7 @@ Batch DataLoader::batch(const std::vector<std::int64_t>& order, std::int64_t num
         shape.insert(shape.end(), options_.sample.begin(), options_.sample.end());
     const auto x = eager::make_value(shape, DataType::float32);
     const auto y = eager::make_value({rows}, DataType::int64);
-    source_->gather(samples, x.as<float>(), y.as<std::int64_t>());
+    source_->gather(samples, x.here_to_fill().as<float>(), y.here_to_fill().as<std::int64_t>());
     return {number, Tensor({x, {}}), Tensor({y, {}})};
 }
 

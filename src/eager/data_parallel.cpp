@@ -9,12 +9,14 @@
 #include <dtrain/data_parallel.hpp>
 #include <dtrain/nn_training.hpp>
 
+#include "eager/place.hpp"
 #include "eager/tape.hpp"
 
 namespace dtrain::nn {
 
 /// Tells GradientAveraging of gradients. Its parameter 0 is a list of which parameters this rank has used: on
-/// all ranks it is above zero then for those that some rank has used.
+/// all ranks it is above zero then for those that some rank has used. Gradients of a GPU come here while it
+/// goes on with the backward pass, at whose end they are waited for and averaged.
 class DataParallel::Averaging final : public eager::GradientWatcher {
   public:
     Averaging(const Layer& layer, const Communicator& communicator, const DataParallelOptions& options) {
@@ -30,7 +32,8 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         is_ready_.assign(leaves_.size(), false);
         std::vector<ParameterBuffers> buffers{{"parameters in use", unused_values_, used_}};
         for (const auto& leaf : leaves_)
-            buffers.push_back({leaf->name, leaf->value.as<float>(), leaf->gradient.as<float>()});
+            buffers.push_back({leaf->name, leaf->value.here_to_write().as<float>(),
+                               leaf->gradient.here_to_write().as<float>()});
         averaging_.emplace(communicator, std::move(buffers),
                            GradientAveragingOptions{.bucket_bytes = options.bucket_bytes});
         for (std::size_t number = 0; number < leaves_.size(); ++number) {
@@ -51,7 +54,12 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         if (pauses > 0) return;
         is_ready_[number] = true;
         used_[number] = 1;
-        averaging_->ready(number + 1);
+        if (!eager::place().is_apart()) {
+            averaging_->ready(number + 1);
+            return;
+        }
+        leaves_[number]->gradient.start_reading_here();
+        coming_.push_back(number);
     }
 
     void finish() override {
@@ -59,6 +67,9 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         // Those of backward passes within no_sync() that this one has not reached.
         for (std::size_t number = 0; number < leaves_.size(); ++number)
             if (!is_ready_[number] && leaves_[number]->has_gradient) ready(number);
+        eager::place().finish();
+        for (const auto number : std::exchange(coming_, {})) averaging_->ready(number + 1);
+        for (const auto& leaf : leaves_) leaf->gradient.here_to_fill();
         averaging_->ready(0);
         averaging_->finish();
         for (std::size_t number = 0; number < leaves_.size(); ++number)
@@ -69,11 +80,15 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
 
     void average_values() {
         if (!averaging_) return;
+        for (const auto& leaf : leaves_) leaf->value.here_to_write();
         averaging_->average_values();
         for (const auto& leaf : leaves_) ++leaf->version;
     }
 
-    bool values_are_identical() const { return !averaging_ || averaging_->values_are_identical(); }
+    bool values_are_identical() const {
+        for (const auto& leaf : leaves_) leaf->value.here();
+        return !averaging_ || averaging_->values_are_identical();
+    }
 
     int pauses = 0;
 
@@ -98,6 +113,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
     std::vector<float> used_;
     std::vector<float> unused_values_;
     std::vector<bool> is_ready_;
+    std::vector<std::size_t> coming_;  // in the order in which they were ready
     std::optional<GradientAveraging> averaging_;
 };
 

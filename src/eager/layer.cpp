@@ -9,6 +9,7 @@
 #include <dtrain/nn_layer.hpp>
 
 #include "eager/numbering.hpp"
+#include "eager/place.hpp"
 #include "eager/tape.hpp"
 
 namespace dtrain::nn {
@@ -72,8 +73,8 @@ Dropout::Dropout(double probability)
 
 Tensor Dropout::forward(const Tensor& x) {
     if (!is_training()) return x;
-    const eager::Traced step{eager::make_number(step_++), {}};
-    const eager::Traced part{eager::make_number(part_), {}};
+    const eager::Traced step{eager::place().make_number(step_++), {}};
+    const eager::Traced part{eager::place().make_number(part_), {}};
     auto results = eager::run_traced("dropout", {{"x", x.traced()}, {"step", step}, {"batch", part}}, {"out"},
                                      {{"probability", probability_}, {"seed", seed_}, {"stream", stream_}});
     return Tensor(std::move(results.front()));

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <dtrain/executor.hpp>
-
 #include "eager/value.hpp"
 
 namespace dtrain::eager {
@@ -41,7 +39,6 @@ class GradientWatcher {
 /// Both stay in one place.
 struct Leaf {
     std::string name;
-    State state;  ///< of this one parameter: keeps its memory
     Value value;
     Value gradient;
     bool has_gradient = false;

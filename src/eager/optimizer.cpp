@@ -9,6 +9,7 @@
 
 #include <dtrain/nn_training.hpp>
 
+#include "eager/place.hpp"
 #include "eager/tape.hpp"
 #include "kernels/kernel.hpp"
 
@@ -23,7 +24,8 @@ Program update_program(const Leaves& leaves, const dtrain::Optimizer& settings,
     Program program;
     std::vector<ParameterGradient> gradients;
     for (const auto& leaf : leaves) {
-        const auto& [memory, shape, type] = leaf->value;
+        const auto& shape = leaf->value.shape;
+        const auto type = leaf->value.type;
         const auto gradient = gradient_name(leaf->name);
         program.add({.name = leaf->name, .shape = shape, .type = type, .role = Role::parameter});
         program.add({.name = gradient, .shape = shape, .type = type, .role = Role::gradient});
@@ -43,20 +45,18 @@ State state_of(const Program& updates) {
 // The updates of some parameters, prepared.
 class Updates {
   public:
-    Updates(const Leaves& leaves, const Program& program, const State& state) {
+    Updates(Leaves leaves, const Program& program, const State& state)
+        : leaves_(std::move(leaves)), state_(state) {
         std::map<std::string, TensorView, std::less<>> views;
-        for (const auto& leaf : leaves) {
-            views[leaf->name] = leaf->value.view();
-            views[gradient_name(leaf->name)] = leaf->gradient.view();
+        for (const auto& leaf : leaves_) {
+            views[leaf->name] = leaf->value.there();
+            views[gradient_name(leaf->name)] = leaf->gradient.there();
         }
+        for (const auto& kept : eager::place().state_there(state)) views[kept.name] = kept.view;
         for (const auto& variable : program.variables()) {
             if (views.contains(variable.name)) continue;
-            if (const auto* const kept = state.find(variable.name)) {
-                views[variable.name] = kept->view;
-            } else {
-                made_.push_back(eager::make_value(variable.shape, variable.type));
-                views[variable.name] = made_.back().view();
-            }
+            made_.push_back(eager::make_value(variable.shape, variable.type));
+            views[variable.name] = made_.back().there();
         }
         for (const auto& op : program.operators()) {
             const auto bound = [&](const std::vector<Argument>& arguments) {
@@ -65,17 +65,37 @@ class Updates {
                 return tensors;
             };
             kernels_.push_back(
-                kernels::make_cpu_kernel(op.type, {bound(op.inputs), bound(op.outputs), op.attributes}));
+                eager::place().make_kernel(op.type, {bound(op.inputs), bound(op.outputs), op.attributes}));
         }
+        recorded_ = eager::place().recorded([this] { run_kernels(); });
     }
 
     void run() {
-        for (const auto& kernel : kernels_) kernel->run();
+        for (const auto& leaf : leaves_) {
+            leaf->value.there();
+            leaf->gradient.there();
+        }
+        eager::place().write_state_there(state_);
+        if (recorded_)
+            recorded_->run();
+        else
+            run_kernels();
+        for (const auto& leaf : leaves_) {
+            leaf->value.note_written_there();
+            ++leaf->version;
+        }
     }
 
   private:
+    void run_kernels() const {
+        for (const auto& kernel : kernels_) kernel->run();
+    }
+
+    Leaves leaves_;  // that have a gradient
+    State state_;
     std::vector<eager::Value> made_;
     std::vector<std::unique_ptr<kernels::Kernel>> kernels_;
+    std::unique_ptr<kernels::Kernel> recorded_;  // all of them, or none
 };
 
 // Last layer first, as backward passes make gradients: sums over all of them are made in this order.
@@ -115,6 +135,9 @@ struct Optimizer::Content {
           parameters(std::move(given)),
           leaves(leaves_of(parameters)),
           state(state_of(update_program(leaves, settings, options))) {}
+    Content(const Content&) = delete;
+    Content& operator=(const Content&) = delete;
+    ~Content() { eager::place().forget_later(state); }
 
     // Options for parameters that have no gradient name none of the program's.
     OptimizerOptions options_for(const Leaves& some) const {
@@ -157,8 +180,6 @@ void Optimizer::step() {
     for (const auto& leaf : content_->leaves) wanted.push_back(leaf->has_gradient);
     if (std::ranges::find(wanted, true) == wanted.end()) throw NoGradientError(no_gradient(content_->leaves));
     content_->updates_of(wanted).run();
-    for (const auto& leaf : content_->leaves)
-        if (leaf->has_gradient) ++leaf->version;
 }
 
 void Optimizer::clear_grad() {

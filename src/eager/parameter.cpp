@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <dtrain/executor.hpp>
 #include <dtrain/nn_tensor.hpp>
 
 #include "eager/numbering.hpp"
@@ -11,6 +12,10 @@
 
 namespace dtrain::nn {
 namespace {
+
+void copy(const TensorView& from, const TensorView& to) {
+    std::copy_n(static_cast<const std::byte*>(from.data), from.bytes(), static_cast<std::byte*>(to.data));
+}
 
 Program only(const Variable& variable) {
     Program program;
@@ -29,13 +34,9 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Initiali
                                        name, to_string(type)),
                            "", name);
     const State state(program, eager::numbering().seed);
-    const auto& tensor = state.tensors().front().view;
-    const std::shared_ptr<State> owner = std::make_shared<State>(state);
-    leaf_ = std::make_shared<eager::Leaf>(
-        eager::Leaf{.name = name,
-                    .state = state,
-                    .value = {{owner, static_cast<std::byte*>(tensor.data)}, shape, type},
-                    .gradient = eager::make_value(shape, type)});
+    leaf_ = std::make_shared<eager::Leaf>(eager::Leaf{
+        .name = name, .value = eager::make_value(shape, type), .gradient = eager::make_value(shape, type)});
+    copy(state.tensors().front().view, leaf_->value.here_to_fill());
 }
 
 const std::shared_ptr<eager::Leaf>& Parameter::leaf() const {
@@ -57,18 +58,18 @@ DataType Parameter::type() const {
 }
 
 TensorView Parameter::view() const {
-    return leaf()->value.view();
+    return leaf()->value.here();
 }
 
 void Parameter::set(std::span<const std::byte> bytes, std::size_t count, DataType type) const {
     const auto& value = leaf()->value;
-    if (type != value.type || count != value.view().size())
+    if (type != value.type || static_cast<std::int64_t>(count) != element_count(value.shape))
         throw UsageError(
             fmt::format("set_values(): parameter '{}' is {} {}, which are {} values, but {} of {} "
                         "were given",
-                        name(), to_string(value.type), to_string(value.shape), value.view().size(), count,
-                        to_string(type)));
-    std::ranges::copy(bytes, value.memory.get());
+                        name(), to_string(value.type), to_string(value.shape), element_count(value.shape),
+                        count, to_string(type)));
+    std::ranges::copy(bytes, static_cast<std::byte*>(value.here_to_fill().data));
     ++leaf()->version;
 }
 
@@ -80,7 +81,7 @@ TensorView Parameter::gradient_view() const {
     if (!has_gradient())
         throw NoGradientError(fmt::format(
             "parameter '{}' has no gradient; call backward() of a loss that depends on it", name()));
-    return leaf()->gradient.view();
+    return leaf()->gradient.here_to_write();
 }
 
 void Parameter::clear_gradient() const {

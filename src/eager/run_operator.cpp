@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "eager/lru_cache.hpp"
+#include "eager/place.hpp"
 
 namespace dtrain::eager {
 namespace {
@@ -29,8 +30,8 @@ void run_operator(const NumberedOperator& op, std::vector<kernels::SlotTensor> i
     prepared()
         .get(key,
              [&] {
-                 return kernels::make_cpu_kernel(op.op.type,
-                                                 {std::move(inputs), std::move(outputs), op.op.attributes});
+                 return place().make_kernel(op.op.type,
+                                            {std::move(inputs), std::move(outputs), op.op.attributes});
              })
         ->run();
 }

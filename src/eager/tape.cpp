@@ -81,13 +81,13 @@ std::vector<Traced> run_traced(std::string_view type, const std::vector<TracedIn
 
     std::vector<kernels::SlotTensor> in;
     in.reserve(inputs.size());
-    for (const auto& input : inputs) in.push_back({input.slot, input.tensor.value.view()});
+    for (const auto& input : inputs) in.push_back({input.slot, input.tensor.value.there()});
     std::vector<Traced> results;
     std::vector<kernels::SlotTensor> out;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const auto& variable = recipe->outputs()[i];
         results.push_back({make_value(variable.shape, variable.type), {}});
-        out.push_back({std::string(outputs[i]), results.back().value.view()});
+        out.push_back({std::string(outputs[i]), results.back().value.there()});
     }
     run_operator(recipe->forward(), std::move(in), std::move(out));
     if (!wants_gradient || !recipe->is_differentiable()) return results;

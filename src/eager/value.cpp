@@ -2,21 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "eager/value.hpp"
 
+#include "eager/place.hpp"
+
 namespace dtrain::eager {
 
-BlockPool& pool() {
-    static const auto of_process = std::make_shared<BlockPool>();
-    return *of_process;
+TensorView Value::there() const {
+    if (mirror) mirror->read_there();
+    return view(memory.get());
+}
+
+void Value::note_written_there() const {
+    if (mirror) mirror->note_written_there();
+}
+
+TensorView Value::here() const {
+    return view(mirror ? mirror->read_here() : memory.get());
+}
+
+TensorView Value::here_to_write() const {
+    return view(mirror ? mirror->write_here() : memory.get());
+}
+
+TensorView Value::here_to_fill() const {
+    return view(mirror ? mirror->fill_here() : memory.get());
+}
+
+void Value::start_reading_here() const {
+    if (mirror) mirror->start_reading_here();
 }
 
 Value make_value(const Shape& shape, DataType type) {
-    return {pool().take(TensorView{nullptr, shape, type}.bytes()), shape, type};
-}
-
-Value make_number(std::int64_t number) {
-    auto value = make_value({1}, DataType::int64);
-    value.as<std::int64_t>().front() = number;
-    return value;
+    return place().make_value(shape, type);
 }
 
 }  // namespace dtrain::eager

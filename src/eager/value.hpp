@@ -4,35 +4,40 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 
 #include <dtrain/tensor.hpp>
 
-#include "eager/block_pool.hpp"
+#include "eager/mirror.hpp"
 
 namespace dtrain::eager {
 
-/// The numbers of a tensor, without how they came to be. Copies share the memory.
+/// The numbers of a tensor, without how they came to be. Copies share the memory. "There" is where kernels
+/// compute, "here" this process' memory, which on a CPU is the same.
 struct Value {
-    std::shared_ptr<std::byte> memory;
+    std::shared_ptr<std::byte> memory;  ///< there
     Shape shape;
     DataType type = DataType::float32;
+    std::shared_ptr<Mirror> mirror = {};  ///< its memory here, where that is another
 
-    TensorView view() const { return {memory.get(), shape, type}; }
+    /// For kernels. They are given them at once: what is written here later is not there.
+    TensorView there() const;
+    /// Kernels have written to it, or are about to write all of it.
+    void note_written_there() const;
 
-    template <class Element>
-    std::span<Element> as() const {
-        return view().as<Element>();
-    }
+    /// To read. @throws Error of what a GPU was given before, as Gpu::finish()
+    TensorView here() const;
+    /// To read and to write.
+    TensorView here_to_write() const;
+    /// Lets it come here while kernels go on: here() shows it when somebody has waited for them.
+    void start_reading_here() const;
+    /// To write all of it: of any content.
+    TensorView here_to_fill() const;
+
+  private:
+    TensorView view(std::byte* data) const { return {data, shape, type}; }
 };
-
-/// The pool of this process.
-BlockPool& pool();
 
 /// Of any content.
 Value make_value(const Shape& shape, DataType type);
-
-/// One number: a counter.
-Value make_number(std::int64_t number);
 
 }  // namespace dtrain::eager

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: one rank that has the whole batch, within 1e-6 of a parameter (sums are made in another order), and
-// averages worked out from what each rank is known to have used. Runs at 1, 2 and 4 ranks.
+// averages worked out from what each rank is known to have used. Runs at 1, 2 and 4 ranks, with tensors on
+// the CPU and on a GPU.
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 #include <dtrain/nn.hpp>
 
 #include "digit_like.hpp"
+#include "eager/gpu_place.hpp"
 #include "networks.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
@@ -27,9 +29,8 @@ Sequential network_of(std::uint64_t with_seed) {
     return Sequential{Linear(16, 32), ReLU(), Dropout(0.2), Linear(32, 4)};
 }
 
-void train(Layer& network, const Communicator& communicator, const DataSource& data, std::int64_t epochs,
-           const Shape& sample = {}) {
-    Optimizer optim(Sgd{0.1}, network.parameters());
+void train(Layer& network, Optimizer& optim, const Communicator& communicator, const DataSource& data,
+           std::int64_t epochs, const Shape& sample = {}) {
     const DataLoader loader(data, {.batch_size = 16, .shuffle = true, .sample = sample}, communicator);
     for (std::int64_t epoch = 0; epoch < epochs; ++epoch)
         for (const auto& [id, x, y] : loader(epoch)) {
@@ -37,6 +38,12 @@ void train(Layer& network, const Communicator& communicator, const DataSource& d
             optim.step();
             optim.clear_grad();
         }
+}
+
+void train(Layer& network, const Communicator& communicator, const DataSource& data, std::int64_t epochs,
+           const Shape& sample = {}) {
+    Optimizer optim(Sgd{0.1}, network.parameters());
+    train(network, optim, communicator, data, epochs, sample);
 }
 
 void expect_near(const Layer& one, const Layer& other) {
@@ -192,6 +199,40 @@ TEST(EagerRanks, LocalSgdAveragesParameters) {
     parallel.average_parameters();
     EXPECT_THAT(layer.all.values(), Each(FloatEq(-(ranks - 1) / 2)));
     EXPECT_TRUE(parallel.parameters_are_identical());
+}
+
+// Of a GPU each step brings every gradient once, and takes the averages and the batch.
+TEST(EagerRanks, AStepCopiesGradientsAndItsBatch) {
+    if (!get_device().is_gpu()) GTEST_SKIP() << "tensors are on the CPU: DTRAIN_DEVICE=gpu";
+    const auto& given = dynamic_cast<const eager::GpuPlace&>(eager::place()).gpu().given();
+    const auto data = digit_like(32);
+    auto network = network_of(1);
+    DataParallel parallel(network, test_world(), {.bucket_bytes = 1000});
+    Optimizer optim(Sgd{0.1}, network.parameters());
+    train(parallel, optim, test_world(), data, 2);
+    constexpr std::size_t steps = 2 * 3;
+    constexpr std::size_t gradients = sizeof(float) * (16 * 32 + 32 + 32 * 4 + 4);
+    const auto rows = 16 / static_cast<std::size_t>(test_world().size());
+    const auto batch = rows * (16 * sizeof(float) + sizeof(std::int64_t));
+    const auto before = given;
+    train(parallel, optim, test_world(), data, 3);
+    const bool averages = test_world().size() > 1;
+    EXPECT_EQ(given.down.count - before.down.count, averages ? 4 * steps : 0);
+    EXPECT_EQ(given.down.bytes - before.down.bytes, averages ? gradients * steps : 0);
+    EXPECT_EQ(given.up.count - before.up.count, (averages ? 6 : 2) * steps);
+    EXPECT_EQ(given.up.bytes - before.up.bytes, (batch + (averages ? gradients : 0)) * steps);
+}
+
+TEST(EagerRanks, BadLabelsAreToldByBackwardOrBefore) {
+    auto network = network_of(1);
+    DataParallel parallel(network, test_world());
+    const auto labels = Tensor::full({2}, 4, DataType::int64);
+    EXPECT_EQ(message_of<Error>([&] {
+                  const auto loss = cross_entropy(parallel(Tensor::full({2, 16}, 1)), labels);
+                  loss.backward();
+                  loss.item();
+              }),
+              "label 4 in row 0 of the batch is outside of the 4 classes 0..3");
 }
 
 TEST(EagerRanks, TwoNetworksInOneLoss) {

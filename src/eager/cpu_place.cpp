@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "eager/cpu_place.hpp"
+
+#include <algorithm>
+
+namespace dtrain::eager {
+
+Value CpuPlace::make_value(const Shape& shape, DataType type) {
+    return {pool_->take(TensorView{nullptr, shape, type}.bytes()), shape, type};
+}
+
+Value CpuPlace::make_number(std::int64_t number) {
+    auto value = make_value({1}, DataType::int64);
+    value.here_to_fill().as<std::int64_t>().front() = number;
+    return value;
+}
+
+void CpuPlace::copy(const Value& from, const Value& to) {
+    std::copy_n(from.memory.get(), from.there().bytes(), to.memory.get());
+}
+
+}  // namespace dtrain::eager

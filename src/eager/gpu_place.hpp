@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "eager/lru_cache.hpp"
+#include "eager/place.hpp"
+#include "eager/transfers.hpp"
+#include "program/gpu_choice.hpp"
+
+namespace dtrain::eager {
+
+/// A GPU. It computes while the caller goes on; what its data did wrong is thrown when somebody waits for it
+/// the next time.
+class GpuPlace final : public Place {
+  public:
+    explicit GpuPlace(const program::OpenGpu& opened);
+
+    const kernels::Gpu& gpu() const { return *gpu_; }
+
+    Device device() const override { return Device::gpu(number_); }
+
+    Value make_value(const Shape& shape, DataType type) override;
+    Value make_number(std::int64_t number) override;
+    void copy(const Value& from, const Value& to) override;
+
+    /// @throws ProgramError as program::make_gpu_kernel()
+    std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
+                                                 const kernels::KernelArguments& arguments) override;
+
+    std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) override {
+        return lasting(gpu_->recorded(give));
+    }
+
+    std::vector<StateTensor> state_there(const State& state) override;
+    void write_state_there(const State& state) override;
+    void forget_later(const State& state) override { transfers_.keep(std::make_shared<State>(state)); }
+
+    bool is_apart() const override { return true; }
+    void finish() override { transfers_.finish(); }
+
+    std::size_t bytes() const override { return pool_->bytes(); }
+
+  private:
+    std::unique_ptr<kernels::Kernel> lasting(std::unique_ptr<kernels::Kernel> kernel);
+
+    std::shared_ptr<kernels::Gpu> gpu_;
+    int number_;
+    Transfers transfers_;
+    std::shared_ptr<BlockPool> pool_;
+    LruCache<std::int64_t, Value> numbers_{8};  // many that follow each other, by the first one
+};
+
+}  // namespace dtrain::eager

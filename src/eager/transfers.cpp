@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "eager/transfers.hpp"
+
+#include <utility>
+
+namespace dtrain::eager {
+
+Transfers::Transfers(std::shared_ptr<kernels::Gpu> gpu)
+    : gpu_(std::move(gpu)),
+      here_(
+          std::make_shared<BlockPool>([gpu = gpu_](std::size_t bytes) { return gpu->allocate_host(bytes); })),
+      staging_(std::make_shared<BlockPool>([gpu = gpu_](std::size_t bytes) { return gpu->allocate(bytes); })),
+      uploads_(gpu_->uploads()) {}
+
+// By way of memory that kernels do not use, beside what the GPU computes. A staging block may be taken again
+// at once: an upload waits until those before it were copied from there.
+void Transfers::up(std::byte* there, const std::shared_ptr<std::byte>& here, std::size_t bytes) {
+    constexpr std::size_t most = 16;
+    constexpr std::size_t most_bytes = std::size_t{16} << 20;
+    if (unread_.size() >= most || unread_bytes_ >= most_bytes) settle();
+    const auto staged = staging_->take(bytes);
+    uploads_->to_gpu(staged.get(), here.get(), bytes);
+    uploads_->take();
+    gpu_->copy(there, staged.get(), bytes);
+    uploads_->release();
+    unread_.push_back(here);
+    unread_bytes_ += bytes;
+}
+
+void Transfers::finish() {
+    gpu_->finish();
+    kept_.clear();
+}
+
+void Transfers::keep_few() {
+    constexpr std::size_t most = 1024;
+    if (kept_.size() > most) finish();
+}
+
+void Transfers::settle() {
+    if (unread_.empty()) return;
+    uploads_->finish();
+    unread_.clear();
+    unread_bytes_ = 0;
+}
+
+}  // namespace dtrain::eager
