@@ -10,10 +10,11 @@ import re
 
 import pytest
 
-from conftest import mpirun
+from conftest import ROOT, mpirun, run
 from test_clicks import clicks, rows, train as train_clicks  # noqa: F401: a fixture
+from test_examples import LINE, compiled
 from test_native import VIRTUALLY, accuracy, checkpoint_of, complaints, contents, write_job
-from whole_jobs import BUILD
+from whole_jobs import BUILD, LAUNCH
 
 STAND_IN = {"DTRAIN_GPU_MODULE": str(BUILD / "src" / "gpu" / "libdtrain_gpu_stand_in.so")}
 ON_GPU = {"[checkpoint]": 'device = "gpu"\n[checkpoint]'}
@@ -130,6 +131,45 @@ def test_nccl_without_a_driver_is_one_line(native, tmp_path):
     assert line.startswith("dtrain-native: NCCL cannot add the gradients here: "), line
     assert line.endswith("; leave nccl out, and MPI adds them, or see what dtrain-launch --check says")
     assert not list(tmp_path.glob("**/epoch-*"))
+
+
+@pytest.fixture(scope="module")
+def digits_line_by_line(tmp_path_factory):
+    return compiled(ROOT / "examples/layer/digits_ranks.cpp", tmp_path_factory.mktemp("layer"))
+
+
+def measures(text):
+    """Loss and accuracy by epoch and batch."""
+    return {(epoch, batch): (float(loss), float(acc)) for epoch, batch, loss, acc in LINE.findall(text)}
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_layers_learn_as_on_the_cpu(digits_line_by_line, tmp_path, ranks):
+    """Oracle: one rank on the CPU; the ranks' means are those of the batch. Not its digits, or nobody was on the GPU."""
+    digits = ROOT / "examples/digits.h5"
+    here = run([digits_line_by_line, digits], tmp_path)
+    assert here.returncode == 0, here.stderr
+    there = run([LAUNCH, "--nproc_per_node", ranks, digits_line_by_line, digits], tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
+    assert there.returncode == 0, there.stderr
+    logs = [(tmp_path / f"log/workerlog.{rank}").read_text() for rank in range(ranks)]
+    expected, found = measures(here.stdout), [measures(log) for log in logs]
+    assert len(expected) == 10 and all(each.keys() == expected.keys() for each in found), logs
+    for step, whole in expected.items():
+        for mean, value in zip((sum(each) / ranks for each in zip(*(each[step] for each in found))), whole):
+            assert mean == pytest.approx(value, abs=1e-3), step
+    assert found != [expected] * ranks
+    accuracies = [float(re.search(r"test acc is: (\S+)", text)[1]) for text in (here.stdout, *logs)]
+    assert accuracies == pytest.approx([accuracies[0]] * len(accuracies), abs=0.01)
+
+
+@pytest.mark.parametrize("environment, message", [
+    ({"DTRAIN_DEVICE": "gpu:3"}, "there is no GPU 3: the stand-in for GPUs has one, number 0"),
+    ({"DTRAIN_DEVICE": "gpu", "FLAGS_selected_gpus": "2"}, "there is no GPU 2: the stand-in for GPUs has one, number 0"),
+    ({"DTRAIN_DEVICE": "tpu"}, "DTRAIN_DEVICE is 'tpu', expected cpu, gpu or gpu:NUMBER"),
+])
+def test_layers_without_their_gpu_say_so(digits_line_by_line, tmp_path, environment, message):
+    done = run([digits_line_by_line, ROOT / "examples/digits.h5"], tmp_path, **STAND_IN, **environment)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"digits: {message}\n")
 
 
 def test_without_the_module_there_is_one_line(native, tmp_path):
