@@ -29,7 +29,8 @@ class DeviceChosenError : public UsageError {
 /// without a number is the rank's, as for an Executor; a program with several ranks makes its ParallelEnv
 /// before.
 /// @throws DeviceChosenError when there is a tensor already, on another device; UsageError when there is no
-/// such GPU, or dtrain was built without CUDA
+/// such GPU, dtrain was built without CUDA, or a launcher started several ranks and there is no ParallelEnv
+/// that says which of its node's GPUs without a number is this one's
 void set_device(const Device& device);
 
 /// The one that was chosen, or would be; of a GPU with its number.

@@ -20,6 +20,7 @@
 #include "comm/mpi_error.hpp"
 #include "comm/node_operations.hpp"
 #include "comm/own_comm.hpp"
+#include "comm/own_node_rank.hpp"
 #include "comm/post.hpp"
 
 namespace dtrain::comm {
@@ -192,7 +193,9 @@ namespace dtrain {
 
 Communicator mpi_world() {
     if (!comm::mpi_is_running()) throw Error("MPI is not running: make an MpiSession first and keep it");
-    return Communicator(comm::mpi_backend(MPI_COMM_WORLD));
+    Communicator world(comm::mpi_backend(MPI_COMM_WORLD));
+    comm::note_own_node_rank(world.node_rank());
+    return world;
 }
 
 }  // namespace dtrain

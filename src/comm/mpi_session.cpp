@@ -11,7 +11,6 @@
 #include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
-#include "comm/own_node_rank.hpp"
 #include "comm/same_version.hpp"
 #include "comm/start_watch.hpp"
 
@@ -37,7 +36,6 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
         throw;
     }
     world_ = mpi_world();
-    comm::note_own_node_rank(world_->node_rank());
 }
 
 MpiSession::~MpiSession() {

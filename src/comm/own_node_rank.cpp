@@ -4,15 +4,20 @@
 
 #include <atomic>
 
+#include "comm/launched.hpp"
+
 namespace dtrain::comm {
 namespace {
 
-std::atomic<int> noted{0};
+constexpr int not_known = -1;
+std::atomic<int> noted{not_known};
 
 }  // namespace
 
-int own_node_rank() {
-    return noted;
+std::optional<int> own_node_rank(const Environment& environment) {
+    const int rank = noted;
+    if (rank != not_known) return rank;
+    return is_launched(environment) ? std::nullopt : std::optional(0);
 }
 
 void note_own_node_rank(int rank) {

@@ -28,12 +28,24 @@ Chosen& chosen() {
     return of_process;
 }
 
+// Where nobody says which GPU it is, the rank's number does.
+int node_rank_for(const Device& device, const Environment& environment) {
+    const bool is_said = device.number || !environment.get_or("FLAGS_selected_gpus", "").empty();
+    const auto rank = comm::own_node_rank(environment);
+    if (!rank && !is_said)
+        throw UsageError(
+            "which GPU is this rank's is not known before MPI is initialised: make the ParallelEnv before "
+            "the "
+            "first tensor or layer, or choose one by its number (gpu:0)");
+    return rank.value_or(0);
+}
+
 std::unique_ptr<Place> make_place(const std::optional<Device>& asked) {
     const auto environment = Environment::of_this_process();
     const auto device = program::device_to_use(asked, environment);
     if (!device.is_gpu()) return std::make_unique<CpuPlace>();
     return std::make_unique<GpuPlace>(
-        program::open_gpu_of_rank(device.number, environment, comm::own_node_rank()));
+        program::open_gpu_of_rank(device.number, environment, node_rank_for(device, environment)));
 }
 
 Place& place_to_be() {

@@ -4,6 +4,7 @@
 // Adam make of sums in another order. In device_scenarios.cpp, for a process has one device.
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -30,10 +31,10 @@ class Devices : public testing::Test {
 
     /// What the scenario says. @param device DTRAIN_DEVICE
     static std::string said(const std::vector<std::string>& words, const std::string& device = "",
-                            const std::string& module = std::getenv("DTRAIN_GPU_MODULE")) {
+                            const std::map<std::string, std::string>& more = {}) {
         auto environment = Environment::of_this_process();
         environment.set("DTRAIN_DEVICE", device);
-        environment.set("DTRAIN_GPU_MODULE", module);
+        for (const auto& [name, value] : more) environment.set(name, value);
         ProcessOptions options{.environment = environment};
         options.argv = {std::getenv("DTRAIN_TEST_EAGER_DEVICES")};
         options.argv.insert(options.argv.end(), words.begin(), words.end());
@@ -63,14 +64,26 @@ TEST_F(Devices, StayWhenThereIsATensor) {
 TEST_F(Devices, ThatAreNotThereAreRefusedAsByExecutors) {
     EXPECT_EQ(said({"tensor"}, "cuda"),
               "UsageError: DTRAIN_DEVICE is 'cuda', expected cpu, gpu or gpu:NUMBER\n");
-    EXPECT_THAT(said({"set=gpu"}, "", "/nowhere.so"),
+    EXPECT_THAT(said({"set=gpu"}, "", {{"DTRAIN_GPU_MODULE", "/nowhere.so"}}),
                 AllOf(StartsWith("UsageError: dtrain cannot compute on GPUs here: /nowhere.so: "),
                       HasSubstr("compute on the device \"cpu\"")));
-    EXPECT_THAT(said({"network"}, "gpu", "/nowhere.so"),
+    EXPECT_THAT(said({"network"}, "gpu", {{"DTRAIN_GPU_MODULE", "/nowhere.so"}}),
                 StartsWith("UsageError: dtrain cannot compute on GPUs here"));
     if (std::string(std::getenv("DTRAIN_GPU_MODULE")).find("stand_in") == std::string::npos) return;
     EXPECT_EQ(said({"tensor"}, "gpu:1"),
               "UsageError: there is no GPU 1: the stand-in for GPUs has one, number 0\n");
+    EXPECT_EQ(said({"tensor"}, "gpu", {{"FLAGS_selected_gpus", "2,3"}}),
+              "UsageError: there is no GPU 2: the stand-in for GPUs has one, number 0\n");
+}
+
+TEST_F(Devices, OfARankNeedItsNumber) {
+    const std::map<std::string, std::string> launched{{"PMIX_RANK", "1"}};
+    EXPECT_EQ(said({"tensor"}, "gpu", launched),
+              "UsageError: which GPU is this rank's is not known before MPI is initialised: make the "
+              "ParallelEnv before the first tensor or layer, or choose one by its number (gpu:0)\n");
+    EXPECT_EQ(said({"set=gpu:0", "device"}, "gpu", launched), "gpu:0\n");
+    EXPECT_EQ(said({"device"}, "gpu", {{"PMIX_RANK", "1"}, {"FLAGS_selected_gpus", "0"}}), "gpu:0\n");
+    EXPECT_EQ(said({"device"}, "cpu", launched), "cpu\n");
 }
 
 std::vector<double> numbers(const std::string& text) {
