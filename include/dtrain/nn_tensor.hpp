@@ -21,7 +21,8 @@ struct Traced;
 }  // namespace dtrain::eager
 
 /// Networks that are computed line by line: docs/layers.md. What is here is used from one thread, the one
-/// that may call MPI.
+/// that may call MPI. On a GPU (dtrain/nn_device.hpp) operators return before they are computed: an Error of
+/// the data, as a label outside the classes, is thrown by what reads values next.
 namespace dtrain::nn {
 
 /// A Tensor, Parameter or layer that has nothing: it was moved from, or never given a value.
@@ -89,8 +90,9 @@ class Tensor {
     const Shape& shape() const;
     DataType type() const;
 
-    /// What numpy() is in Paddle. Good as long as a copy of this tensor lives.
-    /// @throws Error when the elements have another type
+    /// What numpy() is in Paddle. Good as long as a copy of this tensor lives. On a GPU it waits for that,
+    /// and copies them the first time.
+    /// @throws Error when the elements have another type, or of data that a GPU was given before
     template <class Element = float>
     std::span<const Element> values() const {
         return view().as<Element>();
@@ -141,8 +143,9 @@ class Parameter {
     const Shape& shape() const;
     DataType type() const;
 
-    /// Good as long as a copy of this parameter lives; what optimizers change is seen in them.
-    /// @throws Error when the elements have another type
+    /// Good as long as a copy of this parameter lives; what optimizers change is seen in them. On a GPU the
+    /// call waits for that, and copies what has changed: ask anew after a step.
+    /// @throws Error when the elements have another type, or of data that a GPU was given before
     template <class Element = float>
     std::span<const Element> values() const {
         return view().as<Element>();
@@ -162,7 +165,10 @@ class Parameter {
     /// Whether backward() has reached it since it was cleared.
     bool has_gradient() const;
 
-    /// @throws NoGradientError when there is none; Error when the elements have another type
+    /// It may be written to. On a GPU the call waits for that and copies it, and what is in it is copied back
+    /// before it is used next: ask anew before writing again.
+    /// @throws NoGradientError when there is none; Error when the elements have another type, or of data that
+    /// a GPU was given before
     template <class Element = float>
     std::span<Element> gradient() const {
         return gradient_view().as<Element>();

@@ -40,7 +40,8 @@ class Optimizer {
 
     const std::vector<Parameter>& parameters() const;
 
-    /// What the optimizer keeps between two steps; variables as append_optimizer() names them.
+    /// What the optimizer keeps between two steps; variables as append_optimizer() names them. Where it is on
+    /// a GPU, State::tensors() and find() bring it.
     const State& state() const;
 
   private:
@@ -63,10 +64,11 @@ struct DataParallelOptions {
 ///     nn::DataParallel parallel(network, env.communicator());
 ///
 /// While it lives every backward() that reaches a parameter of the layer ends with averages over the ranks,
-/// in buckets that start while it goes on. All ranks do such passes equally often; where a rank's loss may
-/// leave the layer out, DataParallelOptions::every_backward is for it. A parameter that no rank
-/// used has no gradient then; one that some used has the sum of theirs over the number of ranks, on all of
-/// them. It makes no difference whether this or the layer itself is called. With one rank nothing happens.
+/// by MPI, in buckets that start while it goes on, or, of gradients on a GPU, when it has been computed. All
+/// ranks do such passes equally often; where a rank's loss may leave the layer out,
+/// DataParallelOptions::every_backward is for it. A parameter that no rank used has no gradient then; one
+/// that some used has the sum of theirs over the number of ranks, on all of them. It makes no difference
+/// whether this or the layer itself is called. With one rank nothing happens.
 class DataParallel final : public Layer {
   public:
     /// The layer, which stays where it is and outlives this, has rank 0's parameters then. Collective.
