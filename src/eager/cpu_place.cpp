@@ -10,6 +10,12 @@ Value CpuPlace::make_value(const Shape& shape, DataType type) {
     return {pool_->take(TensorView{nullptr, shape, type}.bytes()), shape, type};
 }
 
+Value CpuPlace::value_of(const State& state) {
+    const auto& view = state.tensors().front().view;
+    const auto owner = std::make_shared<State>(state);
+    return {{owner, static_cast<std::byte*>(view.data)}, view.shape, view.type};
+}
+
 Value CpuPlace::make_number(std::int64_t number) {
     auto value = make_value({1}, DataType::int64);
     value.here_to_fill().as<std::int64_t>().front() = number;

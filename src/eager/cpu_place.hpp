@@ -13,6 +13,7 @@ class CpuPlace final : public Place {
     Device device() const override { return Device::cpu(); }
 
     Value make_value(const Shape& shape, DataType type) override;
+    Value value_of(const State& state) override;
     Value make_number(std::int64_t number) override;
     void copy(const Value& from, const Value& to) override;
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "eager/gpu_place.hpp"
 
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -40,6 +41,13 @@ Value GpuPlace::make_value(const Shape& shape, DataType type) {
     auto memory = pool_->take(bytes);
     auto mirror = std::make_shared<Mirror>(transfers_, memory.get(), bytes);
     return {std::move(memory), shape, type, std::move(mirror)};
+}
+
+Value GpuPlace::value_of(const State& state) {
+    const auto& from = state.tensors().front().view;
+    auto value = make_value(from.shape, from.type);
+    std::memcpy(value.here_to_fill().data, from.data, from.bytes());
+    return value;
 }
 
 // Copied from a list of them there, so that counting is no upload.

@@ -20,6 +20,7 @@ class GpuPlace final : public Place {
     Device device() const override { return Device::gpu(number_); }
 
     Value make_value(const Shape& shape, DataType type) override;
+    Value value_of(const State& state) override;
     Value make_number(std::int64_t number) override;
     void copy(const Value& from, const Value& to) override;
 

@@ -8,14 +8,11 @@
 #include <dtrain/nn_tensor.hpp>
 
 #include "eager/numbering.hpp"
+#include "eager/place.hpp"
 #include "eager/tape.hpp"
 
 namespace dtrain::nn {
 namespace {
-
-void copy(const TensorView& from, const TensorView& to) {
-    std::copy_n(static_cast<const std::byte*>(from.data), from.bytes(), static_cast<std::byte*>(to.data));
-}
 
 Program only(const Variable& variable) {
     Program program;
@@ -35,8 +32,7 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Initiali
                            "", name);
     const State state(program, eager::numbering().seed);
     leaf_ = std::make_shared<eager::Leaf>(eager::Leaf{
-        .name = name, .value = eager::make_value(shape, type), .gradient = eager::make_value(shape, type)});
-    copy(state.tensors().front().view, leaf_->value.here_to_fill());
+        .name = name, .value = eager::place().value_of(state), .gradient = eager::make_value(shape, type)});
 }
 
 const std::shared_ptr<eager::Leaf>& Parameter::leaf() const {

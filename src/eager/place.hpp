@@ -27,6 +27,8 @@ class Place {
 
     /// Of any content, for kernels or this process to write.
     virtual Value make_value(const Shape& shape, DataType type) = 0;
+    /// The first tensor of a State that nobody else uses.
+    virtual Value value_of(const State& state) = 0;
     /// One number: a counter.
     virtual Value make_number(std::int64_t number) = 0;
     virtual void copy(const Value& from, const Value& to) = 0;
