@@ -3,6 +3,7 @@
 #include "comm/nccl_bootstrap.hpp"
 
 #include <cstring>
+#include <dlfcn.h>
 #include <optional>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "comm/nccl_ids.hpp"
 #ifdef DTRAIN_WITH_CUDA
 #include "comm/nccl_calls.hpp"
+#include "comm/nccl_library.hpp"
 #endif
 
 namespace dtrain::comm {
@@ -30,9 +32,15 @@ std::optional<std::string> make_unique_id(NcclUniqueId& id) {
     return std::nullopt;
 }
 
-// 13000 is CUDA 13.0: 1000 * major + 10 * minor.
-std::string cuda_version(int number) {
-    return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+/// Of the library that this process has loaded, which keeps it.
+const std::string& cuda_of_loaded_nccl() {
+    static const std::string cuda = [] {
+        Dl_info library{};
+        void* function = ::dlsym(RTLD_DEFAULT, "ncclGetVersion");
+        if (function == nullptr || ::dladdr(function, &library) == 0) return std::string();
+        return cuda_of_nccl(library.dli_fname);
+    }();
+    return cuda;
 }
 #else
 std::optional<std::string> make_unique_id(NcclUniqueId&) {
@@ -66,15 +74,15 @@ std::vector<NcclUniqueId> share_nccl_unique_ids(const Communicator& communicator
 GpuVersions gpu_versions() {
     GpuVersions versions;
 #ifdef DTRAIN_WITH_CUDA
+    auto& software = versions.software;
     int number = 0;
-    if (cudaRuntimeGetVersion(&number) == cudaSuccess) versions.cuda_runtime = cuda_version(number);
+    if (cudaRuntimeGetVersion(&number) == cudaSuccess) software.cuda_runtime = cuda_version_text(number);
     number = 0;
-    if (cudaDriverGetVersion(&number) == cudaSuccess) versions.cuda_driver = cuda_version(number);
-    // From 2.9 on 10000 * major + 100 * minor + patch, before 1000 * major.
-    if (ncclGetVersion(&number) == ncclSuccess) {
-        const int scale = number < 10000 ? 1000 : 10000;
-        versions.nccl = fmt::format("{}.{}.{}", number / scale, number % scale / 100, number % 100);
-    }
+    if (cudaDriverGetVersion(&number) == cudaSuccess) software.cuda_driver = cuda_version_text(number);
+    if (ncclGetVersion(&number) == ncclSuccess) software.nccl = nccl_version_text(number);
+    software.nccl_built = nccl_version_text(NCCL_VERSION_CODE);
+    software.nccl_needed = nccl_version_text(DTRAIN_NCCL_NEEDED);
+    software.nccl_cuda = cuda_of_loaded_nccl();
     versions.nccl_uses = {"calls that do not wait"};
     if (DTRAIN_NCCL_MEMORY) versions.nccl_uses.emplace_back("registered memory");
     if (DTRAIN_NCCL_SCALABLE) versions.nccl_uses.emplace_back("an id per 256 ranks");

@@ -10,6 +10,8 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/nccl.hpp>
 
+#include "base/gpu_software.hpp"
+
 namespace dtrain::comm {
 
 using dtrain::NcclError;
@@ -25,11 +27,8 @@ NcclUniqueId share_nccl_unique_id(const Communicator& communicator);
 /// @param ids 1 to the number of ranks
 std::vector<NcclUniqueId> share_nccl_unique_ids(const Communicator& communicator, int ids);
 
-/// Versions as people write them ("13.0", "2.28.9"); empty for what is not built in or not there.
 struct GpuVersions {
-    std::string cuda_runtime;
-    std::string cuda_driver;  ///< newest CUDA version that the driver supports
-    std::string nccl;
+    GpuSoftware software;                ///< but for the driver's own version
     std::vector<std::string> nccl_uses;  ///< what communicators use of it, by the header that was built with
 };
 

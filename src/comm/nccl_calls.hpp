@@ -20,6 +20,13 @@ static_assert(NCCL_VERSION_CODE >= NCCL_VERSION(2, 14, 3),
 #define DTRAIN_NCCL_SCALABLE (NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 4))  // ncclCommInitRankScalable
 #define DTRAIN_NCCL_NAMES (NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 3))     // commName
 
+// The oldest library that has what is used so.
+#define DTRAIN_NCCL_NEEDED                           \
+    (DTRAIN_NCCL_NAMES      ? NCCL_VERSION(2, 27, 3) \
+     : DTRAIN_NCCL_SCALABLE ? NCCL_VERSION(2, 23, 4) \
+     : DTRAIN_NCCL_MEMORY   ? NCCL_VERSION(2, 19, 1) \
+                            : NCCL_VERSION(2, 14, 3))
+
 namespace dtrain::comm {
 
 /// @param communicator may be null

@@ -3,21 +3,43 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include <dtrain/environment.hpp>
 #include <dtrain/nccl.hpp>
 
+#include "base/gpu_software.hpp"
+#include "base/host.hpp"
 #include "comm/nccl_backend.hpp"
 #include "comm/nccl_bootstrap.hpp"
 #include "comm/nccl_choice.hpp"
 #ifdef DTRAIN_WITH_CUDA
 #include "comm/nccl_gpu_port.hpp"
+#include "comm/same_version.hpp"
 #endif
 
 namespace dtrain {
 namespace {
 
 #ifdef DTRAIN_WITH_CUDA
+/// NCCL refuses them too, one by one.
+void refuse_different_nccls(const Communicator& ranks, const std::string& own) {
+    std::vector<comm::HostVersion> all;
+    const auto hosts = ranks.allgather(host_name());
+    const auto versions = ranks.allgather(own);
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) all.push_back({hosts[rank], versions[rank]});
+    if (const auto difference = comm::version_difference(all, "NCCL"))
+        throw NcclUnavailable("nccl_communicator: " + *difference);
+}
+
+std::optional<std::string> fault_of(const GpuSoftware& software) {
+    for (const auto& [is_fault, text, mend] : troubles_of(software))
+        if (is_fault) return fmt::format("nccl_communicator: on {}: {}; {}", host_name(), text, mend);
+    return std::nullopt;
+}
+
 std::unique_ptr<comm::NcclPort> port_of(const Communicator& ranks, const NcclOptions& options) {
     comm::NcclPortOptions wanted{
         .name = options.name, .rank = ranks.rank(), .size = ranks.size(), .stream = options.stream};
@@ -30,6 +52,9 @@ std::unique_ptr<comm::NcclPort> port_of(const Communicator& ranks, const NcclOpt
         problem = error.what();
     }
     throw_together<NcclUnavailable>(ranks, problem);
+    const auto software = comm::gpu_versions().software;
+    refuse_different_nccls(ranks, software.nccl);
+    throw_together<NcclUnavailable>(ranks, fault_of(software));
     try {
         ids = comm::nccl_id_count(options.ids, ranks.size(), comm::nccl_meeting());
     } catch (const NcclError& error) {

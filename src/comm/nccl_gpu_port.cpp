@@ -11,6 +11,8 @@
 
 #include <dtrain/nccl.hpp>
 
+#include "base/gpu_software.hpp"
+#include "base/host.hpp"
 #include "comm/nccl_calls.hpp"
 
 namespace dtrain::comm {
@@ -121,7 +123,7 @@ class GpuPort final : public NcclPort {
         cudaDriverGetVersion(&driver);
         if (driver == 0 || driver >= least) return "";
         return fmt::format("the driver has CUDA {}, and recording NCCL needs 11.3",
-                           gpu_versions().cuda_driver);
+                           gpu_versions().software.cuda_driver);
     }
 
     // A recorded stream that another one waits for is recorded with it.
@@ -210,7 +212,7 @@ class GpuPort final : public NcclPort {
     }
 
     std::string describe() const override {
-        return fmt::format("NCCL {} on GPU {}", gpu_versions().nccl, options_.device);
+        return fmt::format("NCCL {} on GPU {}", gpu_versions().software.nccl, options_.device);
     }
 
   private:
@@ -275,7 +277,16 @@ NcclMeeting nccl_meeting() {
 
 int visible_gpus() {
     int count = 0;
-    check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    const auto result = cudaGetDeviceCount(&count);
+    if (result == cudaErrorInsufficientDriver) {
+        int driver = 0;
+        int runtime = 0;
+        cudaDriverGetVersion(&driver);
+        cudaRuntimeGetVersion(&runtime);
+        throw NcclError(fmt::format("{} has no GPU for NCCL: {}", host_name(),
+                                    insufficient_driver_text(driver, runtime)));
+    }
+    check(result, "cudaGetDeviceCount");
     return count;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -57,7 +56,7 @@ std::vector<HostVersion> gather(MPI_Comm all, const std::string& own) {
 
 }  // namespace
 
-std::optional<std::string> version_difference(const std::vector<HostVersion>& ranks) {
+std::optional<std::string> version_difference(const std::vector<HostVersion>& ranks, std::string_view of) {
     std::vector<std::string> said;
     std::vector<std::string> known;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -69,7 +68,7 @@ std::optional<std::string> version_difference(const std::vector<HostVersion>& ra
                                    rank, host));
     }
     if (known.size() < 2) return std::nullopt;
-    return fmt::format("the ranks have different versions of dtrain: {}; install one on all nodes",
+    return fmt::format("the ranks have different versions of {}: {}; install one on all nodes", of,
                        join(said, ", "));
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <mpi.h>
@@ -17,7 +18,9 @@ struct HostVersion {
 };
 
 /// What people are told when the ranks, in their order, have not all one version; else nothing. Pure.
-std::optional<std::string> version_difference(const std::vector<HostVersion>& ranks);
+/// @param of what the versions are
+std::optional<std::string> version_difference(const std::vector<HostVersion>& ranks,
+                                              std::string_view of = "dtrain");
 
 /// What ranks of two versions say to each other by shared memory and messages need not mean the same.
 /// Collective, by MPI's own calls alone. @throws VersionMismatch on all ranks

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/gpu_software.hpp"
 #include "base/oom_watch.hpp"
 
 namespace dtrain::launch {
@@ -38,11 +39,6 @@ std::string size_text(std::uint64_t bytes) {
 
 std::string or_none(const std::string& text) {
     return text.empty() ? "none" : text;
-}
-
-/// 0 of "".
-int major_of(const std::string& version) {
-    return std::atoi(version.c_str());
 }
 
 class Judge {
@@ -109,15 +105,18 @@ class Judge {
     }
 
     void judge_gpus(int node, const NodeFacts& facts) {
-        // A driver runs what was built with any CUDA of its own major version, or an older one.
-        if (!facts.cuda_driver.empty() && major_of(facts.cuda_driver) < major_of(facts.cuda_runtime))
-            add(Severity::fault, node,
-                fmt::format("its GPU driver supports CUDA {}, but dtrain was built with {}",
-                            facts.cuda_driver, facts.cuda_runtime),
-                "install a newer driver there, or build dtrain with an older CUDA Toolkit");
-        for (const auto& [gpu, is_fault, text, mend] : facts.gpu_troubles)
-            add(is_fault ? Severity::fault : Severity::warning, node, fmt::format("GPU {}: {}", gpu, text),
-                mend);
+        const GpuSoftware software{.driver = facts.gpu_driver,
+                                   .cuda_driver = facts.cuda_driver,
+                                   .cuda_runtime = facts.cuda_runtime,
+                                   .nccl = facts.nccl,
+                                   .nccl_built = facts.nccl_built,
+                                   .nccl_needed = facts.nccl_needed,
+                                   .nccl_cuda = facts.nccl_cuda};
+        for (const auto& [is_fault, text, mend] : troubles_of(software))
+            add(is_fault ? Severity::fault : Severity::warning, node, text, mend);
+        for (const auto& [gpu, pci, is_fault, text, mend] : facts.gpu_troubles)
+            add(is_fault ? Severity::fault : Severity::warning, node,
+                fmt::format("GPU {}: {}", pci.empty() ? std::to_string(gpu) : pci, text), mend);
     }
 
     void judge_shared_memory(int node, const NodeFacts& facts) {
@@ -194,7 +193,7 @@ class Judge {
                 "put the same Open MPI first in PATH on all nodes");
         must_be_alike(Severity::fault, "NCCL",
                       of_worker([](const auto& facts) { return or_none(facts.nccl); }),
-                      "install the same NCCL on all nodes");
+                      "install the same NCCL on all nodes: it refuses a job with several versions");
         must_be_alike(Severity::fault, "GPUs",
                       of_worker([](const auto& facts) { return std::to_string(facts.gpus); }),
                       "choose as many on each node with --gpus or CUDA_VISIBLE_DEVICES; nvidia-smi shows "

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/check_messages.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -17,9 +19,10 @@ using nlohmann::json;
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckTask, nonce, log_dir, working_dir, variables, lifetime_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckPeer, node, host, port)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(GpuTrouble, gpu, is_fault, text, mend)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(GpuTrouble, gpu, pci, is_fault, text, mend)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NodeFacts, port, host_name, dtrain, mpi, mpirun, nccl,
-                                                cuda_runtime, cuda_driver, gpus, gpu_models, gpu_error,
+                                                cuda_runtime, cuda_driver, gpu_driver, nccl_built,
+                                                nccl_needed, nccl_cuda, gpus, gpu_models, gpu_error,
                                                 gpu_troubles, rdma, shm_bytes, shm_free, memlock, open_files,
                                                 worker_error, log_dir_error, working_dir_error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProbeResult, to, error, round_trip_us, other_ahead_us)
@@ -33,6 +36,22 @@ constexpr const char* probe_key = "probe";
 
 std::string text_or_nothing(const json& value) {
     return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+/// "" where an older dtrain-worker does not tell it.
+std::string text_if_told(const json& object, const char* key) {
+    return object.contains(key) ? text_or_nothing(object.at(key)) : "";
+}
+
+std::vector<GpuTrouble> troubles_of(const json& gpu) {
+    std::vector<GpuTrouble> troubles;
+    for (const auto& trouble : gpu.at("troubles"))
+        troubles.push_back({.gpu = gpu.value("index", 0),
+                            .pci = gpu.contains("index") ? "" : gpu.at("pci").get<std::string>(),
+                            .is_fault = trouble.at("fault").get<bool>(),
+                            .text = trouble.at("text").get<std::string>(),
+                            .mend = trouble.at("mend").get<std::string>()});
+    return troubles;
 }
 
 }  // namespace
@@ -82,6 +101,10 @@ NodeFacts with_machine_info(NodeFacts facts, const std::string& text) {
         facts.nccl = text_or_nothing(versions.at("nccl"));
         facts.cuda_runtime = text_or_nothing(versions.at("cuda_runtime"));
         facts.cuda_driver = text_or_nothing(versions.at("cuda_driver"));
+        facts.gpu_driver = text_if_told(versions, "gpu_driver");
+        facts.nccl_built = text_if_told(versions, "nccl_built");
+        facts.nccl_needed = text_if_told(versions, "nccl_needed");
+        facts.nccl_cuda = text_if_told(versions, "nccl_cuda");
         const auto& visible = info.at("cuda_visible_devices");
         facts.gpus = static_cast<int>(visible.at("devices").size());
         facts.gpu_error = text_or_nothing(visible.at("error"));
@@ -90,11 +113,12 @@ NodeFacts with_machine_info(NodeFacts facts, const std::string& text) {
             for (const auto& gpu : info.at("gpus")) {
                 if (gpu.at("index") != device.at("gpu")) continue;
                 models.insert(text_or_nothing(gpu.at("model")));
-                for (const auto& trouble : gpu.at("troubles"))
-                    facts.gpu_troubles.push_back({gpu.at("index").get<int>(), trouble.at("fault").get<bool>(),
-                                                  trouble.at("text").get<std::string>(),
-                                                  trouble.at("mend").get<std::string>()});
+                std::ranges::move(troubles_of(gpu), std::back_inserter(facts.gpu_troubles));
             }
+        // Where the machine names none, those of the driver are what programs see.
+        if (info.at("gpus").empty() && info.contains("other_gpus"))
+            for (const auto& gpu : info.at("other_gpus"))
+                std::ranges::move(troubles_of(gpu), std::back_inserter(facts.gpu_troubles));
         models.erase("");
         facts.gpu_models = fmt::format("{}", fmt::join(models, ", "));
         for (const auto& adapter : info.at("adapters"))

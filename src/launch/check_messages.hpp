@@ -40,6 +40,7 @@ using ToChecked = std::variant<CheckTask, std::vector<CheckPeer>>;
 /// Of one of a node's GPUs, by its driver.
 struct GpuTrouble {
     int gpu = 0;            ///< index on its node
+    std::string pci;        ///< in its place, where the node does not number it
     bool is_fault = false;  ///< else a warning
     std::string text;
     std::string mend;
@@ -54,8 +55,12 @@ struct NodeFacts {
     std::string mpi;     ///< that dtrain runs with: "Open MPI 4.1.4"
     std::string mpirun;  ///< in the PATH of a command on this node: "4.1"
     std::string nccl;
-    std::string cuda_runtime;              ///< that dtrain was built with: "13.0"
-    std::string cuda_driver;               ///< newest CUDA that the driver supports
+    std::string cuda_runtime;  ///< that dtrain was built with: "13.0"
+    std::string cuda_driver;   ///< newest CUDA that the driver supports
+    std::string gpu_driver;    ///< and these as in GpuSoftware
+    std::string nccl_built;
+    std::string nccl_needed;
+    std::string nccl_cuda;
     int gpus = 0;                          ///< that programs see
     std::string gpu_models;                ///< each once
     std::string gpu_error;                 ///< why CUDA_VISIBLE_DEVICES cannot be used

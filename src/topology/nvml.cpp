@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/gpu_software.hpp"
 #include "topology/nvml_library.hpp"
 
 namespace dtrain::topology {
@@ -44,6 +45,19 @@ std::optional<std::vector<NvmlGpu>> ask_nvml(const std::string& library) {
                         .mig_uuids = mig_uuids_of(nvml, device)});
     });
     return told ? std::optional(std::move(gpus)) : std::nullopt;
+}
+
+NvmlDriver ask_nvml_driver(const std::string& library) {
+    const NvmlLibrary nvml(library);
+    NvmlDriver driver;
+    if (!nvml.started()) return driver;
+    std::array<char, text_size> text{};
+    if (nvml.get_driver_version && nvml.get_driver_version(text.data(), text_size) == success)
+        driver.version = text.data();
+    int number = 0;
+    if (nvml.get_cuda_version && nvml.get_cuda_version(&number) == success)
+        driver.cuda = cuda_version_text(number);
+    return driver;
 }
 
 }  // namespace dtrain::topology

@@ -21,4 +21,13 @@ struct NvmlGpu {
 /// The GPUs that NVML shows this process, or nothing when there is no such library or it does not start.
 std::optional<std::vector<NvmlGpu>> ask_nvml(const std::string& library);
 
+/// Versions as people write them; "" for what it does not tell.
+struct NvmlDriver {
+    std::string version;  ///< "550.54.15"
+    std::string cuda;     ///< the newest CUDA that it supports, "12.4"
+    friend bool operator==(const NvmlDriver&, const NvmlDriver&) = default;
+};
+
+NvmlDriver ask_nvml_driver(const std::string& library = "libnvidia-ml.so.1");
+
 }  // namespace dtrain::topology

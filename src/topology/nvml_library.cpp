@@ -36,6 +36,8 @@ NvmlLibrary::NvmlLibrary(const std::string& library)
     find(get_memory, "nvmlDeviceGetMemoryInfo");
     find(get_power, "nvmlDeviceGetPowerUsage");
     find(get_temperature, "nvmlDeviceGetTemperature");
+    find(get_driver_version, "nvmlSystemGetDriverVersion");
+    find(get_cuda_version, "nvmlSystemGetCudaDriverVersion_v2");
     const bool complete =
         init_ && shutdown_ && get_count_ && get_handle_ && get_pci_info_ && get_uuid && get_name;
     started_ = complete && init_() == success;

@@ -68,6 +68,8 @@ class NvmlLibrary {
         return true;
     }
 
+    bool started() const { return started_; }
+
     Result (*get_uuid)(Device, char*, unsigned) = nullptr;
     Result (*get_name)(Device, char*, unsigned) = nullptr;
 
@@ -83,6 +85,8 @@ class NvmlLibrary {
     Result (*get_memory)(Device, Memory*) = nullptr;
     Result (*get_power)(Device, unsigned*) = nullptr;
     Result (*get_temperature)(Device, int, unsigned*) = nullptr;
+    Result (*get_driver_version)(char*, unsigned) = nullptr;
+    Result (*get_cuda_version)(int*) = nullptr;
 
   private:
     template <class Function>

@@ -48,4 +48,14 @@ inline const topology::GpuHealth* health_of(const topology::Gpu& gpu,
     return found == health.end() ? nullptr : &*found;
 }
 
+/// GPUs of which the driver tells, and the machine does not: where it shows a container none of its buses.
+inline std::vector<topology::GpuHealth> other_gpus(const topology::Machine& machine,
+                                                   const std::vector<topology::GpuHealth>& health) {
+    std::vector<topology::GpuHealth> others;
+    for (const auto& each : health)
+        if (std::ranges::find(machine.gpus, each.pci, &topology::Gpu::pci) == machine.gpus.end())
+            others.push_back(each);
+    return others;
+}
+
 }  // namespace dtrain::worker

@@ -13,6 +13,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "topology/hwloc_topology.hpp"
+#include "topology/nvml.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -127,6 +128,11 @@ MachineReport machine_report(const topology::Machine& machine, const CpuSet& aff
     }
     report.visible = visible_devices(machine, environment);
     report.nccl.settings = nccl_settings(environment);
+    if (machine.is_this_system) {
+        const auto driver = topology::ask_nvml_driver();
+        report.versions.gpu.driver = driver.version;
+        report.versions.gpu.cuda_driver = driver.cuda;
+    }
     report.versions.dtrain = version;
     report.versions.hwloc_built = topology::hwloc_api_built();
     report.versions.hwloc_running = topology::hwloc_api_running();

@@ -11,6 +11,7 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/topology.hpp>
 
+#include "base/gpu_software.hpp"
 #include "topology/gpu_health.hpp"
 
 /// What `dtrain-worker --info` says about a machine. Gathering it and printing it are separate: the report is
@@ -23,10 +24,8 @@ struct VersionReport {
     std::string hwloc_built;    ///< the API that dtrain was compiled for, "2.8.0"
     std::string hwloc_running;  ///< the API of the library that was loaded
     std::string hdf5;
-    std::string cuda_runtime;
-    std::string cuda_driver;
-    std::string nccl;
     std::string onednn;
+    GpuSoftware gpu;
     friend bool operator==(const VersionReport&, const VersionReport&) = default;
 };
 
@@ -101,12 +100,15 @@ std::string as_text(const MachineReport& report);
 ///                     health null or {uncorrected_errors, row_failed, row_pending, slowdowns, processes:
 ///                     [{pid, memory_bytes}], utilization_percent, memory_used_bytes, memory_total_bytes,
 ///                     watts, celsius}; troubles [{fault, text, mend}]
+///   other_gpus        [{pci, health, troubles}] that the driver tells of, and the machine does not
 ///   adapters          [{name, pci, rdma, near_cpus, numa_nodes}]
 ///   cuda_visible_devices   {value, devices: [{id, gpu}], error}; gpu is an index of gpus
 ///   nccl              {uses, settings: {name: value}}
 ///   mpi               {flavour, version, mpirun, mpirun_version}
 ///   job               {scheduler, job_id, launcher}
-///   versions          {dtrain, hwloc_built, hwloc_running, hdf5, cuda_runtime, cuda_driver, nccl, onednn}
+///   versions          {dtrain, hwloc_built, hwloc_running, hdf5, cuda_runtime, cuda_driver, gpu_driver,
+///   nccl,
+///                     nccl_built, nccl_needed, nccl_cuda, onednn}, see GpuSoftware
 std::string as_json(const MachineReport& report);
 
 }  // namespace dtrain::worker

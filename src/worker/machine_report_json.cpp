@@ -94,6 +94,15 @@ Json gpus_json(const MachineReport& report) {
     return gpus;
 }
 
+Json other_gpus_json(const MachineReport& report) {
+    Json gpus = Json::array();
+    for (const auto& health : other_gpus(report.machine, report.health))
+        gpus.push_back({{"pci", health.pci.to_string()},
+                        {"health", health_json(&health)},
+                        {"troubles", troubles_json(&health)}});
+    return gpus;
+}
+
 Json adapters_json(const Machine& machine) {
     Json adapters = Json::array();
     for (const auto& adapter : machine.adapters)
@@ -134,6 +143,7 @@ std::string as_json(const MachineReport& report) {
         {"affinity_cpus", report.affinity.to_string()},
         {"numa_nodes", numa_json(machine)},
         {"gpus", gpus_json(report)},
+        {"other_gpus", other_gpus_json(report)},
         {"adapters", adapters_json(machine)},
         {"cuda_visible_devices", visible_json(report.visible)},
         {"nccl", nccl_json(report.nccl)},
@@ -151,9 +161,13 @@ std::string as_json(const MachineReport& report) {
           {"hwloc_built", or_null(versions.hwloc_built)},
           {"hwloc_running", or_null(versions.hwloc_running)},
           {"hdf5", or_null(versions.hdf5)},
-          {"cuda_runtime", or_null(versions.cuda_runtime)},
-          {"cuda_driver", or_null(versions.cuda_driver)},
-          {"nccl", or_null(versions.nccl)},
+          {"cuda_runtime", or_null(versions.gpu.cuda_runtime)},
+          {"cuda_driver", or_null(versions.gpu.cuda_driver)},
+          {"gpu_driver", or_null(versions.gpu.driver)},
+          {"nccl", or_null(versions.gpu.nccl)},
+          {"nccl_built", or_null(versions.gpu.nccl_built)},
+          {"nccl_needed", or_null(versions.gpu.nccl_needed)},
+          {"nccl_cuda", or_null(versions.gpu.nccl_cuda)},
           {"onednn", or_null(versions.onednn)}}},
     };
     // The environment may hold bytes that are no UTF-8; a report must not fail for it.

@@ -46,13 +46,19 @@ std::vector<std::string> memory_lines(const Machine& machine) {
 
 std::vector<std::string> trouble_lines(const MachineReport& report) {
     std::vector<std::string> lines;
-    for (const auto& gpu : report.machine.gpus) {
-        const auto* const health = health_of(gpu, report.health);
-        if (health == nullptr) continue;
-        for (const auto& trouble : topology::troubles_of(*health))
-            lines.push_back(fmt::format("{}, GPU {}: {}; {}", trouble.is_fault ? "fault" : "warning",
-                                        gpu.index, trouble.text, trouble.mend));
-    }
+    const auto add_those_of = [&](const std::string& gpu, const topology::GpuHealth& health) {
+        for (const auto& trouble : topology::troubles_of(health))
+            lines.push_back(fmt::format("{}, GPU {}: {}; {}", trouble.is_fault ? "fault" : "warning", gpu,
+                                        trouble.text, trouble.mend));
+    };
+    for (const auto& gpu : report.machine.gpus)
+        if (const auto* const health = health_of(gpu, report.health))
+            add_those_of(std::to_string(gpu.index), *health);
+    for (const auto& health : other_gpus(report.machine, report.health))
+        add_those_of(health.pci.to_string(), health);
+    for (const auto& trouble : troubles_of(report.versions.gpu))
+        lines.push_back(
+            fmt::format("{}: {}; {}", trouble.is_fault ? "fault" : "warning", trouble.text, trouble.mend));
     return lines;
 }
 
@@ -124,6 +130,19 @@ std::string job_line(const MachineReport& report) {
                                                : fmt::format("started by {}", report.launcher));
 }
 
+std::string driver_text(const GpuSoftware& gpu) {
+    if (gpu.driver.empty()) return or_else(gpu.cuda_driver, "none found");
+    return fmt::format("{}, of NVIDIA's driver {}", or_else(gpu.cuda_driver, "not told"), gpu.driver);
+}
+
+/// "2.28.9, compiled for CUDA 13.0; built with 2.27.3".
+std::string nccl_text(const GpuSoftware& gpu) {
+    auto text = gpu.nccl;
+    if (!gpu.nccl_cuda.empty()) text += fmt::format(", compiled for CUDA {}", gpu.nccl_cuda);
+    if (gpu.nccl_built != gpu.nccl) text += fmt::format("; built with {}", gpu.nccl_built);
+    return text;
+}
+
 std::vector<std::string> version_lines(const VersionReport& versions) {
     const std::string hwloc =
         versions.hwloc_built == versions.hwloc_running
@@ -134,9 +153,9 @@ std::vector<std::string> version_lines(const VersionReport& versions) {
                     {"hwloc", hwloc},
                     {"HDF5", or_else(versions.hdf5, without)},
                     {"oneDNN", or_else(versions.onednn, without)},
-                    {"CUDA runtime", or_else(versions.cuda_runtime, without)},
-                    {"CUDA driver", or_else(versions.cuda_driver, "none found")},
-                    {"NCCL", or_else(versions.nccl, without)}});
+                    {"CUDA runtime", or_else(versions.gpu.cuda_runtime, without)},
+                    {"CUDA driver", driver_text(versions.gpu)},
+                    {"NCCL", or_else(nccl_text(versions.gpu), without)}});
 }
 
 }  // namespace

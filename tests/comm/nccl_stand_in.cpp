@@ -617,6 +617,11 @@ ncclResult_t __wrap_ncclRecv(void* data, std::size_t count, ncclDataType_t type,
     return add(comm, stream, {{false, static_cast<char*>(data), count * bytes_of(type), peer}});
 }
 
+ncclResult_t __wrap_ncclGetVersion(int* version) {
+    *version = script().version;
+    return ncclSuccess;
+}
+
 cudaError_t __wrap_cudaGetDeviceCount(int* count) {
     *count = script().gpus;
     return script().gpus > 0 ? cudaSuccess : cudaErrorNoDevice;

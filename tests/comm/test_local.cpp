@@ -49,8 +49,9 @@ TEST(MpiErrors, HaveAMessageEvenWhenMpiIsNotRunning) {
 }
 
 TEST(GpuVersions, AreNumbersOrEmpty) {
-    const auto versions = comm::gpu_versions();
-    for (const auto& version : {versions.cuda_runtime, versions.cuda_driver, versions.nccl})
+    const auto versions = comm::gpu_versions().software;
+    for (const auto& version : {versions.cuda_runtime, versions.cuda_driver, versions.nccl,
+                                versions.nccl_built, versions.nccl_needed, versions.nccl_cuda})
         EXPECT_EQ(version.find_first_not_of("0123456789."), std::string::npos) << version;
     // One CUDA build has both libraries, any other none.
     EXPECT_EQ(versions.cuda_runtime.empty(), versions.nccl.empty());

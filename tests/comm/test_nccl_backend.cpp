@@ -17,10 +17,13 @@ namespace {
 
 using nccl_stand_in::script;
 using nccl_stand_in::seen;
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 class NcclBackend : public testing::Test {
   protected:
@@ -141,6 +144,24 @@ TEST_F(NcclBackend, IsRefusedOnAllRanksWhenOneHasNoGpu) {
     EXPECT_THAT(refused({.ids = ranks + 1}), HasSubstr("ids for"));
     EXPECT_THAT(seen().calls, IsEmpty());
     world.barrier();  // life goes on
+}
+
+TEST_F(NcclBackend, IsRefusedOnAllRanksWhenTheirNcclsDiffer) {
+    if (ranks == 1) GTEST_SKIP() << "one rank has one NCCL";
+    if (me == ranks - 1) script().version = 22907;
+    const auto last = std::to_string(ranks - 1);
+    EXPECT_THAT(refused({}), AllOf(HasSubstr("the ranks have different versions of NCCL: 2.28.9 on "),
+                                   HasSubstr("2.29.7 on 1 rank (the first is rank " + last + " on "),
+                                   EndsWith("install one on all nodes")));
+    EXPECT_THAT(seen().calls, IsEmpty());
+}
+
+TEST_F(NcclBackend, IsRefusedWhereTheLibraryIsOlderThanWhatDtrainCalls) {
+    script().version = 21405;
+    EXPECT_THAT(refused({}), AllOf(StartsWith("nccl_communicator: on "),
+                                   HasSubstr(": NCCL 2.14.5 is loaded, but dtrain was built with "),
+                                   HasSubstr("first in LD_LIBRARY_PATH")));
+    EXPECT_THAT(seen().calls, IsEmpty());
 }
 
 TEST_F(NcclBackend, MemoryThatOneRankDoesNotGetIsAnErrorOfAll) {

@@ -24,6 +24,13 @@ TEST(SameVersion, OthersAreNamedWithTheirFirstRank) {
         "rank (the first is rank 2 on b); install one on all nodes");
 }
 
+TEST(SameVersion, OfAnythingElse) {
+    EXPECT_EQ(
+        version_difference({{"a", "2.28.9"}, {"b", "2.18.5"}}, "NCCL"),
+        "the ranks have different versions of NCCL: 2.28.9 on 1 rank (the first is rank 0 on a), 2.18.5 on 1 "
+        "rank (the first is rank 1 on b); install one on all nodes");
+}
+
 TEST(SameVersion, AllRanksThrowWhenOneDiffers) {
     const int last = test_world().size() - 1;
     if (last == 0) GTEST_SKIP() << "one rank has one version";

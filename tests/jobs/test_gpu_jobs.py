@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from conftest import ROOT, mpirun, run
+from conftest import ROOT, WORKER, mpirun, run
 from test_clicks import clicks, rows, train as train_clicks  # noqa: F401: a fixture
 from test_examples import LINE, compiled
 from test_native import VIRTUALLY, accuracy, checkpoint_of, complaints, contents, write_job
@@ -170,6 +170,24 @@ def test_layers_learn_as_on_the_cpu(digits_line_by_line, tmp_path, ranks):
 def test_layers_without_their_gpu_say_so(digits_line_by_line, tmp_path, environment, message):
     done = run([digits_line_by_line, ROOT / "examples/digits.h5"], tmp_path, **STAND_IN, **environment)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"digits: {message}\n")
+
+
+@pytest.mark.parametrize("nccl, begin", [
+    ("", "this machine has no GPU to compute on: "),
+    ("nccl = true\n", r"NCCL cannot add the gradients here: \S+ has no GPU for NCCL: ")])
+def test_a_driver_that_is_too_old_is_one_line(native, tmp_path, nccl, begin):
+    """Oracle: what tests/gpu/old_driver.cpp says of itself, and the CUDA that --info says is built in."""
+    built = re.search(r"CUDA runtime +(\d+)(\.\d+)", run([WORKER, "--info"], tmp_path).stdout)
+    if not built:
+        pytest.skip("built without CUDA")
+    job = write_job(tmp_path, **{"[checkpoint]": f'device = "gpu"\n{nccl}[checkpoint]'})
+    module = STAND_IN if nccl else {"DTRAIN_GPU_MODULE": BUILD / "src/gpu/libdtrain_gpu.so"}
+    result = mpirun(2, [native, job], tmp_path, **module, LD_LIBRARY_PATH=BUILD / "tests/gpu")
+    assert result.returncode == 2
+    (line,) = complaints(result)
+    assert re.match(f"dtrain-native: {begin}its GPU driver supports CUDA 10.2, but dtrain was built with "
+                    rf"{built[1]}{re.escape(built[2])}; install .* there, or build dtrain with a CUDA Toolkit 10; ", line), line
+    assert not list(tmp_path.glob("**/epoch-*"))
 
 
 def test_without_the_module_there_is_one_line(native, tmp_path):

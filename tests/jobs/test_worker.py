@@ -6,6 +6,7 @@ Oracles: the launchers' own documented behaviour; the shell's exit status conven
 """
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -46,6 +47,38 @@ def test_gpus_that_are_ill_are_told_once_a_node(job, ill_gpus):
     broken = "GPU 0000:5f:00.0: a broken row of its memory could not be replaced; take it out of service"
     assert done.stderr.count(broken) == 1, done.stderr
     assert "GPU 0000:4e:00.0: process 4242 computes on it and has 3 GiB of its memory" in done.stderr
+
+
+def test_check_finds_gpus_that_are_ill(job, ill_gpus):
+    """Oracle: what tests/topology/fake_nvml.cpp always says; its GPUs are on no bus of this machine."""
+    done = job.launch("--check", env=ill_gpus)
+    assert done.returncode == 1
+    assert re.findall(r"^fault: node 0 \(\S+\): (.*)\n    mend: (.*)$", done.stdout, re.MULTILINE) == [
+        ("GPU 0000:5f:00.0: a broken row of its memory could not be replaced",
+         "take it out of service; it has to be exchanged"),
+        ("GPU 0000:5f:00.0: 2 errors of its memory that could not be corrected since the driver was loaded",
+         "reset it (nvidia-smi --gpu-reset -i 0000:5f:00.0) or reboot; exchange it when they come back")]
+    assert "GPU 0000:9a:00.0" not in done.stdout
+    assert done.stdout.endswith("1 node checked: 2 faults, 7 warnings\n")
+
+
+def test_check_finds_software_that_does_not_fit_together(job, ill_gpus):
+    """A driver of CUDA 9.0 by NVML, and an NCCL that says that it is 2.18.5 for CUDA 12.2 (tests/comm/old_nccl.cpp)."""
+    built = re.search(r"CUDA runtime +(\d+)\.(\d+)", job.run(WORKER, "--info").stdout)
+    if not built:
+        pytest.skip("built without CUDA")
+    found = {**ill_gpus, "FAKE_NVML_CUDA": "9000",
+             "LD_LIBRARY_PATH": f"{ill_gpus['LD_LIBRARY_PATH']}:{BUILD / 'tests/comm'}"}
+    done = job.launch("--check", env=found)
+    assert done.returncode == 1
+    driver = f"its GPU driver 550.54.15 supports CUDA 9.0, but dtrain was built with {built[1]}.{built[2]}"
+    assert re.search(rf"^fault: node 0 \(\S+\): {driver}\n    mend: install driver .* there, or build dtrain", done.stdout, re.MULTILINE)
+    assert re.search(r"^0 .* 2\.18\.5 ", done.stdout, re.MULTILINE), done.stdout
+    info = job.run(WORKER, "--info", env=found).stdout
+    assert f"fault: {driver}; install driver " in info
+    assert re.search(r"^ +NCCL +2\.18\.5, compiled for CUDA 12\.2; built with \S+$", info, re.MULTILINE)
+    if "names in its log" in info:  # what NCCL 2.27.3 brought
+        assert "NCCL 2.18.5 is loaded, but dtrain was built with " in done.stdout
 
 
 def test_gpus_that_are_ill_hold_no_short_program_up(job, ill_gpus):

@@ -172,6 +172,15 @@ TEST(CheckJudge, GpusThatAreIllAndDriversThatAreTooOld) {
     EXPECT_EQ(slow.severity, Severity::warning);
     EXPECT_EQ(about_last([](NodeFacts& facts) { facts.cuda_driver = "12.4"; }).text,
               "its GPU driver supports CUDA 12.4, but dtrain was built with 13.0");
+    EXPECT_EQ(
+        about_last([](NodeFacts& facts) {
+            facts.gpu_troubles = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "ill", .mend = "reset"}};
+        }).text,
+        "GPU 0000:5f:00.0: ill");
+    const auto old_nccl = [](NodeFacts& facts) { facts.nccl_needed = "2.29.0"; };
+    EXPECT_THAT(about_last(old_nccl).text, HasSubstr("NCCL 2.28.9 is loaded"));
+    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.nccl_cuda = "12.4"; }).severity, Severity::warning);
+    EXPECT_THAT(about_last([](NodeFacts& facts) { facts.nccl = "2.28.3"; }).mend, HasSubstr("refuses"));
     auto nodes = healthy_nodes(2);
     nodes[0].facts->cuda_driver = "13.2";  // newer ones run it
     nodes[1].facts->cuda_driver = "";      // no driver to compare

@@ -116,6 +116,23 @@ TEST(CheckFacts, ComeFromTheWorkersReport) {
                                 .gpu_models = "H200",
                                 .gpu_troubles = {{.gpu = 1, .is_fault = true, .text = "t", .mend = "m"}},
                                 .rdma = true}));
+    const auto hidden = with_machine_info({}, R"({
+        "mpi": {"flavour": "Open MPI", "version": "4.1.4"},
+        "versions": {"nccl": "2.28.9", "cuda_runtime": "13.0", "cuda_driver": "12.4", "gpu_driver": "550.54.15",
+                     "nccl_built": "2.28.7", "nccl_needed": "2.27.3", "nccl_cuda": "13.0"},
+        "gpus": [], "adapters": [], "cuda_visible_devices": {"devices": [], "error": null},
+        "other_gpus": [{"pci": "0000:5f:00.0", "troubles": [{"fault": true, "text": "t", "mend": "m"}]}]})");
+    EXPECT_EQ(
+        hidden,
+        (NodeFacts{.mpi = "Open MPI 4.1.4",
+                   .nccl = "2.28.9",
+                   .cuda_runtime = "13.0",
+                   .cuda_driver = "12.4",
+                   .gpu_driver = "550.54.15",
+                   .nccl_built = "2.28.7",
+                   .nccl_needed = "2.27.3",
+                   .nccl_cuda = "13.0",
+                   .gpu_troubles = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "t", .mend = "m"}}}));
     EXPECT_THROW(with_machine_info({}, "Segmentation fault"), Error);
     EXPECT_THROW(with_machine_info({}, "{}"), Error);
 }

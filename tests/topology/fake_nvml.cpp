@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library with NVML's names and a fixed answer, for machines without GPU: three GPUs in another order than
 // PCI's; the second has four MIG slots, two of them in use. The first is ill in every way, the second has
-// work and is at its power limit, the third tells nothing but its name.
+// work and is at its power limit, the third tells nothing but its name. Its driver is that of CUDA 13.0, or
+// of the one in FAKE_NVML_CUDA (12040 is 12.4).
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace {
@@ -43,6 +45,15 @@ int nvmlInit_v2() {
     return success;
 }
 int nvmlShutdown() {
+    return success;
+}
+int nvmlSystemGetDriverVersion(char* text, unsigned size) {
+    std::snprintf(text, size, "%s", std::getenv("FAKE_NVML_CUDA") != nullptr ? "550.54.15" : "580.65.06");
+    return success;
+}
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+    const char* told = std::getenv("FAKE_NVML_CUDA");
+    *version = told != nullptr ? std::atoi(told) : 13000;
     return success;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {

@@ -147,10 +147,13 @@ TEST_F(DriverFolder, NvmlIsAskedForMigPartitionsOnly) {
 
 TEST(Nvml, IsNotRequired) {
     EXPECT_FALSE(ask_nvml(no_library));
+    EXPECT_EQ(ask_nvml_driver(no_library), NvmlDriver{});
 }
 
 TEST(Nvml, ALibraryWithoutItsFunctionsIsNoNvml) {
     EXPECT_FALSE(ask_nvml("libm.so.6"));
+    EXPECT_EQ(ask_nvml_driver("libm.so.6"), NvmlDriver{});
+    EXPECT_EQ(ask_nvml_driver(FAKE_NVML), (NvmlDriver{"580.65.06", "13.0"}));
 }
 
 }  // namespace

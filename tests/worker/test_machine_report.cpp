@@ -16,6 +16,7 @@ namespace dtrain::worker {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using topology::Core;
@@ -143,6 +144,7 @@ TEST(MachineReportJson, HasEveryKey) {
                  {"index": 1, "pci": "0000:9a:00.0", "model": "NVIDIA H200", "uuid": "GPU-8932f937",
                   "mig_uuids": ["MIG-6c8e3c11"], "near_cpus": "4-7", "numa_nodes": [1], "adapter": "mlx5_0",
                   "health": null, "troubles": []}],
+        "other_gpus": [],
         "adapters": [{"name": "mlx5_0", "pci": "0000:9b:00.0", "rdma": true, "near_cpus": "4-7", "numa_nodes": [1]},
                      {"name": "eth0", "pci": "0000:05:00.0", "rdma": false, "near_cpus": null, "numa_nodes": []}],
         "cuda_visible_devices": {"value": "1,GPU-77",
@@ -153,7 +155,8 @@ TEST(MachineReportJson, HasEveryKey) {
                 "mpirun_version": "Open MPI 4.1.4"},
         "job": {"scheduler": "Slurm", "job_id": "4711", "launcher": "Open MPI"},
         "versions": {"dtrain": "0.1.0", "hwloc_built": "2.8.0", "hwloc_running": "2.8.0", "hdf5": "1.10.8",
-                     "cuda_runtime": null, "cuda_driver": null, "nccl": null, "onednn": null}})"));
+                     "cuda_runtime": null, "cuda_driver": null, "gpu_driver": null, "nccl": null,
+                     "nccl_built": null, "nccl_needed": null, "nccl_cuda": null, "onednn": null}})"));
 }
 
 MachineReport report_of_an_ill_gpu() {
@@ -187,6 +190,36 @@ TEST(MachineReportText, TroublesOfGpus) {
         as_text(report_of_an_ill_gpu()),
         HasSubstr("             warning, GPU 1: process 7 computes on it; end it, or take another GPU: "
                   "ps -o user,etime,args -p 7\n"));
+}
+
+TEST(MachineReport, GpusThatTheDriverAloneTellsOf) {
+    auto report = report_of_an_ill_gpu();
+    report.machine.gpus.clear();
+    const auto json = nlohmann::json::parse(as_json(report));
+    ASSERT_EQ(json["other_gpus"].size(), 1U);
+    EXPECT_EQ(json["other_gpus"][0]["pci"], "0000:9a:00.0");
+    EXPECT_EQ(json["other_gpus"][0]["health"]["uncorrected_errors"], 2);
+    EXPECT_EQ(json["other_gpus"][0]["troubles"].size(), 3U);
+    EXPECT_THAT(as_text(report), HasSubstr("             fault, GPU 0000:9a:00.0: 2 errors of its memory"));
+}
+
+TEST(MachineReport, SoftwareThatDoesNotFitTogether) {
+    auto report = full_report();
+    report.versions.gpu = {.driver = "550.54.15",
+                           .cuda_driver = "12.4",
+                           .cuda_runtime = "13.0",
+                           .nccl = "2.28.9",
+                           .nccl_built = "2.27.3",
+                           .nccl_needed = "2.27.3",
+                           .nccl_cuda = "13.0"};
+    EXPECT_THAT(
+        as_text(report),
+        AllOf(HasSubstr(
+                  "             fault: its GPU driver 550.54.15 supports CUDA 12.4, but dtrain was built "
+                  "with 13.0; install driver 580 or newer there, or build dtrain with a CUDA Toolkit 12\n"),
+              HasSubstr("             CUDA driver   12.4, of NVIDIA's driver 550.54.15\n"),
+              HasSubstr("             NCCL          2.28.9, compiled for CUDA 13.0; built with 2.27.3\n")));
+    EXPECT_EQ(nlohmann::json::parse(as_json(report))["versions"]["gpu_driver"], "550.54.15");
 }
 
 TEST(MachineReportJson, SurvivesBytesThatAreNoText) {

@@ -4,15 +4,28 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/gpu_software.hpp"
 #include "gpu/cuda/check.hpp"
 
 namespace dtrain::gpu {
+namespace {
+
+std::string why_none(cudaError_t result) {
+    if (result != cudaErrorInsufficientDriver) return cudaGetErrorString(result);
+    int driver = 0;
+    int runtime = 0;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    return insufficient_driver_text(driver, runtime);
+}
+
+}  // namespace
 
 void choose_gpu(int number) {
     int count = 0;
     const auto result = cudaGetDeviceCount(&count);
     if (result != cudaSuccess)
-        throw UsageError("there is no GPU to compute on: " + std::string(cudaGetErrorString(result)) +
+        throw UsageError("this machine has no GPU to compute on: " + why_none(result) +
                          "; leave the device \"cpu\", or see what dtrain-launch --check says");
     if (number < 0 || number >= count)
         throw UsageError("there is no GPU " + std::to_string(number) + ": this process sees " +

@@ -3,6 +3,7 @@
 #include "worker/native/machine_info.hpp"
 
 #include <array>
+#include <utility>
 
 #include <dnnl.hpp>
 #include <fmt/format.h>
@@ -46,9 +47,10 @@ std::string machine_info(const Environment& environment, bool json) {
     const auto identity = cluster::identify(environment);
     if (identity.launcher != cluster::Launcher::none) report.launcher = cluster::to_string(identity.launcher);
     const auto gpu = comm::gpu_versions();
-    report.versions.cuda_runtime = gpu.cuda_runtime;
-    report.versions.cuda_driver = gpu.cuda_driver;
-    report.versions.nccl = gpu.nccl;
+    auto& software = report.versions.gpu;
+    const auto by_nvml = std::exchange(software, gpu.software);
+    software.driver = by_nvml.driver;
+    if (software.cuda_driver.empty()) software.cuda_driver = by_nvml.cuda_driver;
     report.nccl.uses = gpu.nccl_uses;
     report.versions.hdf5 = hdf5_version();
     report.versions.onednn = onednn_version();
