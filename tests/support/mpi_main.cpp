@@ -11,6 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <dtrain/communicator.hpp>
+#include <dtrain/error.hpp>
+
+#include "support/precondition.hpp"
 
 namespace {
 
@@ -47,11 +50,26 @@ class FailuresOnly : public testing::EmptyTestEventListener {
     std::string test_ = "?";
 };
 
+constexpr int skipped = 77;  // so meson counts it
+
+/// On all ranks when one has a reason; rank 0 tells it.
+bool must_skip(const dtrain::Communicator& world) {
+    if (dtrain::tests::precondition() == nullptr) return false;
+    try {
+        dtrain::throw_together<dtrain::Error>(world, dtrain::tests::precondition()());
+        return false;
+    } catch (const dtrain::Error& why) {
+        if (world.rank() == 0) fmt::print(stderr, "skipped: {}\n", why.what());
+        return true;
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const dtrain::MpiSession session;
     testing::InitGoogleTest(&argc, argv);
+    if (must_skip(session.world())) return skipped;
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
     if (session.world().rank() != 0) {
         delete listeners.Release(listeners.default_result_printer());

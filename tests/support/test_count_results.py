@@ -79,6 +79,15 @@ def test_a_program_without_cases_that_ended_well_has_passed(build):
     assert count(build({"hello": "unit"}, [("hello", "OK", 0)], [PLAIN])).summary() == "1 passed, 0 failed, 0 skipped"
 
 
+def test_the_reason_of_a_skip_is_the_line_that_says_so(build):
+    # What mpirun writes about a status of its programs comes after it.
+    directory = build({"hello": "unit"}, [("hello", "SKIP", 77)], ['<testsuite name="dtrain" tests="1"><testcase name="hello" '
+                      'classname="dtrain"><skipped/></testcase></testsuite>'])
+    file = directory / "meson-logs/unit.json"
+    file.write_text(file.read_text().replace("the output", "skipped: no GPU\\n-----\\nmpirun detected that"))
+    assert [skip.reason for skip in count(directory).skips] == ["no GPU"]
+
+
 def test_a_test_that_did_not_run_is_a_failure(build):
     results = count(build({"base": "unit", "io": "unit"}, [("base", "OK", 0)], [GTEST_GOOD]))
     assert results.summary() == "2 passed, 1 failed, 1 skipped"
@@ -165,6 +174,9 @@ def test_pytest_without_a_file_is_a_failure(tmp_path):
 @pytest.mark.parametrize("arguments, status, last", [
     ([], 1, "0 passed, 0 failed, 0 skipped"),
     (["--skip", "x", "why"], 1, "0 passed, 0 failed, 1 skipped"),
+    (["--may-skip-all", "--skip", "x", "why"], 0, "0 passed, 0 failed, 1 skipped"),
+    (["--may-skip-all"], 1, "0 passed, 0 failed, 0 skipped"),
+    (["--may-skip-all", "--failure", "build", "LOG", "--skip", "x", "why"], 1, "0 passed, 1 failed, 1 skipped"),
     (["--failure", "build", "LOG"], 1, "1 passed, 1 failed, 0 skipped"),
     (["--skip", "x", "why"], 0, "1 passed, 0 failed, 1 skipped")])
 def test_report_and_exit_status(tmp_path, arguments, status, last):
