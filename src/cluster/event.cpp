@@ -22,9 +22,9 @@ constexpr std::size_t checksum_digits = 8;
 static_assert(longest_event_text * 6 + 1000 < 4096);
 constexpr std::size_t longest_line = 4000;
 
-constexpr std::array<std::string_view, 14> kind_names{
-    "started", "exited", "stopped", "done",  "trouble", "port_taken", "warning",
-    "idle",    "active", "output",  "alive", "stacks",  "stacks_end", "gpus"};
+constexpr std::array<std::string_view, 15> kind_names{
+    "started", "exited", "stopped", "done",   "trouble",    "port_taken", "warning",  "idle",
+    "active",  "output", "alive",   "stacks", "stacks_end", "gpus",       "gpu_error"};
 
 /// CRC-32 as in IEEE 802.3, bit by bit: events are few and short.
 std::uint32_t crc32(std::string_view bytes) {
@@ -126,6 +126,7 @@ std::string to_sentence(const Event& event) {
         case Event::Kind::trouble:
         case Event::Kind::port_taken:
         case Event::Kind::warning:
+        case Event::Kind::gpu_error:
             return fmt::format("{}: {}", who, event.text);
         case Event::Kind::idle:
             return fmt::format("{}: no output and no processor time for {:.0f} s, in {}", who,

@@ -27,6 +27,7 @@ struct Event {
         stacks,      ///< `text`: the next piece of the stacks that were asked for
         stacks_end,  ///< that was all of them; `text`: the file on its node that has them, "" for none
         gpus,        ///< how its GPUs were used until the program ended; `text`: report::gpus_text()
+        gpu_error,   ///< the kernel of its node has logged one; `text`
     };
 
     Kind kind = Kind::started;

@@ -29,6 +29,12 @@ void JobState::take(const Event& event) {
         case Event::Kind::gpus:
             rank.gpus = event.text;
             break;
+        case Event::Kind::gpu_error:
+            if (std::ranges::none_of(gpu_errors_, [&](const Event& known) {
+                    return known.host == event.host && known.text == event.text;
+                }))
+                gpu_errors_.push_back(event);
+            break;
         case Event::Kind::idle:
             if (!rank.idle && !rank.ended) ++idle_;
             rank.idle = event;

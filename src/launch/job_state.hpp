@@ -73,6 +73,9 @@ class JobState {
     /// How its GPUs were used, as report::gpus_text(); "" when nothing came.
     const std::string& gpus_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).gpus; }
 
+    /// Errors of GPUs that the kernels of nodes have logged while their ranks ran: `host`, `text`, each once.
+    const std::vector<cluster::Event>& gpu_errors() const { return gpu_errors_; }
+
   private:
     struct Rank {
         std::optional<cluster::Event> started;
@@ -86,6 +89,7 @@ class JobState {
     int companion_count() const { return static_cast<int>(companions_.size()); }
 
     std::vector<Rank> ranks_;
+    std::vector<cluster::Event> gpu_errors_;
     std::set<int> companions_;  ///< of these ranks
     // Asked after every event of perhaps 80,000 ranks: counted, not looked for.
     int up_ = 0, ended_ = 0, done_ = 0, failed_ = 0;

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <dtrain/cpuset.hpp>
+
 #include "base/text.hpp"
 #include "launch/log_text.hpp"
 #include "launch/meaning.hpp"
@@ -65,7 +67,10 @@ class Examination {
 
         put_consequences_last();
         put_teller_first(report_, log_tail_);
-        if (!report_.failed.empty()) describe_cause();
+        if (!report_.failed.empty()) {
+            describe_cause();
+            add_errors_of_gpus();
+        }
         find_exceptions();
         find_errors();
         find_missing();
@@ -210,6 +215,29 @@ class Examination {
         if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
         if (tells_of_sigterm(tail))
             report_.hints.emplace_back("its log says that it got SIGTERM: look for who sent it, and why");
+    }
+
+    /// One on another node is often why the cause waited in vain; those of its own node it tells itself.
+    void add_errors_of_gpus() {
+        const auto& cause = report_.failed.front();
+        std::size_t told = 0;
+        for (const auto& error : job_.gpu_errors()) {
+            if (error.host == cause.facts.host && cause.detail.find(error.text) != std::string::npos)
+                continue;
+            if (++told > described_ranks) break;
+            const auto ranks = ranks_on(error.host);
+            report_.hints.push_back(fmt::format("on {}, where {} {} ran, {}", error.host,
+                                                plural(static_cast<std::size_t>(ranks.count()), "rank"),
+                                                ranks.to_string(), error.text));
+        }
+    }
+
+    /// That have told where they are.
+    CpuSet ranks_on(const std::string& host) const {
+        CpuSet ranks;
+        for (int rank = 0; rank < job_.size(); ++rank)
+            if (const auto& start = job_.start_of(rank); start && start->host == host) ranks.add(rank);
+        return ranks;
     }
 
     void find_exceptions() {

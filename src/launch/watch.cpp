@@ -273,7 +273,8 @@ class Watch {
         if (questions_ != nullptr) questions_->take(event, result_.job);
         if (const auto beat = last_heard_.find(event.rank); beat != last_heard_.end())
             beat->second = Clock::now();
-        if (event.kind != cluster::Event::Kind::warning) return;
+        using Kind = cluster::Event::Kind;
+        if (event.kind != Kind::warning && event.kind != Kind::gpu_error) return;
         status_.clear();
         spdlog::warn("{}", cluster::to_sentence(event));
     }

@@ -137,11 +137,13 @@ class Supervisor {
         if (sources[0].revents != 0) take_news();
     }
 
-    void warn(std::string warning) {
-        auto event = new_event(Event::Kind::warning);
-        event.text = std::move(warning);
+    void tell(Event::Kind kind, std::string text) {
+        auto event = new_event(kind);
+        event.text = std::move(text);
         job_.report(event);
     }
+
+    void warn(std::string warning) { tell(Event::Kind::warning, std::move(warning)); }
 
     void warn_of_gpus() {
         for (auto& warning : gpu_look_->take()) warn(std::move(warning));
@@ -149,7 +151,7 @@ class Supervisor {
 
     void note_xids() {
         for (auto& fact : new_xid_facts(xids_, xid_watch_.take()))
-            if (job_.warns_of_xids) warn(std::move(fact));
+            if (job_.warns_of_xids) tell(Event::Kind::gpu_error, std::move(fact));
     }
 
     void tell_use_of_gpus() {

@@ -86,6 +86,7 @@ TEST(JobState, AWarningIsNoEnd) {
     JobState job(1);
     job.take(event(Kind::started, 0, 10));
     job.take(event(Kind::warning, 0, 11));
+    job.take(event(Kind::gpu_error, 0, 12));
     EXPECT_FALSE(job.all_ended());
     EXPECT_FALSE(job.any_failed());
     EXPECT_EQ(job.up(), 1);

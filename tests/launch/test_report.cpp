@@ -175,6 +175,33 @@ TEST(Report, WhatTheMachineSaysComesAfterTheUsualMeaning) {
     EXPECT_THAT(child_killed.hints, ElementsAre(oom));
 }
 
+TEST(Report, AnErrorOfAGpuOfAnotherNodeIsToldWithTheCause) {
+    const auto on = [](const char* host, Event event) {
+        event.host = host;
+        return event;
+    };
+    const std::string fell_off = "the kernel logged Xid 79 of GPU 0000:3b:00: the GPU has fallen off the bus";
+    const std::string remapped = "the kernel logged Xid 63 of GPU 0000:5f:00: a broken row";
+    const auto error = [](int rank, std::string text) {
+        return ended(Kind::gpu_error, rank, 5, {}, std::move(text));
+    };
+    auto job =
+        job_of(4, {started(0, 7, 1), started(1, 7, 1), on("n2", started(2, 7, 1)), on("n2", started(3, 7, 1)),
+                   on("n2", error(2, fell_off)), on("n2", error(2, fell_off)), error(0, remapped),
+                   ended(Kind::exited, 1, 9, {.code = 1}, remapped)});
+    job.stop_asked();
+    for (const int rank : {0, 2, 3})
+        job.take(on(rank == 0 ? "n1" : "n2", ended(Kind::stopped, rank, 10, {.signal = SIGTERM})));
+    const auto report = examined(job);
+    EXPECT_THAT(report.hints, ElementsAre(remapped, "on n2, where ranks 2-3 ran, " + fell_off));
+    EXPECT_THAT(report_text(report),
+                HasSubstr("\n  hint: on n2, where ranks 2-3 ran, the kernel logged Xid 79 of "));
+
+    auto elsewhere =
+        job_of(2, {started(0, 7, 1), error(0, remapped), on("n2", ended(Kind::exited, 1, 9, {.code = 1}))});
+    EXPECT_THAT(examined(elsewhere).hints, ElementsAre("on n1, where rank 0 ran, " + remapped));
+}
+
 TEST(Report, SeveralFailAtOnce) {
     const auto job =
         job_of(8, {ended(Kind::exited, 3, 300, {.code = 3}), ended(Kind::exited, 2, 100, {.code = 9})});

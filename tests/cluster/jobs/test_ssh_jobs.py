@@ -255,3 +255,32 @@ def test_a_port_that_is_taken_on_another_node_is_planned_around(job):
     finally:
         os.kill(holder.inner, signal.SIGKILL)
         holder.communicate()
+
+
+def test_an_error_of_a_gpu_on_another_node_is_told_with_the_failure(job):
+    """Rank 0 gives up on node 1; what the kernel of node 2 had logged of its GPU stands beside that."""
+    kernel_log = job.folder / "kmsg"
+    os.mkfifo(kernel_log)
+    log = os.open(kernel_log, os.O_RDWR)
+    if job.cluster[2].run("mount", "--bind", kernel_log, "/dev/kmsg").returncode != 0:
+        pytest.skip("a node cannot have a kernel log of its own here")
+    try:
+        job.script("a.py", "import os, time\n"
+                           "open('up.' + os.environ['RANK'], 'w').close()\n"
+                           "while os.environ['RANK'] == '1' or not os.path.exists('give up'): time.sleep(0.05)\n"
+                           "raise RuntimeError('nobody came')\n")
+        child = job.start_on(1, LAUNCH, "--ips", job.cluster.addresses(2), "--nproc_per_node", 1, "--log_dir", "/tmp/log",
+                             "--grace", 2, "a.py")
+        job.cluster.wait_until(lambda: (job.folder / "up.0").exists() and (job.folder / "up.1").exists(), "the programs", patience=20)
+        os.write(log, b"6,2,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, name=python3, GPU has fallen off the bus.\n")
+        time.sleep(1)
+        (job.folder / "give up").touch()
+        _, said = child.communicate(timeout=60)
+    finally:
+        os.close(log)
+        job.cluster[2].run("umount", "/dev/kmsg")
+    told = r"the kernel logged Xid 79 of GPU 0000:3b:00: .*GPU has fallen off the bus"
+    assert child.returncode == 1, said
+    assert len(re.findall(rf"rank 1 on node2: {told}", said)) == 1, said
+    assert re.search(r"^dtrain-launch: rank 0 on node1: the program ended with exit code 1$", said, re.MULTILINE), said
+    assert re.search(rf"^  hint: on node2, where rank 1 ran, {told}", said, re.MULTILINE), said
