@@ -622,6 +622,11 @@ ncclResult_t __wrap_ncclGetVersion(int* version) {
     return ncclSuccess;
 }
 
+cudaError_t __wrap_cudaDriverGetVersion(int* version) {
+    *version = script().driver;
+    return cudaSuccess;
+}
+
 cudaError_t __wrap_cudaGetDeviceCount(int* count) {
     *count = script().gpus;
     return script().gpus > 0 ? cudaSuccess : cudaErrorNoDevice;

@@ -15,6 +15,7 @@ namespace nccl_stand_in {
 struct Script {
     int gpus = 8;
     int version = 22809;  ///< of NCCL
+    int driver = 99000;   ///< the CUDA that it supports: whatever this was built with
     int join_polls = 0;   ///< for so many looks the communicator is still being made
     int issue_polls = 0;  ///< and for so many an operation is still being handed over
     int fail_at = 0;      ///< number of the operation of NCCL, from 1, that fails on this rank

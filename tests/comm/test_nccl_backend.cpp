@@ -157,10 +157,18 @@ TEST_F(NcclBackend, IsRefusedOnAllRanksWhenTheirNcclsDiffer) {
 }
 
 TEST_F(NcclBackend, IsRefusedWhereTheLibraryIsOlderThanWhatDtrainCalls) {
-    script().version = 21405;
+    script().version = 21402;
     EXPECT_THAT(refused({}), AllOf(StartsWith("nccl_communicator: on "),
-                                   HasSubstr(": NCCL 2.14.5 is loaded, but dtrain was built with "),
+                                   HasSubstr(": NCCL 2.14.2 is loaded, but dtrain was built with "),
                                    HasSubstr("first in LD_LIBRARY_PATH")));
+    EXPECT_THAT(seen().calls, IsEmpty());
+}
+
+TEST_F(NcclBackend, IsRefusedOnAllRanksWhenTheDriverOfOneIsTooOld) {
+    if (me == ranks - 1) script().driver = 10020;
+    EXPECT_THAT(refused({}),
+                AllOf(StartsWith("nccl_communicator: on "),
+                      HasSubstr(": its GPU driver supports CUDA 10.2, but dtrain was built with ")));
     EXPECT_THAT(seen().calls, IsEmpty());
 }
 
