@@ -65,6 +65,7 @@ void body(const Communicator& world, const std::string& scenario, const std::str
     const Training training(world.size());
     const State state(training.program, 1);
     Executor executor(training.program, state, world, {.device = Device::gpu(0), .nccl = true});
+    world.barrier();  // one that is still being made would be told of a failure there
     if (scenario != "recording") {
         for (int step = 0; step < good_steps; ++step) executor.run();
         executor.fetch(training.loss);
