@@ -67,15 +67,14 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         // Those of backward passes within no_sync() that this one has not reached.
         for (std::size_t number = 0; number < leaves_.size(); ++number)
             if (!is_ready_[number] && leaves_[number]->has_gradient) ready(number);
-        eager::place().finish();
-        for (const auto number : std::exchange(coming_, {})) averaging_->ready(number + 1);
+        wait_for_gradients();
+        for (const auto number : coming_) averaging_->ready(number + 1);
         for (const auto& leaf : leaves_) leaf->gradient.here_to_fill();
         averaging_->ready(0);
         averaging_->finish();
         for (std::size_t number = 0; number < leaves_.size(); ++number)
             leaves_[number]->has_gradient = used_[number] > 0;
-        std::ranges::fill(used_, 0.0F);
-        is_ready_.assign(leaves_.size(), false);
+        begin_anew();
     }
 
     void average_values() {
@@ -93,6 +92,22 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
     int pauses = 0;
 
   private:
+    void begin_anew() {
+        std::ranges::fill(used_, 0.0F);
+        is_ready_.assign(leaves_.size(), false);
+        coming_.clear();
+    }
+
+    // Those that cannot be, because of the data, are forgotten.
+    void wait_for_gradients() {
+        try {
+            eager::place().finish();
+        } catch (...) {
+            begin_anew();
+            throw;
+        }
+    }
+
     std::optional<std::string> what_is_wrong() const {
         if (leaves_.empty())
             return "DataParallel: the layer has no parameter whose gradient could be averaged";

@@ -65,15 +65,17 @@ void expect_batches_alone_to_be_copied(Layer& network, const Dataset& data, cons
 
 TEST_F(GpuSteps, CopyTheirBatchesAndNothingElse) {
     seed(1);
-    constexpr std::size_t labels = 20 * sizeof(std::int64_t);
+    constexpr std::size_t samples = 20;
+    constexpr auto labels = samples * sizeof(std::int64_t);
     Sequential rows{Linear(16, 64), ReLU(), Dropout(0.5), Linear(64, 64), Dropout(0.1), Linear(64, 4)};
-    expect_batches_alone_to_be_copied(rows, digit_like(80), {}, 2, 20 * 16 * sizeof(float) + labels, given());
+    expect_batches_alone_to_be_copied(rows, digit_like(80), {}, 2, samples * 16 * sizeof(float) + labels,
+                                      given());
     auto pictures = picture_network();
     expect_batches_alone_to_be_copied(pictures, digit_like(80, 64), {1, 8, 8}, 2,
-                                      20 * 64 * sizeof(float) + labels, given());
+                                      samples * 64 * sizeof(float) + labels, given());
     WordNetwork words;  // which casts here what has come from here
-    expect_batches_alone_to_be_copied(words, word_like(80), {5}, 2, 20 * 5 * sizeof(std::int64_t) + labels,
-                                      given());
+    expect_batches_alone_to_be_copied(words, word_like(80), {5}, 2,
+                                      samples * 5 * sizeof(std::int64_t) + labels, given());
 }
 
 TEST_F(GpuSteps, AreTheSameWhoeverLooksOn) {
@@ -144,7 +146,7 @@ TEST_F(GpuSteps, TellABadLabelWhenSomebodyWaits) {
     Optimizer sgd(Sgd{0.1}, network.parameters());
     const auto x = randn({3, 16});
     const auto step = [&](const std::vector<std::int64_t>& labels) {
-        const auto loss = cross_entropy(network(x), Tensor::of(labels, {3}));
+        auto loss = cross_entropy(network(x), Tensor::of(labels, {3}));
         loss.backward();
         sgd.step();
         sgd.clear_grad();

@@ -233,6 +233,18 @@ TEST(EagerRanks, BadLabelsAreToldByBackwardOrBefore) {
                   loss.item();
               }),
               "label 4 in row 0 of the batch is outside of the 4 classes 0..3");
+
+    auto other = network_of(1);
+    network.eval();
+    other.eval();
+    for (const auto& parameter : network.parameters()) parameter.clear_gradient();
+    const auto x = Tensor::full({2, 16}, 1);
+    const auto good = Tensor::full({2}, 1, DataType::int64);
+    cross_entropy(parallel(x), good).backward();
+    cross_entropy(other(x), good).backward();
+    for (std::size_t i = 0; i < network.parameters().size(); ++i)
+        EXPECT_THAT(network.parameters()[i].gradient(),
+                    testing::Pointwise(testing::FloatNear(1e-6F), other.parameters()[i].gradient()));
 }
 
 TEST(EagerRanks, TwoNetworksInOneLoss) {
