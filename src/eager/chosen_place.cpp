@@ -35,8 +35,7 @@ int node_rank_for(const Device& device, const Environment& environment) {
     if (!rank && !is_said)
         throw UsageError(
             "which GPU is this rank's is not known before MPI is initialised: make the ParallelEnv before "
-            "the "
-            "first tensor or layer, or choose one by its number (gpu:0)");
+            "the first tensor or layer, or choose one by its number (gpu:0)");
     return rank.value_or(0);
 }
 
