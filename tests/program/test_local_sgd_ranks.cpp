@@ -351,9 +351,10 @@ TEST(LocalSgdOfRanks, DropAsDataParallelRanksDo) {
     };
     const auto own = left(local(program, 2));
     EXPECT_EQ(own, left(data_parallel(program, {.ranks = test_world().size()})));
-    std::int64_t hash = 0;
+    std::uint64_t hash = 0;
     for (const auto value : own) hash = hash * 3 + (value > 0 ? 1 : 0);
-    EXPECT_EQ(test_world().all_have(hash), ranks() == 1) << "each rank drops others";
+    EXPECT_EQ(test_world().all_have(static_cast<std::int64_t>(hash)), ranks() == 1)
+        << "each rank drops others";
 }
 
 TEST(LocalSgdOfRanks, WantTheRanksThatTheyWereMadeFor) {
