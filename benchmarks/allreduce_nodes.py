@@ -8,19 +8,14 @@ Peer: MPI_Allreduce of the same length, in turns with the library in the same pr
 
 import os
 import subprocess
-import sys
-from pathlib import Path
 
 from allreduce import LIMIT, PROGRAM, compared
 from harness import Unavailable, mpi_environment
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests/cluster/jobs"))
-from virtual_cluster import VirtualCluster, why_not  # noqa: E402
+from virtual_nodes import ROOT, VirtualCluster, limit_links, why_not
 
 SIZES = {"": [4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20], " at 1 Gbit/s": [64 << 10, 1 << 20, 16 << 20]}
 AIMS = {"window": 1.0, "foreign": 1.0}
-LIMITED = ("root", "tbf", "rate", "1gbit", "burst", str(256 << 10), "latency", "50ms")
+LIMIT_OF_LINK = 1e9  # bits a second
 
 
 def cases(build):
@@ -32,8 +27,7 @@ def cases(build):
     with VirtualCluster(2, visible=[ROOT, build], environment=mpi_environment) as cluster:
         for link, sizes in SIZES.items():
             if link:
-                for number in (1, 2):
-                    cluster[number].check("tc", "qdisc", "replace", "dev", "eth0", *LIMITED)
+                limit_links(cluster, LIMIT_OF_LINK)
             for ranks in (1, 2):
                 for size in sizes:
                     yield from compared(on_nodes(cluster, build / PROGRAM, ranks), size,

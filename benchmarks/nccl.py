@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from allreduce import in_words
 from harness import Case, Unavailable, mpi_environment
 
 SIZES = [64 << 10, 1 << 20, 16 << 20, 128 << 20, 1 << 30]
@@ -97,7 +98,3 @@ def in_place_times(output):
 def bandwidth(size, microseconds):
     """GB/s of what each rank adds, nccl-tests' algbw."""
     return size / microseconds / 1e3
-
-
-def in_words(size):
-    return f"{size >> 20} MB" if size >= 1 << 20 else f"{size >> 10} KB"

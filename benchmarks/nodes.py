@@ -6,16 +6,11 @@ Peer: mpirun over ssh between the same nodes, in the same run.
 """
 
 import subprocess
-import sys
 import tempfile
 import time
-from pathlib import Path
 
 from harness import Case, Unavailable, mpi_environment
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests/cluster/jobs"))
-from virtual_cluster import VirtualCluster, why_not  # noqa: E402
+from virtual_nodes import ROOT, VirtualCluster, why_not
 
 AIM = 1.0
 LIMIT = 20  # seconds

@@ -7,18 +7,12 @@ Peers: the same step without overlap; the longer one of computing and communicat
 """
 
 import subprocess
-import sys
-from pathlib import Path
 
 from harness import Case, Unavailable, mpi_environment
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests/cluster/jobs"))
-from virtual_cluster import VirtualCluster, why_not  # noqa: E402
+from virtual_nodes import ROOT, VirtualCluster, limit_links, why_not
 
 MODEL = "deep"
 BYTES = 4 * (784 * 768 + 5 * 768 * 768 + 6 * 768 + 768 * 10 + 10)  # of gradients: each rank sends as many
-BURST = 256 << 10
 REPEATS = 3
 
 
@@ -38,12 +32,6 @@ def cases(build):
         yield Case("a step with overlap", "steps/s", "higher", rate("overlap"), "without overlap", rate("blocking"), 1.3, REPEATS)
         yield Case("a step with overlap", "steps/s", "higher", rate("overlap"), "the longer of computing and communicating",
                    lambda: min(rate("compute")(), rate("communicate")()), 0.9, REPEATS)
-
-
-def limit_links(cluster, bits_per_second):
-    for number in (1, 2):
-        cluster[number].check("tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate", str(int(bits_per_second)), "burst",
-                              str(BURST), "latency", "50ms")
 
 
 def steps_per_second(cluster, build, way):

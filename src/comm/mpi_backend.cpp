@@ -107,7 +107,7 @@ class MpiBackend final : public CommunicatorBackend {
 
     std::unique_ptr<Post> open_post() override {
         run({.operation = Operation::barrier});
-        return mpi_post(collectives_, node_);
+        return mpi_post(collectives_, node_, group_.map);
     }
 
     std::unique_ptr<Lookout> open_lookout() override {

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <optional>
 #include <string_view>
-#include <unistd.h>
 #include <vector>
 
 #include "base/files.hpp"
@@ -18,14 +17,14 @@ namespace {
 
 constexpr std::size_t most_bytes = 64 << 20;  // of a section; code for GPUs, the bulk, is in others
 
-bool read_at(int file, void* to, std::size_t size, std::uint64_t offset) {
-    return ::pread(file, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+bool read_all(int file, void* to, std::size_t size, std::uint64_t offset) {
+    return read_at(file, to, size, static_cast<std::int64_t>(offset)) == size;
 }
 
 std::optional<std::string> section_text(int file, const Elf64_Shdr& section) {
     if (section.sh_type == SHT_NOBITS || section.sh_size > most_bytes) return std::nullopt;
     std::string text(section.sh_size, '\0');
-    if (!read_at(file, text.data(), text.size(), section.sh_offset)) return std::nullopt;
+    if (!read_all(file, text.data(), text.size(), section.sh_offset)) return std::nullopt;
     return text;
 }
 
@@ -33,13 +32,13 @@ std::optional<std::string> section_text(int file, const Elf64_Shdr& section) {
 std::string constants_of(const std::filesystem::path& library) {
     const FileDescriptor file(::open(library.c_str(), O_RDONLY | O_CLOEXEC));
     Elf64_Ehdr header{};
-    if (!file.valid() || !read_at(file.get(), &header, sizeof(header), 0)) return "";
+    if (!file.valid() || !read_all(file.get(), &header, sizeof(header), 0)) return "";
     if (std::string_view(reinterpret_cast<const char*>(header.e_ident), SELFMAG) != ELFMAG ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr) ||
         header.e_shstrndx >= header.e_shnum)
         return "";
     std::vector<Elf64_Shdr> sections(header.e_shnum);
-    if (!read_at(file.get(), sections.data(), sections.size() * sizeof(Elf64_Shdr), header.e_shoff))
+    if (!read_all(file.get(), sections.data(), sections.size() * sizeof(Elf64_Shdr), header.e_shoff))
         return "";
     const auto names = section_text(file.get(), sections[header.e_shstrndx]);
     if (!names) return "";

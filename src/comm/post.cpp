@@ -14,7 +14,6 @@
 
 #include "comm/backend.hpp"
 #include "comm/mpi_error.hpp"
-#include "comm/node_map.hpp"
 #include "comm/own_comm.hpp"
 #include "comm/shared_letters.hpp"
 
@@ -66,10 +65,10 @@ class PostInTurn : public Post {
 
 class MpiPost final : public PostInTurn {
   public:
-    MpiPost(MPI_Comm parent, MPI_Comm node)
+    MpiPost(MPI_Comm parent, MPI_Comm node, const NodeMap& map)
         : communicator_(copy_of(parent)),
           is_crowded_(comm::is_crowded(node)),
-          shared_(SharedLetters::open(parent, node)) {
+          shared_(SharedLetters::open(node, map)) {
         check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
         check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
     }
@@ -232,8 +231,8 @@ std::unique_ptr<Post> open_post(const Communicator& world) {
     return world.backend_->open_post();
 }
 
-std::unique_ptr<Post> mpi_post(MPI_Comm parent, MPI_Comm node) {
-    return std::make_unique<MpiPost>(parent, node);
+std::unique_ptr<Post> mpi_post(MPI_Comm parent, MPI_Comm node, const NodeMap& map) {
+    return std::make_unique<MpiPost>(parent, node, map);
 }
 
 std::vector<std::unique_ptr<Post>> local_posts(int ranks, std::size_t most) {

@@ -16,6 +16,7 @@
 #include <dtrain/error.hpp>
 
 #include "comm/letter_bytes.hpp"
+#include "comm/node_map.hpp"
 
 namespace dtrain::comm {
 
@@ -82,8 +83,8 @@ class Post {
 std::unique_ptr<Post> open_post(const Communicator& world);
 
 /// Letters from 4 KiB to 1 MiB are not copied on their way to a rank of the same node. Collective over both.
-/// @param node the ranks of this one's node
-std::unique_ptr<Post> mpi_post(MPI_Comm parent, MPI_Comm node);
+/// @param node the ranks of this one's node @param map of the ranks of `parent`
+std::unique_ptr<Post> mpi_post(MPI_Comm parent, MPI_Comm node, const NodeMap& map);
 
 /// Ranks that are all in this process, for one thread. @param most bytes of a letter
 std::vector<std::unique_ptr<Post>> local_posts(int ranks, std::size_t most = most_letter_bytes);

@@ -6,14 +6,11 @@
 #include <atomic>
 #include <bit>
 #include <new>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
-
-#include "comm/mpi_error.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -32,24 +29,6 @@ std::size_t size_for(std::size_t bytes) {
         std::bit_width((std::max(bytes, SharedLetters::least_bytes) - 1) / SharedLetters::least_bytes));
 }
 
-/// By rank of `node`: where `world` has it.
-std::vector<int> ranks_in(MPI_Comm world, MPI_Comm node) {
-    MPI_Group of_world = MPI_GROUP_NULL;
-    MPI_Group of_node = MPI_GROUP_NULL;
-    check(MPI_Comm_group(world, &of_world), "MPI_Comm_group");
-    check(MPI_Comm_group(node, &of_node), "MPI_Comm_group");
-    int size = 0;
-    check(MPI_Comm_size(node, &size), "MPI_Comm_size");
-    std::vector<int> on_node(static_cast<std::size_t>(size));
-    std::iota(on_node.begin(), on_node.end(), 0);
-    std::vector<int> ranks(on_node.size());
-    check(MPI_Group_translate_ranks(of_node, size, on_node.data(), of_world, ranks.data()),
-          "MPI_Group_translate_ranks");
-    MPI_Group_free(&of_world);
-    MPI_Group_free(&of_node);
-    return ranks;
-}
-
 }  // namespace
 
 /// The head of a block: the letter's bytes follow it.
@@ -60,18 +39,15 @@ struct alignas(64) SharedLetters::Block {
     std::byte* letter() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-std::unique_ptr<SharedLetters> SharedLetters::open(MPI_Comm world, MPI_Comm node) {
-    int rank = 0;
-    int size = 0;
-    check(MPI_Comm_rank(world, &rank), "MPI_Comm_rank");
-    check(MPI_Comm_size(world, &size), "MPI_Comm_size");
-    const auto on_node = ranks_in(world, node);
+std::unique_ptr<SharedLetters> SharedLetters::open(MPI_Comm node, const NodeMap& map) {
+    const auto& on_node = map.neighbours();
     if (on_node.size() == 1) return nullptr;
     auto shared = share_segments(node, most_of_a_rank);
     if (shared.empty()) return nullptr;
-    std::vector<std::shared_ptr<SharedSegment>> segments(static_cast<std::size_t>(size));
+    std::vector<std::shared_ptr<SharedSegment>> segments(map.node_of.size());
     for (std::size_t i = 0; i < on_node.size(); ++i)
         segments[static_cast<std::size_t>(on_node[i])] = std::move(shared[i]);
+    const auto rank = on_node[static_cast<std::size_t>(map.node_rank)];
     return std::unique_ptr<SharedLetters>(new SharedLetters(rank, std::move(segments)));
 }
 

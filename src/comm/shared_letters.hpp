@@ -12,6 +12,7 @@
 #include <mpi.h>
 
 #include "comm/letter_bytes.hpp"
+#include "comm/node_map.hpp"
 #include "comm/shared_segment.hpp"
 
 namespace dtrain::comm {
@@ -31,17 +32,17 @@ class SharedLetters {
     static constexpr std::size_t least_bytes = 4096;
     static constexpr std::size_t most_bytes = std::size_t{1} << 20U;
 
-    /// Collective over `node`, a part of `world`, whose ranks letters are sent to.
+    /// Collective over `node`. @param map of the ranks that letters are sent to
     /// @returns null where there is nobody to share with, or no memory for it
-    static std::unique_ptr<SharedLetters> open(MPI_Comm world, MPI_Comm node);
+    static std::unique_ptr<SharedLetters> open(MPI_Comm node, const NodeMap& map);
 
     /// @returns none when blocks of this size are all taken, and there is no room for another
     std::optional<LetterBytes> memory(std::size_t bytes);
 
-    /// Where a letter lies for this rank of `world`; none when that one cannot see it.
+    /// Where a letter lies for this rank; none when that one cannot see it.
     std::optional<Place> place_for(int to, const LetterBytes& content) const;
 
-    /// The letter that this rank of `world` left there, which belongs to the caller then.
+    /// The letter that this rank left there, which belongs to the caller then.
     LetterBytes letter(int from, const Place& place) const;
 
     /// That letters have ever taken here.
@@ -50,7 +51,7 @@ class SharedLetters {
   private:
     struct Block;
     static constexpr std::size_t sizes = 9;  // 4 KiB, 8 KiB ... 1 MiB
-    // A letter may have a block of so many times its size.
+    // A letter may have a block of one of so many sizes: of up to eight times its own.
     static constexpr std::size_t wider = 3;
 
     SharedLetters(int rank, std::vector<std::shared_ptr<SharedSegment>> segments);
@@ -58,7 +59,7 @@ class SharedLetters {
     std::optional<LetterBytes> free_block(std::size_t size, std::size_t bytes);
     bool cut(std::size_t size);
 
-    std::vector<std::shared_ptr<SharedSegment>> segments_;  // by rank of `world`; null: of another node
+    std::vector<std::shared_ptr<SharedSegment>> segments_;  // by rank; null: of another node
     std::shared_ptr<SharedSegment> own_;
     std::size_t cut_ = 0;
     std::array<std::vector<Block*>, sizes> blocks_;  // by size

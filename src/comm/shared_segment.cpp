@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <random>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 #include <utility>
 
@@ -23,7 +24,7 @@ namespace {
 
 constexpr int owner_only = 0600;
 // Of what /dev/shm has left: windows, MPI and NCCL want memory there, too.
-constexpr unsigned long long part_of_free = 4;
+constexpr std::uintmax_t part_of_free = 4;
 constexpr std::size_t page = 4096;
 
 struct Offer {
@@ -32,52 +33,51 @@ struct Offer {
 };
 
 std::size_t room_for_each(int ranks, std::size_t most) {
-    struct statvfs space {};
-    if (::statvfs("/dev/shm", &space) != 0) return 0;
-    const auto free = static_cast<unsigned long long>(space.f_bavail) * space.f_frsize;
-    const auto each = free / part_of_free / static_cast<unsigned long long>(ranks);
-    return static_cast<std::size_t>(std::min<unsigned long long>(most, each)) / page * page;
+    std::error_code error;
+    const auto space = std::filesystem::space("/dev/shm", error);
+    if (error) return 0;
+    const auto each = space.available / part_of_free / static_cast<std::uintmax_t>(ranks);
+    return static_cast<std::size_t>(std::min<std::uintmax_t>(most, each)) / page * page;
 }
 
 }  // namespace
 
-SharedSegment::SharedSegment(std::string name, int file, std::size_t bytes)
-    : name_(std::move(name)), file_(file) {
-    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+SharedSegment::SharedSegment(std::string name, FileDescriptor file, std::size_t bytes)
+    : name_(std::move(name)), file_(std::move(file)) {
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
     if (memory != MAP_FAILED) bytes_ = {static_cast<std::byte*>(memory), bytes};
 }
 
 SharedSegment::~SharedSegment() {
     hide();
     if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
-    ::close(file_);
 }
 
 std::shared_ptr<SharedSegment> SharedSegment::make(std::size_t bytes) {
     std::random_device random;
     for (;;) {
         auto name = fmt::format("/dtrain-letters-{}-{:08x}", ::getpid(), random());
-        const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, owner_only);
-        if (file < 0 && errno == EEXIST) continue;
-        if (file < 0) return nullptr;
-        const bool has_size = ::ftruncate(file, static_cast<off_t>(bytes)) == 0;
-        const std::shared_ptr<SharedSegment> made(new SharedSegment(std::move(name), file, bytes));
+        FileDescriptor file(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, owner_only));
+        if (!file.valid() && errno == EEXIST) continue;
+        if (!file.valid()) return nullptr;
+        const bool has_size = ::ftruncate(file.get(), static_cast<off_t>(bytes)) == 0;
+        const std::shared_ptr<SharedSegment> made(new SharedSegment(std::move(name), std::move(file), bytes));
         made->is_hidden_ = false;
         return has_size && !made->bytes_.empty() ? made : nullptr;
     }
 }
 
 std::shared_ptr<SharedSegment> SharedSegment::find(const std::string& name, std::size_t bytes) {
-    const int file = ::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, owner_only);
-    if (file < 0) return nullptr;
-    const std::shared_ptr<SharedSegment> found(new SharedSegment(name, file, bytes));
+    FileDescriptor file(::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, owner_only));
+    if (!file.valid()) return nullptr;
+    const std::shared_ptr<SharedSegment> found(new SharedSegment(name, std::move(file), bytes));
     return found->bytes_.empty() ? nullptr : found;
 }
 
 bool SharedSegment::provide(std::size_t first, std::size_t bytes) {
     // A page that tmpfs cannot give when it is touched ends the process: so it is asked for before.
     return first + bytes <= bytes_.size() &&
-           ::posix_fallocate(file_, static_cast<off_t>(first), static_cast<off_t>(bytes)) == 0;
+           ::posix_fallocate(file_.get(), static_cast<off_t>(first), static_cast<off_t>(bytes)) == 0;
 }
 
 void SharedSegment::hide() {

@@ -10,6 +10,8 @@
 
 #include <mpi.h>
 
+#include "base/files.hpp"
+
 namespace dtrain::comm {
 
 /// Addresses of memory that several processes of a node see. The memory itself comes later, part by part: an
@@ -36,10 +38,10 @@ class SharedSegment {
     void hide();
 
   private:
-    SharedSegment(std::string name, int file, std::size_t bytes);
+    SharedSegment(std::string name, FileDescriptor file, std::size_t bytes);
 
     std::string name_;
-    int file_;
+    FileDescriptor file_;
     std::span<std::byte> bytes_;
     bool is_hidden_ = true;
 };

@@ -26,13 +26,14 @@ struct Node {
     OwnComm world{copy_of(MPI_COMM_WORLD)};
     OwnComm node{
         split_by_node(world, Environment::of_this_process().get_int("DTRAIN_RANKS_PER_NODE").value_or(0))};
-    std::unique_ptr<SharedLetters> letters = SharedLetters::open(world, node);
+    NodeMap map = map_nodes(world, node);
+    std::unique_ptr<SharedLetters> letters = SharedLetters::open(node, map);
 };
 
 TEST(SharedLetters, AreThoseOfSomeSizesToRanksOfTheNode) {
     const auto post = open_post(test_world());
     const Node of;
-    const auto map = map_nodes(of.world, of.node);
+    const auto& map = of.map;
     const bool is_alone = map.neighbours().size() == 1;
     for (const auto size : {4095UL, 4096UL, 5000UL, 70'000UL, 1024 * kilobytes, 1024 * kilobytes + 1}) {
         for (int to = 0; to < post->size(); ++to) {
