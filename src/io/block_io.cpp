@@ -200,15 +200,18 @@ std::vector<std::uint64_t> write_extents(const std::filesystem::path& path,
 }
 
 std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
-                                        std::span<const ReadExtent> extents) {
+                                        std::span<const ReadExtent> extents, PageCache cache) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid()) fail(errno, path);
     Blocks<ReadExtent> blocks(extents);
     blocks.for_each([&](const Block& block) {
         const auto& extent = extents[block.extent];
         auto* const data = extent.data == nullptr ? nullptr : extent.data + block.begin;
-        return read_block(file.get(), path, data, block.bytes,
-                          extent.offset + static_cast<std::int64_t>(block.begin));
+        const auto offset = extent.offset + static_cast<std::int64_t>(block.begin);
+        const auto sum = read_block(file.get(), path, data, block.bytes, offset);
+        if (cache == PageCache::left)
+            ::posix_fadvise(file.get(), offset, static_cast<off_t>(block.bytes), POSIX_FADV_DONTNEED);
+        return sum;
     });
     return blocks.sums();
 }

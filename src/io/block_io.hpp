@@ -41,10 +41,17 @@ struct ReadExtent {
 std::vector<std::uint64_t> write_extents(const std::filesystem::path& path,
                                          std::span<const WriteExtent> extents);
 
+/// Whether anyone is going to read the same bytes again.
+enum class PageCache {
+    kept,  ///< what was read stays there
+    left   ///< it does not: a large file takes no other memory than its reader gives it
+};
+
 /// Reads extents and returns extent_sum() of each. @throws std::system_error naming the path; the code is
 /// EIO when the file ends too early.
 std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
-                                        std::span<const ReadExtent> extents);
+                                        std::span<const ReadExtent> extents,
+                                        PageCache cache = PageCache::kept);
 
 /// Gives a file its blocks at once, so that a disk that is too small is noticed before, and the blocks lie
 /// together; a file system that cannot gets them while writing. @throws std::system_error ENOSPC

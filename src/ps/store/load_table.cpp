@@ -57,7 +57,7 @@ void check_blocks(const OpenedFile& file) {
 
 /// The same in any order, by a few threads, which also call `use`.
 template <class Use>
-void use_checked(const OpenedFile& file, const Use& use) {
+void use_checked(const OpenedFile& file, io::PageCache cache, const Use& use) {
     constexpr int threads = 3;
     const auto& blocks = file.stored.layout.blocks;
     const auto largest = [&] {
@@ -72,7 +72,7 @@ void use_checked(const OpenedFile& file, const Use& use) {
             for (auto i = next++; i < blocks.size(); i = next++) {
                 const auto& [offset, bytes] = blocks[i].place;
                 const io::ReadExtent extent{memory.get(), bytes, offset};
-                const auto sum = io::read_extents(file.path, {&extent, 1}).front();
+                const auto sum = io::read_extents(file.path, {&extent, 1}, cache).front();
                 use(blocks[i], checked(file, i, {memory.get(), bytes}, sum));
             }
         });
@@ -136,6 +136,7 @@ Chain opened(std::span<const SavedTable> saves, const TableOptions& options) {
 std::span<std::byte> own_rows(const OpenedFile& file, const Share& share, std::span<std::byte> bytes) {
     const auto& writer = file.stored.header.share;
     const auto row_bytes = file.stored.header.row_bytes;
+    if (writer.servers == 1 && share.servers == 1) return bytes;
     std::size_t own = 0;
     for (std::size_t at = 0; at < bytes.size(); at += row_bytes) {
         const auto id = RowArena::id_of(&bytes[at]);
@@ -175,12 +176,14 @@ void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Sh
         for (const auto& file : files) {
             if (common_part(file.stored.header.share, share) <= 0) continue;
             const bool has_touches = is_last && takes_touches(file, table);
-            use_checked(file, [&](const StoredBlock& block, std::span<std::byte> bytes) {
-                if (block.content == BlockContent::rows)
-                    bulk.add(own_rows(file, share, bytes));
-                else if (has_touches)
-                    add_touches(table, block.first, bytes);
-            });
+            const bool is_all = file.stored.header.share == share;
+            use_checked(file, is_all ? io::PageCache::left : io::PageCache::kept,
+                        [&](const StoredBlock& block, std::span<std::byte> bytes) {
+                            if (block.content == BlockContent::rows)
+                                bulk.add(own_rows(file, share, bytes));
+                            else if (has_touches)
+                                add_touches(table, block.first, bytes);
+                        });
         }
     });
 }

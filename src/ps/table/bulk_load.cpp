@@ -24,12 +24,13 @@ constexpr std::size_t part_rows = std::size_t{1} << 14U;
 }  // namespace
 
 BulkLoad::BulkLoad(RowIndex& index, std::uint64_t rows, LoadOverflow overflow)
-    : index_(index), overflow_(std::move(overflow)) {
-    rows = std::min<std::uint64_t>(rows, overflow_.memory / (index.row_bytes() + RowIndex::bytes_of_entry));
-    const auto of_set = std::max<std::uint64_t>(rows / RowIndex::sets, 1);
+    : index_(index),
+      overflow_(std::move(overflow)),
+      rows_(
+          std::min<std::uint64_t>(rows, overflow_.memory / (index.row_bytes() + RowIndex::bytes_of_entry))) {
+    const auto of_set = std::max<std::uint64_t>(rows_ / RowIndex::sets, 1);
     most_waiting_ = std::min(of_set, std::max(of_set / part_of_set, fewest_waiting));
-    index_.reserve(rows);
-    for (auto& arena : index_.arenas_) arena.reserve(rows / index_.arenas_.size());
+    for (auto& arena : index_.arenas_) arena.reserve(rows_ / index_.arenas_.size());
 }
 
 void BulkLoad::add(std::span<const std::byte> rows) {
@@ -68,7 +69,7 @@ std::unique_ptr<BulkLoad::Waiting> BulkLoad::take_waiting() {
         }
     }
     auto made = std::make_unique<Waiting>();
-    made->rows = std::make_unique_for_overwrite<Row[]>(RowIndex::sets * most_waiting_);
+    made->memory = make_huge_pages(RowIndex::sets * most_waiting_ * sizeof(Row));
     return made;
 }
 
@@ -84,13 +85,15 @@ bool BulkLoad::add_to_memory(std::span<const std::byte> rows) {
 bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
     auto& arenas = index_.arenas_;
     const auto bytes = index_.row_bytes();
+    const bool is_one = arenas.size() == 1;
+    const auto arena_of = [&](std::uint32_t set) { return is_one ? 0 : set % arenas.size(); };
     std::vector<std::uint32_t> next(arenas.size());  // at first how many there are, then row numbers
     waiting.hashed.clear();
     for (std::size_t at = 0; at < rows.size(); at += bytes) {
         const auto hash = slot_hash(RowArena::id_of(&rows[at]));
         const auto set = static_cast<std::uint32_t>(RowIndex::set_of(hash));
         waiting.hashed.push_back({RowIndex::place_of(hash), set});
-        ++next[set % arenas.size()];
+        ++next[arena_of(set)];
     }
     {
         const std::scoped_lock lock(mutex_);
@@ -98,14 +101,14 @@ bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
             if (arenas[i].numbers() + next[i] > arenas[i].reserved()) return false;
         for (std::size_t i = 0; i < next.size(); ++i) next[i] = arenas[i].add_many(next[i]);
     }
-    if (arenas.size() == 1) copy(rows, next[0]);
+    if (is_one) copy(rows, next[0]);
     const auto* row = rows.data();
     for (const auto& [place, set] : waiting.hashed) {
-        const auto arena = set % arenas.size();
+        const auto arena = arena_of(set);
         const auto number = next[arena]++;
-        if (arenas.size() > 1) std::memcpy(arenas[arena].row(number), row, bytes);
+        if (!is_one) std::memcpy(arenas[arena].row(number), row, bytes);
         row += bytes;
-        waiting.rows[set * most_waiting_ + waiting.count[set]++] = {place, number};
+        waiting.rows()[set * most_waiting_ + waiting.count[set]++] = {place, number};
         if (waiting.count[set] == most_waiting_) insert(set, waiting);
     }
     return true;
@@ -128,11 +131,12 @@ void BulkLoad::enlarge_arenas(std::uint64_t rows) {
 }
 
 void BulkLoad::insert(std::size_t set, Waiting& waiting) {
-    const std::span rows(&waiting.rows[set * most_waiting_], std::exchange(waiting.count[set], 0));
+    const std::span rows(waiting.rows() + set * most_waiting_, std::exchange(waiting.count[set], 0));
     auto& to = index_.sets_[set];
     waiting.alike.clear();
     {
         const std::scoped_lock lock(sets_[set]);
+        if (to.capacity() == 0) RowIndex::enlarge(to, RowIndex::rows_of_set(set, rows_));
         for (const auto& row : rows.first(std::min(ahead, rows.size())))
             to.prefetch(RowIndex::Likely{row.place});
         for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "ps/table/row_index.hpp"
 
 namespace dtrain::ps {
@@ -53,10 +54,12 @@ class BulkLoad {
 
     /// Rows that one thread has put into the arenas and not yet into the sets.
     struct Waiting {
-        std::unique_ptr<Row[]> rows;  // room for most_waiting_ of each set
+        HugePages memory;  // room for most_waiting_ rows of each set
         std::array<std::uint32_t, RowIndex::sets> count{};
         std::vector<Hashed> hashed;  // the rows that come now
         std::vector<RowIndex::Alike> alike;
+
+        Row* rows() const { return reinterpret_cast<Row*>(memory.get()); }
     };
 
     void add_part(std::span<const std::byte> rows);
@@ -72,6 +75,7 @@ class BulkLoad {
 
     RowIndex& index_;
     LoadOverflow overflow_;
+    std::uint64_t rows_;                  // expected in memory
     std::shared_mutex memory_;            // shared: rows come into memory; else no other thread uses it
     std::atomic<std::size_t> taken_ = 0;  // of the memory
     bool is_full_ = false;                // rows go to the overflow

@@ -4,16 +4,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
 #include <sys/mman.h>
 #include <utility>
 
 #include <dtrain/error.hpp>
 
+#include "base/huge_pages.hpp"
+
 namespace dtrain::ps {
 namespace {
 
-constexpr std::size_t huge_page = std::size_t{1} << 21U;
 constexpr std::size_t piece_bytes = 16 * huge_page;  // at most
 
 // Rows that lie anywhere are found sooner on huge pages. From here on they are asked for at once: the one
@@ -28,10 +28,6 @@ constexpr std::uint64_t rows_before_huge_pages = std::uint64_t{1} << 20U;
     throw Error("a part of a sparse table has 2^32 rows: use more servers");
 }
 
-constexpr std::size_t whole_pages(std::size_t bytes) {
-    return (bytes + huge_page - 1) / huge_page * huge_page;
-}
-
 }  // namespace
 
 RowArena::RowArena(std::size_t row_bytes)
@@ -40,7 +36,7 @@ RowArena::RowArena(std::size_t row_bytes)
       piece_mask_((std::uint32_t{1} << piece_shift_) - 1) {}
 
 RowArena::~RowArena() {
-    for (auto* piece : pieces_) munmap(piece, whole_pages(row_bytes_ << piece_shift_));
+    for (auto* piece : pieces_) unmap_pages(piece, row_bytes_ << piece_shift_);
 }
 
 RowArena::RowArena(RowArena&& other) noexcept
@@ -57,16 +53,7 @@ RowArena::RowArena(RowArena&& other) noexcept
 void RowArena::add_piece(std::uint64_t expected_rows) {
     pieces_.reserve(pieces_.size() + 1);
     const auto used = row_bytes_ << piece_shift_;
-    const auto bytes = whole_pages(used);
-    void* mapped =
-        mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
-    auto* memory = static_cast<std::byte*>(mapped);
-    const auto before =
-        whole_pages(reinterpret_cast<std::uintptr_t>(mapped)) - reinterpret_cast<std::uintptr_t>(mapped);
-    if (before > 0) munmap(memory, before);
-    if (before < huge_page) munmap(memory + before + bytes, huge_page - before);
-    memory += before;
+    auto* const memory = map_pages(used);
     // The end of a piece can be less than a page.
     const auto first = reserved();
     const auto sure = first >= rows_before_huge_pages ? used
@@ -74,7 +61,8 @@ void RowArena::add_piece(std::uint64_t expected_rows) {
                                                       : 0;
     const auto at_once = sure / huge_page * huge_page;
     if (at_once > 0) madvise(memory, at_once, MADV_HUGEPAGE);
-    if (at_once < bytes) madvise(memory + at_once, bytes - at_once, MADV_NOHUGEPAGE);
+    if (const auto bytes = aligned_to<huge_page>(used); at_once < bytes)
+        madvise(memory + at_once, bytes - at_once, MADV_NOHUGEPAGE);
     pieces_.push_back(memory);
 }
 
@@ -82,7 +70,7 @@ bool RowArena::settle() {
     if (settled_ >= std::min(used_, rows_before_huge_pages)) return false;
     const auto rows_of_piece = std::uint64_t{piece_mask_} + 1;
     const auto piece = settled_ >> piece_shift_;
-    const auto begin = whole_pages((settled_ & piece_mask_) * row_bytes_);
+    const auto begin = aligned_to<huge_page>((settled_ & piece_mask_) * row_bytes_);
     const auto end = begin + huge_page;
     if (end > rows_of_piece * row_bytes_) {  // the end of a piece can be less than a page
         if (piece + 1 >= pieces_.size()) return false;

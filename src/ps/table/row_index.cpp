@@ -16,13 +16,14 @@ double unbent(double y, double bend) {
 
 }  // namespace
 
-RowIndex::RowIndex(std::size_t row_bytes, std::size_t arenas) : row_bytes_(row_bytes) {
+RowIndex::RowIndex(std::size_t row_bytes, std::size_t arenas)
+    : row_bytes_(row_bytes), memory_(std::make_unique<SetMemory>()) {
     arenas_.reserve(arenas);
     for (std::size_t i = 0; i < arenas; ++i) arenas_.emplace_back(row_bytes);
     sets_.reserve(sets);
     for (std::size_t i = 0; i < sets; ++i) {
         const auto* arena = &arenas_[i % arenas];
-        sets_.emplace_back(0, Hash{arena}, Equal{arena});
+        sets_.emplace_back(0, Hash{arena}, Equal{arena}, SetAllocator<std::uint32_t>(*memory_));
     }
 }
 
@@ -31,7 +32,7 @@ void RowIndex::enlarge(Set& set, std::size_t wanted) {
     constexpr std::size_t ahead = 16;
     const auto& arena = *set.hash_function().arena;
     const std::vector<std::uint32_t> rows(set.begin(), set.end());
-    Set larger(0, set.hash_function(), set.key_eq());
+    Set larger(0, set.hash_function(), set.key_eq(), set.get_allocator());
     larger.reserve(wanted);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (i + ahead < rows.size()) __builtin_prefetch(arena.row(rows[i + ahead]));
@@ -55,17 +56,13 @@ FoundRow RowIndex::add(const HashedId& id) {
     return found(sets_[at], number);
 }
 
-void RowIndex::reserve(std::uint64_t rows) {
+std::size_t RowIndex::rows_of_set(std::size_t set, std::uint64_t rows) {
     const auto bent_by = static_cast<double>(bend) * 0x1p-32;
-    double begin = 0;
-    for (std::size_t i = 0; i < sets; ++i) {
-        const auto end = unbent(static_cast<double>(i + 1) / sets, bent_by);
-        const auto expected = (end - begin) * static_cast<double>(rows);
-        begin = end;
-        // Two standard deviations less: a set that is too small doubles, one that is too large stays so.
-        const auto most = expected - 2 * std::sqrt(expected);
-        if (most > static_cast<double>(sets_[i].size())) enlarge(sets_[i], static_cast<std::size_t>(most));
-    }
+    const auto begin = unbent(static_cast<double>(set) / sets, bent_by);
+    const auto end = unbent(static_cast<double>(set + 1) / sets, bent_by);
+    const auto expected = (end - begin) * static_cast<double>(rows);
+    // Two standard deviations less: a set that is too small doubles, one that is too large stays so.
+    return static_cast<std::size_t>(std::max(0.0, expected - 2 * std::sqrt(expected)));
 }
 
 bool RowIndex::erase(const HashedId& id) {
@@ -91,7 +88,7 @@ bool RowIndex::settle() {
 std::size_t RowIndex::bytes() const {
     // A set keeps a byte beside each place, and repeats the first ones at the end.
     constexpr std::size_t repeated = 16;
-    std::size_t bytes = sets_.capacity() * sizeof(Set);
+    std::size_t bytes = sets_.capacity() * sizeof(Set) + memory_->spare_bytes();
     for (const auto& set : sets_)
         if (set.capacity() > 0) bytes += set.capacity() * (sizeof(std::uint32_t) + 1) + repeated;
     for (const auto& arena : arenas_) bytes += arena.bytes();

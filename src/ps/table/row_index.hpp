@@ -6,12 +6,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "ps/table/id_hash.hpp"
 #include "ps/table/row_arena.hpp"
 #include "ps/table/row_changes.hpp"
+#include "ps/table/set_memory.hpp"
 
 namespace dtrain::ps {
 
@@ -37,7 +39,7 @@ class RowIndex {
   public:
     static constexpr std::size_t sets = 1024;
 
-    /// About what finds a row: 8.4 bytes at most, and some more where rows come and go.
+    /// About what finds a row: 8.4 bytes at most, and some more where sets double and rows come and go.
     static constexpr std::size_t bytes_of_entry = 10;
 
     /// @param row_bytes of a row, its id included
@@ -52,9 +54,6 @@ class RowIndex {
 
     /// Makes a row for an id that has none. What follows the id in it is undefined.
     FoundRow add(const HashedId& id);
-
-    /// Makes sets large enough for so many rows at once, where rows are about to come in great number.
-    void reserve(std::uint64_t rows);
 
     /// @returns whether there was a row
     bool erase(const HashedId& id);
@@ -156,12 +155,11 @@ class RowIndex {
         bool operator()(std::uint32_t /*row*/, const Likely& /*likely*/) const { return true; }
         bool operator()(std::uint32_t row, const Fresh& fresh) const {
             fresh.alike->push_back({arena->row(row), fresh.place, fresh.number});
-            __builtin_prefetch(arena->row(row));
             return false;
         }
     };
 
-    using Set = absl::flat_hash_set<std::uint32_t, Hash, Equal>;
+    using Set = absl::flat_hash_set<std::uint32_t, Hash, Equal, SetAllocator<std::uint32_t>>;
 
     FoundRow found(const Set& set, std::uint32_t number) const {
         const auto* arena = set.hash_function().arena;
@@ -169,6 +167,9 @@ class RowIndex {
     }
 
     static void enlarge(Set& set, std::size_t rows);
+
+    // Of so many that are about to come into an empty index in great number.
+    static std::size_t rows_of_set(std::size_t set, std::uint64_t rows);
 
     /// For one more row.
     static void make_room(Set& set) {
@@ -178,6 +179,7 @@ class RowIndex {
 
     std::size_t row_bytes_;
     std::vector<RowArena> arenas_;
+    std::unique_ptr<SetMemory> memory_;  // of the sets, which know its address
     std::vector<Set> sets_;
     std::size_t size_ = 0;
 };
