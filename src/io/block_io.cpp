@@ -16,10 +16,10 @@
 #include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <xxhash.h>
 
 #include "base/aligned_memory.hpp"
-#include "base/files.hpp"
 #include "base/quiet_thread.hpp"
 
 namespace dtrain::io {
@@ -91,34 +91,6 @@ std::byte* spare_block() {
     thread_local AlignedBytes<direct_alignment> block;
     if (!block) block = make_aligned_bytes<direct_alignment>(block_bytes);
     return block.get();
-}
-
-void read_fully(int file, const std::filesystem::path& path, std::byte* data, std::size_t bytes,
-                std::int64_t offset) {
-    for (std::size_t done = 0; done < bytes;) {
-        const auto count = ::pread(file, data + done, bytes - done, offset + static_cast<off_t>(done));
-        if (count == 0) fail(EIO, path);
-        if (count < 0 && errno != EINTR) fail(errno, path);
-        done += count > 0 ? static_cast<std::size_t>(count) : 0;
-    }
-}
-
-/// Returns the sum of the block, made while each part of it is in the cache. The kernel copies to memory that
-/// does not begin at a cache line at a third of the speed: such memory is reached through a buffer.
-std::uint64_t read_block(int file, const std::filesystem::path& path, std::byte* data, std::size_t bytes,
-                         std::int64_t offset) {
-    const bool straight = data != nullptr && std::bit_cast<std::uintptr_t>(data) % cache_line == 0;
-    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> sum(XXH3_createState(), XXH3_freeState);
-    if (!sum) throw std::bad_alloc();
-    XXH3_64bits_reset(sum.get());
-    for (std::size_t at = 0; at < bytes; at += part_bytes) {
-        const auto part = std::min(part_bytes, bytes - at);
-        auto* const to = straight ? data + at : spare_block();
-        read_fully(file, path, to, part, offset + static_cast<std::int64_t>(at));
-        XXH3_64bits_update(sum.get(), to, part);
-        if (!straight && data != nullptr) std::memcpy(data + at, to, part);
-    }
-    return XXH3_64bits_digest(sum.get());
 }
 
 /// A file open twice: past the page cache, where that is possible, and through it.
@@ -199,19 +171,56 @@ std::vector<std::uint64_t> write_extents(const std::filesystem::path& path,
     return blocks.sums();
 }
 
+InputFile::InputFile(std::filesystem::path path, PageCache cache)
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), cache_(cache) {
+    if (!file_.valid()) fail(errno, path_);
+}
+
+std::uint64_t InputFile::read(const ReadExtent& extent) const {
+    std::vector<std::uint64_t> sums;
+    for (std::size_t at = 0; at < extent.bytes; at += block_bytes)
+        sums.push_back(read_block(extent.data == nullptr ? nullptr : extent.data + at,
+                                  std::min(block_bytes, extent.bytes - at),
+                                  extent.offset + static_cast<std::int64_t>(at)));
+    return xxh3(std::as_bytes(std::span(sums)));
+}
+
+/// The sum is made while each part of the block is in the processor's cache. The kernel copies to memory that
+/// does not begin at a cache line at a third of the speed: such memory is reached through a buffer.
+std::uint64_t InputFile::read_block(std::byte* data, std::size_t bytes, std::int64_t offset) const {
+    const bool straight = data != nullptr && std::bit_cast<std::uintptr_t>(data) % cache_line == 0;
+    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> sum(XXH3_createState(), XXH3_freeState);
+    if (!sum) throw std::bad_alloc();
+    XXH3_64bits_reset(sum.get());
+    for (std::size_t at = 0; at < bytes; at += part_bytes) {
+        const auto part = std::min(part_bytes, bytes - at);
+        auto* const to = straight ? data + at : spare_block();
+        read_fully(to, part, offset + static_cast<std::int64_t>(at));
+        XXH3_64bits_update(sum.get(), to, part);
+        if (!straight && data != nullptr) std::memcpy(data + at, to, part);
+    }
+    if (cache_ == PageCache::left)
+        ::posix_fadvise(file_.get(), offset, static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
+    return XXH3_64bits_digest(sum.get());
+}
+
+void InputFile::read_fully(std::byte* data, std::size_t bytes, std::int64_t offset) const {
+    for (std::size_t done = 0; done < bytes;) {
+        const auto count = ::pread(file_.get(), data + done, bytes - done, offset + static_cast<off_t>(done));
+        if (count == 0) fail(EIO, path_);
+        if (count < 0 && errno != EINTR) fail(errno, path_);
+        done += count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+}
+
 std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
-                                        std::span<const ReadExtent> extents, PageCache cache) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.valid()) fail(errno, path);
+                                        std::span<const ReadExtent> extents) {
+    const InputFile file(path);
     Blocks<ReadExtent> blocks(extents);
     blocks.for_each([&](const Block& block) {
         const auto& extent = extents[block.extent];
         auto* const data = extent.data == nullptr ? nullptr : extent.data + block.begin;
-        const auto offset = extent.offset + static_cast<std::int64_t>(block.begin);
-        const auto sum = read_block(file.get(), path, data, block.bytes, offset);
-        if (cache == PageCache::left)
-            ::posix_fadvise(file.get(), offset, static_cast<off_t>(block.bytes), POSIX_FADV_DONTNEED);
-        return sum;
+        return file.read_block(data, block.bytes, extent.offset + static_cast<std::int64_t>(block.begin));
     });
     return blocks.sums();
 }

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "base/files.hpp"
+
 namespace dtrain::io {
 
 /// What memory should be aligned to so that it is written without a copy.
@@ -47,11 +49,33 @@ enum class PageCache {
     left   ///< it does not: a large file takes no other memory than its reader gives it
 };
 
-/// Reads extents and returns extent_sum() of each. @throws std::system_error naming the path; the code is
-/// EIO when the file ends too early.
+/// A file whose extents are read by one thread after the other, or by several at once. Where they are read in
+/// the order of the file, the kernel reads ahead.
+class InputFile {
+  public:
+    /// @throws std::system_error naming the path
+    explicit InputFile(std::filesystem::path path, PageCache cache = PageCache::kept);
+
+    /// Returns extent_sum() of what it read. @throws std::system_error naming the path; the code is EIO when
+    /// the file ends too early
+    std::uint64_t read(const ReadExtent& extent) const;
+
+  private:
+    friend std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
+                                                   std::span<const ReadExtent> extents);
+
+    std::uint64_t read_block(std::byte* data, std::size_t bytes, std::int64_t offset) const;
+    void read_fully(std::byte* data, std::size_t bytes, std::int64_t offset) const;
+
+    std::filesystem::path path_;
+    FileDescriptor file_;
+    PageCache cache_;
+};
+
+/// Reads extents and returns extent_sum() of each, with two threads where there is enough to do.
+/// @throws as InputFile
 std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
-                                        std::span<const ReadExtent> extents,
-                                        PageCache cache = PageCache::kept);
+                                        std::span<const ReadExtent> extents);
 
 /// Gives a file its blocks at once, so that a disk that is too small is noticed before, and the blocks lie
 /// together; a file system that cannot gets them while writing. @throws std::system_error ENOSPC

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t threads_of_a_stream = 2;
 constexpr std::size_t blocks_ahead = 2 * threads_of_a_stream;
+constexpr std::size_t threads_of_users = 3;
 
 /// What the threads of read_blocks() share.
 class ReadAhead {
@@ -180,6 +181,34 @@ void read_blocks(const std::filesystem::path& path, std::span<const BlockPlace> 
     if (blocks.empty()) return;
     ReadAhead ahead(path, blocks);
     for (std::size_t i = 0; i < blocks.size(); ++i) ahead.use_next(use);
+}
+
+void use_blocks(const InputFile& file, std::span<const BlockPlace> blocks,
+                const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use) {
+    if (blocks.empty()) return;
+    const auto largest = std::ranges::max(blocks, {}, &BlockPlace::bytes).bytes;
+    std::mutex turn;
+    std::size_t next = 0;
+    const auto take_turns = [&](std::byte* memory) {
+        for (std::unique_lock lock(turn); next < blocks.size(); lock.lock()) {
+            const auto i = next++;
+            const auto& [offset, bytes] = blocks[i];
+            const auto sum = file.read({memory, bytes, offset});
+            lock.unlock();
+            use(i, {memory, bytes}, sum);
+        }
+    };
+    in_threads(std::min(threads_of_users, blocks.size()), static_cast<int>(threads_of_users),
+               [&](std::size_t /*thread*/) {
+                   const auto memory = make_aligned_bytes<direct_alignment>(largest);
+                   try {
+                       take_turns(memory.get());
+                   } catch (...) {
+                       const std::scoped_lock lock(turn);
+                       next = blocks.size();
+                       throw;
+                   }
+               });
 }
 
 }  // namespace dtrain::io

@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: the bytes that were given to the stream, at their places in the file, and extent_sum() of them.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -64,6 +68,44 @@ TEST_F(BlockStream, BringsEveryBlockToItsPlaceAndBack) {
     });
     EXPECT_EQ(next, blocks);
     read_blocks(path, {}, [](auto, auto, auto) { FAIL(); });
+}
+
+TEST_F(BlockStream, BringsEveryBlockOnceToThreadsThatUseThem) {
+    const auto places = write();
+    std::mutex mutex;
+    std::set<std::size_t> used;
+    for (const auto cache : {PageCache::kept, PageCache::left}) {
+        used.clear();
+        use_blocks(InputFile(path, cache), places,
+                   [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
+                       const std::scoped_lock lock(mutex);
+                       EXPECT_TRUE(used.insert(i).second);
+                       ASSERT_EQ(bytes.size(), places[i].bytes);
+                       EXPECT_EQ(sum, extent_sum(bytes));
+                       for (std::size_t at = 0; at < bytes.size(); ++at)
+                           ASSERT_EQ(bytes[at], nth_byte(i, at));
+                       std::ranges::fill(bytes, std::byte{0});
+                   });
+        EXPECT_EQ(used.size(), blocks);
+    }
+    use_blocks(InputFile(path), {}, [](auto, auto, auto) { FAIL(); });
+}
+
+TEST_F(BlockStream, ThreadsThatUseBlocksStopAtTheFirstError) {
+    auto places = write();
+    std::atomic<std::size_t> used = 0;
+    const auto fails_at_three = [&](std::size_t i, auto, auto) {
+        ++used;
+        if (i == 3) throw std::domain_error("3");
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    };
+    EXPECT_THROW(use_blocks(InputFile(path), places, fails_at_three), std::domain_error);
+    EXPECT_LT(used, blocks);
+    places[20].offset += std::int64_t{1} << 40;
+    used = 0;
+    EXPECT_THROW(use_blocks(InputFile(path), places, [&](auto, auto, auto) { ++used; }), std::system_error);
+    EXPECT_LE(used, 20U);
+    EXPECT_THROW(InputFile(folder / "none"), std::system_error);
 }
 
 TEST_F(BlockStream, HasNoMoreBuffersThanItIsAllowed) {

@@ -3,7 +3,6 @@
 #include "ps/store/load_table.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <system_error>
@@ -11,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "base/aligned_memory.hpp"
+#include "io/block_stream.hpp"
 #include "ps/store/options_json.hpp"
 #include "ps/table/id_hash.hpp"
 
@@ -36,16 +35,21 @@ std::span<std::byte> checked(const OpenedFile& file, std::size_t block, std::spa
     throw UsageError(file.path.string() + ": the checkpoint cannot be read: " + error.code().message());
 }
 
+std::vector<io::BlockPlace> places_in(const OpenedFile& file) {
+    std::vector<io::BlockPlace> places;
+    for (const auto& block : file.stored.layout.blocks) places.push_back(block.place);
+    return places;
+}
+
 /// Calls use(block, bytes) for every block in order.
 template <class Use>
 void read_checked(const OpenedFile& file, const Use& use) {
     const auto& blocks = file.stored.layout.blocks;
-    std::vector<io::BlockPlace> places;
-    for (const auto& block : blocks) places.push_back(block.place);
     try {
-        io::read_blocks(file.path, places, [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
-            use(blocks[i], checked(file, i, bytes, sum));
-        });
+        io::read_blocks(file.path, places_in(file),
+                        [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
+                            use(blocks[i], checked(file, i, bytes, sum));
+                        });
     } catch (const std::system_error& error) {
         refuse_unreadable(file, error);
     }
@@ -58,24 +62,12 @@ void check_blocks(const OpenedFile& file) {
 /// The same in any order, by a few threads, which also call `use`.
 template <class Use>
 void use_checked(const OpenedFile& file, io::PageCache cache, const Use& use) {
-    constexpr int threads = 3;
     const auto& blocks = file.stored.layout.blocks;
-    const auto largest = [&] {
-        std::size_t bytes = 0;
-        for (const auto& block : blocks) bytes = std::max(bytes, block.place.bytes);
-        return bytes;
-    }();
-    std::atomic<std::size_t> next = 0;
     try {
-        io::in_threads(std::min<std::size_t>(threads, blocks.size()), threads, [&](std::size_t /*thread*/) {
-            const auto memory = make_aligned_bytes<io::direct_alignment>(largest);
-            for (auto i = next++; i < blocks.size(); i = next++) {
-                const auto& [offset, bytes] = blocks[i].place;
-                const io::ReadExtent extent{memory.get(), bytes, offset};
-                const auto sum = io::read_extents(file.path, {&extent, 1}, cache).front();
-                use(blocks[i], checked(file, i, {memory.get(), bytes}, sum));
-            }
-        });
+        io::use_blocks(io::InputFile(file.path, cache), places_in(file),
+                       [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
+                           use(blocks[i], checked(file, i, bytes, sum));
+                       });
     } catch (const std::system_error& error) {
         refuse_unreadable(file, error);
     }
