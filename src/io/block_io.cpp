@@ -171,12 +171,12 @@ std::vector<std::uint64_t> write_extents(const std::filesystem::path& path,
     return blocks.sums();
 }
 
-InputFile::InputFile(std::filesystem::path path, PageCache cache)
+BlockFile::BlockFile(std::filesystem::path path, PageCache cache)
     : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), cache_(cache) {
     if (!file_.valid()) fail(errno, path_);
 }
 
-std::uint64_t InputFile::read(const ReadExtent& extent) const {
+std::uint64_t BlockFile::read(const ReadExtent& extent) const {
     std::vector<std::uint64_t> sums;
     for (std::size_t at = 0; at < extent.bytes; at += block_bytes)
         sums.push_back(read_block(extent.data == nullptr ? nullptr : extent.data + at,
@@ -187,7 +187,7 @@ std::uint64_t InputFile::read(const ReadExtent& extent) const {
 
 /// The sum is made while each part of the block is in the processor's cache. The kernel copies to memory that
 /// does not begin at a cache line at a third of the speed: such memory is reached through a buffer.
-std::uint64_t InputFile::read_block(std::byte* data, std::size_t bytes, std::int64_t offset) const {
+std::uint64_t BlockFile::read_block(std::byte* data, std::size_t bytes, std::int64_t offset) const {
     const bool straight = data != nullptr && std::bit_cast<std::uintptr_t>(data) % cache_line == 0;
     const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> sum(XXH3_createState(), XXH3_freeState);
     if (!sum) throw std::bad_alloc();
@@ -204,7 +204,7 @@ std::uint64_t InputFile::read_block(std::byte* data, std::size_t bytes, std::int
     return XXH3_64bits_digest(sum.get());
 }
 
-void InputFile::read_fully(std::byte* data, std::size_t bytes, std::int64_t offset) const {
+void BlockFile::read_fully(std::byte* data, std::size_t bytes, std::int64_t offset) const {
     for (std::size_t done = 0; done < bytes;) {
         const auto count = ::pread(file_.get(), data + done, bytes - done, offset + static_cast<off_t>(done));
         if (count == 0) fail(EIO, path_);
@@ -215,7 +215,7 @@ void InputFile::read_fully(std::byte* data, std::size_t bytes, std::int64_t offs
 
 std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
                                         std::span<const ReadExtent> extents) {
-    const InputFile file(path);
+    const BlockFile file(path);
     Blocks<ReadExtent> blocks(extents);
     blocks.for_each([&](const Block& block) {
         const auto& extent = extents[block.extent];

@@ -51,10 +51,10 @@ enum class PageCache {
 
 /// A file whose extents are read by one thread after the other, or by several at once. Where they are read in
 /// the order of the file, the kernel reads ahead.
-class InputFile {
+class BlockFile {
   public:
     /// @throws std::system_error naming the path
-    explicit InputFile(std::filesystem::path path, PageCache cache = PageCache::kept);
+    explicit BlockFile(std::filesystem::path path, PageCache cache = PageCache::kept);
 
     /// Returns extent_sum() of what it read. @throws std::system_error naming the path; the code is EIO when
     /// the file ends too early
@@ -73,7 +73,7 @@ class InputFile {
 };
 
 /// Reads extents and returns extent_sum() of each, with two threads where there is enough to do.
-/// @throws as InputFile
+/// @throws as BlockFile
 std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,
                                         std::span<const ReadExtent> extents);
 

@@ -183,7 +183,7 @@ void read_blocks(const std::filesystem::path& path, std::span<const BlockPlace> 
     for (std::size_t i = 0; i < blocks.size(); ++i) ahead.use_next(use);
 }
 
-void use_blocks(const InputFile& file, std::span<const BlockPlace> blocks,
+void use_blocks(const BlockFile& file, std::span<const BlockPlace> blocks,
                 const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use) {
     if (blocks.empty()) return;
     const auto largest = std::ranges::max(blocks, {}, &BlockPlace::bytes).bytes;

@@ -85,7 +85,7 @@ void read_blocks(const std::filesystem::path& path, std::span<const BlockPlace> 
 
 /// The same in any order, by a few threads, which also call `use`: several at once, while one after the other
 /// reads.
-void use_blocks(const InputFile& file, std::span<const BlockPlace> blocks,
+void use_blocks(const BlockFile& file, std::span<const BlockPlace> blocks,
                 const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use);
 
 }  // namespace dtrain::io

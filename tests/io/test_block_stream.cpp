@@ -76,7 +76,7 @@ TEST_F(BlockStream, BringsEveryBlockOnceToThreadsThatUseThem) {
     std::set<std::size_t> used;
     for (const auto cache : {PageCache::kept, PageCache::left}) {
         used.clear();
-        use_blocks(InputFile(path, cache), places,
+        use_blocks(BlockFile(path, cache), places,
                    [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
                        const std::scoped_lock lock(mutex);
                        EXPECT_TRUE(used.insert(i).second);
@@ -88,7 +88,7 @@ TEST_F(BlockStream, BringsEveryBlockOnceToThreadsThatUseThem) {
                    });
         EXPECT_EQ(used.size(), blocks);
     }
-    use_blocks(InputFile(path), {}, [](auto, auto, auto) { FAIL(); });
+    use_blocks(BlockFile(path), {}, [](auto, auto, auto) { FAIL(); });
 }
 
 TEST_F(BlockStream, ThreadsThatUseBlocksStopAtTheFirstError) {
@@ -99,13 +99,13 @@ TEST_F(BlockStream, ThreadsThatUseBlocksStopAtTheFirstError) {
         if (i == 3) throw std::domain_error("3");
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     };
-    EXPECT_THROW(use_blocks(InputFile(path), places, fails_at_three), std::domain_error);
+    EXPECT_THROW(use_blocks(BlockFile(path), places, fails_at_three), std::domain_error);
     EXPECT_LT(used, blocks);
     places[20].offset += std::int64_t{1} << 40;
     used = 0;
-    EXPECT_THROW(use_blocks(InputFile(path), places, [&](auto, auto, auto) { ++used; }), std::system_error);
+    EXPECT_THROW(use_blocks(BlockFile(path), places, [&](auto, auto, auto) { ++used; }), std::system_error);
     EXPECT_LE(used, 20U);
-    EXPECT_THROW(InputFile(folder / "none"), std::system_error);
+    EXPECT_THROW(BlockFile(folder / "none"), std::system_error);
 }
 
 TEST_F(BlockStream, HasNoMoreBuffersThanItIsAllowed) {

@@ -64,7 +64,7 @@ template <class Use>
 void use_checked(const OpenedFile& file, io::PageCache cache, const Use& use) {
     const auto& blocks = file.stored.layout.blocks;
     try {
-        io::use_blocks(io::InputFile(file.path, cache), places_in(file),
+        io::use_blocks(io::BlockFile(file.path, cache), places_in(file),
                        [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
                            use(blocks[i], checked(file, i, bytes, sum));
                        });
