@@ -191,9 +191,10 @@ void use_blocks(const BlockFile& file, std::span<const BlockPlace> blocks,
     std::size_t next = 0;
     const auto take_turns = [&](std::byte* memory) {
         for (std::unique_lock lock(turn); next < blocks.size(); lock.lock()) {
-            const auto i = next++;
+            const auto i = std::exchange(next, blocks.size());  // stays so when reading fails
             const auto& [offset, bytes] = blocks[i];
             const auto sum = file.read({memory, bytes, offset});
+            next = i + 1;
             lock.unlock();
             use(i, {memory, bytes}, sum);
         }
