@@ -81,16 +81,16 @@ def rate(megabytes, seconds):
 
 
 def with_memory(megabytes, seconds):
-    def measured():
-        for _ in range(3):
-            touch(2 * megabytes << 20)
-        return rate(megabytes, seconds())
-    return measured
+    return begun_after(lambda: [touch(2 * megabytes << 20) for _ in range(3)], megabytes, seconds)
 
 
 def after_rest(megabytes, seconds):
+    return begun_after(lambda: time.sleep(REST), megabytes, seconds)
+
+
+def begun_after(prepare, megabytes, seconds):
     def measured():
-        time.sleep(REST)
+        prepare()
         return rate(megabytes, seconds())
     return measured
 

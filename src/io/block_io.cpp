@@ -205,12 +205,9 @@ std::uint64_t BlockFile::read_block(std::byte* data, std::size_t bytes, std::int
 }
 
 void BlockFile::read_fully(std::byte* data, std::size_t bytes, std::int64_t offset) const {
-    for (std::size_t done = 0; done < bytes;) {
-        const auto count = ::pread(file_.get(), data + done, bytes - done, offset + static_cast<off_t>(done));
-        if (count == 0) fail(EIO, path_);
-        if (count < 0 && errno != EINTR) fail(errno, path_);
-        done += count > 0 ? static_cast<std::size_t>(count) : 0;
-    }
+    const auto done = read_at(file_.get(), data, bytes, offset);
+    if (!done) fail(errno, path_);
+    if (*done < bytes) fail(EIO, path_);
 }
 
 std::vector<std::uint64_t> read_extents(const std::filesystem::path& path,

@@ -17,12 +17,16 @@ constexpr std::size_t threads_of_a_stream = 2;
 constexpr std::size_t blocks_ahead = 2 * threads_of_a_stream;
 constexpr std::size_t threads_of_users = 3;
 
+std::size_t largest_of(std::span<const BlockPlace> blocks) {
+    return std::ranges::max(blocks, {}, &BlockPlace::bytes).bytes;
+}
+
 /// What the threads of read_blocks() share.
 class ReadAhead {
   public:
     ReadAhead(const std::filesystem::path& path, std::span<const BlockPlace> blocks)
-        : path_(path), blocks_(blocks) {
-        const auto largest = std::ranges::max(blocks, {}, &BlockPlace::bytes).bytes;
+        : file_(path), blocks_(blocks) {
+        const auto largest = largest_of(blocks);
         const auto threads = std::min(threads_of_a_stream, blocks.size());
         for (auto& slot : std::span(slots_).first(std::min(blocks_ahead, blocks.size())))
             slot.memory = make_aligned_bytes<direct_alignment>(largest);
@@ -70,8 +74,7 @@ class ReadAhead {
             ++begun_;
             lock.unlock();
             try {
-                const ReadExtent extent{slot.memory.get(), block.bytes, block.offset};
-                slot.sum = read_extents(path_, {&extent, 1}).front();
+                slot.sum = file_.read({slot.memory.get(), block.bytes, block.offset});
                 lock.lock();
                 slot.is_full = true;
             } catch (...) {
@@ -83,7 +86,7 @@ class ReadAhead {
         }
     }
 
-    const std::filesystem::path& path_;
+    BlockFile file_;
     std::span<const BlockPlace> blocks_;
     std::array<Slot, blocks_ahead> slots_;
     std::mutex mutex_;
@@ -186,7 +189,7 @@ void read_blocks(const std::filesystem::path& path, std::span<const BlockPlace> 
 void use_blocks(const BlockFile& file, std::span<const BlockPlace> blocks,
                 const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use) {
     if (blocks.empty()) return;
-    const auto largest = std::ranges::max(blocks, {}, &BlockPlace::bytes).bytes;
+    const auto largest = largest_of(blocks);
     std::mutex turn;
     std::size_t next = 0;
     const auto take_turns = [&](std::byte* memory) {

@@ -92,10 +92,13 @@ TEST_F(BlockStream, BringsEveryBlockOnceToThreadsThatUseThem) {
 TEST_F(BlockStream, ThreadsThatUseBlocksStopAtTheFirstError) {
     auto places = write();
     std::atomic<std::size_t> used = 0;
-    const auto fails_at_three = [](std::size_t i, auto, auto) {
-        if (i == 3) throw std::domain_error("3");
+    const auto fails_from_three = [&](std::size_t i, auto, auto) {
+        ++used;
+        if (i >= 3) throw std::domain_error("3");
     };
-    EXPECT_THROW(use_blocks(BlockFile(path), places, fails_at_three), std::domain_error);
+    EXPECT_THROW(use_blocks(BlockFile(path), places, fails_from_three), std::domain_error);
+    EXPECT_LE(used, 6U);  // each of three threads ends with its error
+    used = 0;
     places[20].offset += std::int64_t{1} << 40;
     EXPECT_THROW(use_blocks(BlockFile(path), places, [&](auto, auto, auto) { ++used; }), std::system_error);
     EXPECT_LE(used, 20U);

@@ -35,42 +35,41 @@ std::span<std::byte> checked(const OpenedFile& file, std::size_t block, std::spa
     throw UsageError(file.path.string() + ": the checkpoint cannot be read: " + error.code().message());
 }
 
-std::vector<io::BlockPlace> places_in(const OpenedFile& file) {
+/// Calls use(block, bytes) for what read(places, take) takes.
+template <class Read, class Use>
+void read_checked(const OpenedFile& file, const Read& read, const Use& use) {
+    const auto& blocks = file.stored.layout.blocks;
     std::vector<io::BlockPlace> places;
-    for (const auto& block : file.stored.layout.blocks) places.push_back(block.place);
-    return places;
+    for (const auto& block : blocks) places.push_back(block.place);
+    try {
+        read(places, [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
+            use(blocks[i], checked(file, i, bytes, sum));
+        });
+    } catch (const std::system_error& error) {
+        refuse_unreadable(file, error);
+    }
 }
 
 /// Calls use(block, bytes) for every block in order.
 template <class Use>
-void read_checked(const OpenedFile& file, const Use& use) {
-    const auto& blocks = file.stored.layout.blocks;
-    try {
-        io::read_blocks(file.path, places_in(file),
-                        [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
-                            use(blocks[i], checked(file, i, bytes, sum));
-                        });
-    } catch (const std::system_error& error) {
-        refuse_unreadable(file, error);
-    }
+void use_in_order(const OpenedFile& file, const Use& use) {
+    read_checked(
+        file, [&](const auto& places, const auto& take) { io::read_blocks(file.path, places, take); }, use);
 }
 
 void check_blocks(const OpenedFile& file) {
-    read_checked(file, [](const StoredBlock& /*block*/, std::span<std::byte> /*bytes*/) {});
+    use_in_order(file, [](const StoredBlock& /*block*/, std::span<std::byte> /*bytes*/) {});
 }
 
 /// The same in any order, by a few threads, which also call `use`.
 template <class Use>
-void use_checked(const OpenedFile& file, io::PageCache cache, const Use& use) {
-    const auto& blocks = file.stored.layout.blocks;
-    try {
-        io::use_blocks(io::BlockFile(file.path, cache), places_in(file),
-                       [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
-                           use(blocks[i], checked(file, i, bytes, sum));
-                       });
-    } catch (const std::system_error& error) {
-        refuse_unreadable(file, error);
-    }
+void use_in_threads(const OpenedFile& file, io::PageCache cache, const Use& use) {
+    read_checked(
+        file,
+        [&](const auto& places, const auto& take) {
+            io::use_blocks(io::BlockFile(file.path, cache), places, take);
+        },
+        use);
 }
 
 /// The files of a checkpoint in the order of their servers.
@@ -169,13 +168,13 @@ void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Sh
             if (common_part(file.stored.header.share, share) <= 0) continue;
             const bool has_touches = is_last && takes_touches(file, table);
             const bool is_all = file.stored.header.share == share;
-            use_checked(file, is_all ? io::PageCache::left : io::PageCache::kept,
-                        [&](const StoredBlock& block, std::span<std::byte> bytes) {
-                            if (block.content == BlockContent::rows)
-                                bulk.add(own_rows(file, share, bytes));
-                            else if (has_touches)
-                                add_touches(table, block.first, bytes);
-                        });
+            use_in_threads(file, is_all ? io::PageCache::left : io::PageCache::kept,
+                           [&](const StoredBlock& block, std::span<std::byte> bytes) {
+                               if (block.content == BlockContent::rows)
+                                   bulk.add(own_rows(file, share, bytes));
+                               else if (has_touches)
+                                   add_touches(table, block.first, bytes);
+                           });
         }
     });
 }
@@ -192,7 +191,7 @@ void load_changes(SparseTable& table, const std::vector<OpenedFile>& files, cons
     for (const auto& file : files) {
         if (common_part(file.stored.header.share, share) <= 0) continue;
         const bool has_touches = is_last && takes_touches(file, table);
-        read_checked(file, [&](const StoredBlock& block, std::span<std::byte> bytes) {
+        use_in_order(file, [&](const StoredBlock& block, std::span<std::byte> bytes) {
             if (block.content == BlockContent::rows) {
                 insert(table, own_rows(file, share, bytes));
             } else if (block.content == BlockContent::erased) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "base/huge_pages.hpp"
