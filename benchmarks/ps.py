@@ -5,10 +5,11 @@
 In async mode, one request after the other: a push ends when the server has said that it is in the table. Rates beside
 the bare server and EmbeddingBag are those of the median request.
 
-Peers: bare_ps, one server and one client of nothing but MPI and bare_table; one server with one trainer; PyTorch's
-EmbeddingBag in one process without a server, where the interpreter that DTRAIN_COMPAT_PYTHON names has it.
+Peers: bare_ps, one server and one client of nothing but MPI and bare_table; one server with one trainer; as many pulls as
+there are tables; PyTorch's EmbeddingBag in one process without a server, where the interpreter that DTRAIN_COMPAT_PYTHON names has it.
 """
 
+import functools
 import os
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ AIM_OF_SPREAD = 3.0  # p99 over p50
 AIM_OF_SHARDS = 0.8  # 2 servers and 2 trainers together, over 1 and 1
 AIM_OF_CROWD = 0.5  # more ranks than processors: far from the hundredth part that spinning leaves
 AIM_OF_TORCH = 1.0
+AIM_OF_TABLES = 1.0
 IDLE_PERCENT = 3.0
 LIMIT = 120  # seconds
 
@@ -44,6 +46,8 @@ def cases(build):
     for batch in (1024, 16384):
         for servers, trainers in ((2, 2), (1, 2), (2, 3)):
             yield from against_pair(own, servers, trainers, ("sgd", 16, batch))
+    for batch in (256, 1024, 16384):
+        yield from against_turns(own, batch)
     yield Case("of a processor takes a server without requests", "%", "lower", idle(own), "limit", lambda: IDLE_PERCENT,
                1.0, repeats=1)
 
@@ -100,6 +104,14 @@ def against_pair(own, servers, trainers, load):
     for what in ("pull", "push"):
         yield Case(f"{words(what, load)}: {servers} servers, {trainers} trainers together", "M keys/s", "higher",
                    numbers(figures, what), "1 server, 1 trainer", numbers(peer, what), aim, ROUNDS - 1)
+
+
+def against_turns(own, batch):
+    """Each run has both."""
+    figures = functools.cache(lambda: [ranks(2, own, "tables", "sgd", 16, batch, ROWS, 1) for _ in range(ROUNDS)])
+    yield Case(f"pull of {batch} ids from 8 tables, width 16, sgd", "M keys/s", "higher",
+               rates_of_half(figures, "together", batch), "one table after the other",
+               rates_of_half(figures, "in_turn", batch), AIM_OF_TABLES, ROUNDS - 1)
 
 
 def against_torch(own, load):

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// ps_rate load|idle|save OPTIMIZER WIDTH BATCH ROWS SERVERS [FOLDER], under mpirun: the client and the server
-// of src/ps, in async mode, where each push is acknowledged when it is in the table. The first SERVERS ranks
-// serve, the others ask all at once.
+// ps_rate load|tables|idle|save OPTIMIZER WIDTH BATCH ROWS SERVERS [FOLDER], under mpirun: the client and the
+// server of src/ps, in async mode, where each push is acknowledged when it is in the table. The first SERVERS
+// ranks serve, the others ask all at once.
 //
 // load prints a line for each of pull, push and both: name, million keys a second of all trainers together,
-// p50 and p99 of a request in microseconds, of the slowest trainer. idle prints what share of a processor
-// each server takes while nobody asks it anything, in percent. save prints the lines of load, and then
-// likewise saving_pull, saving_push and saving_both, for which the first trainer lets the servers make one
-// save after the other into FOLDER; on stderr how many they made.
+// p50 and p99 of a request in microseconds, of the slowest trainer. tables has eight of them, and prints such
+// lines for a batch that is pulled from all, an eighth from each: together, and in_turn. idle prints what
+// share of a processor each server takes while nobody asks it anything, in percent. save prints the lines of
+// load, and then likewise saving_pull, saving_push and saving_both, for which the first trainer lets the
+// servers make one save after the other into FOLDER; on stderr how many they made.
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -31,10 +32,12 @@
 namespace {
 
 using dtrain::Communicator;
+using dtrain::benchmarks::RequestFigures;
 using dtrain::benchmarks::RequestLoad;
 using namespace dtrain::ps;
 
 constexpr const char* layout = "ps_rate";
+constexpr std::size_t many_tables = 8;
 constexpr std::chrono::seconds idle_time{5};
 constexpr std::chrono::milliseconds settling_time{500};  // for what a server does when nobody asks
 
@@ -44,14 +47,15 @@ std::vector<int> ranks_from(int first, int end) {
     return ranks;
 }
 
-void serve_rows(const Communicator& world, int servers, const RequestLoad& load, dtrain::comm::Post& post) {
+void serve_rows(const Communicator& world, int servers, const RequestLoad& load, std::size_t tables_of_each,
+                dtrain::comm::Post& post) {
     const ServerPlan plan{
         .program = dtrain::Program(),
         .share = {static_cast<std::uint32_t>(world.rank()), static_cast<std::uint32_t>(servers)}};
     TableOptions options{.name = "clicks", .width = load.width, .initializer = UniformRow{0.05}};
     if (load.optimizer == "adam") options.optimizer = dtrain::Adam{};
     std::vector<ServerTable> tables;
-    tables.push_back({SparseTable(options), ""});
+    while (tables.size() < tables_of_each) tables.push_back({SparseTable(options), ""});
     Server server(
         {.mode = dtrain::ServerMode::async, .trainers = ranks_from(servers, world.size()), .layout = layout},
         DensePart(plan.program, {}, 1, 1, 1), std::move(tables), post);
@@ -61,8 +65,8 @@ void serve_rows(const Communicator& world, int servers, const RequestLoad& load,
 
 class Trainer {
   public:
-    Trainer(int servers, const RequestLoad& load, dtrain::comm::Post& post)
-        : client_(options(static_cast<std::size_t>(servers), load), post) {
+    Trainer(int servers, const RequestLoad& load, std::size_t tables, dtrain::comm::Post& post)
+        : tables_(tables), client_(options(static_cast<std::size_t>(servers), load, tables), post) {
         client_.join();
     }
 
@@ -83,7 +87,16 @@ class Trainer {
             finish_save();
             begin_save();
         }
-        client_.pull_rows(0, ids, rows, false);
+        client_.pull_rows({0, ids}, rows);
+    }
+
+    void pull_together(std::span<const std::int64_t> ids, std::span<float> rows) {
+        const auto asked = client_.ask_rows(parts_of(ids));
+        for (const auto& of_table : asked) client_.take_rows(of_table, part_of(rows, of_table.table));
+    }
+
+    void pull_in_turn(std::span<const std::int64_t> ids, std::span<float> rows) {
+        for (const auto& wanted : parts_of(ids)) client_.pull_rows(wanted, part_of(rows, wanted.table));
     }
 
     void push(std::span<const std::int64_t> ids, std::span<const float> gradients) {
@@ -95,12 +108,23 @@ class Trainer {
     void leave() { client_.leave(); }
 
   private:
-    static ClientOptions options(std::size_t servers, const RequestLoad& load) {
+    static ClientOptions options(std::size_t servers, const RequestLoad& load, std::size_t tables) {
         return {.mode = dtrain::ServerMode::async,
                 .servers = ranks_from(0, static_cast<int>(servers)),
                 .layouts = std::vector<std::string>(servers, layout),
                 .dense = std::vector<std::size_t>(servers),
-                .widths = {load.width}};
+                .widths = std::vector<std::size_t>(tables, load.width)};
+    }
+
+    template <class T>
+    std::span<T> part_of(std::span<T> all, std::size_t table) const {
+        return all.subspan(all.size() / tables_ * table, all.size() / tables_);
+    }
+
+    std::vector<WantedRows> parts_of(std::span<const std::int64_t> ids) const {
+        std::vector<WantedRows> parts;
+        for (std::uint32_t table = 0; table < tables_; ++table) parts.push_back({table, part_of(ids, table)});
+        return parts;
     }
 
     std::filesystem::path save_folder() const { return folder_ / std::to_string(saves_); }
@@ -118,6 +142,7 @@ class Trainer {
         ++saves_;
     }
 
+    std::size_t tables_;
     Client client_;
     std::filesystem::path folder_;  // "": saves nothing
     int saves_ = 0;
@@ -147,13 +172,30 @@ void watch_idle(std::span<const std::int64_t> servers) {
                                     static_cast<double>(idle_time.count()));
 }
 
-void measure(Trainer& trainer, const Communicator& trainers, const RequestLoad& load, const char* prefix) {
+void tell(const Communicator& trainers, const std::string& name, const RequestFigures& figures) {
+    const auto rate = trainers.sum(figures.rate);
+    const auto p50 = trainers.max(figures.p50);
+    const auto p99 = trainers.max(figures.p99);
+    if (trainers.rank() == 0) fmt::print("{} {} {} {}\n", name, rate, p50, p99);
+}
+
+void measure(Trainer& trainer, const Communicator& trainers, const RequestLoad& load,
+             const std::string& prefix) {
     dtrain::benchmarks::measure_requests(trainer, load, [&](const char* name, const auto& figures) {
-        const auto rate = trainers.sum(figures.rate);
-        const auto p50 = trainers.max(figures.p50);
-        const auto p99 = trainers.max(figures.p99);
-        if (trainers.rank() == 0) fmt::print("{}{} {} {} {}\n", prefix, name, rate, p50, p99);
+        tell(trainers, prefix + name, figures);
     });
+}
+
+void measure_tables(Trainer& trainer, const Communicator& trainers, const RequestLoad& load) {
+    const auto batches = dtrain::benchmarks::batches_of({.batch = load.batch, .rows = load.rows});
+    std::vector<float> rows(load.batch * load.width);
+    for (const auto& batch : batches) trainer.pull_together(batch, rows);
+    tell(trainers, "together", figures_of(load, [&](std::size_t number) {
+             trainer.pull_together(batches[number % batches.size()], rows);
+         }));
+    tell(trainers, "in_turn", figures_of(load, [&](std::size_t number) {
+             trainer.pull_in_turn(batches[number % batches.size()], rows);
+         }));
 }
 
 void ask(const std::string& what, Trainer& trainer, const Communicator& trainers, const RequestLoad& load,
@@ -163,6 +205,8 @@ void ask(const std::string& what, Trainer& trainer, const Communicator& trainers
     trainers.barrier();
     if (what == "idle") {
         if (trainers.rank() == 0) watch_idle(servers);
+    } else if (what == "tables") {
+        measure_tables(trainer, trainers, load);
     } else {
         measure(trainer, trainers, load, "");
     }
@@ -180,8 +224,9 @@ void ask(const std::string& what, Trainer& trainer, const Communicator& trainers
 
 int main(int argc, char** argv) {
     if (argc != 7 && argc != 8) {
-        fmt::print(stderr,
-                   "usage: mpirun ps_rate load|idle|save sgd|adam WIDTH BATCH ROWS SERVERS [FOLDER]\n");
+        fmt::print(
+            stderr,
+            "usage: mpirun ps_rate load|tables|idle|save sgd|adam WIDTH BATCH ROWS SERVERS [FOLDER]\n");
         return 2;
     }
     const auto load = dtrain::benchmarks::request_load_of(argv + 2);
@@ -190,13 +235,15 @@ int main(int argc, char** argv) {
     const auto world = dtrain::mpi_world();
     const auto processes = world.allgather(std::int64_t{getpid()});
     const bool serves = world.rank() < servers;
+    const std::string what = argv[1];
+    const auto tables = what == "tables" ? many_tables : 1;
     const auto peers = world.split(serves ? 0 : 1, world.rank());
     const auto post = dtrain::comm::open_post(world);
     if (serves) {
-        serve_rows(world, servers, load, *post);
+        serve_rows(world, servers, load, tables, *post);
     } else {
-        Trainer trainer(servers, load, *post);
-        ask(argv[1], trainer, peers, load, std::span(processes).first(static_cast<std::size_t>(servers)),
+        Trainer trainer(servers, load, tables, *post);
+        ask(what, trainer, peers, load, std::span(processes).first(static_cast<std::size_t>(servers)),
             argc == 8 ? argv[7] : ".");
     }
 }

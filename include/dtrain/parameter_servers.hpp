@@ -173,6 +173,12 @@ struct SavedRows {
     bool changes_follow = false;
 };
 
+/// What a batch looks up in a table.
+struct Lookup {
+    std::string table;                  ///< "user.weight"
+    std::span<const std::int64_t> ids;  ///< may repeat
+};
+
 /// A trainer's way to the servers. Not copyable; lives longer than the executors that use it.
 class ServerConnection {
   public:
@@ -196,7 +202,11 @@ class ServerConnection {
 
     /// Asks for the rows of the next batch, while the step before it goes on. In sync mode the step's updates
     /// are in them.
+    /// @throws ProgramError when there is no such table
     void prefetch(const std::string& table, std::span<const std::int64_t> ids) const;
+
+    /// The same of several lookups at once, which need no letter each.
+    void prefetch(std::span<const Lookup> lookups) const;
 
     /// Stands for a step that other trainers make and this one does not, because it has fewer batches than
     /// they and goes on with them later; who has none left altogether calls leave(). In sync mode its

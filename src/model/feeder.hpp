@@ -4,10 +4,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 
 #include <dtrain/executor.hpp>
+#include <dtrain/parameter_servers.hpp>
 #include <dtrain/sampler.hpp>
 
 namespace dtrain::model {
@@ -35,13 +34,9 @@ class Feeder {
     /// @throws UsageError when a sample cannot be read.
     virtual void feed() = 0;
 
-    /// Ids whose rows the next batch needs from parameter servers.
-    struct Ahead {
-        std::string table;
-        std::span<const std::int64_t> ids;  ///< good until the next call of any function
-    };
-    /// Of the batch behind the last one that was fed; none at the end of an epoch, or without servers.
-    virtual std::optional<Ahead> ahead() { return std::nullopt; }
+    /// What the batch behind the last one that was fed needs of parameter servers, good until the next call
+    /// of any function; none at the end of an epoch, or without servers.
+    virtual std::optional<Lookup> ahead() { return std::nullopt; }
 
     std::int64_t steps() const { return sampler_.steps(); }
     std::int64_t local_batch() const { return sampler_.local_batch(); }

@@ -103,6 +103,7 @@ void CompiledProgram::note_what_can_be_added(std::size_t second) {
 }
 
 void CompiledProgram::prepare(std::size_t second, bool overlap) {
+    if (servers_) servers_->begin_program();
     const auto& operators = program_.operators();
     for (std::size_t number = 0; number < operators.size(); ++number) {
         const auto& op = operators[number];

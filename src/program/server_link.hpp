@@ -27,6 +27,9 @@ class ServerLink {
   public:
     virtual ~ServerLink() = default;
 
+    /// Called before the kernels of a program are made, which are made in its order.
+    virtual void begin_program() {}
+
     /// A kernel for one of these operators. @throws ProgramError when the servers do not have what it names
     virtual std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
                                                          const kernels::KernelArguments& arguments,

@@ -72,7 +72,8 @@ std::vector<Schema> server_schemas() {
                        }});
     schemas.push_back({.type = "send_barrier", .inputs = {}, .outputs = {}, .infer = nothing});
     schemas.push_back({.type = "fetch_barrier", .inputs = {}, .outputs = {}, .infer = nothing});
-    // Ids below 0 or from `rows` on are refused; rows = -1: any id has a row.
+    // Ids below 0 or from `rows` on are refused; rows = -1: any id has a row. fed: ids are data of the batch,
+    // so that rows can be asked for before.
     schemas.push_back({.type = "pull_rows",
                        .inputs = {{"ids"}},
                        .outputs = {{"out"}},
@@ -80,6 +81,7 @@ std::vector<Schema> server_schemas() {
                                       {"width", std::int64_t{1}},
                                       {"rows", std::int64_t{-1}},
                                       {"padding", std::int64_t{-1}},
+                                      {"fed", std::int64_t{0}},
                                       {"is_test", std::int64_t{0}}},
                        .infer = infer_pull_rows});
     schemas.push_back(

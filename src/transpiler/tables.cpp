@@ -131,7 +131,8 @@ Operator TableOperators::on_trainer(std::size_t number) const {
                 {{"table", lookup->second},
                  {"width", shape[1]},
                  {"rows", is_set(op, "is_distributed") ? std::int64_t{-1} : shape[0]},
-                 {"padding", op.attributes.at("padding")}}};
+                 {"padding", op.attributes.at("padding")},
+                 {"fed", std::int64_t{program_.variable(op.input("ids")).role == Role::data}}}};
     }
     const auto push = pushes_.find(number);
     if (push == pushes_.end()) return op;

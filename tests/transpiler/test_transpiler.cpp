@@ -418,7 +418,7 @@ TEST(Transpiler, SpreadsTheRowsOfSparseTables) {
     const auto trainer = transpiler.get_trainer_program();
     EXPECT_FALSE(trainer.has("table.weight"));
     EXPECT_THAT(trainer.to_string(),
-                HasSubstr("pull_rows(ids=ids) -> out=table.out {is_test=0, padding=-1, rows=-1, "
+                HasSubstr("pull_rows(ids=ids) -> out=table.out {fed=1, is_test=0, padding=-1, rows=-1, "
                           "table=\"table.weight\", width=4}"));
     EXPECT_THAT(trainer.to_string(),
                 HasSubstr("push_rows(ids=ids, gradient=table.out@grad) ->  {last=1, padding=-1, "

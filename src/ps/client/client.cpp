@@ -88,7 +88,9 @@ bool Client::have_come(std::span<const std::uint64_t> requests) const {
 void Client::forget(std::uint64_t request) {
     const auto found = answers_.find(request);
     if (found == answers_.end()) return;
-    if (found->second.letter) post_->recycle(std::move(*found->second.letter));
+    auto& [server, to, letter, is_begun, takers] = found->second;
+    if (--takers > 0 || !letter) return;
+    post_->recycle(std::move(*letter));
     answers_.erase(found);
 }
 
@@ -107,8 +109,9 @@ bool Client::take_letter() {
     }
     auto& answer = answer_to(request, server, reader.head().kind);
     note_sizes(server, reader);
-    if (reader.head().kind == LetterKind::applied) {
-        unapplied_[static_cast<std::size_t>(server)] = 0;
+    const bool is_applied = reader.head().kind == LetterKind::applied;
+    if (is_applied) unapplied_[static_cast<std::size_t>(server)] = 0;
+    if (is_applied || answer.takers == 0) {
         answers_.erase(request);
         post_->recycle(std::move(letter->content));
     } else if (reader.head().kind == LetterKind::saving) {

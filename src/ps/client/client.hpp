@@ -32,6 +32,13 @@ class ServerError : public Error {
     int server_;
 };
 
+/// Rows of a table that a batch looks up. Ids may repeat.
+struct WantedRows {
+    std::uint32_t table = 0;
+    std::span<const std::int64_t> ids = {};
+    bool peeks = false;  ///< changes nothing in the table
+};
+
 /// What a trainer needs to know of its servers.
 struct ClientOptions {
     ServerMode mode = ServerMode::sync;
@@ -101,9 +108,8 @@ class Client {
     /// Waits for the parameters as they are, in all modes.
     void pull_dense();
 
-    /// Rows of ids, which may repeat. Waits.
-    /// @param out ids.size() rows
-    void pull_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<float> out, bool peeks);
+    /// Waits. @param out as many rows as there are ids
+    void pull_rows(const WantedRows& wanted, std::span<float> out);
 
     /// Rows that were asked for.
     struct RowRequest {
@@ -113,22 +119,25 @@ class Client {
         std::vector<std::uint32_t>
             places;  ///< of the batch's rows among the distinct ones; empty: each its own
         std::vector<std::uint32_t> servers;  ///< of the distinct ones; empty with one server
-        /// To each server one after the other, for letter_rows() of its rows each, in their order; the last
-        /// one may have fewer.
-        std::vector<std::vector<std::uint64_t>> requests;
+        /// Which section of the answer to which request.
+        struct Part {
+            std::uint64_t request = 0;
+            std::size_t section = 0;
+        };
+        /// By server, letter_rows() of its rows each, in their order; the last one may have fewer.
+        std::vector<std::vector<Part>> parts;
         std::vector<std::size_t> counts;  ///< of rows, by server
     };
 
-    /// pull_rows() in two parts. What was asked for is to be taken.
-    RowRequest ask_rows(std::uint32_t table, std::span<const std::int64_t> ids) {
-        return ask_rows(table, ids, steps_, false);
-    }
+    /// pull_rows() in two parts, of any number of tables: what there is little of goes in one letter to a
+    /// server. Each is to be taken or dropped, once.
+    std::vector<RowRequest> ask_rows(std::span<const WantedRows> wanted);
     bool have_rows_come(const RowRequest& asked) const;
     void take_rows(const RowRequest& asked, std::span<float> out);
+    void drop_rows(const RowRequest& asked);
 
-    /// Asks for the rows that pull_rows() will want behind this step: the answer comes while this step goes
-    /// on.
-    void prefetch_rows(std::uint32_t table, std::span<const std::int64_t> ids);
+    /// Asks for the rows that will be wanted behind this step: the answer comes while this step goes on.
+    void prefetch_rows(std::span<const WantedRows> wanted);
 
     /// Asks each server to save what it has now, of sync mode with this trainer's last step in it, and waits
     /// until what they save is fixed. One save at a time. @param request for their Saver
@@ -165,6 +174,7 @@ class Client {
     // A push that has grown to this size leaves while the step goes on.
     static constexpr std::size_t full_letter = 256 * std::size_t{1024};
 
+    class PullLetters;
     class RowsThatCome;
 
     struct Gradients {
@@ -178,7 +188,8 @@ class Client {
         int server = 0;
         LetterKind to = LetterKind::hello;  ///< what was asked
         std::optional<comm::LetterBytes> letter;
-        bool is_begun = false;  ///< of a save
+        bool is_begun = false;   ///< of a save
+        std::size_t takers = 1;  ///< who has yet to forget() it
     };
 
     /// Sends a letter to each server. @returns the requests, by server
@@ -195,6 +206,7 @@ class Client {
     void wait_until_begun(std::uint64_t save);
     bool has_come(std::uint64_t request) const;
     bool have_come(std::span<const std::uint64_t> requests) const;
+    /// Said by each taker. What has not come by then goes as soon as it comes.
     void forget(std::uint64_t request);
     template <class Condition>
     void wait_until(const Condition& condition, const char* what, int server);
@@ -227,11 +239,9 @@ class Client {
     bool is_all_applied() const;
     void wait_until_applied();
     void send_merged();
-    RowRequest ask_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::int64_t step,
-                        bool peeks);
-    void ask_rows_of(RowRequest& asked, std::size_t server, std::span<const std::int64_t> ids, bool peeks);
-    std::optional<RowRequest> prefetched(std::uint32_t table, std::span<const std::int64_t> ids);
-    void forget_rows(const RowRequest& asked);
+    RowRequest ask_rows(const WantedRows& wanted, PullLetters& letters);
+    std::optional<RowRequest> prefetched(const WantedRows& wanted);
+    void drop_old_prefetches();
     std::size_t letter_rows(std::uint32_t table) const;
     void ask_dense();
     void renew_dense();

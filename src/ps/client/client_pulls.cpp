@@ -9,26 +9,102 @@
 
 namespace dtrain::ps {
 
-Client::RowRequest Client::ask_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::int64_t step,
-                                    bool peeks) {
+/// Requests for rows of one step, on their way. A letter has what is wanted of one table after the other.
+class Client::PullLetters {
+  public:
+    PullLetters(Client& client, std::int64_t step)
+        : client_(&client), step_(step), open_(client.options_.servers.size()) {}
+
+    std::int64_t step() const { return step_; }
+
+    /// For the open letter to a server, which leaves when it is long.
+    RowRequest::Part add(std::size_t server, const WantedRows& wanted) {
+        auto& open = open_[server];
+        const auto bytes =
+            LetterWriter::bytes_of_rows(wanted.ids.size(), client_->options_.widths[wanted.table]);
+        if (open && open->answer_bytes + bytes > full_letter && open->answer_bytes > full_letter / 8)
+            send(server);
+        if (!open) open.emplace(begun(server, wanted));
+        open->answer_bytes += bytes;
+        return write(*open, wanted);
+    }
+
+    /// In a letter of its own, at once.
+    RowRequest::Part send(std::size_t server, const WantedRows& wanted) {
+        auto letter = begun(server, wanted);
+        const auto part = write(letter, wanted);
+        send(server, letter);
+        return part;
+    }
+
+    void send_all() {
+        for (std::size_t server = 0; server < open_.size(); ++server)
+            if (open_[server]) send(server);
+    }
+
+  private:
+    struct Open {
+        LetterWriter letter;
+        std::uint64_t request = 0;
+        std::size_t sections = 0;
+        std::size_t answer_bytes = 0;
+    };
+
+    Open begun(std::size_t server, const WantedRows& wanted) {
+        const auto request = client_->expect(static_cast<int>(server), LetterKind::pull);
+        const LetterHead head{.kind = LetterKind::pull, .step = step_, .request = request};
+        return {LetterWriter(*client_->post_, head, LetterWriter::bytes_of_rows(wanted.ids.size(), 0)),
+                request};
+    }
+
+    RowRequest::Part write(Open& open, const WantedRows& wanted) {
+        std::ranges::copy(wanted.ids,
+                          open.letter.ask_rows(wanted.table, wanted.ids.size(), wanted.peeks).begin());
+        const auto section = open.sections++;
+        client_->answers_.at(open.request).takers = open.sections;
+        return {open.request, section};
+    }
+
+    void send(std::size_t server) {
+        send(server, *open_[server]);
+        open_[server].reset();
+    }
+
+    void send(std::size_t server, Open& open) {
+        open.letter.send(client_->options_.servers[server]);
+        client_->post_->deliver();
+    }
+
+    Client* client_;
+    std::int64_t step_;
+    std::vector<std::optional<Open>> open_;  // by server
+};
+
+Client::RowRequest Client::ask_rows(const WantedRows& wanted, PullLetters& letters) {
     const auto servers = options_.servers.size();
-    const auto most = letter_rows(table);
-    RowRequest asked{.table = table,
-                     .step = step,
-                     .requests = std::vector<std::vector<std::uint64_t>>(servers),
+    const auto most = letter_rows(wanted.table);
+    RowRequest asked{.table = wanted.table,
+                     .step = letters.step(),
+                     .parts = std::vector<std::vector<RowRequest::Part>>(servers),
                      .counts = std::vector<std::size_t>(servers)};
+    const auto ask = [&](std::size_t server, std::span<const std::int64_t> ids) {
+        if (ids.empty()) return;
+        const WantedRows part{wanted.table, ids, wanted.peeks};
+        asked.parts[server].push_back(ids.size() == most ? letters.send(server, part)
+                                                         : letters.add(server, part));
+        asked.counts[server] += ids.size();
+    };
     std::vector<std::vector<std::int64_t>> lists(servers);  // what goes with the next letter
-    auto& [newest, next] = asked_[table];
+    auto& [newest, next] = asked_[wanted.table];
     auto& distinct = newest[next++ % newest.size()];
-    distinct.begin(ids.size());
-    while (!ids.empty()) {
+    distinct.begin(wanted.ids.size());
+    for (auto ids = wanted.ids; !ids.empty();) {
         const auto part = ids.first(std::min(most, ids.size()));
         ids = ids.subspan(part.size());
         const auto added = distinct.add(part);
         if (servers == 1) {
             const auto all = distinct.ids();
-            if (all.size() - asked.counts[0] >= most)
-                ask_rows_of(asked, 0, all.subspan(asked.counts[0], most), peeks);
+            if (all.size() - asked.counts[0] >= most) ask(0, all.subspan(asked.counts[0], most));
             continue;
         }
         for (const auto id : added) {
@@ -37,44 +113,27 @@ Client::RowRequest Client::ask_rows(std::uint32_t table, std::span<const std::in
             auto& list = lists[server];
             list.push_back(id);
             if (list.size() < most) continue;
-            ask_rows_of(asked, server, list, peeks);
+            ask(server, list);
             list.clear();
         }
     }
-    if (servers == 1) {
-        if (const auto rest = distinct.ids().subspan(asked.counts[0]); !rest.empty())
-            ask_rows_of(asked, 0, rest, peeks);
-    } else {
-        for (std::size_t server = 0; server < servers; ++server)
-            if (!lists[server].empty()) ask_rows_of(asked, server, lists[server], peeks);
-    }
+    if (servers == 1)
+        ask(0, distinct.ids().subspan(asked.counts[0]));
+    else
+        for (std::size_t server = 0; server < servers; ++server) ask(server, lists[server]);
     if (distinct.has_repeated()) asked.places.assign(distinct.places().begin(), distinct.places().end());
     return asked;
 }
 
-void Client::ask_rows_of(RowRequest& asked, std::size_t server, std::span<const std::int64_t> ids,
-                         bool peeks) {
-    const auto request =
-        asked.requests[server].emplace_back(expect(static_cast<int>(server), LetterKind::pull));
-    LetterWriter letter(*post_, {.kind = LetterKind::pull, .step = asked.step, .request = request},
-                        LetterWriter::bytes_of_rows(ids.size(), 0));
-    std::ranges::copy(ids, letter.ask_rows(asked.table, ids.size(), peeks).begin());
-    letter.send(options_.servers[server]);
-    asked.counts[server] += ids.size();
-    post_->deliver();
-}
-
 bool Client::have_rows_come(const RowRequest& asked) const {
-    return std::ranges::all_of(asked.requests,
-                               [this](const auto& of_server) { return have_come(of_server); });
+    return std::ranges::all_of(asked.parts, [this](const auto& of_server) {
+        return std::ranges::all_of(of_server, [this](const auto& part) { return has_come(part.request); });
+    });
 }
 
-void Client::forget_rows(const RowRequest& asked) {
-    for (const auto& of_server : asked.requests)
-        for (const auto request : of_server) {
-            wait_for(request, "pull");
-            forget(request);
-        }
+void Client::drop_rows(const RowRequest& asked) {
+    for (const auto& of_server : asked.parts)
+        for (const auto& part : of_server) forget(part.request);
 }
 
 /// The rows of a request, one server's after the other's as one likes; each server's are taken from the
@@ -120,10 +179,11 @@ class Client::RowsThatCome {
         auto& part = parts_[server];
         if (part.request != 0) client_->forget(std::exchange(part.request, 0));
         const auto before = part.letters++;
-        const auto request = asked_->requests[server].at(before);
+        const auto& [request, place] = asked_->parts[server].at(before);
         LetterReader reader(client_->wait_for(request, "pull").bytes());
         part.request = request;
-        const auto section = reader.next();
+        auto section = reader.next();
+        for (std::size_t i = 0; section && i < place; ++i) section = reader.next();
         if (!section) throw ServerError(static_cast<int>(server), "answered without values");
         part.rest = section->floats(std::min(most_, asked_->counts[server] - before * most_) * width_);
     }
@@ -162,26 +222,49 @@ void Client::take_rows(const RowRequest& asked, std::span<float> out) {
     }
 }
 
-std::optional<Client::RowRequest> Client::prefetched(std::uint32_t table, std::span<const std::int64_t> ids) {
-    const auto found = std::ranges::find_if(
-        prefetched_, [&](const auto& asked) { return asked.table == table && asked.step == steps_; });
-    if (found == prefetched_.end()) return std::nullopt;
+void Client::drop_old_prefetches() {
+    std::erase_if(prefetched_, [this](const RowRequest& asked) {
+        const bool is_old = asked.step < steps_;
+        if (is_old) drop_rows(asked);
+        return is_old;
+    });
+}
+
+std::optional<Client::RowRequest> Client::prefetched(const WantedRows& wanted) {
+    const auto found = std::ranges::find_if(prefetched_, [&](const RowRequest& asked) {
+        return asked.table == wanted.table && asked.step == steps_ &&
+               std::ranges::equal(asked.ids, wanted.ids);
+    });
+    if (wanted.peeks || found == prefetched_.end()) return std::nullopt;
     auto asked = std::move(*found);
     prefetched_.erase(found);
-    if (std::ranges::equal(asked.ids, ids)) return asked;
-    forget_rows(asked);  // the batch is another one
-    return std::nullopt;
+    return asked;
 }
 
-void Client::pull_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<float> out,
-                       bool peeks) {
-    const auto asked = peeks ? std::nullopt : prefetched(table, ids);
-    take_rows(asked ? *asked : ask_rows(table, ids, steps_, peeks), out);
+std::vector<Client::RowRequest> Client::ask_rows(std::span<const WantedRows> wanted) {
+    drop_old_prefetches();
+    PullLetters letters(*this, steps_);
+    std::vector<RowRequest> asked;
+    for (const auto& each : wanted) {
+        auto early = prefetched(each);
+        asked.push_back(early ? std::move(*early) : ask_rows(each, letters));
+    }
+    letters.send_all();
+    return asked;
 }
 
-void Client::prefetch_rows(std::uint32_t table, std::span<const std::int64_t> ids) {
-    auto& asked = prefetched_.emplace_back(ask_rows(table, ids, steps_ + 1, false));
-    asked.ids.assign(ids.begin(), ids.end());
+void Client::pull_rows(const WantedRows& wanted, std::span<float> out) {
+    take_rows(ask_rows({&wanted, 1}).front(), out);
+}
+
+void Client::prefetch_rows(std::span<const WantedRows> wanted) {
+    drop_old_prefetches();
+    PullLetters letters(*this, steps_ + 1);
+    for (const auto& each : wanted) {
+        auto& asked = prefetched_.emplace_back(ask_rows(each, letters));
+        asked.ids.assign(each.ids.begin(), each.ids.end());
+    }
+    letters.send_all();
 }
 
 }  // namespace dtrain::ps

@@ -19,7 +19,7 @@ using kernels::kernel_of;
 }  // namespace
 
 ExecutorLink::ExecutorLink(ParameterParts parts, Client& client)
-    : parts_(std::move(parts)), client_(&client) {}
+    : parts_(std::move(parts)), client_(&client), fed_(std::make_shared<PullGroup>(client)) {}
 
 std::unique_ptr<kernels::Kernel> ExecutorLink::make_kernel(const Operator& op,
                                                            const kernels::KernelArguments& arguments,
@@ -72,23 +72,25 @@ void ExecutorLink::pull_parameters(const State& state) {
     client_->drop_dense_values();
 }
 
-void ExecutorLink::prefetch(const std::string& table, std::span<const std::int64_t> ids) {
-    client_->prefetch_rows(parts_.table_number(table), ids);
+void ExecutorLink::prefetch(std::span<const Lookup> lookups) {
+    std::vector<WantedRows> wanted;
+    for (const auto& [table, ids] : lookups) wanted.push_back({parts_.table_number(table), ids});
+    client_->prefetch_rows(wanted);
+}
+
+void ExecutorLink::begin_program() {
+    fed_ = std::make_shared<PullGroup>(*client_);
 }
 
 std::unique_ptr<kernels::Kernel> ExecutorLink::make_pull(const Operator& op,
                                                          const kernels::KernelArguments& arguments) {
-    return kernel_of([client = client_, table = parts_.table_number(arguments.text("table")),
-                      out = arguments.out("out"), width = static_cast<std::size_t>(arguments.whole("width")),
-                      peeks = arguments.whole("is_test") != 0, rows = std::vector<float>(),
-                      batch = BatchIds(kernels::Integers(arguments.input("ids")), arguments.whole("padding"),
-                                       arguments.whole("rows"), op.input("ids"))]() mutable {
-        batch.read();
-        if (batch.is_whole()) return client->pull_rows(table, batch.ids(), out, peeks);
-        rows.resize(batch.ids().size() * width);
-        client->pull_rows(table, batch.ids(), rows, peeks);
-        batch.spread(rows, out);
-    });
+    const auto group = arguments.whole("fed") != 0 ? fed_ : std::make_shared<PullGroup>(*client_);
+    const auto member =
+        group->add(parts_.table_number(arguments.text("table")),
+                   BatchIds(kernels::Integers(arguments.input("ids")), arguments.whole("padding"),
+                            arguments.whole("rows"), op.input("ids")),
+                   arguments.whole("is_test") != 0);
+    return kernel_of([group, member, out = arguments.out("out")] { group->take(member, out); });
 }
 
 std::unique_ptr<kernels::Kernel> ExecutorLink::make_push(const Operator& op,

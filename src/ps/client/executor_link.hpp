@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 
 #include "ps/client/client.hpp"
 #include "ps/client/parameter_parts.hpp"
+#include "ps/client/pull_group.hpp"
 #include "ps/client/trainer_link.hpp"
 
 namespace dtrain::ps {
@@ -20,13 +18,14 @@ class ExecutorLink final : public TrainerLink {
     /// @param client outlives this and its kernels
     ExecutorLink(ParameterParts parts, Client& client);
 
+    void begin_program() override;
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
                                                  const kernels::KernelArguments& arguments,
                                                  const program::CopiedTensors& copied) override;
     void poke() override { client_->poke(); }
 
     void pull_parameters(const State& state) override;
-    void prefetch(const std::string& table, std::span<const std::int64_t> ids) override;
+    void prefetch(std::span<const Lookup> lookups) override;
     void finish() override { client_->flush(); }
 
   private:
@@ -41,6 +40,7 @@ class ExecutorLink final : public TrainerLink {
 
     ParameterParts parts_;
     Client* client_;
+    std::shared_ptr<PullGroup> fed_;  ///< of the program whose kernels are made
 };
 
 }  // namespace dtrain::ps

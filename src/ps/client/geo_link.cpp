@@ -35,28 +35,45 @@ std::unique_ptr<kernels::Kernel> GeoLink::make_kernel(const Operator& op,
 LocalRows::Rows GeoLink::rows_to_read(std::uint32_t table, std::span<const std::int64_t> ids) {
     auto& [local, asked, changed] = tables_[table];
     const auto rows = local.find(ids);
-    if (auto missing = ask(table, local.ask(rows))) asked.push_back(std::move(*missing));
-    for (const auto& rows_asked : asked) take(table, rows_asked);
+    ask_early({{table, local.ask(rows)}});
+    for (const auto& rows_asked : asked) take(rows_asked);
     asked.clear();
     return rows;
 }
 
-std::optional<GeoLink::Asked> GeoLink::ask(std::uint32_t table, std::vector<std::byte*> rows) {
-    if (rows.empty()) return std::nullopt;
-    auto request = client_->ask_rows(table, LocalRows::ids_of(rows));
-    return Asked{std::move(rows), std::move(request)};
+std::vector<GeoLink::Asked> GeoLink::ask(std::vector<Missing> missing) {
+    std::erase_if(missing, [](const Missing& of_table) { return of_table.rows.empty(); });
+    std::vector<std::vector<std::int64_t>> ids;
+    std::vector<WantedRows> wanted;
+    for (const auto& [table, rows] : missing)
+        wanted.push_back({table, ids.emplace_back(LocalRows::ids_of(rows))});
+    auto requests = client_->ask_rows(wanted);
+    std::vector<Asked> asked;
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        asked.push_back({std::move(missing[i].rows), std::move(requests[i])});
+    return asked;
 }
 
-void GeoLink::take(std::uint32_t table, const Asked& asked) {
+void GeoLink::ask_early(std::vector<Missing> missing) {
+    for (auto& asked : ask(std::move(missing)))
+        tables_[asked.request.table].asked.push_back(std::move(asked));
+}
+
+void GeoLink::take(const Asked& asked) {
+    const auto table = asked.request.table;
     taken_.resize(asked.rows.size() * client_->width(table));
     client_->take_rows(asked.request, taken_);
     tables_[table].rows.renew(asked.rows, taken_);
 }
 
-void GeoLink::prefetch(const std::string& table, std::span<const std::int64_t> ids) {
-    const auto number = parts_.table_number(table);
-    auto& [local, asked, changed] = tables_[number];
-    if (auto missing = ask(number, local.ask(local.find(ids)))) asked.push_back(std::move(*missing));
+void GeoLink::prefetch(std::span<const Lookup> lookups) {
+    std::vector<Missing> missing;
+    for (const auto& [name, ids] : lookups) {
+        const auto table = parts_.table_number(name);
+        auto& rows = tables_[table].rows;
+        missing.push_back({table, rows.ask(rows.find(ids))});
+    }
+    ask_early(std::move(missing));
 }
 
 std::unique_ptr<kernels::Kernel> GeoLink::make_pull(const Operator& op,
@@ -70,7 +87,7 @@ std::unique_ptr<kernels::Kernel> GeoLink::make_pull(const Operator& op,
         if (!batch.is_whole()) found.resize(batch.ids().size() * width);
         const auto to = batch.is_whole() ? out : std::span(found);
         if (is_test)
-            client_->pull_rows(table, batch.ids(), to, true);
+            client_->pull_rows({table, batch.ids(), true}, to);
         else
             tables_[table].rows.read(rows_to_read(table, batch.ids()), to);
         if (!batch.is_whole()) batch.spread(found, out);
@@ -138,14 +155,13 @@ void GeoLink::send_changes() {
             std::ranges::copy(own, known.begin());
             client_->push_dense(part.server, part.on_server, changes_);
         }
-    std::vector<std::vector<std::byte*>> changed;
+    std::vector<Missing> changed;
     for (std::uint32_t table = 0; table < tables_.size(); ++table) {
-        changed.push_back(tables_[table].rows.take_changes(share_, changes_));
-        client_->push_rows(table, LocalRows::ids_of(changed.back()), changes_, true);
+        changed.push_back({table, tables_[table].rows.take_changes(share_, changes_)});
+        client_->push_rows(table, LocalRows::ids_of(changed.back().rows), changes_, true);
     }
     client_->end_step();
-    for (std::uint32_t table = 0; table < tables_.size(); ++table)
-        tables_[table].changed = ask(table, std::move(changed[table]));
+    for (auto& asked : ask(std::move(changed))) tables_[asked.request.table].changed = std::move(asked);
     unsent_steps_ = 0;
     waits_for_answers_ = true;
 }
@@ -153,8 +169,8 @@ void GeoLink::send_changes() {
 void GeoLink::take_answers() {
     for (const auto& parameter : parameters_) renew(parameter);
     client_->drop_dense_values();
-    for (std::uint32_t table = 0; table < tables_.size(); ++table)
-        if (const auto changed = std::exchange(tables_[table].changed, std::nullopt)) take(table, *changed);
+    for (auto& table : tables_)
+        if (const auto changed = std::exchange(table.changed, std::nullopt)) take(*changed);
     waits_for_answers_ = false;
 }
 

@@ -36,7 +36,7 @@ class GeoLink final : public TrainerLink {
 
     /// What this trainer has changed and not sent is lost.
     void pull_parameters(const State& state) override;
-    void prefetch(const std::string& table, std::span<const std::int64_t> ids) override;
+    void prefetch(std::span<const Lookup> lookups) override;
 
     /// Sends what was changed, and takes what the servers have then.
     void finish() override;
@@ -52,6 +52,11 @@ class GeoLink final : public TrainerLink {
     struct Asked {
         std::vector<std::byte*> rows;
         Client::RowRequest request;
+    };
+    /// Rows of a table that are to be asked for.
+    struct Missing {
+        std::uint32_t table = 0;
+        std::vector<std::byte*> rows;
     };
     struct Table {
         LocalRows rows;
@@ -72,8 +77,9 @@ class GeoLink final : public TrainerLink {
                                                    const program::CopiedTensors& copied);
 
     LocalRows::Rows rows_to_read(std::uint32_t table, std::span<const std::int64_t> ids);
-    std::optional<Asked> ask(std::uint32_t table, std::vector<std::byte*> rows);
-    void take(std::uint32_t table, const Asked& asked);
+    std::vector<Asked> ask(std::vector<Missing> missing);
+    void ask_early(std::vector<Missing> missing);
+    void take(const Asked& asked);
 
     void end_step(std::int64_t every);
     bool have_answers_come() const;

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <span>
-#include <string>
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/executor.hpp>
+#include <dtrain/parameter_servers.hpp>
 
 #include "program/server_link.hpp"
 
@@ -21,7 +20,7 @@ class TrainerLink : public program::ServerLink {
 
     /// Asks for the rows that the next batch will want, while this step goes on.
     /// @throws ProgramError when there is no such table
-    virtual void prefetch(const std::string& table, std::span<const std::int64_t> ids) = 0;
+    virtual void prefetch(std::span<const Lookup> lookups) = 0;
 
     /// Waits until all that this trainer has learned is in the servers' parameters.
     virtual void finish() = 0;

@@ -223,7 +223,12 @@ void ServerConnection::pull_parameters(const State& state) const {
 }
 
 void ServerConnection::prefetch(const std::string& table, std::span<const std::int64_t> ids) const {
-    content_->link->prefetch(table, ids);
+    const Lookup lookup{table, ids};
+    prefetch({&lookup, 1});
+}
+
+void ServerConnection::prefetch(std::span<const Lookup> lookups) const {
+    content_->link->prefetch(lookups);
 }
 
 void ServerConnection::skip_step(const State& state) const {

@@ -15,7 +15,7 @@ void ClickFeeder::bind(Executor& executor) {
     weight_ = executor.feed<float>(fed_weight);
 }
 
-model::Feeder::Ahead ClickFeeder::ahead_of(std::span<const std::int64_t> ids) {
+Lookup ClickFeeder::ahead_of(std::span<const std::int64_t> ids) {
     return {fmt::format("{}.weight", embedding_name), ids};
 }
 

@@ -19,7 +19,7 @@ class ClickFeeder : public model::Feeder {
     void bind(Executor& executor) override;
 
   protected:
-    static Ahead ahead_of(std::span<const std::int64_t> ids);
+    static Lookup ahead_of(std::span<const std::int64_t> ids);
 
     std::span<float> dense_;
     std::span<std::int64_t> ids_;

@@ -50,7 +50,7 @@ class CacheFeeder final : public ClickFeeder {
         std::ranges::copy(batch.weights, weight_.begin());
     }
 
-    std::optional<Ahead> ahead() override {
+    std::optional<Lookup> ahead() override {
         if (!tells_ahead_) return std::nullopt;
         const auto batch = read_or_remove([&] { return batches_.await_next(); });
         return batch ? std::optional(ahead_of(batch->ids)) : std::nullopt;

@@ -23,7 +23,7 @@ class MemoryFeeder final : public ClickFeeder {
         std::ranges::copy(batch.weights, weight_.begin());
     }
 
-    std::optional<Ahead> ahead() override {
+    std::optional<Lookup> ahead() override {
         const auto batch = tells_ahead_ ? batch_ahead() : std::nullopt;
         if (!batch) return std::nullopt;
         coming_.clear();

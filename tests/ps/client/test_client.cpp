@@ -12,9 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ps/client/client.hpp"
-#include "ps/small_server.hpp"
-#include "ps/table/id_hash.hpp"
+#include "ps/client/client_test.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain::ps {
@@ -24,116 +22,6 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using tests::message_of;
-
-/// The client's, which lets the servers work before it looks.
-class Pumped final : public comm::Post {
-  public:
-    Pumped(comm::Post& own, std::function<void()> pump) : own_(own), pump_(std::move(pump)) {}
-    int rank() const override { return own_.rank(); }
-    int size() const override { return own_.size(); }
-    bool is_crowded() const override { return true; }
-    void send(int to, comm::LetterBytes&& content) override { own_.send(to, std::move(content)); }
-    std::optional<comm::Letter> receive() override {
-        pump_();
-        return own_.receive();
-    }
-    bool deliver() override { return own_.deliver(); }
-
-  private:
-    comm::Post& own_;
-    std::function<void()> pump_;
-};
-
-class ClientTest : public testing::Test {
-  protected:
-    Client& start(ServerMode mode, int servers = 1, std::optional<std::uint64_t> dict_size = std::nullopt) {
-        return start(mode, servers, TableOptions{.dict_size = dict_size});
-    }
-
-    Client& start(ServerMode mode, int servers, const TableOptions& table) {
-        posts_ = comm::local_posts(servers + 1, most_letter_bytes_);
-        ClientOptions options{.mode = mode};
-        options.most_merged = most_merged_;
-        options.letter_rows = letter_rows_;
-        options.deadline = deadline_;
-        for (int server = 0; server < servers; ++server) {
-            servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
-                                                        two_zeros(1), one_table(table),
-                                                        *posts_[static_cast<std::size_t>(server)]));
-            options.servers.push_back(server);
-            options.layouts.emplace_back();
-            options.dense.push_back(2);
-        }
-        options.widths = {1};
-        options.with_statistics = {table.statistics.has_value()};
-        if (table.dict_size) options.limits = {TableLimit{"t", *table.dict_size}};
-        pumped_ = std::make_unique<Pumped>(*posts_.back(), [this] { pump(); });
-        client_ = std::make_unique<Client>(options, *pumped_);
-        client_->join();
-        return *client_;
-    }
-
-    void pump() {
-        ++looks_;
-        for (std::size_t server = 0; server < servers_.size(); ++server)
-            while (!are_held_up_ && looks_ % looks_per_letter_.at(server) == 0) {
-                auto letter = posts_[server]->receive();
-                if (!letter) break;
-                take_and_answer(*servers_[server], std::move(*letter));
-                if (behind_letter_) behind_letter_(server);
-                if (looks_per_letter_.at(server) > 1) break;
-            }
-        if (!do_save_) return;
-        for (auto& server : servers_) server->go_on_with_save();
-    }
-
-    void step(float gradient) {
-        const std::vector<float> two{gradient, 10 * gradient};
-        client_->push_dense(0, 0, two);
-        client_->push_rows(0, std::vector<std::int64_t>{5, 6, 5}, std::vector<float>(3, gradient), true);
-        client_->end_step();
-        client_->drop_dense_values();
-    }
-
-    std::vector<float> rows(const std::vector<std::int64_t>& ids, bool peeks = false) {
-        std::vector<float> out(ids.size(), 77);
-        client_->pull_rows(0, ids, out, peeks);
-        return out;
-    }
-
-    std::vector<float> dense() {
-        client_->pull_dense();
-        const auto values = client_->dense_values(0);
-        const std::vector<float> copy(values.begin(), values.end());
-        client_->drop_dense_values();
-        return copy;
-    }
-
-    std::vector<std::unique_ptr<comm::Post>> posts_;
-    std::vector<std::unique_ptr<Server>> servers_;
-    std::unique_ptr<Pumped> pumped_;
-    std::unique_ptr<Client> client_;
-    std::size_t most_letter_bytes_ = comm::most_letter_bytes;
-    int most_merged_ = 20;
-    std::size_t letter_rows_ = 0;
-    std::chrono::seconds deadline_{0};
-    bool are_held_up_ = false;
-    std::array<int, 3> looks_per_letter_{1, 1, 1};  // of servers; more: slow
-    int looks_ = 0;
-    bool do_save_ = false;  // between letters
-    std::function<void(std::size_t server)> behind_letter_;
-};
-
-/// So many ids of a server, the first ones from `first` on.
-std::vector<std::int64_t> ids_on(std::uint32_t server, std::uint32_t servers, std::size_t count,
-                                 std::int64_t first = 0) {
-    std::vector<std::int64_t> ids;
-    for (auto id = first; ids.size() < count; ++id)
-        if (server_of(id, servers) == server) ids.push_back(id);
-    return ids;
-}
-
-constexpr auto each_mode = {ServerMode::sync, ServerMode::async, ServerMode::half_async, ServerMode::geo};
 
 TEST_F(ClientTest, AddsUpGradientsOfAnIdAndLooksUpRepeatedOnes) {
     for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async}) {
@@ -229,14 +117,14 @@ TEST_F(ClientTest, SpreadsIdsOverServers) {
 
 TEST_F(ClientTest, TakesRowsThatWereAskedForEarlyOrAsksAgain) {
     auto& client = start(ServerMode::sync, 2);
-    client.prefetch_rows(0, std::vector<std::int64_t>{5, 6, 6});
+    prefetch({5, 6, 6});
     EXPECT_THAT(rows({5}), ElementsAre(0));  // of this step
     step(1);
     EXPECT_THAT(rows({5, 6, 6}), ElementsAre(-2, -1, -1));
-    client.prefetch_rows(0, std::vector<std::int64_t>{5, 6, 6});
+    prefetch({5, 6, 6});
     step(1);
     EXPECT_THAT(rows({6, 5}), ElementsAre(-2, -4));  // another batch than was said
-    client.prefetch_rows(0, std::vector<std::int64_t>{7});
+    prefetch({7});
     client.leave();  // what was asked for is not waited for
 }
 
@@ -310,7 +198,7 @@ TEST_F(ClientTest, BatchesThatGoInSeveralLettersHaveTheSameBits) {
                     for (std::size_t i = 0; i < batches.size(); ++i) {
                         const auto pulled = rows(batches[i]);
                         found.insert(found.end(), pulled.begin(), pulled.end());
-                        if (i + 1 < batches.size()) client.prefetch_rows(0, batches[i + 1]);
+                        if (i + 1 < batches.size()) prefetch(batches[i + 1]);
                         const auto gradients = gradients_of(batches[i].size(), i);
                         const std::vector<float> clicks(batches[i].size(), 0.5F);
                         if (i % 3 == 2) client.push_rows(0, batches[0], gradients_of(29, 9), false);
@@ -382,7 +270,9 @@ TEST_F(ClientTest, NamesAServerThatStopsBetweenTheLettersOfABatch) {
     };
     looks_per_letter_[1] = 2;
     std::vector<float> out(12);
-    EXPECT_THAT(message_of<CommunicatorTimeout>([&] { client.pull_rows(0, on_second, out, false); }),
+    EXPECT_THAT(message_of<CommunicatorTimeout>([&] {
+                    client.pull_rows({0, on_second}, out);
+                }),
                 HasSubstr("no answer of parameter server 1 (rank 1) to 'pull' within"));
     EXPECT_EQ(letters, 2);
 }
@@ -410,8 +300,9 @@ TEST_F(ClientTest, TellsWhatAServerRefuses) {
 TEST_F(ClientTest, RefusesAnswersThatItDidNotAskFor) {
     auto& client = start(ServerMode::async, 2);
     std::vector<float> one(1);
-    const auto asked = client.ask_rows(0, ids_on(0, 2, 1));
-    const auto request = asked.requests.at(0).at(0);
+    const auto on_first = ids_on(0, 2, 1);
+    const auto asked = client.ask_rows(std::vector<WantedRows>{{0, on_first}}).front();
+    const auto request = asked.parts.at(0).at(0).request;
     const auto refusal = [&](int server, LetterKind kind, std::uint64_t of) {
         LetterWriter writer(*posts_[static_cast<std::size_t>(server)], {.kind = kind, .request = of});
         if (kind == LetterKind::values) writer.add_values(0, 1, 1)[0] = 7;

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ps/client/client.hpp"
+#include "ps/small_server.hpp"
+#include "ps/table/id_hash.hpp"
+
+namespace dtrain::ps {
+
+/// The client's, which lets the servers work before it looks.
+class Pumped final : public comm::Post {
+  public:
+    Pumped(comm::Post& own, std::function<void()> pump) : own_(own), pump_(std::move(pump)) {}
+    int rank() const override { return own_.rank(); }
+    int size() const override { return own_.size(); }
+    bool is_crowded() const override { return true; }
+    void send(int to, comm::LetterBytes&& content) override {
+        ++sent_;
+        own_.send(to, std::move(content));
+    }
+    std::optional<comm::Letter> receive() override {
+        pump_();
+        return own_.receive();
+    }
+    bool deliver() override { return own_.deliver(); }
+
+    /// Letters.
+    int sent() const { return sent_; }
+
+  private:
+    comm::Post& own_;
+    std::function<void()> pump_;
+    int sent_ = 0;
+};
+
+/// A client, and servers in this process that work when it looks for letters, unless the test holds them up.
+/// Their parameters, and the rows of their tables, are minus the sum of all gradients.
+class ClientTest : public testing::Test {
+  protected:
+    Client& start(ServerMode mode, int servers = 1, std::optional<std::uint64_t> dict_size = std::nullopt) {
+        return start(mode, servers, TableOptions{.dict_size = dict_size});
+    }
+
+    Client& start(ServerMode mode, int servers, const TableOptions& table) {
+        posts_ = comm::local_posts(servers + 1, most_letter_bytes_);
+        ClientOptions options{.mode = mode};
+        options.most_merged = most_merged_;
+        options.letter_rows = letter_rows_;
+        options.deadline = deadline_;
+        for (int server = 0; server < servers; ++server) {
+            servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
+                                                        two_zeros(1), tables(table),
+                                                        *posts_[static_cast<std::size_t>(server)]));
+            options.servers.push_back(server);
+            options.layouts.emplace_back();
+            options.dense.push_back(2);
+        }
+        options.widths.assign(tables_, 1);
+        options.with_statistics.assign(tables_, table.statistics.has_value());
+        if (table.dict_size) options.limits = {TableLimit{"t", *table.dict_size}};
+        pumped_ = std::make_unique<Pumped>(*posts_.back(), [this] { pump(); });
+        client_ = std::make_unique<Client>(options, *pumped_);
+        client_->join();
+        return *client_;
+    }
+
+    std::vector<ServerTable> tables(const TableOptions& each) const {
+        std::vector<ServerTable> all;
+        while (all.size() < tables_) all.push_back(std::move(one_table(each).front()));
+        return all;
+    }
+
+    void pump() {
+        ++looks_;
+        for (std::size_t server = 0; server < servers_.size(); ++server)
+            while (!are_held_up_ && looks_ % looks_per_letter_.at(server) == 0) {
+                auto letter = posts_[server]->receive();
+                if (!letter) break;
+                take_and_answer(*servers_[server], std::move(*letter));
+                if (behind_letter_) behind_letter_(server);
+                if (looks_per_letter_.at(server) > 1) break;
+            }
+        if (!do_save_) return;
+        for (auto& server : servers_) server->go_on_with_save();
+    }
+
+    void step(float gradient) {
+        const std::vector<float> two{gradient, 10 * gradient};
+        client_->push_dense(0, 0, two);
+        client_->push_rows(0, std::vector<std::int64_t>{5, 6, 5}, std::vector<float>(3, gradient), true);
+        client_->end_step();
+        client_->drop_dense_values();
+    }
+
+    std::vector<float> rows(const std::vector<std::int64_t>& ids, bool peeks = false) {
+        std::vector<float> out(ids.size(), 77);
+        client_->pull_rows({0, ids, peeks}, out);
+        return out;
+    }
+
+    void prefetch(const std::vector<std::int64_t>& ids) {
+        client_->prefetch_rows(std::vector<WantedRows>{{0, ids}});
+    }
+
+    std::vector<float> dense() {
+        client_->pull_dense();
+        const auto values = client_->dense_values(0);
+        const std::vector<float> copy(values.begin(), values.end());
+        client_->drop_dense_values();
+        return copy;
+    }
+
+    std::vector<std::unique_ptr<comm::Post>> posts_;
+    std::vector<std::unique_ptr<Server>> servers_;
+    std::unique_ptr<Pumped> pumped_;
+    std::unique_ptr<Client> client_;
+    std::size_t most_letter_bytes_ = comm::most_letter_bytes;
+    int most_merged_ = 20;
+    std::size_t letter_rows_ = 0;
+    std::size_t tables_ = 1;
+    std::chrono::seconds deadline_{0};
+    bool are_held_up_ = false;
+    std::array<int, 3> looks_per_letter_{1, 1, 1};  // of servers; more: slow
+    int looks_ = 0;
+    bool do_save_ = false;  // between letters
+    std::function<void(std::size_t server)> behind_letter_;
+};
+
+/// So many ids of a server, the first ones from `first` on.
+inline std::vector<std::int64_t> ids_on(std::uint32_t server, std::uint32_t servers, std::size_t count,
+                                        std::int64_t first = 0) {
+    std::vector<std::int64_t> ids;
+    for (auto id = first; ids.size() < count; ++id)
+        if (server_of(id, servers) == server) ids.push_back(id);
+    return ids;
+}
+
+inline constexpr auto each_mode = {ServerMode::sync, ServerMode::async, ServerMode::half_async,
+                                   ServerMode::geo};
+
+}  // namespace dtrain::ps
