@@ -3,11 +3,13 @@
 // Oracle: the bytes that were given to the stream, at their places in the file, and extent_sum() of them.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -92,6 +94,14 @@ TEST_F(BlockStream, BringsEveryBlockOnceToThreadsThatUseThem) {
 TEST_F(BlockStream, ThreadsThatUseBlocksStopAtTheFirstError) {
     auto places = write();
     std::atomic<std::size_t> used = 0;
+    const auto fails_at_three = [&](std::size_t i, auto, auto) {
+        ++used;
+        if (i == 3) throw std::domain_error("3");
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    };
+    EXPECT_THROW(use_blocks(BlockFile(path), places, fails_at_three), std::domain_error);
+    EXPECT_LT(used, blocks);
+    used = 0;
     const auto fails_from_three = [&](std::size_t i, auto, auto) {
         ++used;
         if (i >= 3) throw std::domain_error("3");

@@ -88,9 +88,9 @@ bool Client::have_come(std::span<const std::uint64_t> requests) const {
 void Client::forget(std::uint64_t request) {
     const auto found = answers_.find(request);
     if (found == answers_.end()) return;
-    auto& [server, to, letter, is_begun, takers] = found->second;
-    if (--takers > 0 || !letter) return;
-    post_->recycle(std::move(*letter));
+    auto& answer = found->second;
+    if (--answer.takers > 0 || !answer.letter) return;
+    post_->recycle(std::move(*answer.letter));
     answers_.erase(found);
 }
 

@@ -174,6 +174,11 @@ class Client {
     // A push that has grown to this size leaves while the step goes on.
     static constexpr std::size_t full_letter = 256 * std::size_t{1024};
 
+    /// Whether an open letter leaves before so much more is put in: it has much, and would be too long.
+    static bool leaves_before(std::size_t bytes, std::size_t more) {
+        return bytes + more > full_letter && bytes > full_letter / 8;
+    }
+
     class PullLetters;
     class RowsThatCome;
 

@@ -22,8 +22,7 @@ class Client::PullLetters {
         auto& open = open_[server];
         const auto bytes =
             LetterWriter::bytes_of_rows(wanted.ids.size(), client_->options_.widths[wanted.table]);
-        if (open && open->answer_bytes + bytes > full_letter && open->answer_bytes > full_letter / 8)
-            send(server);
+        if (open && leaves_before(open->answer_bytes, bytes)) send(server);
         if (!open) open.emplace(begun(server, wanted));
         open->answer_bytes += bytes;
         return write(*open, wanted);
@@ -231,11 +230,12 @@ void Client::drop_old_prefetches() {
 }
 
 std::optional<Client::RowRequest> Client::prefetched(const WantedRows& wanted) {
+    if (wanted.peeks) return std::nullopt;
     const auto found = std::ranges::find_if(prefetched_, [&](const RowRequest& asked) {
         return asked.table == wanted.table && asked.step == steps_ &&
                std::ranges::equal(asked.ids, wanted.ids);
     });
-    if (wanted.peeks || found == prefetched_.end()) return std::nullopt;
+    if (found == prefetched_.end()) return std::nullopt;
     auto asked = std::move(*found);
     prefetched_.erase(found);
     return asked;

@@ -195,7 +195,7 @@ LetterWriter::Rows Client::add_rows(int server, std::uint32_t table, std::size_t
     const auto width = width_to_push(table);
     const auto bytes = LetterWriter::bytes_of_rows(count, width);
     const auto& open = pushes_[static_cast<std::size_t>(server)];
-    if (open && open->size() + bytes > full_letter && open->size() > full_letter / 8) send_push(server, 0);
+    if (open && leaves_before(open->size(), bytes)) send_push(server, 0);
     return open_push(server, bytes).add_rows(table, count, width, ids_are_new_);
 }
 

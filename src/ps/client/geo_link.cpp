@@ -67,11 +67,12 @@ void GeoLink::take(const Asked& asked) {
 }
 
 void GeoLink::prefetch(std::span<const Lookup> lookups) {
+    // Rows count as asked for only when there are all tables.
     std::vector<Missing> missing;
-    for (const auto& [name, ids] : lookups) {
-        const auto table = parts_.table_number(name);
-        auto& rows = tables_[table].rows;
-        missing.push_back({table, rows.ask(rows.find(ids))});
+    for (const auto& lookup : lookups) missing.push_back({parts_.table_number(lookup.table), {}});
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+        auto& rows = tables_[missing[i].table].rows;
+        missing[i].rows = rows.ask(rows.find(lookups[i].ids));
     }
     ask_early(std::move(missing));
 }

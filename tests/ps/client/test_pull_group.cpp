@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: servers whose rows are minus the sums of what was pushed; letters are counted where they leave.
 #include <array>
+#include <optional>
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -14,7 +14,6 @@
 namespace dtrain::ps {
 namespace {
 
-using testing::Each;
 using testing::ElementsAre;
 using tests::message_of;
 
