@@ -19,18 +19,18 @@ namespace {
 
 constexpr std::string_view unfinished = ".tmp-";  // before the name of a checkpoint
 
-[[noreturn]] void fail(int code, const std::filesystem::path& path) {
+[[noreturn]] void fail_at(int code, const std::filesystem::path& path) {
     throw std::system_error(code, std::generic_category(), path.string());
 }
 
 /// After it `temporary` is at `path`, and what was there is at `temporary` or gone.
 void put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
     if (::rename(temporary.c_str(), path.c_str()) == 0) return;
-    if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) fail(errno, path);
+    if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) fail_at(errno, path);
     if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return;
     // NFS, for one, cannot exchange names: there is no checkpoint of this name for a moment.
     std::filesystem::remove_all(path);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail(errno, path);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail_at(errno, path);
 }
 
 void check_shards(const std::filesystem::path& folder, const CheckpointIndex& index) {

@@ -24,9 +24,9 @@ std::optional<float> label_of(std::string_view text) {
 }
 
 /// The columns of a log, as its first line and what is wanted of it tell them.
-class Columns {
+class CsvColumns {
   public:
-    Columns(const io::InputFile& file, std::span<const std::string_view> first, const CsvClickColumns& wanted)
+    CsvColumns(const io::InputFile& file, std::span<const std::string_view> first, const CsvClickColumns& wanted)
         : file_(file), names_(first.begin(), first.end()) {
         if (names_.size() < 2)
             file.refuse_line(
@@ -154,7 +154,7 @@ class CsvClicks final : public io::ClickStream {
         is_at_sample_ = !columns_->has_header();
     }
 
-    const Columns& columns() const { return *columns_; }
+    const CsvColumns& columns() const { return *columns_; }
 
     std::int64_t integers() const override { return static_cast<std::int64_t>(columns_->numbers().size()); }
     std::int64_t slots() const override { return static_cast<std::int64_t>(columns_->categories().size()); }
@@ -203,7 +203,7 @@ class CsvClicks final : public io::ClickStream {
 
     io::CsvFields cut_;
     std::span<const std::string_view> fields_;
-    std::optional<Columns> columns_;
+    std::optional<CsvColumns> columns_;
     bool is_at_sample_ = false;  ///< the line at hand is one that has not been read yet
 };
 

@@ -48,9 +48,9 @@ struct Seat {
     Devices devices;
 };
 
-class Planner {
+class PlanMaker {
   public:
-    explicit Planner(const PlanInput& input)
+    explicit PlanMaker(const PlanInput& input)
         : input_(input), options_(input.options), visible_(visible()), selected_(selected()) {
         plan_.engine = input.engine;
         plan_.mode = decide_mode(options_);
@@ -339,7 +339,7 @@ std::vector<int> Plan::nodes_of_ranks() const {
 }
 
 Plan make_plan(const PlanInput& input) {
-    return Planner(input).plan();
+    return PlanMaker(input).plan();
 }
 
 }  // namespace dtrain::launch

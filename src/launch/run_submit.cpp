@@ -28,7 +28,7 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::chrono::minutes answer_limit{1};
+constexpr std::chrono::minutes submit_limit{1};
 
 /// A mistake in a name shall not show after hours in a queue.
 void refuse_missing_script(const Options& options, const Environment& environment) {
@@ -46,7 +46,7 @@ std::string submit_to_slurm(const std::string& script, const Environment& enviro
         throw UsageError(
             "sbatch is not in PATH; load Slurm's module, or submit from a login node of the cluster");
     const auto answer = run_and_capture(
-        {.argv = {"sbatch", "--parsable"}, .environment = environment, .input = script}, answer_limit);
+        {.argv = {"sbatch", "--parsable"}, .environment = environment, .input = script}, submit_limit);
     if (!answer.status.success())
         throw UsageError(fmt::format("sbatch refuses the job: {}", refused(answer)));
     return split(trimmed(answer.out), ';').front();  // "12;cluster"
@@ -60,7 +60,7 @@ std::string submit_to_pbs(const std::string& script, const std::string& name,
     const TemporaryFolder folder;
     const auto file = folder.path() + "/" + name;
     replace_passing_file(file, script, 0700);
-    const auto answer = run_and_capture({.argv = {"qsub", file}, .environment = environment}, answer_limit);
+    const auto answer = run_and_capture({.argv = {"qsub", file}, .environment = environment}, submit_limit);
     const auto number = std::string(trimmed(answer.out));  // "12.server"
     if (!answer.status.success() || number.empty() || number.find_first_of(" \n") != std::string::npos)
         throw UsageError(fmt::format("qsub refuses the job: {}", refused(answer)));

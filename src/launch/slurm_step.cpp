@@ -16,14 +16,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds answer_limit{10'000};  // of a controller that is busy
+constexpr milliseconds controller_limit{10'000};  // of a controller that is busy
 constexpr milliseconds between_looks{200};
 constexpr milliseconds margin{3000};  // for Slurm to notice that all processes of a step are gone
 
 /// What one of Slurm's commands prints; nothing when there is no such command.
 std::string output_of(std::vector<std::string> argv, const Environment& environment) {
     try {
-        return run_and_capture({.argv = std::move(argv), .environment = environment}, answer_limit).out;
+        return run_and_capture({.argv = std::move(argv), .environment = environment}, controller_limit).out;
     } catch (const UsageError&) {
         return {};
     }

@@ -11,14 +11,14 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::chrono::seconds answer_limit{10};
+constexpr std::chrono::seconds probe_limit{10};
 
 }  // namespace
 
 SrunSite ask_slurm(cluster::Allocation& allocation, const Environment& environment) {
     const auto ask = [&](std::vector<std::string> argv) {
         const auto answer =
-            run_and_capture({.argv = std::move(argv), .environment = environment}, answer_limit);
+            run_and_capture({.argv = std::move(argv), .environment = environment}, probe_limit);
         return answer.out + answer.err;  // some versions list on stderr
     };
     if (!allocation.gpus_of_node && !environment.has("CUDA_VISIBLE_DEVICES") &&

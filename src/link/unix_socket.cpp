@@ -10,9 +10,9 @@
 namespace dtrain::link {
 namespace {
 
-constexpr int waiting_connections = 4096;
+constexpr int waiting_clients = 4096;
 
-[[noreturn]] void fail(const std::string& path) {
+[[noreturn]] void cannot_use(const std::string& path) {
     throw std::system_error(errno, std::generic_category(), "cannot use the socket " + path);
 }
 
@@ -21,7 +21,7 @@ sockaddr_un address_of(const std::string& path) {
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path) {
         errno = ENAMETOOLONG;
-        fail(path);
+        cannot_use(path);
     }
     path.copy(address.sun_path, path.size());
     return address;
@@ -34,8 +34,8 @@ FileDescriptor listen_at_path(const std::string& path) {
     FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket.valid() ||
         ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(socket.get(), waiting_connections) != 0)
-        fail(path);
+        ::listen(socket.get(), waiting_clients) != 0)
+        cannot_use(path);
     return socket;
 }
 
@@ -44,7 +44,7 @@ FileDescriptor connect_to_path(const std::string& path) {
     FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket.valid() ||
         ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-        fail(path);
+        cannot_use(path);
     return socket;
 }
 

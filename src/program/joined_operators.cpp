@@ -9,21 +9,21 @@
 namespace dtrain::program {
 namespace {
 
-using Types = std::vector<std::string_view>;
+using TypeNames = std::vector<std::string_view>;
 
 /// The longer ones first.
-const std::array<Types, 5>& joined_types() {
-    static const std::array<Types, 5> all{
-        Types{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
+const std::array<TypeNames, 5>& joined_types() {
+    static const std::array<TypeNames, 5> all{
+        TypeNames{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
               "softmax_with_cross_entropy_grad", "fc_grad_weight"},
-        Types{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
+        TypeNames{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
               "softmax_with_cross_entropy_grad"},
-        Types{"relu_grad", "fc_grad_weight"}, Types{"sigmoid_grad", "fc_grad_weight"},
-        Types{"tanh_grad", "fc_grad_weight"}};
+        TypeNames{"relu_grad", "fc_grad_weight"}, TypeNames{"sigmoid_grad", "fc_grad_weight"},
+        TypeNames{"tanh_grad", "fc_grad_weight"}};
     return all;
 }
 
-bool begins_with(std::span<const Operator> operators, const Types& types) {
+bool begins_with(std::span<const Operator> operators, const TypeNames& types) {
     return operators.size() >= types.size() &&
            std::ranges::equal(operators.first(types.size()), types, {}, &Operator::type);
 }
@@ -39,12 +39,12 @@ std::vector<ElementChain> find_joined_operators(const Program& program, const El
     const auto& operators = program.operators();
     std::vector<ElementChain> found;
     for (std::size_t first = 0; first < operators.size(); ++first) {
-        const auto is_free = [&](const Types& types) {
+        const auto is_free = [&](const TypeNames& types) {
             for (auto number = first; number < first + types.size(); ++number)
                 if (chains.of(number) != nullptr || (number > first && number == barrier)) return false;
             return true;
         };
-        const auto types = std::ranges::find_if(joined_types(), [&](const Types& each) {
+        const auto types = std::ranges::find_if(joined_types(), [&](const TypeNames& each) {
             return begins_with(std::span(operators).subspan(first), each) && is_free(each);
         });
         if (types == joined_types().end()) continue;

@@ -16,7 +16,7 @@ namespace {
 
 using program::Exchange;
 
-[[noreturn]] void refuse(const std::string& why, const std::string& op = "",
+[[noreturn]] void refuse_scaling(const std::string& why, const std::string& op = "",
                          const std::string& variable = "") {
     throw ProgramError("with_loss_scaling: " + why, op, variable);
 }
@@ -24,7 +24,7 @@ using program::Exchange;
 void expect_power_of_two(std::string_view name, double value, double least, double most) {
     int exponent = 0;
     if (!(value >= least && value <= most) || std::frexp(value, &exponent) != 0.5)
-        refuse(fmt::format("{} is {}, expected a power of two from {} to {}", name, value, least, most));
+        refuse_scaling(fmt::format("{} is {}, expected a power of two from {} to {}", name, value, least, most));
 }
 
 void check(const LossScaling& options) {
@@ -34,27 +34,27 @@ void check(const LossScaling& options) {
     expect_power_of_two("growth", options.growth, 1, most);
     expect_power_of_two("backoff", options.backoff, least, 1);
     if (options.growth_steps < 1)
-        refuse(fmt::format("growth_steps is {}, expected at least 1", options.growth_steps));
+        refuse_scaling(fmt::format("growth_steps is {}, expected at least 1", options.growth_steps));
 }
 
 /// The gradients that become those of the loss itself again, in the order in which they are made.
 std::vector<Exchange> scaled_gradients(const Program& program) {
     const auto& operators = program.operators();
-    if (program.has(loss_scale_name)) refuse("the program scales its loss already", "", loss_scale_name);
+    if (program.has(loss_scale_name)) refuse_scaling("the program scales its loss already", "", loss_scale_name);
     if (std::ranges::any_of(operators, program::is_communication))
-        refuse("the program is data parallel already; scale the loss before");
+        refuse_scaling("the program is data parallel already; scale the loss before");
     if (std::ranges::find(operators, "loss_gradient", &Operator::type) == operators.end())
-        refuse("no operator makes the gradient of a loss; call minimize() first");
+        refuse_scaling("no operator makes the gradient of a loss; call minimize() first");
     auto exchanges = program::exchanges_of(program);
-    if (exchanges.empty()) refuse("no operator updates parameters from gradients; call minimize() first");
+    if (exchanges.empty()) refuse_scaling("no operator updates parameters from gradients; call minimize() first");
     for (const auto& [gradient, parameter, bytes, is_sparse, made, read] : exchanges) {
         const auto type = program.variable(gradient).type;
-        if (is_sparse) refuse(fmt::format("the gradient '{}' is sparse", gradient), "", gradient);
+        if (is_sparse) refuse_scaling(fmt::format("the gradient '{}' is sparse", gradient), "", gradient);
         if (type != DataType::float32)
-            refuse(fmt::format("the gradient '{}' is {}, expected float32", gradient, to_string(type)), "",
+            refuse_scaling(fmt::format("the gradient '{}' is {}, expected float32", gradient, to_string(type)), "",
                    gradient);
         if (read < exchanges.back().made)
-            refuse(fmt::format("'{}' is read before the gradient '{}' is made", gradient,
+            refuse_scaling(fmt::format("'{}' is read before the gradient '{}' is made", gradient,
                                exchanges.back().gradient),
                    "", gradient);
     }
@@ -104,7 +104,7 @@ Program with_loss_scaling(const Program& program, const LossScaling& options) {
         if (op.type == "loss_gradient") op.inputs.push_back({"scale", loss_scale_name});
         if (writes_trained(program, op)) {
             if (!is_after || (op.type != "increment" && !program::is_update(program, op)))
-                refuse(fmt::format("operator {} changes parameters or optimizer state and cannot be left out "
+                refuse_scaling(fmt::format("operator {} changes parameters or optimizer state and cannot be left out "
                                    "of a step",
                                    op.type),
                        op.type);

@@ -11,20 +11,20 @@
 namespace dtrain::program {
 namespace {
 
-std::byte* begin_of(const StateTensor& tensor) {
+std::byte* first_byte(const StateTensor& tensor) {
     return static_cast<std::byte*>(tensor.view.data);
 }
 
 }  // namespace
 
 Neighbours neighbours_of(std::vector<StateTensor> tensors) {
-    std::ranges::sort(tensors, std::less{}, begin_of);
+    std::ranges::sort(tensors, std::less{}, first_byte);
     Neighbours all;
     for (auto& tensor : tensors) {
         const auto bytes = aligned(tensor.view.bytes());
         const bool follows = !all.stretches.empty() &&
-                             all.stretches.back().there + all.stretches.back().bytes == begin_of(tensor);
-        if (!follows) all.stretches.push_back({begin_of(tensor), all.bytes, 0});
+                             all.stretches.back().there + all.stretches.back().bytes == first_byte(tensor);
+        if (!follows) all.stretches.push_back({first_byte(tensor), all.bytes, 0});
         all.stretches.back().bytes += bytes;
         all.places.push_back({std::move(tensor), all.bytes});
         all.bytes += bytes;

@@ -32,13 +32,13 @@ void PlacedTensors::place_state(const Program& program, const std::vector<StateT
         const auto tensor = std::ranges::find(state, variable.name, &StateTensor::name);
         if (tensor == state.end())
             throw ProgramError(
-                fmt::format("the state has no {} '{}'", to_string(variable.role), variable.name), "",
+                fmt::format("the state has no {} '{}'", dtrain::to_string(variable.role), variable.name), "",
                 variable.name);
         if (tensor->view.shape != variable.shape || tensor->view.type != variable.type)
             throw ProgramError(
-                fmt::format("{} '{}' is {} {} in the state, expected {} {}", to_string(variable.role),
-                            variable.name, to_string(tensor->view.type), to_string(tensor->view.shape),
-                            to_string(variable.type), to_string(variable.shape)),
+                fmt::format("{} '{}' is {} {} in the state, expected {} {}", dtrain::to_string(variable.role),
+                            variable.name, dtrain::to_string(tensor->view.type), dtrain::to_string(tensor->view.shape),
+                            dtrain::to_string(variable.type), dtrain::to_string(variable.shape)),
                 "", variable.name);
         tensors_.emplace(variable.name, tensor->view);
     }

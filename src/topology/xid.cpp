@@ -18,35 +18,35 @@
 namespace dtrain::topology {
 namespace {
 
-struct Meaning {
+struct XidMeaning {
     int number;
     std::string_view text;
     bool is_of_program = false;
 };
 
 constexpr std::array meanings = {
-    Meaning{13, "a fault of the program: it reached beyond its memory, or had an illegal instruction", true},
-    Meaning{31, "a fault of the program: it reached memory that is not mapped", true},
-    Meaning{32, "a corrupted stream of commands"},
-    Meaning{43, "the GPU stopped a program that had a fault", true},
-    Meaning{45, "cleaned up after another error, or the program was killed", true},
-    Meaning{48, "memory error that cannot be corrected"},
-    Meaning{61, "the GPU's microcontroller stopped"},
-    Meaning{62, "the GPU's microcontroller stopped"},
-    Meaning{63, "a broken row of memory is to be replaced at the next reset"},
-    Meaning{64, "a broken row of memory cannot be replaced"},
-    Meaning{74, "NVLink error"},
-    Meaning{79, "the GPU has fallen off the bus"},
-    Meaning{92, "very many memory errors that were corrected"},
-    Meaning{94, "memory error that hit one program only"},
-    Meaning{95, "memory error that hits all programs: the GPU has to be reset"},
-    Meaning{119, "the GPU's system processor does not answer"},
-    Meaning{120, "the GPU's system processor failed"},
-    Meaning{140, "memory error that cannot be corrected"},
+    XidMeaning{13, "a fault of the program: it reached beyond its memory, or had an illegal instruction", true},
+    XidMeaning{31, "a fault of the program: it reached memory that is not mapped", true},
+    XidMeaning{32, "a corrupted stream of commands"},
+    XidMeaning{43, "the GPU stopped a program that had a fault", true},
+    XidMeaning{45, "cleaned up after another error, or the program was killed", true},
+    XidMeaning{48, "memory error that cannot be corrected"},
+    XidMeaning{61, "the GPU's microcontroller stopped"},
+    XidMeaning{62, "the GPU's microcontroller stopped"},
+    XidMeaning{63, "a broken row of memory is to be replaced at the next reset"},
+    XidMeaning{64, "a broken row of memory cannot be replaced"},
+    XidMeaning{74, "NVLink error"},
+    XidMeaning{79, "the GPU has fallen off the bus"},
+    XidMeaning{92, "very many memory errors that were corrected"},
+    XidMeaning{94, "memory error that hit one program only"},
+    XidMeaning{95, "memory error that hits all programs: the GPU has to be reset"},
+    XidMeaning{119, "the GPU's system processor does not answer"},
+    XidMeaning{120, "the GPU's system processor failed"},
+    XidMeaning{140, "memory error that cannot be corrected"},
 };
 
-const Meaning* meaning_of(const Xid& xid) {
-    const auto* const known = std::ranges::find(meanings, xid.number, &Meaning::number);
+const XidMeaning* meaning_of(const Xid& xid) {
+    const auto* const known = std::ranges::find(meanings, xid.number, &XidMeaning::number);
     return known == meanings.end() ? nullptr : known;
 }
 

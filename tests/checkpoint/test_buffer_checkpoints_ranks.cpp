@@ -59,12 +59,12 @@ struct Library {
     }
 };
 
-struct Way {
+struct BufferWay {
     std::string name;
     CheckpointOptions options;
 };
 
-class BuffersEachWay : public testing::TestWithParam<Way> {};
+class BuffersEachWay : public testing::TestWithParam<BufferWay> {};
 
 TEST_P(BuffersEachWay, AreRestoredToTheMomentOfTheCheckpoint) {
     const SharedFolder folder;
@@ -108,9 +108,9 @@ TEST_P(BuffersEachWay, LieUnderTheirNames) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BuffersEachWay,
-    testing::Values(Way{"Directory", {}}, Way{"DirectoryAtOnce", {.async = false}},
-                    Way{"ManyShards", {.shards = 4}}, Way{"File", {.format = CheckpointFormat::file}},
-                    Way{"Collective", {.format = CheckpointFormat::file, .collective = true}}),
+    testing::Values(BufferWay{"Directory", {}}, BufferWay{"DirectoryAtOnce", {.async = false}},
+                    BufferWay{"ManyShards", {.shards = 4}}, BufferWay{"File", {.format = CheckpointFormat::file}},
+                    BufferWay{"Collective", {.format = CheckpointFormat::file, .collective = true}}),
     [](const auto& way) { return way.param.name; });
 
 TEST(BufferCheckpoints, ADamagedOneLetsTheOneBeforeCount) {

@@ -28,12 +28,12 @@ using tests::small_state;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::map<std::string, std::string> job = {{"network", "3-5-2"}};
+const std::map<std::string, std::string> saved_job = {{"network", "3-5-2"}};
 
 /// @param moment the number of the epoch, and what the state's bytes are made of
 void save(StateCheckpoints& checkpoints, const State& state, unsigned moment) {
     scramble(state, moment);
-    checkpoints.save({.epoch = moment, .step = 10 * moment, .seed = 7, .job = job});
+    checkpoints.save({.epoch = moment, .step = 10 * moment, .seed = 7, .job = saved_job});
 }
 
 std::string bytes_at(unsigned moment) {
@@ -63,9 +63,9 @@ TEST_P(Ways, HaveTheBytesOfTheMomentAtWhichTheyWereBegun) {
     }
     const auto other = small_state(2);
     StateCheckpoints checkpoints(folder.path(), other, test_world());
-    const auto found = checkpoints.load_newest(job, [](const std::string&) { FAIL(); });
+    const auto found = checkpoints.load_newest(saved_job, [](const std::string&) { FAIL(); });
     EXPECT_EQ(static_cast<CheckpointHeader>(found.value()),
-              (CheckpointHeader{.epoch = 1, .step = 10, .seed = 7, .job = job}));
+              (CheckpointHeader{.epoch = 1, .step = 10, .seed = 7, .job = saved_job}));
     EXPECT_TRUE(found->numbers.empty());
     EXPECT_EQ(bytes_of(other), bytes_at(1));
 }
@@ -77,7 +77,7 @@ TEST_P(Ways, AreReadByAnyNumberOfRanks) {
     save(checkpoints, state, 3);
     checkpoints.finish();
     const auto other = small_state(2);
-    EXPECT_EQ(StateCheckpoints(folder.path(), other, {}).load_newest(job).value().epoch, 3);
+    EXPECT_EQ(StateCheckpoints(folder.path(), other, {}).load_newest(saved_job).value().epoch, 3);
     EXPECT_EQ(bytes_of(other), bytes_at(3));
     EXPECT_EQ(load_checkpoint(*checkpoints.last()).step, 30);
 }
@@ -92,10 +92,10 @@ TEST_P(Ways, HaveNumbersBesideTheState) {
     for (const auto& numbers : {first, second}) {
         const auto moment = checkpoints.last() ? 2U : 1U;
         scramble(state, moment);
-        checkpoints.save({.epoch = moment, .job = job}, numbers);
+        checkpoints.save({.epoch = moment, .job = saved_job}, numbers);
         scramble(state, 99);
         checkpoints.finish();
-        const auto found = checkpoints.load_newest(job).value();
+        const auto found = checkpoints.load_newest(saved_job).value();
         EXPECT_EQ(found.numbers, numbers);
         EXPECT_EQ(bytes_of(state), bytes_at(moment));
     }
@@ -151,7 +151,7 @@ TEST(StateCheckpoints, WhatWasNotFinishedDoesNotCount) {
     }
     test_world().barrier();
     StateCheckpoints checkpoints(folder.path(), state, test_world());
-    EXPECT_EQ(checkpoints.load_newest(job).value().epoch, 1);
+    EXPECT_EQ(checkpoints.load_newest(saved_job).value().epoch, 1);
     EXPECT_EQ(bytes_of(state), bytes_at(1));
 }
 
@@ -164,7 +164,7 @@ TEST(StateCheckpoints, ADamagedOneLetsTheOneBeforeCount) {
     if (test_world().rank() == 0) std::filesystem::resize_file(*checkpoints.last() / "shard-0000.h5", 100);
     std::vector<std::string> warnings;
     const auto found =
-        checkpoints.load_newest(job, [&](const std::string& warning) { warnings.push_back(warning); });
+        checkpoints.load_newest(saved_job, [&](const std::string& warning) { warnings.push_back(warning); });
     EXPECT_EQ(found.value().epoch, 1);
     EXPECT_EQ(bytes_of(state), bytes_at(1));
     if (test_world().rank() == 0)
@@ -177,7 +177,7 @@ TEST(StateCheckpoints, AnEmptyFolderChangesNothing) {
     const SharedFolder folder;
     const auto state = small_state(1);
     const auto before = bytes_of(state);
-    EXPECT_EQ(StateCheckpoints(folder / "none", state, test_world()).load_newest(job), std::nullopt);
+    EXPECT_EQ(StateCheckpoints(folder / "none", state, test_world()).load_newest(saved_job), std::nullopt);
     EXPECT_EQ(bytes_of(state), before);
 }
 
@@ -196,9 +196,9 @@ TEST(StateCheckpoints, ThoseOfOthersAreRefusedOnAllRanks) {
     };
     EXPECT_THAT(refusal(small_state(2), {{"network", "3-6-2"}}),
                 HasSubstr("made with network 3-5-2, but this program has 3-6-2"));
-    EXPECT_THAT(refusal(small_state(2, 6), job), HasSubstr("but this program's model needs float32"));
+    EXPECT_THAT(refusal(small_state(2, 6), saved_job), HasSubstr("but this program's model needs float32"));
     if (test_world().rank() == 0) std::filesystem::resize_file(*checkpoints.last() / "index.h5", 100);
-    EXPECT_THAT(refusal(small_state(2), job), HasSubstr("index.h5"));
+    EXPECT_THAT(refusal(small_state(2), saved_job), HasSubstr("index.h5"));
 }
 
 TEST(StateCheckpoints, WhereNothingCanBeWrittenAllRanksSaySo) {
@@ -209,7 +209,7 @@ TEST(StateCheckpoints, WhereNothingCanBeWrittenAllRanksSaySo) {
     for (const auto format : {CheckpointFormat::directory, CheckpointFormat::file}) {
         StateCheckpoints checkpoints(folder / "file", state, test_world(), {.format = format});
         EXPECT_THAT(tests::message_of<Error>([&] {
-                        checkpoints.save({.epoch = 1, .job = job});
+                        checkpoints.save({.epoch = 1, .job = saved_job});
                         checkpoints.finish();
                     }),
                     HasSubstr((folder / "file").string()));

@@ -3,7 +3,6 @@
 // Oracle: what the header promises, with a real etcd that is killed, frozen and lied to. Nothing is measured;
 // what should happen is waited for, and the test's time limit ends a wait that is in vain.
 #include <atomic>
-#include <poll.h>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -11,6 +10,7 @@
 
 #include "elastic/membership.hpp"
 #include "etcd_server.hpp"
+#include "is_readable.hpp"
 
 namespace dtrain::elastic {
 namespace {
@@ -49,11 +49,6 @@ Seen wait_until(const Membership& membership, const Property& property) {
         pollfd source{membership.changed_fd(), POLLIN, 0};
         ::poll(&source, 1, 1000);
     }
-}
-
-bool is_readable(int fd, int wait_ms) {
-    pollfd source{fd, POLLIN, 0};
-    return ::poll(&source, 1, wait_ms) == 1;
 }
 
 TEST_F(MembershipTest, NodesSeeEachOtherComeAndGo) {

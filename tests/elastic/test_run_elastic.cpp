@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <fstream>
 #include <map>
-#include <poll.h>
 #include <random>
 #include <sstream>
 #include <sys/file.h>
@@ -27,6 +26,7 @@
 #include "elastic/rank_order.hpp"
 #include "elastic/run_elastic.hpp"
 #include "etcd_server.hpp"
+#include "is_readable.hpp"
 
 namespace dtrain::elastic {
 namespace {
@@ -87,11 +87,6 @@ bool is_terminated() {
 }
 
 constexpr int status_of_errors = 9;
-
-bool is_readable(int fd, int wait_ms) {
-    pollfd source{fd, POLLIN, 0};
-    return ::poll(&source, 1, wait_ms) == 1;
-}
 
 FileDescriptor lock_file(const Shared& shared) {
     return FileDescriptor(::open(shared.path("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

@@ -7,7 +7,7 @@
 namespace dtrain::tests {
 namespace {
 
-const std::vector<Shape> shapes{{1, 1}, {5, 7}, {64, 10}, {5, 33}, {64, 257}};
+const std::vector<Shape> row_shapes{{1, 1}, {5, 7}, {64, 10}, {5, 33}, {64, 257}};
 
 /// Scores where the largest are there twice, where one is none, and where the first is none.
 std::vector<double> hard_scores(std::int64_t columns) {
@@ -29,7 +29,7 @@ std::vector<double> hard_scores(std::int64_t columns) {
 OperatorCases row_cases(DataType real) {
     OperatorCases cases;
     const auto add = [&](const std::string& type) -> OperatorCase& { return cases.emplace_back(type, real); };
-    for (const auto& shape : shapes)
+    for (const auto& shape : row_shapes)
         for (const auto integers : {DataType::int64, DataType::int32}) {
             const Shape rows{shape[0]};
             const auto last = shape[1] - 1;

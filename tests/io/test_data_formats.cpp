@@ -134,11 +134,11 @@ TEST_F(DataFormats, SvmlightErrorsNameFileAndLine) {
 }
 
 const std::string images = "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x03\x01\x02\x03\xff\0\x80"s;
-const std::string digits = "\0\0\x08\x01\0\0\0\x02\x07\x02"s;
+const std::string idx_digits = "\0\0\x08\x01\0\0\0\x02\x07\x02"s;
 
 TEST_F(DataFormats, Idx) {
     auto from = source("train-images-idx3-ubyte", images);
-    source("train-labels-idx1-ubyte", digits);
+    source("train-labels-idx1-ubyte", idx_digits);
     from.scale = 2;
     const auto data = Dataset::read(from);
     EXPECT_THAT(values_of(data), ElementsAre(2, 4, 6, 510, 0, 256));
@@ -156,7 +156,7 @@ TEST_F(DataFormats, Idx) {
 }
 
 TEST_F(DataFormats, IdxErrorsNameTheFile) {
-    source("labels-idx1", digits);
+    source("labels-idx1", idx_digits);
     const auto refused = [&](const std::string& content) { return refusal(source("images-idx3", content)); };
     for (std::size_t length = 2; length < images.size(); ++length)
         ASSERT_EQ(refused(images.substr(0, length)), "images-idx3: the IDX file is cut off") << length;
@@ -183,7 +183,7 @@ TEST_F(DataFormats, Compressed) {
                 ElementsAre(1, 2));
     EXPECT_THAT(values_of(Dataset::read(source("d.svm.gz", compressed(folder, "1 1:3\n0 1:4\n")))),
                 ElementsAre(3, 4));
-    source("labels-idx1.gz", compressed(folder, digits));
+    source("labels-idx1.gz", compressed(folder, idx_digits));
     const auto idx = compressed(folder, images);
     EXPECT_EQ(Dataset::read(source("images-idx3.gz", idx)).size(), 2);
     for (std::size_t length = 4; length < idx.size(); ++length)

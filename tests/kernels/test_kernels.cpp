@@ -36,13 +36,13 @@ TensorView view(std::vector<std::int64_t>& values, Shape shape) {
     return {values.data(), std::move(shape), DataType::int64};
 }
 
-struct Loop {
+struct PlainLoop {
     void (*loop)(const float*, float*, std::size_t);
     double (*exact)(double);
 };
 
 TEST(Loops, Activations) {
-    const std::vector<Loop> all{
+    const std::vector<PlainLoop> all{
         {loops::relu, [](double x) { return x > 0 ? x : 0; }},
         {loops::tanh, [](double x) { return std::tanh(x); }},
         {loops::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "keys.hpp"
 #include "link/channel.hpp"
 #include "support/fuzz.hpp"
 
@@ -13,9 +14,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-const Key key = *Key::parse("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
-const Key other = *Key::parse("ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
 
 struct Pair {
     Channel follower{Channel::Side::follower, key};

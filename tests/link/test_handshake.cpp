@@ -4,13 +4,11 @@
 // key and every byte arrived as it was sent; no side trusts what was recorded from an earlier conversation.
 #include <gtest/gtest.h>
 
+#include "keys.hpp"
 #include "link/handshake.hpp"
 
 namespace dtrain::link {
 namespace {
-
-const Key key = *Key::parse("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
-const Key other = *Key::parse("ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
 
 TEST(Handshake, BothSidesAgreeOnFreshKeys) {
     FollowerHandshake follower(key);

@@ -11,6 +11,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "keys.hpp"
 #include "link/follower.hpp"
 #include "link/head.hpp"
 #include "link/tcp.hpp"
@@ -24,9 +25,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
-
-const Key key = *Key::parse("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
-const Key other = *Key::parse("ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
 
 class HeadTest : public testing::Test {
   protected:

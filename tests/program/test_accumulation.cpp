@@ -25,7 +25,7 @@ namespace {
 using testing::HasSubstr;
 using tests::message_of;
 
-constexpr std::size_t steps = 12;
+constexpr std::size_t accumulation_steps = 12;
 
 void expect_nearly_equal(const State& state, const State& expected) {
     for (const auto& tensor : state.tensors()) {
@@ -44,7 +44,7 @@ State train_virtually(const Communicator& world, int parts, std::int64_t part, c
     const auto program = with_virtual_ranks(made.program, parts);
     State state(program, 7);
     Executor executor(program, state, world, options);
-    for (std::size_t step = 0; step < steps; ++step) {
+    for (std::size_t step = 0; step < accumulation_steps; ++step) {
         const auto [begin, end] = executor.virtual_ranks();
         for (int v = begin; v < end; ++v) {
             feed_samples(executor, (step * static_cast<std::size_t>(parts) + static_cast<std::size_t>(v)) *
@@ -73,7 +73,7 @@ TEST(VirtualRanks, TrainAsAWholeBatchDoes) {
     minimize(made.program, made.cross_entropy.loss, Sgd{.learning_rate = 0.1});
     const State whole(made.program, 7);
     Executor executor(made.program, whole, {}, {.threads = 1});
-    for (std::size_t step = 0; step < steps; ++step) {
+    for (std::size_t step = 0; step < accumulation_steps; ++step) {
         feed_samples(executor, step * parts * 8);
         executor.run();
     }
@@ -185,7 +185,7 @@ TEST(Accumulation, SeveralBatchesAreAsOneLargeOne) {
         minimize(large.program, large.cross_entropy.loss, Sgd{.learning_rate = 0.1});
         const State whole(large.program, 7);
         Executor expected(large.program, whole);
-        for (std::size_t step = 0; step < steps; ++step) {
+        for (std::size_t step = 0; step < accumulation_steps; ++step) {
             const auto first = step * parts * part;
             feed_samples(expected, first);
             expected.run();

@@ -42,7 +42,7 @@ State train(const Communicator& world, const Optimizer& optimizer, std::int64_t 
     return state;
 }
 
-double largest_difference(const State& a, const State& b) {
+double difference_of_parameters(const State& a, const State& b) {
     double largest = 0;
     for (const auto& tensor : a.tensors()) {
         if (tensor.role != Role::parameter) continue;
@@ -67,13 +67,13 @@ TEST_P(DataParallelTraining, EqualsOneProcessWithTheWholeBatch) {
     for (const auto& [name, optimizer] : cases) {
         const auto alone = train({}, optimizer, GetParam());
         const auto together = train(world, optimizer, GetParam());
-        EXPECT_LT(largest_difference(alone, together), 1e-5) << name;
+        EXPECT_LT(difference_of_parameters(alone, together), 1e-5) << name;
         EXPECT_TRUE(parameters_are_identical(together, world)) << name;
         const auto again = train(world, optimizer, GetParam());
         EXPECT_EQ(parameters_checksum(together), parameters_checksum(again))
             << name << ": runs repeat bit for bit";
         const auto untrained = State(make_classifier(1).program, 1);
-        EXPECT_GT(largest_difference(together, untrained), 1e-2) << name << ": it did train";
+        EXPECT_GT(difference_of_parameters(together, untrained), 1e-2) << name << ": it did train";
     }
 }
 
@@ -83,7 +83,7 @@ TEST(DataParallelExecutor, OverlapChangesNoResult) {
     const auto& world = test_world();
     const auto with = train(world, Adam{}, 20'000, {.overlap = true}, "tanh");
     const auto without = train(world, Adam{}, 20'000, {.overlap = false}, "tanh");
-    EXPECT_LT(largest_difference(with, without), 1e-5);
+    EXPECT_LT(difference_of_parameters(with, without), 1e-5);
     EXPECT_TRUE(parameters_are_identical(without, world));
 }
 
@@ -154,9 +154,9 @@ TEST_P(OneCopy, TrainsAsOneProcessWithTheWholeBatch) {
         executor.run();
     }
     const auto alone = train({}, optimizer, 1 << 20);
-    EXPECT_LT(largest_difference(alone, state), 1e-5);
+    EXPECT_LT(difference_of_parameters(alone, state), 1e-5);
     EXPECT_TRUE(parameters_are_identical(state, world));
-    EXPECT_LT(largest_difference(alone, state.clone()), 1e-5);
+    EXPECT_LT(difference_of_parameters(alone, state.clone()), 1e-5);
     EXPECT_FALSE(state.clone().is_shared());
     if (const auto* step = state.find("adam.step")) {
         EXPECT_EQ(step->view.as<std::int64_t>()[0], samples / global_batch()) << "it counts once a step";

@@ -21,8 +21,8 @@
 namespace dtrain {
 namespace {
 
-constexpr std::size_t steps = 10;
-constexpr std::size_t part = 8;
+constexpr std::size_t dropout_steps = 10;
+constexpr std::size_t dropout_part = 8;
 
 struct Dropping {
     Program program;
@@ -55,7 +55,7 @@ State train_alone(std::size_t batch) {
     const auto made = dropping_classifier(batch);
     State state(made.program, 3);
     Executor executor(made.program, state, {}, {.threads = 1});
-    for (std::size_t step = 0; step < steps; ++step) {
+    for (std::size_t step = 0; step < dropout_steps; ++step) {
         feed_from(executor, step * batch);
         executor.run();
     }
@@ -63,13 +63,13 @@ State train_alone(std::size_t batch) {
 }
 
 State train_virtually(const Communicator& world, std::size_t parts) {
-    const auto program = with_virtual_ranks(dropping_classifier(part).program, static_cast<int>(parts));
+    const auto program = with_virtual_ranks(dropping_classifier(dropout_part).program, static_cast<int>(parts));
     State state(program, 3);
     Executor executor(program, state, world, {.threads = 1});
     const auto [begin, end] = executor.virtual_ranks();
-    for (std::size_t step = 0; step < steps; ++step) {
+    for (std::size_t step = 0; step < dropout_steps; ++step) {
         for (int v = begin; v < end; ++v) {
-            feed_from(executor, (step * parts + static_cast<std::size_t>(v)) * part);
+            feed_from(executor, (step * parts + static_cast<std::size_t>(v)) * dropout_part);
             executor.accumulate();
         }
         executor.update();
@@ -83,15 +83,15 @@ TEST(DropoutOfRanks, IsThatOfTheWholeBatch) {
     const auto rank = static_cast<std::size_t>(world.rank());
     for (const bool one_copy : {false, true}) {
         if (one_copy && tests::executors_are_on_a_gpu()) GTEST_SKIP() << "a GPU does not do one_copy";
-        const auto made = dropping_classifier(part);
+        const auto made = dropping_classifier(dropout_part);
         const auto program = data_parallel(made.program, {.ranks = world.size(), .one_copy = one_copy});
         const auto state = one_copy ? State(program, 3, world) : State(program, 3);
         Executor executor(program, state, world, {.threads = 1});
-        for (std::size_t step = 0; step < steps; ++step) {
-            feed_from(executor, (step * ranks + rank) * part);
+        for (std::size_t step = 0; step < dropout_steps; ++step) {
+            feed_from(executor, (step * ranks + rank) * dropout_part);
             executor.run();
         }
-        tests::expect_near(state, train_alone(part * ranks), 1e-5);
+        tests::expect_near(state, train_alone(dropout_part * ranks), 1e-5);
         world.barrier();  // nobody changes what others still compare
     }
 }
@@ -99,16 +99,16 @@ TEST(DropoutOfRanks, IsThatOfTheWholeBatch) {
 TEST(DropoutOfRanks, IsThatOfTheWholeBatchInSeveralBatches) {
     const auto& world = test_world();
     constexpr std::size_t micro_batches = 3;
-    const auto made = dropping_classifier(part);
+    const auto made = dropping_classifier(dropout_part);
     const auto program = data_parallel(
         made.program, {.ranks = world.size(), .micro_batches = static_cast<int>(micro_batches)});
     const State state(program, 3);
     Executor executor(program, state, world, {.threads = 1});
-    const auto global = part * micro_batches * static_cast<std::size_t>(world.size());
-    for (std::size_t step = 0; step < steps; ++step) {
+    const auto global = dropout_part * micro_batches * static_cast<std::size_t>(world.size());
+    for (std::size_t step = 0; step < dropout_steps; ++step) {
         for (std::size_t batch = 0; batch < micro_batches; ++batch) {
             feed_from(executor, step * global +
-                                    (static_cast<std::size_t>(world.rank()) * micro_batches + batch) * part);
+                                    (static_cast<std::size_t>(world.rank()) * micro_batches + batch) * dropout_part);
             executor.accumulate();
         }
         executor.update();
@@ -120,13 +120,13 @@ TEST(DropoutOfRanks, IsTheSameBitsForAnyNumberOfRanksThatShareVirtualOnes) {
     for (const std::size_t parts : {4U, 5U, 8U}) {
         const auto alone = train_virtually({}, parts);
         EXPECT_EQ(parameters_checksum(train_virtually(test_world(), parts)), parameters_checksum(alone));
-        tests::expect_near(alone, train_alone(part * parts), 1e-5);
+        tests::expect_near(alone, train_alone(dropout_part * parts), 1e-5);
     }
 }
 
 TEST(DropoutOfRanks, DiffersFromRankToRank) {
     const auto& world = test_world();
-    const auto made = dropping_classifier(part);
+    const auto made = dropping_classifier(dropout_part);
     const auto program = data_parallel(made.program, {.ranks = world.size()});
     Executor executor(program, State(program, 3), world);
     feed_from(executor, 0);
@@ -137,7 +137,7 @@ TEST(DropoutOfRanks, DiffersFromRankToRank) {
     for (std::size_t first = mine.size(); first < all.size(); first += mine.size())
         EXPECT_FALSE(std::equal(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(mine.size()),
                                 all.begin() + static_cast<std::ptrdiff_t>(first)));
-    const auto whole = dropping_classifier(part * static_cast<std::size_t>(world.size()));
+    const auto whole = dropping_classifier(dropout_part * static_cast<std::size_t>(world.size()));
     Executor expected(whole.program, State(whole.program, 3));
     feed_from(expected, 0);
     expected.run();

@@ -22,8 +22,8 @@ namespace {
 using testing::HasSubstr;
 using tests::message_of;
 
-constexpr std::size_t steps = 24;
-constexpr std::size_t part = 8;
+constexpr std::size_t gpu_steps = 24;
+constexpr std::size_t gpu_part = 8;
 constexpr double loss_tolerance = 1e-4;
 
 const ExecutorOptions on_cpu{.device = Device::cpu()};
@@ -37,13 +37,13 @@ struct Trained {
 /// With `batches` of `part` samples of each rank for an update.
 Trained train(const TrainedNetwork& network, ExecutorOptions options, std::int64_t bucket_bytes,
               int batches = 1) {
-    const tests::Batches given{part, batches};
+    const tests::Batches given{gpu_part, batches};
     std::string loss;
     const auto program = tests::parallel_program(network, given, bucket_bytes, loss);
     options.keep = {loss};
     Trained trained{State(program, 5), {}};
     Executor executor(program, trained.state, test_world(), options);
-    tests::train_in_parallel(network, executor, given, steps,
+    tests::train_in_parallel(network, executor, given, gpu_steps,
                              [&] { trained.losses.push_back(executor.fetch_scalar(loss)); });
     return trained;
 }
@@ -52,16 +52,16 @@ Trained train(const TrainedNetwork& network, ExecutorOptions options, std::int64
 Trained train_virtually(const TrainedNetwork& network, ExecutorOptions options, const Communicator& ranks,
                         int parts) {
     Program program;
-    const auto loss = network.build(program, part);
+    const auto loss = network.build(program, gpu_part);
     options.keep = {loss};
     program = with_virtual_ranks(program, parts);
     Trained trained{State(program, 5), {}};
     Executor executor(program, trained.state, ranks, options);
     const auto [begin, end] = executor.virtual_ranks();
-    for (std::size_t step = 0; step < steps; ++step) {
+    for (std::size_t step = 0; step < gpu_steps; ++step) {
         for (int own = begin; own < end; ++own) {
             network.feed(executor,
-                         (step * static_cast<std::size_t>(parts) + static_cast<std::size_t>(own)) * part);
+                         (step * static_cast<std::size_t>(parts) + static_cast<std::size_t>(own)) * gpu_part);
             executor.accumulate();
             trained.losses.push_back(executor.fetch_scalar(loss));
         }
@@ -94,13 +94,13 @@ TEST_P(GpuRanks, TrainAsOnCpusWithSeveralBatchesForAnUpdate) {
 
 TEST_P(GpuRanks, TakeStepsByThemselvesAsOnCpus) {
     for (const std::int64_t every : {1, 5}) {
-        const auto given = tests::train_locally(GetParam(), on_gpu, every, steps, part);
+        const auto given = tests::train_locally(GetParam(), on_gpu, every, gpu_steps, gpu_part);
         EXPECT_TRUE(parameters_are_identical(given, test_world())) << every;
-        tests::expect_near(given, tests::train_locally(GetParam(), on_cpu, every, steps, part),
+        tests::expect_near(given, tests::train_locally(GetParam(), on_cpu, every, gpu_steps, gpu_part),
                            GetParam().tolerance);
         auto one_by_one = on_gpu;
         one_by_one.profile = true;
-        EXPECT_EQ(parameters_checksum(tests::train_locally(GetParam(), one_by_one, every, steps, part)),
+        EXPECT_EQ(parameters_checksum(tests::train_locally(GetParam(), one_by_one, every, gpu_steps, gpu_part)),
                   parameters_checksum(given))
             << every;
     }
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, GpuRanks,
 struct GpuOfRanks : tests::OnAGpu {
     TrainedNetwork network = momentum_with_a_schedule();
     Program program;
-    std::string loss = network.build(program, part);
+    std::string loss = network.build(program, gpu_part);
 };
 
 TEST_F(GpuOfRanks, TakesParametersThatOneRankSends) {
@@ -151,10 +151,10 @@ TEST_F(GpuOfRanks, TakesParametersThatOneRankSends) {
     executor.run();
     broadcast(state, world);
     EXPECT_TRUE(parameters_are_identical(state, world));
-    network.feed(executor, part);
+    network.feed(executor, gpu_part);
     executor.run();
     EXPECT_TRUE(parameters_are_identical(state, world)) << "it went on with those";
-    network.feed(executor, part * static_cast<std::size_t>(world.rank() + 2));
+    network.feed(executor, gpu_part * static_cast<std::size_t>(world.rank() + 2));
     executor.run();
     average_parameters(state, world);
     EXPECT_TRUE(parameters_are_identical(state, world));
@@ -172,7 +172,7 @@ TEST_F(GpuOfRanks, RefuseOneCopyOfTheParameters) {
 TEST_F(GpuOfRanks, TellABadIdBeforeItsRowsAreExchanged) {
     const auto model = click_through_model(true);
     Program plain;
-    model.build(plain, part);
+    model.build(plain, gpu_part);
     const auto twice = data_parallel(plain, {.micro_batches = 2});
     const auto trained = [&](bool stumbles) {
         const State own(twice, 5);
@@ -183,7 +183,7 @@ TEST_F(GpuOfRanks, TellABadIdBeforeItsRowsAreExchanged) {
                 executor.feed<std::int64_t>("item")[2] = 60;
                 EXPECT_EQ(message_of<Error>([&] { executor.accumulate(); }), kernels::id_outside(60, 2, 60));
             }
-            model.feed(executor, number * part);
+            model.feed(executor, number * gpu_part);
             executor.accumulate();
             if (number % 2 == 1) executor.update();
         }
@@ -200,13 +200,13 @@ TEST_F(GpuOfRanks, GoOnAfterABadLabelOfVirtualOnes) {
         Executor executor(virtually, state, world, on_gpu);
         const auto update = [&](std::size_t first, bool is_bad) {
             for (std::size_t number = 0; number < 2; ++number) {
-                network.feed(executor, first + number * part);
+                network.feed(executor, first + number * gpu_part);
                 if (is_bad) executor.feed<std::int64_t>("label")[3] = 10;
                 executor.accumulate();
             }
             executor.update();
         };
-        update(static_cast<std::size_t>(world.rank()) * part, false);
+        update(static_cast<std::size_t>(world.rank()) * gpu_part, false);
         if (stumbles) {
             const auto before = parameters_checksum(state);
             EXPECT_EQ(message_of<Error>([&] {

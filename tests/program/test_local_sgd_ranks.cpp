@@ -25,7 +25,7 @@ namespace {
 using testing::HasSubstr;
 using tests::message_of;
 
-constexpr std::size_t batch = 8;
+constexpr std::size_t local_batch = 8;
 constexpr double rounding = 1e-5;
 
 std::size_t ranks() {
@@ -37,13 +37,13 @@ std::size_t own_rank() {
 }
 
 Program classifier(const Optimizer& optimizer, const OptimizerOptions& options = {}) {
-    auto made = make_classifier(static_cast<std::int64_t>(batch));
+    auto made = make_classifier(static_cast<std::int64_t>(local_batch));
     minimize(made.program, made.cross_entropy.loss, optimizer, options);
     return made.program;
 }
 
 void feed_of_rank(Executor& executor, std::size_t step, std::size_t rank) {
-    feed_samples(executor, (step * ranks() + rank) * batch);
+    feed_samples(executor, (step * ranks() + rank) * local_batch);
 }
 
 Program local(const Program& program, std::int64_t every) {
@@ -120,7 +120,7 @@ class Simulation {
     std::vector<std::unique_ptr<Executor>> executors_;
 };
 
-double largest_difference(const State& given, const State& expected) {
+double difference_of_states(const State& given, const State& expected) {
     double largest = 0;
     for (const auto& tensor : expected.tensors()) {
         const auto& other = given.find(tensor.name)->view;
@@ -171,10 +171,10 @@ TEST_P(LocalSgdRanks, TrainAsTheirSimulation) {
             const bool averaged = (static_cast<std::int64_t>(step) + 1) % every == 0 || ranks() == 1;
             EXPECT_EQ(parameters_are_identical(rank.state(), test_world()), averaged) << step;
         }
-        EXPECT_LT(largest_difference(rank.state(), simulation.of_this_rank()), rounding);
+        EXPECT_LT(difference_of_states(rank.state(), simulation.of_this_rank()), rounding);
         rank.executor().average_state();
         simulation.average_state();
-        EXPECT_LT(largest_difference(rank.state(), simulation.of_this_rank()), rounding);
+        EXPECT_LT(difference_of_states(rank.state(), simulation.of_this_rank()), rounding);
         EXPECT_TRUE(are_one_state(rank.state()));
         EXPECT_NE(parameters_checksum(rank.state()), parameters_checksum(State(program, 3))) << "it trains";
     }
@@ -196,7 +196,7 @@ TEST(LocalSgdOfRanks, OfSchedulesClippingAndDecayIsEachRanksOwn) {
     }
     rank.executor().average_state();
     simulation.average_state();
-    EXPECT_LT(largest_difference(rank.state(), simulation.of_this_rank()), rounding);
+    EXPECT_LT(difference_of_states(rank.state(), simulation.of_this_rank()), rounding);
     EXPECT_TRUE(are_one_state(rank.state()));
 }
 
@@ -216,7 +216,7 @@ TEST(LocalSgdOfRanks, EveryStepOfALinearUpdateIsDataParallel) {
             executor.run();
         }
         rank.executor().average_state();
-        EXPECT_LT(largest_difference(rank.state(), state), rounding);
+        EXPECT_LT(difference_of_states(rank.state(), state), rounding);
         EXPECT_TRUE(parameters_are_identical(rank.state(), world));
     }
 }
@@ -281,22 +281,22 @@ TEST(LocalSgdOfRanks, ProfilesCountAverages) {
 TEST(LocalSgdOfRanks, AddUpBatchesOfTheirOwn) {
     const auto program = classifier(Sgd{.learning_rate = 0.05});
     Rank rank(program, 2);
-    auto twice = make_classifier(static_cast<std::int64_t>(2 * batch));
+    auto twice = make_classifier(static_cast<std::int64_t>(2 * local_batch));
     minimize(twice.program, twice.cross_entropy.loss, Sgd{.learning_rate = 0.1});
     const auto expected = local(twice.program, 2);
     const State state(expected, 3);
     Executor executor(expected, state, test_world(), {.threads = 1});
     for (std::size_t step = 0; step < 4; ++step) {
-        const auto first = (step * ranks() + own_rank()) * 2 * batch;
+        const auto first = (step * ranks() + own_rank()) * 2 * local_batch;
         for (std::size_t part = 0; part < 2; ++part) {
-            feed_samples(rank.executor(), first + part * batch);
+            feed_samples(rank.executor(), first + part * local_batch);
             rank.executor().accumulate();
         }
         rank.executor().update();
         feed_samples(executor, first);
         executor.run();
     }
-    EXPECT_LT(largest_difference(rank.state(), state), rounding);
+    EXPECT_LT(difference_of_states(rank.state(), state), rounding);
     EXPECT_TRUE(parameters_are_identical(rank.state(), test_world()));
 }
 

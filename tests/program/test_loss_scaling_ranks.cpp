@@ -9,12 +9,12 @@
 namespace dtrain {
 namespace {
 
-constexpr std::size_t part = 8;
+constexpr std::size_t scaled_part = 8;
 
 class LossScalingOfRanks : public testing::TestWithParam<TrainedNetwork> {
   protected:
     LossScalingOfRanks() {
-        GetParam().build(plain, part);
+        GetParam().build(plain, scaled_part);
         scaled = with_loss_scaling(plain, {.first = 0x1p60, .growth_steps = 7});
     }
 
@@ -27,7 +27,7 @@ class LossScalingOfRanks : public testing::TestWithParam<TrainedNetwork> {
         for (std::size_t step = 0; step < steps; ++step) {
             GetParam().feed(executor, (step * static_cast<std::size_t>(world.size()) +
                                        static_cast<std::size_t>(world.rank())) *
-                                          part);
+                                          scaled_part);
             if (every > 0 && step % every == 1) {
                 const auto x = executor.feed<float>("x");
                 const auto own = copied(x);
@@ -69,7 +69,7 @@ TEST_P(LossScalingOfRanks, ChangesNoBitOfVirtualRanks) {
         for (std::size_t step = 0; step < steps; ++step) {
             const auto [begin, end] = executor.virtual_ranks();
             for (int v = begin; v < end; ++v) {
-                GetParam().feed(executor, (step * 4 + static_cast<std::size_t>(v)) * part);
+                GetParam().feed(executor, (step * 4 + static_cast<std::size_t>(v)) * scaled_part);
                 executor.accumulate();
             }
             executor.update();

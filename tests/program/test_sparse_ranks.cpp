@@ -26,7 +26,7 @@ constexpr std::int64_t users = 50;
 constexpr std::int64_t shops = 20;
 constexpr std::int64_t nobody = 7;  // an id that stands for none
 constexpr std::int64_t never = 49;  // a user that is never looked up
-constexpr std::size_t steps = 8;
+constexpr std::size_t sparse_steps = 8;
 
 /// Clicks of users in shops; the table of users is looked up twice.
 Program clicks(std::int64_t batch, const Optimizer& optimizer, const OptimizerOptions& options,
@@ -68,7 +68,7 @@ State train_alone(std::int64_t batch, const Optimizer& optimizer, const Optimize
     const auto program = clicks(batch, optimizer, options, has_dense);
     State state(program, 1);
     Executor executor(program, state, {}, {.threads = 1});
-    for (std::size_t step = 0; step < steps; ++step) {
+    for (std::size_t step = 0; step < sparse_steps; ++step) {
         feed_clicks(executor, step * static_cast<std::size_t>(batch));
         executor.run();
     }
@@ -86,7 +86,7 @@ void train_step(Executor& executor, std::size_t first, std::size_t batch, int ba
 
 /// Each rank's batches are parts of the global ones.
 void train_on_ranks(Executor& executor, const Communicator& world, std::size_t batch) {
-    for (std::size_t step = 0; step < steps; ++step) {
+    for (std::size_t step = 0; step < sparse_steps; ++step) {
         feed_clicks(
             executor,
             (step * static_cast<std::size_t>(world.size()) + static_cast<std::size_t>(world.rank())) * batch);
@@ -100,7 +100,7 @@ State train_virtually(const Communicator& world, int parts, std::int64_t part, c
     State state(program, 1);
     Executor executor(program, state, world, {.threads = 1});
     const auto own = executor.virtual_ranks();
-    for (std::size_t step = 0; step < steps; ++step)
+    for (std::size_t step = 0; step < sparse_steps; ++step)
         train_step(executor,
                    (step * static_cast<std::size_t>(parts) + static_cast<std::size_t>(own.begin)) *
                        static_cast<std::size_t>(part),
@@ -189,7 +189,7 @@ TEST(SparseGradientsOfRanks, OfSeveralBatchesAreAsOfOneLargeOne) {
         const State state(program, 1);
         Executor executor(program, state, world, {.threads = 1});
         const auto global = part * micro_batches * static_cast<std::size_t>(world.size());
-        for (std::size_t step = 0; step < steps; ++step)
+        for (std::size_t step = 0; step < sparse_steps; ++step)
             train_step(executor,
                        step * global + static_cast<std::size_t>(world.rank()) * micro_batches * part, part,
                        micro_batches);

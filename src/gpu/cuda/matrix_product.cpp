@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20U;  // what cuBLAS advises for Hopper
 
-void check(cublasStatus_t status, const char* what) {
+void check_cublas(cublasStatus_t status, const char* what) {
     if (status != CUBLAS_STATUS_SUCCESS)
         throw Error("the GPU failed in " + std::string(what) + ": " + cublasLtGetStatusString(status));
 }
@@ -56,7 +56,7 @@ Layout layout_of(const MatrixOnGpu& matrix, cudaDataType_t type) {
     const auto [rows, columns] =
         matrix.transposed ? std::pair(matrix.rows, matrix.columns) : std::pair(matrix.columns, matrix.rows);
     cublasLtMatrixLayout_t layout = nullptr;
-    check(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
+    check_cublas(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
                                      static_cast<std::uint64_t>(columns), rows),
           "cublasLtMatrixLayoutCreate");
     return Layout(layout);
@@ -76,7 +76,7 @@ cublasLtEpilogue_t epilogue_of(Finish finish) {
 }  // namespace
 
 struct ProductLibrary::Content {
-    Content() { check(cublasLtCreate(&handle), "cublasLtCreate"); }
+    Content() { check_cublas(cublasLtCreate(&handle), "cublasLtCreate"); }
     Content(const Content&) = delete;
     Content& operator=(const Content&) = delete;
     ~Content() { cublasLtDestroy(handle); }
@@ -102,7 +102,7 @@ struct MatrixProduct::Content {
 
     void describe(Finish finish, const void* bias) {
         cublasLtMatmulDesc_t made = nullptr;
-        check(cublasLtMatmulDescCreate(&made, is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+        check_cublas(cublasLtMatmulDescCreate(&made, is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
                                        is_double ? CUDA_R_64F : CUDA_R_32F),
               "cublasLtMatmulDescCreate");
         product.reset(made);
@@ -115,10 +115,10 @@ struct MatrixProduct::Content {
 
     void choose_algorithm() {
         cublasLtMatmulPreference_t made = nullptr;
-        check(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
+        check_cublas(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
         const Owned<cublasLtMatmulPreference_t, FreePreference> preference(made);
         const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
-            check(cublasLtMatmulPreferenceSetAttribute(made, attribute, &value, sizeof(value)),
+            check_cublas(cublasLtMatmulPreferenceSetAttribute(made, attribute, &value, sizeof(value)),
                   "cublasLtMatmulPreferenceSetAttribute");
         };
         prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{workspace_bytes});
@@ -128,7 +128,7 @@ struct MatrixProduct::Content {
         prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(out.data));
         cublasLtMatmulHeuristicResult_t found{};
         int count = 0;
-        check(cublasLtMatmulAlgoGetHeuristic(library.handle, product.get(), layout_b.get(), layout_a.get(),
+        check_cublas(cublasLtMatmulAlgoGetHeuristic(library.handle, product.get(), layout_b.get(), layout_a.get(),
                                              layout_out.get(), layout_out.get(), made, 1, &found, &count),
               "cublasLtMatmulAlgoGetHeuristic");
         if (count == 0)
@@ -140,7 +140,7 @@ struct MatrixProduct::Content {
 
     template <class Value>
     void set(cublasLtMatmulDescAttributes_t attribute, Value value) {
-        check(cublasLtMatmulDescSetAttribute(product.get(), attribute, &value, sizeof(value)),
+        check_cublas(cublasLtMatmulDescSetAttribute(product.get(), attribute, &value, sizeof(value)),
               "cublasLtMatmulDescSetAttribute");
     }
 };
@@ -167,7 +167,7 @@ void MatrixProduct::run(const Stream& stream) const {
     const auto& my = *content_;
     const auto* alpha = my.is_double ? static_cast<const void*>(&one_double) : &one;
     const auto* beta = my.is_double ? static_cast<const void*>(&zero_double) : &zero;
-    check(cublasLtMatmul(my.library.handle, my.product.get(), alpha, my.b.data, my.layout_b.get(), my.a.data,
+    check_cublas(cublasLtMatmul(my.library.handle, my.product.get(), alpha, my.b.data, my.layout_b.get(), my.a.data,
                          my.layout_a.get(), beta, my.out.data, my.layout_out.get(), my.out.data,
                          my.layout_out.get(), &my.algorithm, my.library.workspace.get(), workspace_bytes,
                          cuda(stream)),

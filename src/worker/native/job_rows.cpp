@@ -7,7 +7,6 @@
 namespace dtrain::native {
 namespace {
 
-constexpr Range not_negative{0, 1e30, "a number from 0 to below 1e30"};
 constexpr Range up_to_one{0, 1 + 1e-12, "a number from 0 to 1"};
 constexpr std::int64_t counters_in_a_line = 64;
 constexpr std::int64_t most_counters = std::int64_t{1} << 40;

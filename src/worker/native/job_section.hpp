@@ -24,6 +24,8 @@ struct Range {
     double below;
     const char* allowed;
 };
+inline constexpr Range not_negative{0, 1e30, "a number from 0 to below 1e30"};
+
 /// One table of the job file. Every reading function takes the key's default, and complains with file, line,
 /// key, value and what is allowed.
 class Section {

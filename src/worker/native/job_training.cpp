@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t most_virtual_ranks = 1 << 20;
 
 constexpr Range positive{1e-30, 1e30, "a number above 0 and below 1e30"};
-constexpr Range not_negative{0, 1e30, "a number from 0 to below 1e30"};
 constexpr Range any_number{-1e30, 1e30, "a number from -1e30 to below 1e30"};
 constexpr Range fraction{0, 1, "a number from 0 to below 1"};
 

@@ -31,10 +31,10 @@ namespace {
 using testing::HasSubstr;
 using tests::message_of;
 
-constexpr std::int64_t batch = 8;
+constexpr std::int64_t two_tables_batch = 8;
 constexpr std::int64_t users = 40;
 constexpr std::int64_t items = 30;
-constexpr std::uint64_t seed = 5;
+constexpr std::uint64_t two_tables_seed = 5;
 
 enum class Where { one_process, servers };
 
@@ -42,10 +42,10 @@ enum class Where { one_process, servers };
 /// and on servers all the same.
 Program training_program(const Optimizer& optimizer, Where where) {
     Program program;
-    const auto user = layers::data(program, "user", {batch, 1}, DataType::int64);
-    const auto seen = layers::data(program, "seen", {batch, 3}, DataType::int64);
-    const auto next = layers::data(program, "next", {batch, 1}, DataType::int64);
-    const auto label = layers::data(program, "label", {batch, 1});
+    const auto user = layers::data(program, "user", {two_tables_batch, 1}, DataType::int64);
+    const auto seen = layers::data(program, "seen", {two_tables_batch, 3}, DataType::int64);
+    const auto next = layers::data(program, "next", {two_tables_batch, 1}, DataType::int64);
+    const auto label = layers::data(program, "label", {two_tables_batch, 1});
     const layers::EmbeddingOptions of_users{
         .is_sparse = true, .padding = 7, .is_distributed = where == Where::servers, .name = "users"};
     const layers::EmbeddingOptions of_items{.is_sparse = true, .name = "items"};
@@ -63,7 +63,7 @@ Program training_program(const Optimizer& optimizer, Where where) {
 
 std::vector<std::int64_t> ids_of(const std::string& feed, int number) {
     const std::size_t factor = feed == "user" ? 7 : feed == "seen" ? 5 : 3;
-    std::vector<std::int64_t> ids(static_cast<std::size_t>(batch) * (feed == "seen" ? 3 : 1));
+    std::vector<std::int64_t> ids(static_cast<std::size_t>(two_tables_batch) * (feed == "seen" ? 3 : 1));
     for (std::size_t i = 0; i < ids.size(); ++i)
         ids[i] = static_cast<std::int64_t>((i * i * factor + static_cast<std::size_t>(number) * 11) %
                                            (feed == "user" ? users : items));
@@ -75,7 +75,7 @@ void feed_ids(Executor& executor, int number) {
         std::ranges::copy(ids_of(name, number), executor.feed<std::int64_t>(name).begin());
 }
 
-void feed(Executor& executor, int number) {
+void feed_all(Executor& executor, int number) {
     feed_ids(executor, number);
     const auto label = executor.feed<float>("label");
     for (std::size_t i = 0; i < label.size(); ++i)
@@ -83,7 +83,7 @@ void feed(Executor& executor, int number) {
 }
 
 /// What a trained model says of some batches.
-std::vector<float> answers(const Program& program, const State& state, const ExecutorOptions& options) {
+std::vector<float> answers_of(const Program& program, const State& state, const ExecutorOptions& options) {
     const auto name = logits_name(program);
     Executor executor(for_test(program, {name}), state, {}, options);
     std::vector<float> said;
@@ -98,12 +98,12 @@ std::vector<float> answers(const Program& program, const State& state, const Exe
 
 std::vector<float> trained_by_one(const Optimizer& optimizer, int steps, int batches) {
     const auto program = training_program(optimizer, Where::one_process);
-    return answers(program, state_of_one_process(program, seed, steps, batches, feed), {.threads = 1});
+    return answers_of(program, state_of_one_process(program, two_tables_seed, steps, batches, feed_all), {.threads = 1});
 }
 
 struct Part {
     Optimizer optimizer = Adam{0.01};
-    ServerJobOptions options = {.seed = seed, .threads = 1};
+    ServerJobOptions options = {.seed = two_tables_seed, .threads = 1};
     std::vector<std::string> prefetched = {};  ///< feeds
     int begin = 0;
     int end = 6;
@@ -123,7 +123,7 @@ void train(Executor& executor, const ServerConnection& connection, const ServerR
         const auto number = step * ranks.trainers() + ranks.number();
         for (const auto& each : part.prefetched)
             connection.prefetch(table_of(each), ids_of(each, number + ranks.trainers()));
-        feed(executor, number);
+        feed_all(executor, number);
         executor.run();
         if (!part.saves_changes) continue;
         const auto folder = part.save / std::to_string(step);
@@ -157,13 +157,13 @@ std::vector<float> trained_with(const Communicator& world, int servers, const Pa
     ranks.peers().barrier();
     if (!part.save.empty() && !part.saves_changes && ranks.number() == 0) connection.save(part.save);
     connection.pull_parameters(state);
-    auto said = answers(trainer, state, options);
+    auto said = answers_of(trainer, state, options);
     ranks.peers().barrier();
     connection.leave();
     return said;
 }
 
-void expect_the_bits_of_one(const Part& part) {
+void expect_the_bits_of_two_tables(const Part& part) {
     for (int servers = 1; servers < test_world().size(); ++servers) {
         const auto said = trained_with(test_world(), servers, part);
         const int trainers = test_world().size() - servers;
@@ -176,21 +176,21 @@ TEST(TwoTables, SyncHasTheBitsOfOneProcess) {
     for (const auto& optimizer :
          std::vector<Optimizer>{Sgd{0.1}, Momentum{.learning_rate = 0.1}, Adagrad{0.1}, Adam{0.01},
                                 AdamW{.learning_rate = 0.01}, Ftrl{}})
-        expect_the_bits_of_one({.optimizer = optimizer});
+        expect_the_bits_of_two_tables({.optimizer = optimizer});
 }
 
 TEST(TwoTables, SyncHasTheBitsOfOneProcessWhateverIsPrefetchedAndHoweverItIsSent) {
     for (const auto& prefetched : std::vector<std::vector<std::string>>{{"user"}, {"next"}, {"seen", "user"}})
         for (const int letter_rows : {0, 1, 5})
-            expect_the_bits_of_one({.options = {.seed = seed, .threads = 1, .letter_rows = letter_rows},
+            expect_the_bits_of_two_tables({.options = {.seed = two_tables_seed, .threads = 1, .letter_rows = letter_rows},
                                     .prefetched = prefetched});
 }
 
 TEST(TwoTables, EachHasRulesOfItsOwn) {
     const RowStatistics statistics{1, 1, 1, 0.5, 30};
     for (const char* table : {"users.weight", "items.weight"})
-        expect_the_bits_of_one(
-            {.options = {.seed = seed, .threads = 1, .rows_of = {{table, {.statistics = statistics}}}}});
+        expect_the_bits_of_two_tables(
+            {.options = {.seed = two_tables_seed, .threads = 1, .rows_of = {{table, {.statistics = statistics}}}}});
 }
 
 TEST(TwoTables, AnyNumberOfServersGoesOnFromWhatWasSaved) {
@@ -264,7 +264,7 @@ std::vector<float> rows_of_ids(const Program& trainer, const State& state,
 
 void expect_each_gradient_once_in_both(ServerMode mode, int letter_rows) {
     constexpr int steps = 20;
-    const ServerJobOptions options{.mode = mode, .seed = seed, .threads = 1, .letter_rows = letter_rows};
+    const ServerJobOptions options{.mode = mode, .seed = two_tables_seed, .threads = 1, .letter_rows = letter_rows};
     for (int servers = 1; servers < test_world().size(); ++servers) {
         const ServerRanks ranks(test_world(), servers);
         const auto transpiler = transpiled(ranks, linear_tables(), mode, 7);

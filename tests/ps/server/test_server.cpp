@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* layout = "mode x\ntable t\n";
+constexpr const char* server_layout = "mode x\ntable t\n";
 
 class ServerTest : public testing::Test {
   protected:
@@ -27,7 +27,7 @@ class ServerTest : public testing::Test {
                const TableOptions& table = {.dict_size = 3}) {
         ServerOptions options{.mode = mode,
                               .staleness = staleness,
-                              .layout = layout,
+                              .layout = server_layout,
                               .reject_not_finite = table.reject_not_finite};
         for (int rank = 1; rank <= trainers; ++rank) options.trainers.push_back(rank);
         server_.emplace(options, two_zeros(mode == ServerMode::sync ? trainers : 1), one_table(table),
@@ -48,7 +48,7 @@ class ServerTest : public testing::Test {
         give();
     }
 
-    void hello(int rank, const std::string& text = layout) {
+    void hello(int rank, const std::string& text = server_layout) {
         auto writer = letter(rank, {.kind = LetterKind::hello});
         writer.add_text(text);
         send(std::move(writer));
@@ -362,7 +362,7 @@ TEST_F(ServerTest, WhoLeavesIsWaitedForNoLonger) {
 TEST_F(ServerTest, RefusesAnotherLayout) {
     start(ServerMode::sync, 0, 2);
     server_.reset();
-    server_.emplace(ServerOptions{.trainers = {1}, .layout = layout}, two_zeros(1),
+    server_.emplace(ServerOptions{.trainers = {1}, .layout = server_layout}, two_zeros(1),
                     std::vector<ServerTable>(), *posts_[0]);
     hello(1, "mode x\ntable u\n");
     EXPECT_EQ(said(1),
@@ -416,7 +416,7 @@ TEST_F(ServerTest, RefusesToPutTogetherWhatIsFarTooLong) {
     server_.reset();
     std::vector<ServerTable> wide;
     wide.push_back({SparseTable({.name = "t", .width = 1U << 20U}), ""});
-    server_.emplace(ServerOptions{.trainers = {1}, .layout = layout}, two_zeros(1), std::move(wide),
+    server_.emplace(ServerOptions{.trainers = {1}, .layout = server_layout}, two_zeros(1), std::move(wide),
                     *posts_[0]);
     hello(1);
     EXPECT_EQ(said(1), "welcome 0");

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ends_of_ids.hpp"
 #include "ps/table/initial_row.hpp"
 #include "support/message_of.hpp"
 
@@ -20,9 +21,6 @@ using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
 using tests::message_of;
-
-constexpr auto least = std::numeric_limits<std::int64_t>::min();
-constexpr auto most = std::numeric_limits<std::int64_t>::max();
 
 std::vector<float> row_of(const RowInitializer& initializer, std::int64_t id, std::size_t width = 3,
                           const std::string& table = "user.embedding") {

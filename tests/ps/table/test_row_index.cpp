@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ends_of_ids.hpp"
 #include "ps/table/bulk_load.hpp"
 #include "ps/table/row_index.hpp"
 
@@ -22,8 +23,6 @@ namespace dtrain::ps {
 namespace {
 
 constexpr std::size_t row_bytes = 12;
-constexpr auto least = std::numeric_limits<std::int64_t>::min();
-constexpr auto most = std::numeric_limits<std::int64_t>::max();
 
 void write(std::byte* row, std::int32_t value) {
     std::memcpy(row + 8, &value, sizeof(value));

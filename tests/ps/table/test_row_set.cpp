@@ -15,7 +15,7 @@ namespace {
 using Numbers = std::set<std::uint64_t>;
 
 /// By runs, which must be as long as they can within 64 numbers.
-Numbers content(const RowSet& set) {
+Numbers numbers_in(const RowSet& set) {
     Numbers numbers;
     for (auto run = set.next_run(0); run.begin != run.end; run = set.next_run(run.end)) {
         EXPECT_EQ(run.begin / 64, (run.end - 1) / 64);
@@ -51,19 +51,19 @@ Sample sample(unsigned seed) {
 TEST(RowSet, IsASet) {
     for (unsigned seed = 0; seed < 5; ++seed) {
         const auto [set, expected] = sample(seed);
-        EXPECT_EQ(content(set), expected);
+        EXPECT_EQ(numbers_in(set), expected);
         for (std::uint32_t number = 0; number < 800; ++number)
             ASSERT_EQ(set.contains(number), expected.contains(number)) << number;
     }
     EXPECT_FALSE(RowSet().contains(4294967295U));
-    EXPECT_EQ(content(RowSet()), Numbers());
+    EXPECT_EQ(numbers_in(RowSet()), Numbers());
 }
 
 TEST(RowSet, BeginsWithTheFirstNumbers) {
     for (const std::uint64_t count : {0U, 1U, 63U, 64U, 65U, 65535U, 65536U, 65537U, 200000U}) {
         RowSet set;
         set.insert_first(count);
-        const auto numbers = content(set);
+        const auto numbers = numbers_in(set);
         EXPECT_EQ(numbers.size(), count);
         EXPECT_TRUE(count == 0 || *numbers.rbegin() == count - 1);
     }
@@ -78,9 +78,9 @@ TEST(RowSet, CombinesSets) {
     united.insert_all(b.set);
     kept.keep_only(b.set);
     left.erase_all(b.set);
-    EXPECT_EQ(content(united), both);
-    EXPECT_EQ(content(kept), common);
-    EXPECT_EQ(content(left), rest);
+    EXPECT_EQ(numbers_in(united), both);
+    EXPECT_EQ(numbers_in(kept), common);
+    EXPECT_EQ(numbers_in(left), rest);
     EXPECT_FALSE(common.empty());
     EXPECT_FALSE(rest.empty());
 }

@@ -23,7 +23,7 @@ using tests::Floats;
 using tests::Ids;
 using tests::Rows;
 
-Rows content(SparseTable& table) {
+Rows rows_of(SparseTable& table) {
     Collected all(table.row_bytes());
     const auto rows = table.begin_snapshot(WhichRows::all, all);
     while (table.go_on_with_snapshot(100)) continue;
@@ -79,7 +79,7 @@ TEST(Snapshot, HasTheRowsOfTheMomentWhenItBegan) {
         std::mt19937 dice(seed);
         SparseTable table(options(1 + seed % 3));
         fill(table, dice);
-        const auto before = content(table);
+        const auto before = rows_of(table);
         Collected taken(table.row_bytes());
         EXPECT_EQ(table.begin_snapshot(WhichRows::all, taken), before.size());
         bool goes_on = true;
@@ -90,7 +90,7 @@ TEST(Snapshot, HasTheRowsOfTheMomentWhenItBegan) {
         for (int i = 0; i < 50; ++i) change(table, dice);
         table.end_snapshot(true);
         EXPECT_EQ(taken.rows(), before) << seed;
-        EXPECT_NE(content(table), before);
+        EXPECT_NE(rows_of(table), before);
     }
 }
 
@@ -108,7 +108,7 @@ TEST(Snapshot, ChangedRowsOnTopOfTheLastSaveAreTheTable) {
             const auto expected = [&] {
                 SparseTable copy(options(1));
                 table.for_each([&](const TableRow& row) { copy.insert(row); });
-                return content(copy);
+                return rows_of(copy);
             }();
             table.begin_snapshot(save == 0 ? WhichRows::all : WhichRows::changed, now);
             const std::vector<std::int64_t> erased(table.changes().erased().begin(),
@@ -180,13 +180,13 @@ TEST(SparseTable, InsertsManyRowsAsOneByOne) {
     SparseTable original(options(2)), at_once(options(1));
     for (int i = 0; i < 20; ++i) fill(original, dice);
     std::vector<std::byte> bytes;
-    for (const auto& [id, row] : content(original)) {
+    for (const auto& [id, row] : rows_of(original)) {
         const auto* begin = reinterpret_cast<const std::byte*>(row.data());
         bytes.insert(bytes.end(), begin, begin + row.size());
     }
     for (int i = 0; i < 2; ++i) {  // the second time all are there already
         at_once.insert_rows(bytes);
-        EXPECT_EQ(content(at_once), content(original));
+        EXPECT_EQ(rows_of(at_once), rows_of(original));
     }
     EXPECT_NE(tests::message_of([&] { at_once.insert_rows(std::span(bytes).first(7)); }), "");
 
@@ -206,7 +206,7 @@ TEST(SparseTable, LoadsRowsByTwoThreadsAsOneByOne) {
         Floats rows(3 * ids.size());
         original.pull(ids, rows);
         std::vector<std::byte> bytes;
-        for (const auto& [id, row] : content(original)) {
+        for (const auto& [id, row] : rows_of(original)) {
             const auto* begin = reinterpret_cast<const std::byte*>(row.data());
             bytes.insert(bytes.end(), begin, begin + row.size());
         }
@@ -225,11 +225,11 @@ TEST(SparseTable, LoadsRowsByTwoThreadsAsOneByOne) {
         for (const std::size_t expected : {std::size_t{0}, original.size() / 3}) {
             SparseTable surprised(options(arenas));
             load(surprised, expected);
-            EXPECT_EQ(content(surprised), content(original));
+            EXPECT_EQ(rows_of(surprised), rows_of(original));
         }
         SparseTable loaded(options(arenas));
         load(loaded, original.size());
-        EXPECT_EQ(content(loaded), content(original));
+        EXPECT_EQ(rows_of(loaded), rows_of(original));
         EXPECT_NEAR(static_cast<double>(loaded.bytes()) / static_cast<double>(original.bytes()), 1, 0.02);
         // It goes on as any table does.
         for (auto* table : {&original, &loaded}) {
@@ -237,7 +237,7 @@ TEST(SparseTable, LoadsRowsByTwoThreadsAsOneByOne) {
             fill(*table, dice);
             table->pull(ids, rows);
         }
-        EXPECT_EQ(content(loaded), content(original));
+        EXPECT_EQ(rows_of(loaded), rows_of(original));
 
         SparseTable twice(options(arenas));
         EXPECT_NE(tests::message_of<Error>([&] {

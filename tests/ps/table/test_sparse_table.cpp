@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ends_of_ids.hpp"
 #include "ps/table/sparse_table.hpp"
 #include "support/message_of.hpp"
 
@@ -24,9 +25,6 @@ using testing::HasSubstr;
 using tests::message_of;
 using Ids = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
-
-constexpr auto least = std::numeric_limits<std::int64_t>::min();
-constexpr auto most = std::numeric_limits<std::int64_t>::max();
 
 TableOptions small(std::size_t width = 2) {
     return {.name = "clicks", .width = width, .seed = 3, .initializer = UniformRow{1}, .optimizer = Sgd{1}};
@@ -45,7 +43,7 @@ Floats peeked(const SparseTable& table, const Ids& ids) {
 }
 
 /// All that a table holds.
-std::map<std::int64_t, Floats> content(const SparseTable& table) {
+std::map<std::int64_t, Floats> table_content(const SparseTable& table) {
     std::map<std::int64_t, Floats> rows;
     table.for_each([&](const TableRow& row) {
         auto& all = rows[row.id];
@@ -61,7 +59,7 @@ TEST(SparseTable, RowsDoNotDependOnTheOrderInWhichIdsCome) {
     SparseTable forward(small()), backward(small());
     pulled(forward, ids);
     for (auto id = ids.rbegin(); id != ids.rend(); ++id) pulled(backward, {*id});
-    EXPECT_EQ(content(forward), content(backward));
+    EXPECT_EQ(table_content(forward), table_content(backward));
     EXPECT_EQ(forward.size(), ids.size());
     EXPECT_EQ(pulled(forward, ids), peeked(SparseTable(small()), ids));
 }
@@ -115,7 +113,7 @@ TEST(SparseTable, LargeBatchesAreManySmallOnes) {
             single.push({std::span(ids).subspan(i, 1), std::span(gradients).subspan(3 * i, 3)},
                         {.step = step});
     }
-    EXPECT_EQ(content(whole), content(single));
+    EXPECT_EQ(table_content(whole), table_content(single));
     EXPECT_EQ(whole.size(), whole.counts().born);
 }
 
@@ -159,7 +157,7 @@ TEST(SparseTable, ABatchInPartsIsThatBatch) {
                     whole.push(batch, {.step = step});
                     cut.push(CutBatch(batch, 2, ids_of_part).parts, {.step = step}, !repeats);
                 }
-                EXPECT_EQ(content(cut), content(whole)) << repeats << rejects << ids_of_part;
+                EXPECT_EQ(table_content(cut), table_content(whole)) << repeats << rejects << ids_of_part;
                 EXPECT_EQ(cut.counts().rejected, rejects ? 4U : 0U);
                 EXPECT_EQ(cut.counts().rejected, whole.counts().rejected);
             }
@@ -178,7 +176,7 @@ TEST(SparseTable, SeveralThreadsLookForRepeatedIdsWhateverTheyAreTold) {
     alone.push(batch);
     together.push({&batch, 1}, {}, true);
     EXPECT_EQ(together.size(), 2500U);
-    EXPECT_EQ(content(together), content(alone));
+    EXPECT_EQ(table_content(together), table_content(alone));
 }
 
 TEST(SparseTable, ABatchInPartsForWhichThereIsNoRoomChangesNothing) {
@@ -186,23 +184,23 @@ TEST(SparseTable, ABatchInPartsForWhichThereIsNoRoomChangesNothing) {
     options.dict_size = 10;
     SparseTable table(options);
     pulled(table, {1, 2, 3});
-    const auto before = content(table);
+    const auto before = table_content(table);
     const Ids ids{1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
     const Floats gradients(2 * ids.size(), 1);
     EXPECT_THROW(table.push(CutBatch({ids, gradients}, 2, 4).parts, {}), DictSizeError);
-    EXPECT_EQ(content(table), before);
+    EXPECT_EQ(table_content(table), before);
     auto odd = CutBatch({ids, gradients}, 2, 4);
     odd.parts[1].gradients = odd.parts[1].gradients.first(3);
     EXPECT_THROW(table.push(odd.parts, {}), UsageError);
-    EXPECT_EQ(content(table), before);
+    EXPECT_EQ(table_content(table), before);
 }
 
 TEST(SparseTable, PeekChangesNothing) {
     SparseTable table(small());
     pulled(table, {1});
-    const auto before = content(table);
+    const auto before = table_content(table);
     peeked(table, {1, 2, 3});
-    EXPECT_EQ(content(table), before);
+    EXPECT_EQ(table_content(table), before);
 }
 
 TEST(SparseTable, RefusesWrongSizes) {
@@ -230,7 +228,7 @@ TEST(SparseTable, HasNoMoreIdsThanDictSize) {
     options.dict_size = 4;
     SparseTable table(options);
     pulled(table, {1, 2, 3});
-    const auto before = content(table);
+    const auto before = table_content(table);
     Floats rows(10);
     try {
         table.pull(Ids{3, -8, -8, 1, 77}, rows);
@@ -241,7 +239,7 @@ TEST(SparseTable, HasNoMoreIdsThanDictSize) {
         EXPECT_EQ(error.table(), "clicks");
     }
     EXPECT_THROW(table.push({Ids{1, -8, 77}, Floats(6, 1.0F)}), DictSizeError);
-    EXPECT_EQ(content(table), before);
+    EXPECT_EQ(table_content(table), before);
     pulled(table, {3, -8, -8, 1});
     EXPECT_EQ(table.size(), 4U);
     table.push({Ids{1, 2, 3, -8}, Floats(8, 1.0F)});
@@ -292,13 +290,13 @@ TEST(SparseTable, AdmitsTheSameIdsByProbabilityEverywhere) {
     for (int round = 0; round < 3; ++round) pulled(pulling, ids);
     std::ranges::reverse(ids);
     pushing.push({ids, Floats(ids.size(), 0.0F)});
-    EXPECT_EQ(content(pulling), content(pushing));
+    EXPECT_EQ(table_content(pulling), table_content(pushing));
     EXPECT_NEAR(static_cast<double>(pulling.size()), 1000, 5 * 27.4);
     EXPECT_EQ(pushing.counts().dropped, ids.size() - pushing.size());
     options.seed = 4;
     SparseTable other(options);
     pulled(other, ids);
-    EXPECT_NE(content(other).begin()->first, content(pulling).begin()->first);
+    EXPECT_NE(table_content(other).begin()->first, table_content(pulling).begin()->first);
 }
 
 TEST(SparseTable, RejectsGradientsThatAreNotFinite) {
@@ -311,7 +309,7 @@ TEST(SparseTable, RejectsGradientsThatAreNotFinite) {
     SparseTable table(options);
     table.push({Ids{1, 2, 3, 2, 4}, Floats{1, nan, 1, 1, -infinity, 0, 2, 2, largest, 1}});
     EXPECT_EQ(table.counts().rejected, 2U);
-    EXPECT_THAT(content(table), ElementsAre(testing::Pair(2, ElementsAre(-3, -3, 0, 0, 0)),
+    EXPECT_THAT(table_content(table), ElementsAre(testing::Pair(2, ElementsAre(-3, -3, 0, 0, 0)),
                                             testing::Pair(4, ElementsAre(-largest, -1, 0, 0, 0))));
     table.push({Ids{5, 5, 2}, Floats{largest, 0, largest, 0, 1, 1}});
     EXPECT_EQ(table.counts().rejected, 3U);
@@ -335,8 +333,8 @@ TEST(SparseTable, CountsShowsAndClicks) {
     table.push({Ids{1, 2, 1}, Floats{0, 0, 0}, Floats{1, 2, 4}, Floats{0, 1, 1}});
     table.set_day(6);
     pulled(table, {2});
-    EXPECT_THAT(content(table).at(1), ElementsAre(testing::_, 5, 1, 5));
-    EXPECT_THAT(content(table).at(2), ElementsAre(testing::_, 2, 1, 6));
+    EXPECT_THAT(table_content(table).at(1), ElementsAre(testing::_, 5, 1, 5));
+    EXPECT_THAT(table_content(table).at(2), ElementsAre(testing::_, 2, 1, 6));
 }
 
 TEST(SparseTable, ShrinkDecaysAndThenEvictsByScore) {
@@ -344,13 +342,13 @@ TEST(SparseTable, ShrinkDecaysAndThenEvictsByScore) {
     // Scores after the decay: 0.98 (0.1 (shows - clicks) + clicks).
     table.push({Ids{1, 2, 3}, Floats(3), Floats{8, 9, 1}, Floats{0, 0, 1}});
     EXPECT_EQ(table.shrink(), 1U);
-    EXPECT_THAT(content(table), ElementsAre(testing::Key(2), testing::Key(3)));
-    EXPECT_FLOAT_EQ(content(table).at(2)[1], 8.82F);
-    EXPECT_FLOAT_EQ(content(table).at(3)[2], 0.98F);
+    EXPECT_THAT(table_content(table), ElementsAre(testing::Key(2), testing::Key(3)));
+    EXPECT_FLOAT_EQ(table_content(table).at(2)[1], 8.82F);
+    EXPECT_FLOAT_EQ(table_content(table).at(3)[2], 0.98F);
     // 0.98^6 0.9 is 0.797, 0.98^12 is 0.785.
     for (int day = 2; day <= 5; ++day) EXPECT_EQ(table.shrink(), 0U) << day;
     EXPECT_EQ(table.shrink(), 1U);
-    EXPECT_THAT(content(table), ElementsAre(testing::Key(3)));
+    EXPECT_THAT(table_content(table), ElementsAre(testing::Key(3)));
     for (int day = 7; day <= 11; ++day) EXPECT_EQ(table.shrink(), 0U) << day;
     EXPECT_EQ(table.shrink(), 1U);
     EXPECT_EQ(table.counts().evicted, 3U);
@@ -366,7 +364,7 @@ TEST(SparseTable, ShrinkEvictsWhatWasNotUsedForTooLong) {
     pulled(table, {2});
     table.set_day(31);
     EXPECT_EQ(table.shrink(), 1U);
-    EXPECT_THAT(content(table), ElementsAre(testing::Key(2)));
+    EXPECT_THAT(table_content(table), ElementsAre(testing::Key(2)));
 }
 
 TEST(SparseTable, EvictedRowsMakeRoomForNewOnes) {
@@ -382,7 +380,7 @@ TEST(SparseTable, EvictedRowsMakeRoomForNewOnes) {
         pulled(table, ids);
         EXPECT_LT(static_cast<double>(table.bytes()), 1.3 * static_cast<double>(bytes));
     }
-    EXPECT_EQ(content(table).size(), ids.size());
+    EXPECT_EQ(table_content(table).size(), ids.size());
 }
 
 TEST(SparseTable, ShrinkForgetsHalfOfTheTouches) {
@@ -411,9 +409,9 @@ TEST(SparseTable, RowsThatWereSavedGoOnAsIfNothingHadBeen) {
     SparseTable restored(options);
     restored.insert({.id = 1, .weights = Floats(1), .state = Floats(2)});  // to be replaced
     original.for_each([&](const TableRow& row) { restored.insert(row); });
-    EXPECT_EQ(content(restored), content(original));
+    EXPECT_EQ(table_content(restored), table_content(original));
     for (auto* table : {&original, &restored}) step(*table, 4);
-    EXPECT_EQ(content(restored), content(original));
+    EXPECT_EQ(table_content(restored), table_content(original));
     EXPECT_EQ(message_of([&] { restored.insert({.id = 1, .weights = Floats(2), .state = Floats(2)}); }),
               "table 'clicks': a row has 2 weights and 2 floats of state, expected 1 and 2");
 }

@@ -30,7 +30,7 @@ std::string bytes_of(const auto* data, std::size_t count) {
     return {reinterpret_cast<const char*>(data), count * sizeof(*data)};
 }
 
-using Rows = std::vector<std::string>;
+using TeamRows = std::vector<std::string>;
 
 class InOrder : public RowSink {
   public:
@@ -39,15 +39,15 @@ class InOrder : public RowSink {
         for (; !rows.empty(); rows = rows.subspan(row_bytes_))
             taken.push_back(bytes_of(rows.data(), row_bytes_));
     }
-    Rows taken;
+    TeamRows taken;
 
   private:
     std::size_t row_bytes_;
 };
 
 /// All that can be seen of a table, but its bytes: Abseil's sets grow by chance when ids are erased.
-Rows content(const SparseTable& table) {
-    Rows all;
+TeamRows all_of(const SparseTable& table) {
+    TeamRows all;
     table.for_each([&](const TableRow& row) {
         all.push_back(bytes_of(&row.id, 1) + bytes_of(row.weights.data(), row.weights.size()) +
                       bytes_of(row.state.data(), row.state.size()) + bytes_of(&row.shows, 1) +
@@ -62,7 +62,7 @@ Rows content(const SparseTable& table) {
 }
 
 /// The n-th of some ids of everywhere, the extremes among them.
-std::int64_t id_of(std::uint64_t n) {
+std::int64_t spread_id(std::uint64_t n) {
     if (n == 0) return std::numeric_limits<std::int64_t>::min();
     if (n == 1) return std::numeric_limits<std::int64_t>::max();
     return n == 2 ? -1 : static_cast<std::int64_t>(n * 0x9e3779b97f4a7c15U);
@@ -83,7 +83,7 @@ Batch any_batch(std::mt19937_64& dice, const TableOptions& options) {
     // Many ids twice, or nearly none.
     const std::uint64_t different = dice() % 2 == 0 ? size + 3 : 40'000;
     Batch batch;
-    for (std::size_t i = 0; i < size; ++i) batch.ids.push_back(id_of(dice() % different));
+    for (std::size_t i = 0; i < size; ++i) batch.ids.push_back(spread_id(dice() % different));
     for (std::size_t i = 0; i < size * options.width; ++i)
         batch.values.push_back(static_cast<float>(static_cast<int>(dice() % 2001) - 1000) / 300);
     if (options.reject_not_finite)
@@ -144,9 +144,9 @@ std::optional<SpillOptions> spill(const Kind& kind) {
     return SpillOptions{std::filesystem::temp_directory_path(), kind.memory};
 }
 
-class Twins {
+class TeamTwins {
   public:
-    Twins(const Kind& kind, int threads)
+    TeamTwins(const Kind& kind, int threads)
         : alone(kind.options, spill(kind)),
           team_(threads),
           together(kind.options, spill(kind)),
@@ -167,10 +167,10 @@ class Twins {
         const bool goes_on = what >= 3 && what < 6 && saves_;
         const bool ends = goes_on && (turn % 20 == 15 || !has_order_ || step < 5);
         const auto which = alone.changes().has_base() && step % 2 == 0 ? WhichRows::changed : WhichRows::all;
-        alike(what, [&](SparseTable& table, InOrder& saved) -> Rows {
+        alike(what, [&](SparseTable& table, InOrder& saved) -> TeamRows {
             Floats rows(batch.values.size(), -7);
             if (what == 0) return {std::to_string(table.shrink())};
-            if (what == 1) return table.set_day(table.day() + 1), Rows();
+            if (what == 1) return table.set_day(table.day() + 1), TeamRows();
             if (what == 2) return {std::to_string(table.erase(batch.ids[0]))};
             if (begins) return {std::to_string(table.begin_snapshot(which, saved))};
             if (goes_on) {
@@ -197,7 +197,7 @@ class Twins {
     }
 
     void expect_alike() {
-        alike(99, [](SparseTable& table, InOrder&) { return content(table); });
+        alike(99, [](SparseTable& table, InOrder&) { return all_of(table); });
     }
 
     SparseTable alone;
@@ -212,7 +212,7 @@ class Twins {
 
   private:
     /// Which rows go to disk depends on the bytes of the table, and then so does their order.
-    Rows comparable(Rows rows) const {
+    TeamRows comparable(TeamRows rows) const {
         if (!has_order_) std::ranges::sort(rows);
         return rows;
     }
@@ -253,7 +253,7 @@ TEST_P(TableTeamTest, HasTheBitsOfOneThread) {
     if (const auto refusal = message_of([&] { SparseTable(kind.options, spill(kind)); }); !refusal.empty())
         GTEST_SKIP() << refusal;
     std::mt19937_64 dice(static_cast<unsigned>(threads));
-    Twins twins(kind, threads);
+    TeamTwins twins(kind, threads);
     for (int i = 0; i < 60 && !HasFatalFailure(); ++i) {
         twins.change(i, dice);
         if (i % 10 == 9) twins.expect_alike();
@@ -271,7 +271,7 @@ TEST_P(TableTeamTest, HasTheBitsOfOneThread) {
 TEST(TableTeam, RefusesTheSameId) {
     TableOptions options{.name = "clicks", .width = 2, .dict_size = 3000};
     Ids ids(5000);
-    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = id_of(i / 2 + i % 2 * 1000);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = spread_id(i / 2 + i % 2 * 1000);
     Floats rows(ids.size() * 2);
     SparseTable alone(options);
     SparseTable together(options);
@@ -279,12 +279,12 @@ TEST(TableTeam, RefusesTheSameId) {
     together.work_with(&team);
     for (auto* table : {&alone, &together})
         table->pull(std::span(ids).first(2000), std::span(rows).first(4000));
-    const auto before = content(together);
+    const auto before = all_of(together);
     const auto refusal = message_of<DictSizeError>([&] { alone.pull(ids, rows); });
     EXPECT_NE(refusal, "");
     EXPECT_EQ(message_of<DictSizeError>([&] { together.pull(ids, rows); }), refusal);
     EXPECT_EQ(message_of<DictSizeError>([&] { together.push({ids, rows}); }), refusal);
-    EXPECT_EQ(content(together), before);
+    EXPECT_EQ(all_of(together), before);
 }
 
 // Oracle: a plain loop over the batch. Half of it has one of few ids, so that another order of sums would
@@ -295,7 +295,7 @@ TEST(TableTeam, AddsGradientsUpInTheOrderOfTheBatch) {
     for (const std::size_t size : {TableTeam::least_batch - 1, TableTeam::least_batch, std::size_t{50'000}}) {
         Batch batch;
         for (std::size_t i = 0; i < size; ++i) {
-            batch.ids.push_back(id_of(dice() % (dice() % 2 == 0 ? 7 : size)));
+            batch.ids.push_back(spread_id(dice() % (dice() % 2 == 0 ? 7 : size)));
             batch.shows.push_back(static_cast<float>(dice() % 1000) / 7);
             batch.clicks.push_back(static_cast<float>(dice() % 1000) / 3);
             for (std::size_t k = 0; k < width; ++k)

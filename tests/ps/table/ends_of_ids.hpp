@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace dtrain::ps {
+
+inline constexpr auto least = std::numeric_limits<std::int64_t>::min();
+inline constexpr auto most = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace dtrain::ps
