@@ -17,6 +17,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from whole_jobs import BUILD, LAUNCH, PYTHON, ROOT, WORKER, clean_environment, processes_with  # noqa: E402,F401
 
 
+# A file's tests share what it prepares and stay in one process; those of the longest files do not need to.
+SPREAD = {"test_servers", "test_checkpoints", "test_native", "test_failing_ranks", "test_launch"}
+
+
+def pytest_collection_modifyitems(items):
+    """Groups for pytest-xdist's --dist loadgroup."""
+    for item in items:
+        if item.path.stem not in SPREAD:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 class Job:
     """Runs commands in a folder of their own and can tell what they left running."""
 
