@@ -118,7 +118,7 @@ class Supervise : public testing::Test {
         EXPECT_GT(event.pid, 0);
     }
 
-    void expect_end(Kind kind, ExitStatus status) const {
+    void expect_end(EventKind kind, ExitStatus status) const {
         const auto event = next_event();
         EXPECT_EQ(event.kind, kind) << cluster::to_sentence(event);
         EXPECT_EQ((ExitStatus{.code = event.code, .signal = event.signal}), status);

@@ -66,7 +66,7 @@ struct Sum {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_sum(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_sum_of_inputs(Workshop& workshop, const KernelArguments& arguments) {
     const auto out = arguments.out<Real>("out");
     const auto inputs = arguments.inputs_of("x");
     std::vector<Sum<Real>> sums;
@@ -160,7 +160,7 @@ Entries element_wise_kernels() {
         {"square", by_type<make_square<float>, make_square<double>>},
         {"square_grad", of_two<SquareGradient, x, out_grad, x_grad>},
         {"subtract", of_two<Minus, x, y, out>},
-        {"sum", by_type<make_sum<float>, make_sum<double>>},
+        {"sum", by_type<make_sum_of_inputs<float>, make_sum_of_inputs<double>>},
     };
 }
 

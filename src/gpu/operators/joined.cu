@@ -129,21 +129,21 @@ std::unique_ptr<Kernel> make_loss_and_weight(Workshop& workshop, const Links& li
 
 using Make = std::unique_ptr<Kernel> (*)(Workshop&, const Links&);
 
-struct Form {
+struct JoinedForm {
     std::vector<std::string_view> types;
     Make of_float;
     Make of_double;
 };
 
 template <class Function>
-Form activation_form(std::string_view type) {
+JoinedForm activation_form(std::string_view type) {
     return {{type, "fc_grad_weight"},
             make_activation_and_weight<float, Function>,
             make_activation_and_weight<double, Function>};
 }
 
-const std::vector<Form>& forms() {
-    static const std::vector<Form> all{
+const std::vector<JoinedForm>& joined_forms() {
+    static const std::vector<JoinedForm> all{
         {{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
           "softmax_with_cross_entropy_grad"},
          make_loss<float>,
@@ -162,8 +162,9 @@ const std::vector<Form>& forms() {
 }  // namespace
 
 std::unique_ptr<Kernel> make_joined_kernel(Workshop& workshop, const Links& links) {
-    const auto form = std::ranges::find_if(forms(), [&](const Form& each) { return are(links, each.types); });
-    if (form == forms().end()) return nullptr;
+    const auto form =
+        std::ranges::find_if(joined_forms(), [&](const JoinedForm& each) { return are(links, each.types); });
+    if (form == joined_forms().end()) return nullptr;
     const bool is_double = links.front().arguments.real_type() == DataType::float64;
     return (is_double ? form->of_double : form->of_float)(workshop, links);
 }

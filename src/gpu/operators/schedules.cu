@@ -131,7 +131,7 @@ std::unique_ptr<Kernel> make_constant_rate(Workshop& workshop, const KernelArgum
 }
 
 template <class Kind>
-std::unique_ptr<Kernel> make_decay(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_rate_decay(Workshop& workshop, const KernelArguments& arguments) {
     return make_rate(workshop, arguments,
                      Decay<Kind>{arguments.number("learning_rate"), arguments.number("decay_rate"),
                                  arguments.number("decay_steps"), arguments.whole("staircase") != 0});
@@ -177,10 +177,10 @@ Entries schedule_kernels() {
     return {
         {"constant_rate", make_constant_rate},
         {"cosine_decay", make_cosine_decay},
-        {"exponential_decay", make_decay<Exponential>},
-        {"inverse_time_decay", make_decay<InverseTime>},
+        {"exponential_decay", make_rate_decay<Exponential>},
+        {"inverse_time_decay", make_rate_decay<InverseTime>},
         {"linear_warmup", make_linear_warmup},
-        {"natural_exp_decay", make_decay<NaturalExponential>},
+        {"natural_exp_decay", make_rate_decay<NaturalExponential>},
         {"noam_decay", make_noam_decay},
         {"piecewise_rate", make_piecewise_rate},
         {"polynomial_decay", make_polynomial_decay},
