@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 #include <string>
-#include <thread>
 
+#include "base/work_team.hpp"
 #include "gpu/processor/launch.hpp"
 
 namespace dtrain::gpu {
@@ -18,13 +18,19 @@ unsigned threads_of_a_block() {
 
 }  // namespace
 
-void run_block(unsigned number, const std::function<void(const Block&)>& body) {
+void run_blocks(std::size_t blocks, const std::function<void(const Block&)>& body) {
     static const auto threads = threads_of_a_block();
     Block::Team team(threads);
-    std::vector<std::jthread> others;
-    for (unsigned thread = 1; thread < threads; ++thread)
-        others.emplace_back([&, thread] { body(Block(number, thread, team)); });
-    body(Block(number, 0, team));
+    // A thread that waits for the others of its block takes no second piece: each piece has a thread of its
+    // own.
+    thread_local WorkTeam team_of_threads(static_cast<int>(threads));
+    team_of_threads.run(threads, [&](std::size_t thread) {
+        for (std::size_t number = 0; number < blocks; ++number) {
+            const Block block(static_cast<unsigned>(number), static_cast<unsigned>(thread), team);
+            body(block);
+            block.wait();
+        }
+    });
 }
 
 }  // namespace dtrain::gpu

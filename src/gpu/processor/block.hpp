@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <barrier>
 #include <cstddef>
+#include <pthread.h>
 #include <vector>
 
 namespace dtrain::gpu {
@@ -13,10 +13,16 @@ namespace dtrain::gpu {
 class Block {
   public:
     struct Team {
-        explicit Team(unsigned threads) : values(threads), barrier(threads) {}
+        explicit Team(unsigned threads) : values(threads) {
+            ::pthread_barrier_init(&barrier, nullptr, threads);
+        }
+        ~Team() { ::pthread_barrier_destroy(&barrier); }
+        Team(const Team&) = delete;
+        Team& operator=(const Team&) = delete;
 
         std::vector<const void*> values;
-        std::barrier<> barrier;
+        pthread_barrier_t
+            barrier{};  // which sleeps: std::barrier first yields, with more threads than processors for long
     };
 
     Block(unsigned number, unsigned thread, Team& team) : number_(number), thread_(thread), team_(&team) {}
@@ -35,7 +41,9 @@ class Block {
         return together(value, [](Value a, Value b) { return std::max(a, b); });
     }
 
-    void wait() const { team_->barrier.arrive_and_wait(); }
+    void wait() const {
+        if (threads() > 1) ::pthread_barrier_wait(&team_->barrier);
+    }
 
   private:
     template <class Value, class Combine>

@@ -18,8 +18,9 @@ void give(const Stream& stream, std::string name, std::function<void()> work);
 /// Of a body, without namespaces.
 std::string name_of(const std::type_info& body);
 
-/// Calls body(block) on as many threads as the environment variable DTRAIN_GPU_STAND_IN_THREADS says, or one.
-void run_block(unsigned number, const std::function<void(const Block&)>& body);
+/// Calls body(block) for one block after the other, each on as many threads as the environment variable
+/// DTRAIN_GPU_STAND_IN_THREADS says, or one.
+void run_blocks(std::size_t blocks, const std::function<void(const Block&)>& body);
 
 template <class Body>
 void for_each(const Stream& stream, std::size_t count, const Body& body) {
@@ -30,10 +31,7 @@ void for_each(const Stream& stream, std::size_t count, const Body& body) {
 
 template <class Body>
 void launch(const Stream& stream, std::size_t blocks, unsigned /*threads*/, const Body& body) {
-    give(stream, name_of(typeid(Body)), [blocks, body] {
-        for (std::size_t number = 0; number < blocks; ++number)
-            run_block(static_cast<unsigned>(number), body);
-    });
+    give(stream, name_of(typeid(Body)), [blocks, body] { run_blocks(blocks, body); });
 }
 
 }  // namespace dtrain::gpu
