@@ -82,18 +82,20 @@ std::string StartMark::whom_it_waits_for(std::chrono::duration<double> waited) c
 
 StartWatch::StartWatch(const Environment& environment, std::chrono::seconds deadline) {
     static const StartMark mark(environment);  // of the process: others may still be at the start
+    const auto told = environment.get_int("DTRAIN_MPI_START_TIMEOUT");
+    if (told) deadline = std::chrono::seconds(*told);
     if (deadline.count() == 0) return;
     thread_ = quiet_thread<std::jthread>(
-        [limit = std::max(deadline, least_deadline)](const std::stop_token& started) {
+        [limit = told ? deadline : std::max(deadline, least_deadline)](const std::stop_token& started) {
             std::mutex mutex;
             std::unique_lock lock(mutex);
             std::condition_variable_any changes;
             const auto wait = [&](std::chrono::seconds time) {
                 changes.wait_for(lock, started, time, [] { return false; });
             };
-            wait(limit - looked_before);
+            wait(std::max(limit - looked_before, std::chrono::seconds(0)));
             const auto words = mark.whom_it_waits_for(limit);
-            wait(looked_before);
+            wait(std::min(limit, looked_before));
             if (started.stop_requested()) return;
             std::fprintf(stderr, "dtrain: %s\n", words.c_str());
             std::_Exit(1);

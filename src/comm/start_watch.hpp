@@ -40,7 +40,7 @@ class StartMark {
 /// deadline of its own, and no way out but this one.
 class StartWatch {
   public:
-    /// @param deadline 0: none
+    /// @param deadline 0: none; the environment's DTRAIN_MPI_START_TIMEOUT, in seconds, counts in its place
     StartWatch(const Environment& environment, std::chrono::seconds deadline);
     StartWatch(const StartWatch&) = delete;
     StartWatch& operator=(const StartWatch&) = delete;

@@ -97,12 +97,12 @@ def test_the_launcher_names_a_first_rank_that_ends_before_it_spoke(job, how, sta
 
 def test_a_first_rank_that_does_not_come_to_mpis_start_is_named(job):
     launcher = job.start(LAUNCH, "--nproc_per_node", "3", "--report", "report.json", EARLY_END, "unborn",
-                         env={"DTRAIN_COMM_TIMEOUT": "3"})
-    _, err = launcher.communicate(timeout=3 * SOON)
+                         env={"DTRAIN_MPI_START_TIMEOUT": "4"})
+    _, err = launcher.communicate(timeout=SOON)
     assert launcher.returncode == 1, err
     report = json.loads((job.folder / "report.json").read_text())
     assert report["cause"]["rank"] in (1, 2) and [end["rank"] for end in report["waited_for"]] == [0], err
-    assert re.search(r"  error: MPI_Init number 1 waited 30.0 s for rank 0 \(has not come to it\)\n"
+    assert re.search(r"  error: MPI_Init number 1 waited 4.0 s for rank 0 \(has not come to it\)\n"
                      r"  it waited for rank 0 on \S+: local rank 0, pid \d+, ", err), err
 
 
