@@ -114,7 +114,9 @@ class Node:
         own_tmp.mkdir(mode=0o1777)
         lines = ["set -e", f"hostname {self.name}", "ip link set lo up", f"mount --bind {folder}/hosts /etc/hosts",
                  f"mount --bind {folder}/ssh/config /etc/ssh/ssh_config",
-                 "mount -t tmpfs -o mode=1777 tmpfs /dev/shm"]
+                 "mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
+                 # slurmd does not start without; a chroot may have none.
+                 "mountpoint -q /sys/fs/cgroup || mount -t cgroup2 cgroup2 /sys/fs/cgroup || true"]
         if self.name != CONTROL:
             kept = [path for path in self.cluster.visible if str(path).startswith("/tmp/")]
             for number, path in enumerate(kept):
