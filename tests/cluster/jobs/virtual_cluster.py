@@ -114,9 +114,7 @@ class Node:
         own_tmp.mkdir(mode=0o1777)
         lines = ["set -e", f"hostname {self.name}", "ip link set lo up", f"mount --bind {folder}/hosts /etc/hosts",
                  f"mount --bind {folder}/ssh/config /etc/ssh/ssh_config",
-                 "mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
-                 # slurmd does not start without; a chroot may have none.
-                 "mountpoint -q /sys/fs/cgroup || mount -t cgroup2 cgroup2 /sys/fs/cgroup || true"]
+                 "mount -t tmpfs -o mode=1777 tmpfs /dev/shm"]
         if self.name != CONTROL:
             kept = [path for path in self.cluster.visible if str(path).startswith("/tmp/")]
             for number, path in enumerate(kept):
@@ -351,7 +349,8 @@ class VirtualCluster:
         nodes = [f"NodeName=node{n} NodeAddr={self.address(n)} CPUs=2 Gres=gpu:2 State=UNKNOWN" for n in range(1, count + 1)]
         (self.folder / "slurm.conf").write_text(SLURM_CONF.format(folder=self.folder, nodes="\n".join(nodes)))
         (self.folder / "gres.conf").write_text(f"NodeName=node[1-{count}] Name=gpu File=/dev/tty[1-2]\n")
-        (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        # Named, as slurmd looks for what is mounted otherwise and ends where that is nothing (a chroot): nothing here uses it.
+        (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n")
         run = self.folder / "run"
         self.daemon(self.control, "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={run}/munge.socket",
                     f"--pid-file={run}/munged.pid", f"--log-file={self.folder}/log/munged.log",
