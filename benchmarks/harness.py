@@ -3,7 +3,7 @@
 """What every benchmark shares: a case is measured in turns with its peer, and told as a ratio of medians.
 
 A benchmark is a file here that defines `cases(build)`: it yields the `Case`s for the programs in that build
-directory, and may raise `Unavailable`.
+directory, and may raise `Unavailable`. With a line `IN_ALL = False` it runs only where it is named.
 
 What a peer cannot tell is "not measured" and stops nothing. It is an error, at the end, where the program is ours.
 """
@@ -241,3 +241,8 @@ def output_of(error):
 def names(directory):
     """The benchmarks that lie in a directory."""
     return sorted(path.stem for path in Path(directory).glob("*.py") if "\ndef cases(" in path.read_text())
+
+
+def names_of_all(directory):
+    """Those of them that `all` means."""
+    return [name for name in names(directory) if "\nIN_ALL = False" not in (Path(directory) / f"{name}.py").read_text()]

@@ -127,6 +127,21 @@ def allreduce_nodes(scene):
     scene.nodes()
 
 
+def build(scene):
+    source = scene.folder / "source"
+    for name in ("src/launch/plan.cpp", "src/comm/patience.cpp"):
+        scene.script(source / name, "")
+    scene.script(source / "examples/setup", """mkdir -p "$DTRAIN_BUILD/meson-info"
+echo "[7/7] linking" >"$DTRAIN_BUILD/setup.log"
+: >"$DTRAIN_BUILD/build.ninja"
+echo '[{"name": "launch", "depends": ["a"]}, {"name": "comm", "depends": ["b"]}, {"name": "comm on 2 ranks", "depends": ["b"]}]' \\
+    >"$DTRAIN_BUILD/meson-info/intro-tests.json"
+echo "[{\\"id\\": \\"a\\", \\"filename\\": [\\"$DTRAIN_BUILD/a\\"]}, {\\"id\\": \\"b\\", \\"filename\\": [\\"$DTRAIN_BUILD/b\\"]}]" \\
+    >"$DTRAIN_BUILD/meson-info/intro-targets.json\"""")
+    scene.tool("meson", "exit 0")
+    scene.has(SOURCE=source)
+
+
 def chains(scene):
     scene.benchmark("element_chain", '[ "$1 $3" != "tanh apart" ] || { PEER; exit; }; echo 50')
 
@@ -241,6 +256,7 @@ def nothing(_row):
 STAGES = {
     "allreduce": [Stage(allreduce, case_has(" 1 MB "), ours=True, own_too=True)],
     "allreduce_nodes": [Stage(allreduce_nodes, case_has(" 1 MB "), ours=True, own_too=True)],
+    "build": [Stage(build, nothing)],
     "chains": [Stage(chains, case_has("tanh"), ours=True)],
     "checkpoint": [Stage(checkpoint, peer_is("dd bs=4M conv=fsync", "torch.load"), arguments=(("megabytes", 4),))],
     "ctr": [Stage(ctr, peer_is("one process without a server"), ours=True)],

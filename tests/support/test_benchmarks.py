@@ -180,6 +180,8 @@ def test_fewer_rounds_than_asked_for_are_no_measurement():
 def test_benchmarks_are_the_files_that_define_cases():
     names = harness.names(BENCHMARKS)
     assert "launch" in names and "harness" not in names
+    assert not {"all", "compare"} & set(names)
+    assert set(names) - set(harness.names_of_all(BENCHMARKS)) == {"build"}
 
 
 def test_an_unknown_name_is_told_with_the_nearest_before_anything_is_built(tmp_path):
