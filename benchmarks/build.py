@@ -40,7 +40,8 @@ def cases(_build):
         if shutil.disk_usage(name).free < GIGABYTES << 30:
             raise Unavailable(f"{Path(name).parent} has less free than {GIGABYTES} GB; TMPDIR names another folder")
         copy = Copy(SOURCE, Path(name))
-        quickstart, everything = copy.folder / "programs", copy.folder / "all"
+        # Where builds of other checkouts lie, too, so that the compiler cache knows their command lines.
+        quickstart, everything = copy.root / "build-programs", copy.root / "build"
         yield cold("what examples/quickstart builds, cold", copy, "--programs", quickstart, AIM_OF_QUICKSTART)
         yield cold("all programs and tests, cold", copy, "--tests", everything, AIM_OF_ALL)
         for room, (file, tests) in CHANGES.items():
@@ -51,8 +52,7 @@ class Copy:
     """The files of a checkout, or of a folder without git, in a folder of their own."""
 
     def __init__(self, source, folder):
-        self.source, self.folder = source, folder
-        self.root = folder / "source"
+        self.source, self.root = source, folder / "source"
 
     def files(self):
         try:

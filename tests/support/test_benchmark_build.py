@@ -36,7 +36,7 @@ def rows(scene, text=""):
     return list(harness.run_benchmark("build", lambda: build.cases(scene.build), text))
 
 
-COLD = ["setup --programs 1 ignore programs", "setup --tests 1 ignore all"]
+COLD = ["setup --programs 1 ignore build-programs", "setup --tests 1 ignore build"]
 
 
 def test_cold_builds_are_made_once_without_a_cache_and_tell_their_steps(scene):
@@ -52,7 +52,7 @@ def test_a_change_is_built_without_a_cache_and_tested_three_times(scene):
     row, = rows(scene, "src/comm")
     changed = ["ninja b  1", "meson --no-rebuild comm comm on 2 ranks"]
     assert [" ".join(call.split()) for call in scene.calls()] == [
-        "setup --programs cached ignore all", "ninja b cached"] + [" ".join(call.split()) for call in changed] * 3
+        "setup --programs cached ignore build", "ninja b cached"] + [" ".join(call.split()) for call in changed] * 3
     assert (row.case, row.n, row.note.partition(",")[0]) == (
         "src/comm/patience.cpp changed, to the result of comm and comm on 2 ranks", 3, "3 steps on 2 cores")
 
