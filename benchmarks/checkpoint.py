@@ -16,7 +16,7 @@ from pathlib import Path
 
 import references
 from harness import Case, Failed, Missing, Unavailable, built, figure, once, told
-from program_runs import run
+from program_runs import run, why_no_import
 
 AIM_TO_DD = 1.0
 AIM_TO_TORCH = 2.0
@@ -96,10 +96,8 @@ def reload(state, folder, megabytes):
     if python is None:
         yield Missing(f"{what} against torch.load", "DTRAIN_COMPAT_PYTHON names no interpreter")
         return
-    try:
-        run([python, "-c", "import torch"], limit=LIMIT)
-    except Failed as error:
-        yield Missing(f"{what} against torch.load", f"{python} cannot import torch: {error}")
+    if reason := why_no_import(python, "torch"):
+        yield Missing(f"{what} against torch.load", f"{python} cannot import torch: {reason}")
         return
     saved = once(lambda: own(state, "save", folder, str(megabytes)))
     saved_by_torch = once(lambda: run([python, "-c", TORCH_SAVE, folder / "state.pt", megabytes], limit=LIMIT))

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 
 import references
-from harness import Case, Failed, Missing, built, figure, mpi_environment
-from program_runs import run
+from harness import Case, Missing, built, figure, mpi_environment
+from program_runs import why_no_import
 
 HERE = Path(__file__).resolve().parent
 REPEATS = 5
@@ -79,10 +79,8 @@ def against(way, model, ranks, own, aim):
     if python is None:
         return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
     modules = MODULES.get(way, way.split("-")[0])
-    try:
-        run([python, "-c", f"import {modules}"], limit=LIMIT)
-    except Failed as error:
-        return Missing(what, f"{python} cannot import {modules}: {error}")
+    if reason := why_no_import(python, modules):
+        return Missing(what, f"{python} cannot import {modules}: {reason}")
     return Case(what, "steps/s", "higher", rate(ranks, [own, model]), way,
                 rate(ranks, [python, HERE / "peers" / "mlp.py", model, way]), aim, REPEATS,
                 references.MLP.get((model, way)), foreign=True)

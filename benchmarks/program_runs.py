@@ -3,6 +3,7 @@
 """Runs the programs that benchmarks measure, each within a limit of time, and says in one line why one gave no figure."""
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -112,6 +113,16 @@ def last_number(output):
 def built(build, *targets):
     """@raise Failed: ninja cannot make them"""
     run([shutil.which("ninja") or shutil.which("ninja-build") or "ninja", "-C", build, *targets], limit=3600)
+
+
+@functools.cache
+def why_no_import(python, modules):
+    """Of an interpreter, looked at once; an empty text where it can."""
+    try:
+        run([python, "-c", f"import {modules}"])
+    except Failed as error:
+        return str(error)
+    return ""
 
 
 def why(status, output):

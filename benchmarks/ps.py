@@ -14,8 +14,8 @@ import shutil
 from pathlib import Path
 
 import references
-from harness import Case, Failed, Missing, Unavailable, built, figure, mpi_environment, once, taken_in_turns, told, turns
-from program_runs import run
+from harness import Case, Missing, Unavailable, built, figure, mpi_environment, once, taken_in_turns, told, turns
+from program_runs import run, why_no_import
 
 HERE = Path(__file__).resolve().parent
 ROWS = 1_000_000
@@ -118,10 +118,8 @@ def against_torch(own, load):
     python = os.environ.get("DTRAIN_COMPAT_PYTHON")
     if python is None:
         return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
-    try:
-        run([python, "-c", "import torch"], limit=LIMIT)
-    except Failed as error:
-        return Missing(what, f"{python} cannot import torch: {error}")
+    if reason := why_no_import(python, "torch"):
+        return Missing(what, f"{python} cannot import torch: {reason}")
     return Case(what, "M keys/s", "higher", lambda: told(servers_and_trainers(own, 1, 1, load), lambda each: batch / each["both"][1]),
                 "EmbeddingBag without a server", lambda: embedding_bag(python, load), AIM_OF_TORCH, ROUNDS - 1,
                 references.EMBEDDING_BAG.get(load), foreign=True)

@@ -95,6 +95,16 @@ def test_a_figure_is_the_last_number():
     assert program_runs.figure(["sh", "-c", "echo '  7 '"], float) == 7
 
 
+def test_whether_an_interpreter_can_import_is_looked_at_once(tmp_path):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/calls\ncase $2 in *torch*) echo no torch >&2; exit 1 ;; esac\n')
+    python.chmod(0o755)
+    for _ in range(2):
+        assert program_runs.why_no_import(str(python), "torch") == "exit status 1: no torch"
+        assert program_runs.why_no_import(str(python), "paddle") == ""
+    assert (tmp_path / "calls").read_text() == "-c import torch\n-c import paddle\n"
+
+
 def alive(pid):
     """No zombie either."""
     try:
