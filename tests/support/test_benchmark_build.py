@@ -5,6 +5,7 @@ promises; ninja's and meson's formats (lines "[3/7] ...", intro-tests.json, intr
 
 import importlib
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -99,6 +100,7 @@ def test_targets_are_those_that_the_tests_depend_on():
         build.targets_of(["spawn"], TESTS, TARGETS, "/b")
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_a_copy_has_what_git_knows_and_what_is_new_but_nothing_ignored(tmp_path):
     source = tmp_path / "source"
     (source / "src").mkdir(parents=True)

@@ -6,6 +6,7 @@ hand from the rule in docs/development.md; texts of /proc and /etc/os-release co
 import copy
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -268,6 +269,7 @@ def git(folder, *words):
     subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_the_commit_and_whether_files_differ(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert machine.commit_of(tmp_path) == {"commit": "", "dirty": None}
