@@ -5,13 +5,12 @@
 Peer: MPI_Allreduce of the same length, in turns with the library in the same processes (allreduce_rounds.cpp).
 """
 
-import functools
 import os
 import shutil
-import subprocess
 
 import references
-from harness import Case, Unavailable, mpi_environment, turns
+from harness import Case, Unavailable, built, mpi_environment, once, told, turns
+from program_runs import run
 
 SIZES = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]
 ROUNDS = 9
@@ -24,7 +23,7 @@ LIMIT = 300  # seconds
 def cases(build):
     if shutil.which("mpirun") is None:
         raise Unavailable("mpirun is not in PATH")
-    subprocess.run(["ninja", "-C", build, PROGRAM], check=True, stdout=subprocess.DEVNULL)
+    built(build, PROGRAM)
     for ranks in (2, 4):
         for size in SIZES:
             yield from compared(here(build / PROGRAM, ranks), size, f"{ranks} ranks",
@@ -32,15 +31,16 @@ def cases(build):
                                 references.ALLREDUCE.get(size) if ranks == 2 else None)
 
 
-def compared(run, size, where, aims, elsewhere=None):
-    times = functools.cache(lambda: rounds(run, size))
+def compared(start, size, where, aims, elsewhere=None):
+    """@param start gives what the program prints"""
+    times = once(lambda: told(start(size, ROUNDS), rates))
 
     def of(name):
         return turns(lambda: times()[name], float)
 
     for name, aim in aims.items():
         yield Case(f"{WORDS[name]}, {in_words(size)} on {where}", "calls/s", "higher", of(name), "MPI_Allreduce", of("mpi"),
-                   aim, repeats=ROUNDS - 1, peer_elsewhere=elsewhere)
+                   aim, repeats=ROUNDS - 1, peer_elsewhere=elsewhere, foreign=True)
 
 
 def here(program, ranks):
@@ -48,17 +48,13 @@ def here(program, ranks):
     environment = mpi_environment()
     if ranks > len(os.sched_getaffinity(0)):
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # Open MPI collapses without it
-    return lambda *words: subprocess.run(["mpirun", "-np", str(ranks), program, *words], env=environment, text=True,
-                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=LIMIT)
+    return lambda *words: run(["mpirun", "-np", ranks, program, *words], environment, limit=LIMIT).output
 
 
-def rounds(run, size):
+def rates(output):
     """Calls a second by contender, a value per round."""
-    done = run(str(size), str(ROUNDS))
-    if done.returncode != 0:
-        raise RuntimeError(f"allreduce_rounds {size}: exit status {done.returncode}\n{done.stderr[-2000:]}")
     times = {}
-    for line in done.stdout.splitlines():
+    for line in output.splitlines():
         name, microseconds = line.split()
         times.setdefault(name, []).append(1e6 / float(microseconds))
     return times

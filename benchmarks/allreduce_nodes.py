@@ -7,11 +7,10 @@ Peer: MPI_Allreduce of the same length, in turns with the library in the same pr
 """
 
 import os
-import subprocess
 
 from allreduce import LIMIT, PROGRAM, compared
-from harness import Unavailable, mpi_environment
-from virtual_nodes import ROOT, VirtualCluster, limit_links, why_not
+from harness import Unavailable, built, mpi_environment
+from virtual_nodes import ROOT, VirtualCluster, limit_links, output_on, why_not
 
 SIZES = {"": [4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20], " at 1 Gbit/s": [64 << 10, 1 << 20, 16 << 20]}
 AIMS = {"window": 1.0, "foreign": 1.0}
@@ -23,7 +22,7 @@ def cases(build):
         raise Unavailable(reason)
     if len(os.sched_getaffinity(0)) < 2:
         raise Unavailable("needs 2 processors")
-    subprocess.run(["ninja", "-C", build, PROGRAM], check=True, stdout=subprocess.DEVNULL)
+    built(build, PROGRAM)
     with VirtualCluster(2, visible=[ROOT, build], environment=mpi_environment) as cluster:
         for link, sizes in SIZES.items():
             if link:
@@ -37,10 +36,10 @@ def cases(build):
 def on_nodes(cluster, program, ranks):
     processors = sorted(os.sched_getaffinity(0))
 
-    def run(*words):
+    def start(*words):
         of_nodes = []
         for number in (1, 2):
             of_nodes += [":"] * (number > 1) + ["--host", f"{cluster.address(number)}:{ranks}", "-np", ranks, "taskset", "-c",
                                                 processors[number - 1], program, *words]
-        return cluster[1].run("mpirun", "--bind-to", "none", "--mca", "mpi_yield_when_idle", 1, *of_nodes, timeout=LIMIT)
-    return run
+        return output_on(cluster[1], "mpirun", "--bind-to", "none", "--mca", "mpi_yield_when_idle", 1, *of_nodes, limit=LIMIT)
+    return start

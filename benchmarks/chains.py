@@ -5,9 +5,7 @@
 Peer: the same operators one after the other, each over all of its tensor.
 """
 
-import subprocess
-
-from harness import Case
+from harness import Case, built, figure
 
 ELEMENTS = {"64 KiB": 1 << 14, "4 MiB": 1 << 20, "64 MiB": 1 << 24}
 AIMS = {"cheap": 1.0, "tanh": 1.0}
@@ -16,7 +14,7 @@ REPEATS = 5
 
 def cases(build):
     program = build / "benchmarks" / "element_chain"
-    subprocess.run(["ninja", "-C", build, "benchmarks/element_chain"], check=True, stdout=subprocess.DEVNULL)
+    built(build, "benchmarks/element_chain")
     for kind, aim in AIMS.items():
         for size, elements in ELEMENTS.items():
             yield Case(f"chain of {kind} operators on {size}", "steps/s", "higher",
@@ -25,9 +23,4 @@ def cases(build):
 
 
 def rate(command):
-    words = [str(word) for word in command]
-
-    def measure():
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=120)
-        return float(done.stdout.split()[-1])
-    return measure
+    return lambda: figure(command, limit=120)

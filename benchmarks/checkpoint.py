@@ -11,18 +11,19 @@ import math
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 import references
-from harness import Case, Missing, Unavailable
+from harness import Case, Failed, Missing, Unavailable, built, figure, once, told
+from program_runs import run, why_no_import
 
 AIM_TO_DD = 1.0
 AIM_TO_TORCH = 2.0
 AIM_OF_A_MINUTE = 1.05
 REPEATS = 5
 MINUTES = 3  # with a checkpoint, and as many without
+LIMIT = 600  # seconds
 # 34 million parameters and Adam: a state of 408 MB; 88 steps an epoch.
 JOB = """
 model = {{ hidden = [4096, 4096, 4096] }}
@@ -45,7 +46,7 @@ print(time.perf_counter() - start)
 
 
 def cases(build, megabytes=2048):
-    subprocess.run(["ninja", "-C", build, "benchmarks/checkpoint_state"], check=True, stdout=subprocess.DEVNULL)
+    built(build, "benchmarks/checkpoint_state")
     state = str(build / "benchmarks/checkpoint_state")
     with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as name:
         folder = Path(name)
@@ -54,7 +55,7 @@ def cases(build, megabytes=2048):
         size = f"{megabytes} MB"
         yield Case(f"{size} written and synced", "MB/s", "higher", lambda: rate(megabytes, save(state, folder, megabytes)),
                    "dd bs=4M conv=fsync", lambda: rate(megabytes, dd(folder, megabytes)), AIM_TO_DD, repeats=REPEATS,
-                   peer_elsewhere=references.DD)
+                   peer_elsewhere=references.DD, foreign=True)
         yield from reload(state, folder, megabytes)
         yield minute(build, folder)
 
@@ -64,7 +65,7 @@ def rate(megabytes, seconds):
 
 
 def own(*command):
-    return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    return figure(command, float, limit=LIMIT)
 
 
 def save(state, folder, megabytes):
@@ -79,11 +80,14 @@ def save(state, folder, megabytes):
 def dd(folder, megabytes):
     target = folder / "dd"
     try:
-        told = subprocess.run(["dd", "if=/dev/zero", f"of={target}", "bs=4M", f"count={megabytes // 4}", "conv=fsync"],
-                              check=True, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"}).stderr
+        return seconds_of_dd("if=/dev/zero", f"of={target}", "bs=4M", f"count={megabytes // 4}", "conv=fsync")
     finally:
         target.unlink(missing_ok=True)
-    return float(re.search(r"copied, ([\d.e+-]+) s", told)[1])
+
+
+def seconds_of_dd(*arguments):
+    errors = run(["dd", *arguments], {**os.environ, "LC_ALL": "C"}, limit=LIMIT).errors
+    return told(errors, lambda text: float(re.search(r"copied, ([\d.e+-]+) s", text)[1]))
 
 
 def reload(state, folder, megabytes):
@@ -92,23 +96,31 @@ def reload(state, folder, megabytes):
     if python is None:
         yield Missing(f"{what} against torch.load", "DTRAIN_COMPAT_PYTHON names no interpreter")
         return
-    if subprocess.run([python, "-c", "import torch"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
-        yield Missing(f"{what} against torch.load", f"{python} cannot import torch")
+    if reason := why_no_import(python, "torch"):
+        yield Missing(f"{what} against torch.load", f"{python} cannot import torch: {reason}")
         return
-    subprocess.run([python, "-c", TORCH_SAVE, folder / "state.pt", str(megabytes)], check=True)
-    own(state, "save", folder, str(megabytes))
+    saved = once(lambda: own(state, "save", folder, str(megabytes)))
+    saved_by_torch = once(lambda: run([python, "-c", TORCH_SAVE, folder / "state.pt", megabytes], limit=LIMIT))
+
+    def ours(action):
+        saved()
+        return rate(megabytes, own(state, action, folder, str(megabytes)))
+
+    def torchs():
+        saved_by_torch()
+        return rate(megabytes, own(python, "-c", TORCH_LOAD, folder / "state.pt"))
+
     for how, action in (("into a job's state", "restore"), ("into new memory", "load")):
-        yield Case(f"{what} {how}", "MB/s", "higher", lambda: rate(megabytes, own(state, action, folder, str(megabytes))),
-                   "torch.load", lambda: rate(megabytes, own(python, "-c", TORCH_LOAD, folder / "state.pt")), AIM_TO_TORCH,
-                   repeats=REPEATS)
+        yield Case(f"{what} {how}", "MB/s", "higher", lambda action=action: ours(action), "torch.load", torchs, AIM_TO_TORCH,
+                   repeats=REPEATS, foreign=True)
 
 
 def minute(build, folder):
-    subprocess.run(["ninja", "-C", build, "src/libexec/dtrain/dtrain-native"], check=True, stdout=subprocess.DEVNULL)
+    built(build, "src/libexec/dtrain/dtrain-native")
     native = str(build / "src/libexec/dtrain/dtrain-native")
-    epochs = math.ceil(60 / train(native, folder, 1, 0))
+    epochs = once(lambda: math.ceil(60 / train(native, folder, 1, 0)))
     return Case("a minute of training with an asynchronous checkpoint of 408 MB", "s", "lower",
-                lambda: train(native, folder, epochs, 1), "without it", lambda: train(native, folder, epochs, 0),
+                lambda: train(native, folder, epochs(), 1), "without it", lambda: train(native, folder, epochs(), 0),
                 AIM_OF_A_MINUTE, repeats=MINUTES)
 
 
@@ -118,8 +130,9 @@ def train(native, folder, epochs, checkpoints):
     digits = Path(__file__).resolve().parents[1] / "examples/digits.h5"
     job = folder / "job.toml"
     job.write_text(JOB.format(digits=digits, epochs=epochs, every_steps=steps // 2 + 1 if checkpoints else 2 * steps))
-    told = subprocess.run([native, job], cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+    output = run([native, job], directory=folder, limit=LIMIT).output
     shutil.rmtree(folder / "checkpoints")
-    rows = [line.split() for line in told.splitlines() if re.match(r" +\d+ ", line)]
-    assert len(rows) == epochs, told
-    return float(rows[-1][-1])
+    rows = [line.split() for line in output.splitlines() if re.match(r" +\d+ ", line)]
+    if len(rows) != epochs:
+        raise Failed(f"{native} told {len(rows)} epochs of {epochs}", output)
+    return told(rows, lambda lines: float(lines[-1][-1]))

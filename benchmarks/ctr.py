@@ -10,12 +10,12 @@ import os
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from harness import Case, Unavailable, mpi_environment
+from harness import Case, Failed, Unavailable, built, mpi_environment
+from program_runs import run
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 BATCH = 512
@@ -29,11 +29,9 @@ LIMIT = 300  # seconds
 def cases(build):
     if shutil.which("mpirun") is None:
         raise Unavailable("mpirun is not in PATH")
-    subprocess.run(["ninja", "-C", build, "src/bin/dtrain-worker", "src/libexec/dtrain/dtrain-native"], check=True,
-                   stdout=subprocess.DEVNULL)
+    built(build, "src/bin/dtrain-worker", "src/libexec/dtrain/dtrain-native")
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, EXAMPLES / "make_clicks.py", "--train", str(SAMPLES), "--test", str(SAMPLES // 50),
-                        Path(folder) / "clicks"], check=True, stdout=subprocess.DEVNULL)
+        run([sys.executable, EXAMPLES / "make_clicks.py", "--train", SAMPLES, "--test", SAMPLES // 50, Path(folder) / "clicks"])
         worker = build / "src/bin/dtrain-worker"
         alone = rate(worker, job_file(folder, None), 1)
         for mode in ("sync", "half_async", "async", "geo"):
@@ -63,11 +61,9 @@ def rate(worker, job, ranks):
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # Open MPI collapses without it
 
     def measure():
-        done = subprocess.run(["mpirun", "-np", str(ranks), "--bind-to", "none", worker, job], cwd=job.parent,
-                              env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, check=False, timeout=LIMIT)
-        epochs = re.findall(r"^ +\d+ +[\d.]+ +[\d.]+ +[\d.]+ +(\d+) +[\d.]+$", done.stdout, flags=re.MULTILINE)
-        if done.returncode != 0 or len(epochs) != EPOCHS:
-            raise RuntimeError(f"{job}: exit status {done.returncode}\n{done.stdout[-2000:]}")
+        output = run(["mpirun", "-np", ranks, "--bind-to", "none", worker, job], environment, job.parent, LIMIT).output
+        epochs = re.findall(r"^ +\d+ +[\d.]+ +[\d.]+ +[\d.]+ +(\d+) +[\d.]+$", output, flags=re.MULTILINE)
+        if len(epochs) != EPOCHS:
+            raise Failed(f"{job.name}: it told {len(epochs)} epochs of {EPOCHS}", output)
         return statistics.median(map(float, epochs)) / BATCH
     return measure

@@ -9,7 +9,7 @@ the documents tell of one GPU of theirs, which is a number and not measured besi
 import os
 import subprocess
 
-from harness import Case, Unavailable
+from harness import Case, Unavailable, built
 from mlp import rate
 
 REPEATS = 5
@@ -32,7 +32,7 @@ def look_for_gpu(build, program):
 
 def cases(build):
     names = ("gpu_step", "mlp_step")
-    subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in names)], check=True, stdout=subprocess.DEVNULL)
+    built(build, *(f"benchmarks/{name}" for name in names))
     own, on_cpu = (build / "benchmarks" / name for name in names)
     look_for_gpu(build, own)
 

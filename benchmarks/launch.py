@@ -8,17 +8,18 @@ interpreter that DTRAIN_COMPAT_PYTHON names has them.
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from harness import Case, Missing, Unavailable, mpi_environment, wall_time
+from harness import Case, Failed, Missing, Unavailable, mpi_environment, wall_time
+from program_runs import Late, run
 
 RANKS = (2, 4, 16, 64)
 AIMS_FOR_TRUE = {2: 2.0}  # ratio to bare mpirun; more ranks shall not be worse than two
 AIM_FOR_PYTHON = 1.4
 MPIRUN_HANGS = 4  # seconds; many times what it needs
+TRIES = 20
 AIM_FOR_LAUNCHERS = 1 / 20
 FRAMEWORKS = {  # module to look for: its launcher's name and command
     "torch": ("torchrun", ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]),
@@ -58,15 +59,15 @@ def measured(launcher, ranks, program, environment):
 
 def against_mpirun(what, ranks, launcher, program, peer_program, aim, environment):
     def measure_peer():
-        for _ in range(50):
+        for _ in range(TRIES):
             try:
                 return wall_time(["mpirun", "-np", str(ranks), *peer_program], environment, limit=MPIRUN_HANGS)
-            except subprocess.TimeoutExpired:
+            except Late:
                 pass  # mpirun 4.1 may wait for ever for ranks that ended at once: measured again
-        raise RuntimeError(f"mpirun -np {ranks} {peer_program[0]} does not end")
+        raise Failed(f"no end after {MPIRUN_HANGS} s, {TRIES} times")
 
     return Case(f"{what} on {ranks} ranks", "s", "lower", measured(launcher, ranks, program, environment), "mpirun",
-                measure_peer, aim, repeats=15 if ranks <= 4 else 7)
+                measure_peer, aim, repeats=15 if ranks <= 4 else 7, foreign=True)
 
 
 def against_launcher(module, ranks, launcher, script, environment):
@@ -75,14 +76,14 @@ def against_launcher(module, ranks, launcher, script, environment):
     python = os.environ.get("DTRAIN_COMPAT_PYTHON")
     if python is None:
         return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
-    found = subprocess.run([python, "-c", f"import importlib.util, sys; sys.exit(not importlib.util.find_spec('{module}'))"],
-                           check=False).returncode == 0
-    if not found:
-        return Missing(what, f"{python} has no {module}")
+    try:
+        run([python, "-c", f"import importlib.util, sys; sys.exit(not importlib.util.find_spec('{module}'))"])
+    except Failed as error:
+        return Missing(what, f"{python} has no {module}: {error}")
 
     def measure_peer():
         with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as folder:
             return wall_time([python, *command, str(ranks), str(script)], environment, folder)
 
     return Case(what, "s", "lower", measured(launcher, ranks, [str(script)], environment), peer, measure_peer,
-                AIM_FOR_LAUNCHERS, repeats=5 if ranks <= 4 else 3)
+                AIM_FOR_LAUNCHERS, repeats=5 if ranks <= 4 else 3, foreign=True)

@@ -7,14 +7,15 @@ interpreter that DTRAIN_COMPAT_PYTHON names has them.
 """
 
 import os
-import subprocess
 from pathlib import Path
 
 import references
-from harness import Case, Missing, mpi_environment
+from harness import Case, Missing, built, figure, mpi_environment
+from program_runs import why_no_import
 
 HERE = Path(__file__).resolve().parent
 REPEATS = 5
+LIMIT = 600  # seconds
 ONE_RANK = {"torch-fused": 2.5, "torch": 2.5, "torch-compile": 2.5, "paddle": 2.5, "paddle-static": 2.5}
 # The big model's products alone take most of a step.
 TWO_RANKS = {"small": {"torch-ddp": 9.0, "torch-mpi": 4.0, "paddle-ddp": 14.0},
@@ -28,8 +29,7 @@ VIRTUAL_RANKS = {1: 0.6, 2: 0.6, 4: 0.5}  # of each rank, and what of the rate s
 
 def cases(build):
     programs = {name: build / "benchmarks" / name for name in ("mlp_step", "bare_products")}
-    subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in programs)], check=True,
-                   stdout=subprocess.DEVNULL)
+    built(build, *(f"benchmarks/{name}" for name in programs))
     own, products = programs["mlp_step"], programs["bare_products"]
     for model, aims in (("small", (None, 0.97)), ("big", (1 / 1.1, 0.95))):
         if aims[0]:
@@ -67,17 +67,10 @@ def with_bfloat16(model, ranks, own):
 
 def rate(ranks, command):
     environment = {**mpi_environment(), "OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29511"}
-    words = [str(word) for word in command]
+    words = list(command)
     if ranks is not None:
-        words = ["mpirun", "-np", str(ranks), "--bind-to", "core" if ranks <= os.cpu_count() else "none", *words]
-
-    def measure():
-        done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False, timeout=600)
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(words)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-        return float(done.stdout.split()[-1])
-    return measure
+        words = ["mpirun", "-np", ranks, "--bind-to", "core" if ranks <= os.cpu_count() else "none", *words]
+    return lambda: figure(words, environment=environment, limit=LIMIT)
 
 
 def against(way, model, ranks, own, aim):
@@ -86,8 +79,8 @@ def against(way, model, ranks, own, aim):
     if python is None:
         return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
     modules = MODULES.get(way, way.split("-")[0])
-    if subprocess.run([python, "-c", f"import {modules}"], capture_output=True, check=False).returncode != 0:
-        return Missing(what, f"{python} cannot import {modules}")
+    if reason := why_no_import(python, modules):
+        return Missing(what, f"{python} cannot import {modules}: {reason}")
     return Case(what, "steps/s", "higher", rate(ranks, [own, model]), way,
                 rate(ranks, [python, HERE / "peers" / "mlp.py", model, way]), aim, REPEATS,
-                references.MLP.get((model, way)))
+                references.MLP.get((model, way)), foreign=True)

@@ -12,7 +12,8 @@ import subprocess
 from pathlib import Path
 
 from allreduce import in_words
-from harness import Case, Unavailable, mpi_environment
+from harness import Case, Failed, Unavailable, built, figure, mpi_environment, told
+from program_runs import run, why
 
 SIZES = [64 << 10, 1 << 20, 16 << 20, 128 << 20, 1 << 30]
 AIM = 0.97
@@ -23,7 +24,7 @@ LIMIT = 300  # seconds
 
 
 def cases(build):
-    subprocess.run(["ninja", "-C", build, "benchmarks/nccl_allreduce"], check=True, stdout=subprocess.DEVNULL)
+    built(build, "benchmarks/nccl_allreduce")
     yield from compared(build / "benchmarks/nccl_allreduce", os.environ)
 
 
@@ -32,19 +33,19 @@ def compared(program, environment):
     gpus, tool = gpus_of(program), find_tool(environment)
     for size in SIZES:
         yield Case(f"{in_words(size)} on {gpus} GPUs", "GB/s", "higher", own(program, gpus, size), "nccl-tests",
-                   peer(tool, gpus, size), AIM, REPEATS)
+                   peer(tool, gpus, size), AIM, REPEATS, foreign=True)
 
 
 def gpus_of(program):
     """@raise Unavailable when there are not several"""
-    told = subprocess.run([program, "--gpus"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LIMIT)
-    if told.returncode == NO_GPU:
-        raise Unavailable(told.stderr.strip())
-    if told.returncode != 0:
-        raise RuntimeError(f"{program} --gpus: exit status {told.returncode}\n{told.stderr[-2000:]}")
-    if int(told.stdout) < 2:
+    said = subprocess.run([program, "--gpus"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LIMIT)
+    if said.returncode == NO_GPU:
+        raise Unavailable(said.stderr.strip())
+    if said.returncode != 0:
+        raise Failed(f"{program} --gpus: {why(said.returncode, said.stderr)}")
+    if (gpus := told(said.stdout, int)) < 2:
         raise Unavailable("NCCL's all-reduce is measured between two GPUs or more, and this process sees one")
-    return int(told.stdout)
+    return gpus
 
 
 def find_tool(environment):
@@ -62,24 +63,21 @@ def find_tool(environment):
 
 
 def own(program, gpus, size):
-    return lambda: bandwidth(size, float(output_of(["mpirun", "-np", str(gpus), str(program), str(size)])))
+    command = ["mpirun", "-np", gpus, program, size]
+    return lambda: bandwidth(size, figure(command, float, environment=mpi_environment(), limit=LIMIT))
 
 
 def peer(tool, gpus, size):
-    words = [str(tool), "-b", str(size), "-e", str(size), "-g", str(gpus), "-w", "5", "-n", "20", "-c", "1"]
-    return lambda: bandwidth(size, in_place_times(output_of(words))[size])
+    words = [tool, "-b", size, "-e", size, "-g", gpus, "-w", "5", "-n", "20", "-c", "1"]
 
-
-def output_of(command):
-    done = subprocess.run(command, env=mpi_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                          timeout=LIMIT)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{(done.stdout + done.stderr)[-2000:]}")
-    return done.stdout
+    def measure():
+        output = run(words, mpi_environment(), limit=LIMIT).output
+        return bandwidth(size, told(output, lambda text: in_place_times(text)[size]))
+    return measure
 
 
 def in_place_times(output):
-    """Microseconds by bytes. @raise RuntimeError for an output without times, or with wrong sums"""
+    """Microseconds by bytes. @raise Failed for an output without times, or with wrong sums"""
     columns, times = [], {}
     for line in output.splitlines():
         words = line.split()
@@ -87,11 +85,11 @@ def in_place_times(output):
             columns = words[1:]
         elif columns and len(words) == len(columns) and words[0].isdigit():
             if words[-1] not in ("0", "N/A"):  # N/A: not looked at
-                raise RuntimeError(f"{TOOL}: {words[-1]} wrong values of {words[0]} bytes")
+                raise Failed(f"{TOOL}: {words[-1]} wrong values of {words[0]} bytes")
             last = len(columns) - 1 - columns[::-1].index("time")  # those out of place come first
             times[int(words[0])] = float(words[last])
     if not times:
-        raise RuntimeError(f"{TOOL} told no times:\n{output[-2000:]}")
+        raise Failed(f"{TOOL} told no times", output)
     return times
 
 

@@ -6,10 +6,9 @@ exchange takes about as long as a step computes. The model has layers alike, so 
 Peers: the same step without overlap; the longer one of computing and communicating, which no overlap can beat.
 """
 
-import subprocess
-
-from harness import Case, Unavailable, mpi_environment
-from virtual_nodes import ROOT, VirtualCluster, limit_links, why_not
+from harness import Case, Unavailable, built, mpi_environment, told
+from program_runs import last_number
+from virtual_nodes import ROOT, VirtualCluster, limit_links, output_on, why_not
 
 MODEL = "deep"
 BYTES = 4 * (784 * 768 + 5 * 768 * 768 + 6 * 768 + 768 * 10 + 10)  # of gradients: each rank sends as many
@@ -19,7 +18,7 @@ REPEATS = 3
 def cases(build):
     if (reason := why_not()) is not None:
         raise Unavailable(reason)
-    subprocess.run(["ninja", "-C", build, "benchmarks/mlp_step"], check=True, stdout=subprocess.DEVNULL)
+    built(build, "benchmarks/mlp_step")
     with VirtualCluster(2, visible=[ROOT, build], environment=mpi_environment) as cluster:
         def rate(way):
             return lambda: steps_per_second(cluster, build, way)
@@ -36,8 +35,6 @@ def cases(build):
 
 def steps_per_second(cluster, build, way):
     hosts = ",".join(f"{cluster.address(number)}:1" for number in (1, 2))
-    done = cluster[1].run("mpirun", "--host", hosts, "-np", "2", "--bind-to", "core", "-x", "OMP_NUM_THREADS=1",
-                          build / "benchmarks/mlp_step", MODEL, way, timeout=300)
-    if done.returncode != 0:
-        raise RuntimeError(f"mlp_step {way}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-    return float(done.stdout.split()[-1])
+    output = output_on(cluster[1], "mpirun", "--host", hosts, "-np", "2", "--bind-to", "core", "-x", "OMP_NUM_THREADS=1",
+                       build / "benchmarks/mlp_step", MODEL, way, limit=300)
+    return told(output, last_number)

@@ -9,14 +9,13 @@ Peers: bare_ps, one server and one client of nothing but MPI and bare_table; one
 there are tables; PyTorch's EmbeddingBag in one process without a server, where the interpreter that DTRAIN_COMPAT_PYTHON names has it.
 """
 
-import functools
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import references
-from harness import Case, Missing, Unavailable, mpi_environment, taken_in_turns, turns
+from harness import Case, Missing, Unavailable, built, figure, mpi_environment, once, taken_in_turns, told, turns
+from program_runs import run, why_no_import
 
 HERE = Path(__file__).resolve().parent
 ROWS = 1_000_000
@@ -35,8 +34,7 @@ def cases(build):
     if shutil.which("mpirun") is None:
         raise Unavailable("mpirun is not in PATH")
     programs = ("ps_rate", "bare_ps")
-    subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in programs)], check=True,
-                   stdout=subprocess.DEVNULL)
+    built(build, *(f"benchmarks/{name}" for name in programs))
     own, bare = (str(build / "benchmarks" / name) for name in programs)
     for width in (16, 64):
         for optimizer in ("sgd", "adam"):
@@ -58,12 +56,12 @@ def ranks(count, program, *arguments):
     crowded = count > len(os.sched_getaffinity(0))
     if crowded:
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # Open MPI collapses without it
-    done = subprocess.run(["mpirun", "-np", str(count), "--bind-to", "none", program,
-                           *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False, timeout=LIMIT)
-    if done.returncode != 0:
-        raise RuntimeError(f"{program} {arguments}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-    return {name: [float(number) for number in numbers] for name, *numbers in map(str.split, done.stdout.splitlines())}
+    output = run(["mpirun", "-np", count, "--bind-to", "none", program, *arguments], environment, limit=LIMIT).output
+    return told(output, figures_by_name)
+
+
+def figures_by_name(output):
+    return {name: [float(number) for number in numbers] for name, *numbers in map(str.split, output.splitlines())}
 
 
 def servers_and_trainers(own, servers, trainers, load):
@@ -108,7 +106,7 @@ def against_pair(own, servers, trainers, load):
 
 def against_turns(own, batch):
     """Each run has both."""
-    figures = functools.cache(lambda: [ranks(2, own, "tables", "sgd", 16, batch, ROWS, 1) for _ in range(ROUNDS)])
+    figures = once(lambda: [ranks(2, own, "tables", "sgd", 16, batch, ROWS, 1) for _ in range(ROUNDS)])
     yield Case(f"pull of {batch} ids from 8 tables, width 16, sgd", "M keys/s", "higher",
                rates_of_half(figures, "together", batch), "one table after the other",
                rates_of_half(figures, "in_turn", batch), AIM_OF_TABLES, ROUNDS - 1)
@@ -120,20 +118,16 @@ def against_torch(own, load):
     python = os.environ.get("DTRAIN_COMPAT_PYTHON")
     if python is None:
         return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
-    if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
-        return Missing(what, f"{python} has no torch")
-    return Case(what, "M keys/s", "higher", lambda: batch / servers_and_trainers(own, 1, 1, load)["both"][1],
+    if reason := why_no_import(python, "torch"):
+        return Missing(what, f"{python} cannot import torch: {reason}")
+    return Case(what, "M keys/s", "higher", lambda: told(servers_and_trainers(own, 1, 1, load), lambda each: batch / each["both"][1]),
                 "EmbeddingBag without a server", lambda: embedding_bag(python, load), AIM_OF_TORCH, ROUNDS - 1,
-                references.EMBEDDING_BAG.get(load))
+                references.EMBEDDING_BAG.get(load), foreign=True)
 
 
 def embedding_bag(python, load):
-    command = [str(word) for word in (python, HERE / "peers" / "embedding.py", *load, ROWS)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LIMIT)
-    if done.returncode != 0:
-        raise RuntimeError(f"{command}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-    return float(done.stdout)
+    return figure([python, HERE / "peers" / "embedding.py", *load, ROWS], float, limit=LIMIT)
 
 
 def idle(own):
-    return lambda: ranks(2, own, "idle", "sgd", 16, 1024, ROWS, 1)["idle"][0]
+    return lambda: told(ranks(2, own, "idle", "sgd", 16, 1024, ROWS, 1), lambda each: each["idle"][0])

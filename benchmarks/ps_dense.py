@@ -8,10 +8,9 @@ it can gain is the update's time.
 """
 
 import shutil
-import subprocess
 
 from gpu import look_for_gpu
-from harness import Case, Unavailable, mpi_environment
+from harness import Case, Unavailable, built, figure, mpi_environment
 
 REPEATS = 5
 SIZES = {"1 M": 1 << 20, "16 M": 1 << 24, "64 M": 1 << 26}  # floats
@@ -23,7 +22,7 @@ def cases(build):
     if shutil.which("mpirun") is None:
         raise Unavailable("mpirun is not in PATH")
     names = ("gpu_step", "ps_dense")
-    subprocess.run(["ninja", "-C", build, *(f"benchmarks/{name}" for name in names)], check=True, stdout=subprocess.DEVNULL)
+    built(build, *(f"benchmarks/{name}" for name in names))
     looks_for_a_gpu, program = (str(build / "benchmarks" / name) for name in names)
     look_for_gpu(build, looks_for_a_gpu)
     for what, floats in SIZES.items():
@@ -32,11 +31,5 @@ def cases(build):
 
 
 def rate(program, device, floats):
-    def measured():
-        command = ["mpirun", "-np", "2", "--bind-to", "none", program, device, str(floats)]
-        done = subprocess.run(command, env=mpi_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False, timeout=LIMIT)
-        if done.returncode != 0:
-            raise RuntimeError(f"{command}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-        return float(done.stdout)
-    return measured
+    command = ["mpirun", "-np", "2", "--bind-to", "none", program, device, floats]
+    return lambda: figure(command, float, environment=mpi_environment(), limit=LIMIT)

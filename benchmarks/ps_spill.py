@@ -9,10 +9,9 @@ disk itself, the table must be larger than that too.
 """
 
 import os
-import subprocess
 import tempfile
 
-from harness import Case
+from harness import Case, built
 from ps_table import number
 
 AIM_WHEN_ALL_FITS = 0.9
@@ -21,7 +20,7 @@ REPEATS = 1  # each fills a table
 
 
 def cases(build):
-    subprocess.run(["ninja", "-C", build, "benchmarks/table_spill"], check=True, stdout=subprocess.DEVNULL)
+    built(build, "benchmarks/table_spill")
     program = str(build / "benchmarks" / "table_spill")
     memory = int(os.environ.get("DTRAIN_SPILL_MEMORY", 128 << 20))
     folder = os.environ.get("DTRAIN_SPILL_FOLDER", tempfile.gettempdir())

@@ -9,17 +9,15 @@ removed. Loads and their peers begin when as much memory has just been given bac
 host of a virtual machine takes back what is free, and may need seconds to find as much again.
 """
 
-import functools
 import mmap
 import os
-import re
 import shutil
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 
-from harness import Case, Unavailable
+from checkpoint import seconds_of_dd
+from harness import Case, Missing, Unavailable, built, figure, once
 from ps import numbers, ranks
 
 AIM_TO_DD = 0.8
@@ -28,10 +26,11 @@ REPEATS = 5
 REPEATS_OF_REQUESTS = 3
 HUGE_PAGE = 2 << 20
 REST = 25  # seconds
+LIMIT = 3600  # seconds; tables may be large
 
 
 def cases(build, megabytes=720, width=16):
-    subprocess.run(["ninja", "-C", build, "benchmarks/table_store", "benchmarks/ps_rate"], check=True, stdout=subprocess.DEVNULL)
+    built(build, "benchmarks/table_store", "benchmarks/ps_rate")
     program = str(build / "benchmarks/table_store")
     rows = (megabytes << 20) // (8 + 4 * width)
     with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as name:
@@ -41,18 +40,18 @@ def cases(build, megabytes=720, width=16):
         size = (rows, width)
         what = f"{rows} rows of {width} floats, {megabytes} MB,"
         yield Case(f"{what} saved and synced", "MB/s", "higher", lambda: rate(megabytes, save(program, folder, size)),
-                   "dd bs=4M conv=fsync", lambda: rate(megabytes, dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
-        own(program, "save", folder, size)
-        file = next(folder.glob("*.rows"))
+                   "dd bs=4M conv=fsync", lambda: rate(megabytes, dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS,
+                   foreign=True)
+        saved = once(lambda: (own(program, "save", folder, size), next(folder.glob("*.rows")))[1])
         yield Case(f"{what} loaded into a new table", "MB/s", "higher",
-                   with_memory(megabytes, lambda: load(program, file, size)), "dd bs=4M conv=fsync, the other way",
-                   with_memory(megabytes, lambda: dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
+                   with_memory(megabytes, lambda: load(program, saved(), size)), "dd bs=4M conv=fsync, the other way",
+                   with_memory(megabytes, lambda: dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS, foreign=True)
         yield Case(f"{what} loaded after a rest", "MB/s", "higher",
-                   after_rest(megabytes, lambda: load(program, file, size)), "dd bs=4M conv=fsync after one",
-                   after_rest(megabytes, lambda: dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS)
+                   after_rest(megabytes, lambda: load(program, saved(), size)), "dd bs=4M conv=fsync after one",
+                   after_rest(megabytes, lambda: dd_to_disk(folder, megabytes)), AIM_TO_DD, repeats=REPEATS, foreign=True)
         yield Case(f"{what} loaded into a new table", "MB/s", "higher",
-                   with_memory(megabytes, lambda: load(program, file, size)), "dd of the file into one block of memory",
-                   with_memory(megabytes, lambda: dd_to_memory(file)), AIM_TO_DD, repeats=REPEATS)
+                   with_memory(megabytes, lambda: load(program, saved(), size)), "dd of the file into one block of memory",
+                   with_memory(megabytes, lambda: dd_to_memory(saved())), AIM_TO_DD, repeats=REPEATS, foreign=True)
         yield Case(f"99% of batches of 1024 pulls and pushes during saves, {rows} rows, take at most", "us", "lower",
                    lambda: own(program, "busy", folder, size), "without saves",
                    lambda: own(program, "quiet", folder, size), AIM_OF_BATCHES, repeats=3)
@@ -63,12 +62,11 @@ def during_saves(program, folder, size):
     """A trainer and a server that makes one save after the other."""
     rows, width = size
     if shutil.which("mpirun") is None:
-        raise Unavailable("mpirun is not in PATH")
+        yield Missing("requests at a server that saves", "mpirun is not in PATH")
+        return
     for batch in (1024, 16384):
-        @functools.cache
-        def figures(batch=batch):
-            return [ranks(2, program, "save", "sgd", width, batch, rows, 1, folder) for _ in range(REPEATS_OF_REQUESTS + 1)]
-
+        figures = once(lambda batch=batch: [ranks(2, program, "save", "sgd", width, batch, rows, 1, folder)
+                                            for _ in range(REPEATS_OF_REQUESTS + 1)])
         for request, words in (("pull", "pulls"), ("both", "pulls and pushes")):
             for share, number in (("50%", 1), ("99%", 2)):
                 yield Case(f"{share} of {words} of {batch} ids at a server that saves {rows} rows take at most", "us",
@@ -103,11 +101,7 @@ def touch(size):
 
 
 def own(program, what, folder, size):
-    command = [program, what, str(folder), *(str(number) for number in size)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-    return float(done.stdout)
+    return figure([program, what, folder, *size], float, limit=LIMIT)
 
 
 def save(program, folder, size):
@@ -131,20 +125,14 @@ def forget(file):
         os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def seconds_of(*arguments):
-    told = subprocess.run(["dd", *arguments], check=True, stderr=subprocess.PIPE, text=True,
-                          env={**os.environ, "LC_ALL": "C"}).stderr
-    return float(re.search(r"copied, ([\d.e+-]+) s", told)[1])
-
-
 def dd_to_disk(folder, megabytes):
     target = folder / "dd"
     try:
-        return seconds_of("if=/dev/zero", f"of={target}", "bs=4M", f"count={megabytes // 4}", "conv=fsync")
+        return seconds_of_dd("if=/dev/zero", f"of={target}", "bs=4M", f"count={megabytes // 4}", "conv=fsync")
     finally:
         target.unlink(missing_ok=True)
 
 
 def dd_to_memory(file):
     forget(file)
-    return seconds_of(f"if={file}", "of=/dev/null", f"bs={file.stat().st_size}", "count=1", "iflag=fullblock")
+    return seconds_of_dd(f"if={file}", "of=/dev/null", f"bs={file.stat().st_size}", "count=1", "iflag=fullblock")

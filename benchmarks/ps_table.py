@@ -12,20 +12,20 @@ number than two.
 """
 
 import os
-import subprocess
 
-from harness import Case, Missing
+from harness import Case, Missing, built, figure
 
 AIM_OF_RATE = 1.0
 AIM_OF_PAUSE = 1.0
 AIM_OF_BYTES = 20
 AIM_OF_TWO = 1.5
 REPEATS = 3
+LIMIT = 3600  # seconds; tables may be large
 
 
 def cases(build, width=None):
     programs = [f"benchmarks/{name}" for name in ("sparse_table", "bare_table")]
-    subprocess.run(["ninja", "-C", build, *programs], check=True, stdout=subprocess.DEVNULL)
+    built(build, *programs)
     own, bare = (str(build / program) for program in programs)
     rows = int(os.environ.get("DTRAIN_TABLE_ROWS", 1_000_000))
     for floats in (16, 64) if width is None else (width,):
@@ -64,8 +64,4 @@ def several(own, threads, what, batch, rows):
 
 
 def number(program, *load):
-    command = [program, *map(str, load)]
-    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-    return float(done.stdout)
+    return figure([program, *load], float, limit=LIMIT)

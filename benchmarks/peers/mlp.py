@@ -149,7 +149,10 @@ def main():
                    torch_step(model_name, way))
     rate = steady_rate(step, agree)
     if RANK == 0:
-        print(f"{rate:.1f}")
+        print(f"{rate:.1f}", flush=True)
+    if way == "torch-ddp":
+        import torch
+        torch.distributed.destroy_process_group()  # its threads must have ended before the interpreter does
 
 
 main()
