@@ -24,6 +24,9 @@ OptionText text_of(const OptionRow& row) {
 /// The options of a group that work.
 std::vector<OptionText> texts_of(OptionGroup group) {
     std::vector<OptionText> texts;
+    if (group == OptionGroup::base)
+        texts = {{.names = {"-h", "--help"}, .help = "Print the options and exit"},
+                 {.names = {"--version"}, .help = "Print the version and exit"}};
     for (const auto& row : option_table())
         if (row.group == group && row.answer == Answer::done) texts.push_back(text_of(row));
     return texts;
@@ -42,11 +45,8 @@ std::vector<CommandText> command_texts() {
 }  // namespace
 
 std::string completion_script(const std::string& shell) {
-    Completion completion{.programs = programs,
-                          .options = {{.names = {"-h", "--help"}, .help = "Print this and exit"},
-                                      {.names = {"--version"}, .help = "Print the version and exit"}},
-                          .commands = command_texts(),
-                          .words = "training script and its arguments"};
+    Completion completion{
+        .programs = programs, .commands = command_texts(), .words = "training script and its arguments"};
     for (const auto group : option_groups)
         for (auto& text : texts_of(group)) completion.options.push_back(std::move(text));
     return dtrain::completion_script(completion, shell);
