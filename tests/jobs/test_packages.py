@@ -234,15 +234,18 @@ def test_conda_recipe():
 
 
 def recipe_versions(packages):
-    """(version, checksum of the tarball) by recipe."""
+    """(version, checksum of the tarball, the commit that it is of) by recipe."""
     spack = (packages / "spack/spack_repo/dtrain/packages/dtrain/package.py").read_text()
     easybuild = next((packages / "easybuild").glob("dtrain-*.eb")).read_text()
     conda = (packages / "conda/recipe.yaml").read_text()
+
+    def found(pattern, text):
+        return re.search(pattern, text, re.M).groups()
+    commit = r"version and checksum: of commit ([0-9a-f]+)\.$"
     return {
-        "Spack": re.search(r'^    version\("(\d[^"]*)", sha256="([0-9a-f]{64})"\)$', spack, re.M).groups(),
-        "EasyBuild": (re.search(r"^version = '(.*)'$", easybuild, re.M).group(1),
-                      re.search(r"^checksums = \['([0-9a-f]{64})'\]$", easybuild, re.M).group(1)),
-        "conda": (re.search(r'^  release: "(.*)"$', conda, re.M).group(1), re.search(r'^  sha256: "([0-9a-f]{64})"$', conda, re.M).group(1)),
+        "Spack": found(r'^    version\("(\d[^"]*)", sha256="([0-9a-f]{64})"\)$', spack) + found(commit, spack),
+        "EasyBuild": found(r"^version = '(.*)'$", easybuild) + found(r"^checksums = \['([0-9a-f]{64})'\]$", easybuild) + found(commit, easybuild),
+        "conda": found(r'^  release: "(.*)"$', conda) + found(r'^  sha256: "([0-9a-f]{64})"$', conda) + found(commit, conda),
     }
 
 
@@ -279,8 +282,11 @@ def test_the_tarball_builds_and_its_checksum_is_in_the_recipes(tmp_path):
     tarball = tmp_path / f"dtrain-{version}.tar.xz"
     checksum = hashlib.sha256(tarball.read_bytes()).hexdigest()
     assert made.stdout.split() == [checksum, str(tarball)]
-    assert (tmp_path / f"{tarball.name}.sha256sum").read_text().split()[0] == checksum
-    assert set(recipe_versions(clone / "docs/packages").values()) == {(version, checksum)}
+    assert (tmp_path / f"{tarball.name}.sha256sum").read_text().split() == [checksum, tarball.name]
+    again = run(clone / "docs/packages/make-tarball", tmp_path, env={**os.environ, "DTRAIN_BUILD": str(build)})
+    assert again.stdout == made.stdout, "another tarball of the same commit"
+    commit = run("git", "-C", clone, "rev-parse", "--short=12", "HEAD").stdout.strip()
+    assert set(recipe_versions(clone / "docs/packages").values()) == {(version, checksum, commit)}
     assert next((clone / "docs/packages/easybuild").glob("dtrain-*.eb")).name.startswith(f"dtrain-{version}-foss-")
 
     assert run("tar", "-x", "-C", tmp_path, "-f", tarball).returncode == 0

@@ -17,7 +17,7 @@ class Dtrain(MesonPackage):
 
     license("Apache-2.0")
 
-    # docs/packages/make-tarball writes this line.
+    # docs/packages/make-tarball writes version and checksum: of commit 0000000.
     version("0.2.0-dev", sha256="0000000000000000000000000000000000000000000000000000000000000000")
     # A source folder, for spack develop.
     version("develop")
