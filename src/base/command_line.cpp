@@ -17,6 +17,24 @@ namespace {
 
 constexpr double longest_grace_seconds = 86400;
 
+/// The words of a check like CLI::IsMember({"auto", "none"}), which describes itself as "{auto,none}".
+std::vector<std::string> choices_of(const CLI::Option& option) {
+    const auto type = option.get_type_name();
+    const auto begin = type.find('{'), end = type.rfind('}');
+    if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
+    return split(type.substr(begin + 1, end - begin - 1), ',');
+}
+
+/// "[PATH|auto]" is what --help shows; the manual says by itself that the value may be missing.
+std::string value_name(const CLI::Option& option, const std::vector<std::string>& choices) {
+    if (!choices.empty()) return join(choices, "|");
+    auto name = option.get_option_text();
+    if (name.empty()) name = option.get_type_name();
+    name = name.substr(0, name.find(':'));
+    if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+    return name;
+}
+
 }  // namespace
 
 std::optional<std::string> parse_words(CLI::App& app, std::vector<std::string> words) {
@@ -52,6 +70,24 @@ std::optional<std::string> nearest_option(const CLI::App& app, const std::string
     return nearest(word.substr(0, word.find('=')), names);
 }
 
+std::vector<OptionText> option_texts(const CLI::App& app) {
+    std::vector<OptionText> texts;
+    for (const auto* option : app.get_options()) {
+        if (option->get_positional() || option->get_group().empty()) continue;
+        OptionText text{.help = option->get_description(), .choices = choices_of(*option)};
+        for (const auto& name : option->get_snames()) text.names.push_back("-" + name);
+        for (const auto& name : option->get_lnames()) text.names.push_back("--" + name);
+        const bool is_flag = option->get_items_expected_max() == 0;
+        if (!is_flag || !text.choices.empty()) text.value = value_name(*option, text.choices);
+        if (is_flag)
+            text.value_is = ValueIs::behind_equals;
+        else if (option->get_items_expected_min() == 0)
+            text.value_is = ValueIs::optional;
+        texts.push_back(std::move(text));
+    }
+    return texts;
+}
+
 std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std::string> words) {
     app.prefix_command();
     return parse_words(app, std::move(words));
@@ -59,6 +95,7 @@ std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std:
 
 void add_grace_option(CLI::App& app, double& seconds, const std::string& group) {
     app.add_option("--grace", seconds, "Seconds between asking a program to stop and killing it")
+        ->type_name("SECONDS")
         ->check(CLI::Range(0.0, longest_grace_seconds))
         ->capture_default_str()
         ->group(group);

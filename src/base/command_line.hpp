@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/option_text.hpp"
+
 namespace CLI {
 class App;
 }
@@ -24,6 +26,9 @@ std::size_t count_leading_options(const CLI::App& app, const std::vector<std::st
 
 /// The option of `app` that somebody who typed `word` most likely meant: "--gpus", or nothing.
 std::optional<std::string> nearest_option(const CLI::App& app, const std::string& word);
+
+/// The options of `app`, without positional ones and those of no group, for completion and the manual page.
+std::vector<OptionText> option_texts(const CLI::App& app);
 
 /// parse_words() up to the first word that is no option (`prefix_command`).
 std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std::string> words);

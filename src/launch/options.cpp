@@ -21,22 +21,12 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::string_view footer_begin =
-    R"(After the options come the training script (.py, .toml or a program) and the script's own arguments.
-
-Examples:
-  dtrain-launch --gpus 0,1 train.py --batch_size=64   one process for each of GPU 0 and 1
-  dtrain-launch --nproc_per_node 2 train.py           two processes; on a machine without GPUs two CPU processes
-  dtrain-launch --server_num 1 --worker_num 4 train.py  a parameter-server job on this machine
-  dtrain-launch --nproc_per_node 2 job.toml           train a job file without any code
-  dtrain-launch --dry-run --nproc_per_node 2 train.py show the plan and the command, start nothing
-  dtrain-launch submit --nodes 2 --gpus 4 train.py    give the job to the queue of Slurm or PBS
-
-Jobs that exist, and what belongs to them:
-)";
-
 std::string footer() {
-    std::string out(footer_begin);
+    std::string out =
+        "After the options come the training script (.py, .toml or a program) and the script's own arguments.\n\n"
+        "Examples:\n";
+    for (const auto& line : split(trimmed(program_examples), '\n')) out += fmt::format("  {}\n", line);
+    out += "\nJobs that exist, and what belongs to them:\n";
     for (const auto& row : command_table())
         out += fmt::format("  dtrain-launch {} {}\n      {}\n", row.name, row.arguments, row.help);
     out.pop_back();
@@ -166,10 +156,7 @@ class Typed {
         option->group(usable ? std::string(to_string(row.group)) : std::string());
     }
 
-    CLI::App app_{
-        "Starts a distributed training job: plans ranks, GPUs, cores and ports, starts them through mpirun, "
-        "watches, and reports.",
-        "dtrain-launch"};
+    CLI::App app_{std::string(program_description), "dtrain-launch"};
     std::vector<std::string> values_;
     std::optional<std::string> text_;
 };

@@ -34,75 +34,129 @@ mode_t mode_of(const std::string& octal) {
     return *mode;
 }
 
+/// The options of dtrain-worker, and what a command line says for them.
+struct Words {
+    Options options;
+    double grace_s = default_grace_seconds;
+    double hang_timeout_s = 0;
+    std::optional<std::string> show;
+    std::optional<std::uint64_t> log_max_size;
+    std::string bind = "auto", info, shell, log_mode = "0600", wrap, wrap_ranks = "all";
+    bool manual = false;
+    CLI::App app{
+        "One rank of a job: pins itself, sets the variables, then supervises a program or trains a job file.",
+        "dtrain-worker"};
+
+    explicit Words(const Environment& environment) {
+        grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_seconds);
+        options.log_dir = environment.get_or("DTRAIN_LOG_DIR", options.log_dir);
+        app.footer(footer);
+        app.set_version_flag("--version", std::string("dtrain ") + version, "Print the version and exit");
+        add_options_for_logs();
+        add_options_for_programs();
+        app.add_option("--start_port,--start-port", options.start_port, "First port of this node's ranks")
+            ->check(CLI::Range(1, 65000))
+            ->type_name("PORT");
+        app.add_option("--bind", bind,
+                       "auto: cores and memory near the rank's GPU; none: leave the mask alone")
+            ->check(CLI::IsMember({"auto", "none"}))
+            ->capture_default_str();
+        app.add_option("--role", options.role, "Part of this rank in a parameter-server job")
+            ->check(CLI::IsMember({"server", "worker", "heter_worker"}));
+        app.add_flag("--info{text}", info,
+                     "Print this machine as dtrain sees it (--info=json: for programs)")
+            ->check(CLI::IsMember({"text", "json"}));
+        app.add_option("--print-completion", shell, "Print a completion script")
+            ->check(CLI::IsMember({"bash", "zsh"}));
+        app.add_flag("--print-man", manual, "Print the manual page");
+    }
+    Words(const Words&) = delete;
+
+  private:
+    void add_options_for_logs() {
+        app.add_option("--log_dir,--log-dir", options.log_dir, "Folder of workerlog.<rank>")
+            ->type_name("DIR")
+            ->capture_default_str();
+        app.add_option("--log-mode,--log_mode", log_mode, "Permissions of the logs")
+            ->type_name("MODE")
+            ->capture_default_str();
+        app.add_flag("--log_overwrite,--log-overwrite", options.log.overwrite,
+                     "Begin the log anew instead of appending to it");
+        app.add_option("--log-max-size,--log_max_size", log_max_size,
+                       "Size at which a log becomes workerlog.<rank>.1 and begins again, such as 100M")
+            ->type_name("SIZE")
+            ->transform(CLI::AsSizeValue(false));
+        app.add_option("--show", show,
+                       "Ranks whose output is shown on the console: 0,2-3, all or none (default: 0)")
+            ->type_name("RANKS");
+    }
+
+    void add_options_for_programs() {
+        app.add_option(
+               "--wrap", wrap,
+               "Command to put before the program, such as \"perf record -o perf.%r\" (%r: rank, %h: host)")
+            ->type_name("COMMAND");
+        app.add_option("--wrap-ranks,--wrap_ranks", wrap_ranks, "Ranks that --wrap is for")
+            ->type_name("RANKS")
+            ->capture_default_str();
+        app.add_option("--setup", options.setup,
+                       "Shell commands before the program, such as 'module load cuda'")
+            ->type_name("COMMANDS");
+        app.add_option("--hang-timeout,--hang_timeout", hang_timeout_s,
+                       "Seconds without output and processor time after which a program counts as idle; 0: never")
+            ->type_name("SECONDS")
+            ->check(CLI::Range(0.0, 86400.0));
+        add_grace_option(app, grace_s, "Options");
+    }
+};
+
 }  // namespace
+
+ManualPage manual_page() {
+    const Words words{Environment{}};
+    return {.programs = {"dtrain-worker"},
+            .summary = "one rank of a distributed training job",
+            .synopsis = {"[options] [job.toml] [options of the job]", "[options] -- program [arguments]",
+                         "--info[=json]"},
+            .description = words.app.get_description(),
+            .sections = {{"Options", option_texts(words.app)}},
+            .examples = footer,
+            .see_also = {"dtrain-launch", "mpirun"}};
+}
 
 ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment) {
     const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
     const std::vector<std::string> before(arguments.begin(), dashes);
 
+    Words words(environment);
+    auto& app = words.app;
     ParsedOptions parsed;
-    auto& options = parsed.options;
-    double grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_seconds);
-    options.log_dir = environment.get_or("DTRAIN_LOG_DIR", options.log_dir);
-    double hang_timeout_s = 0;
-    std::optional<std::string> show;
-    std::optional<std::uint64_t> log_max_size;
-    std::string bind = "auto", info, log_mode = "0600", wrap, wrap_ranks = "all";
-
-    CLI::App app(
-        "One rank of a job: pins itself, sets the variables, then supervises a program or trains a job file.",
-        "dtrain-worker");
-    app.footer(footer);
-    app.set_version_flag("--version", std::string("dtrain ") + version);
-    app.add_option("--log_dir,--log-dir", options.log_dir, "Folder of workerlog.<rank>")
-        ->capture_default_str();
-    app.add_option("--log-mode,--log_mode", log_mode, "Permissions of the logs")->capture_default_str();
-    app.add_flag("--log_overwrite,--log-overwrite", options.log.overwrite,
-                 "Begin the log anew instead of appending to it");
-    app.add_option("--log-max-size,--log_max_size", log_max_size,
-                   "Size at which a log becomes workerlog.<rank>.1 and begins again, such as 100M")
-        ->transform(CLI::AsSizeValue(false));
-    app.add_option("--show", show,
-                   "Ranks whose output is shown on the console: 0,2-3, all or none (default: 0)");
-    app.add_option(
-        "--wrap", wrap,
-        "Command to put before the program, such as \"perf record -o perf.%r\" (%r: rank, %h: host)");
-    app.add_option("--wrap-ranks,--wrap_ranks", wrap_ranks, "Ranks that --wrap is for")
-        ->capture_default_str();
-    app.add_option("--setup", options.setup, "Shell commands before the program, such as 'module load cuda'");
-    app.add_option("--hang-timeout,--hang_timeout", hang_timeout_s,
-                   "Seconds without output and processor time after which a program counts as idle; 0: never")
-        ->check(CLI::Range(0.0, 86400.0));
-    add_grace_option(app, grace_s, "Options");
-    app.add_option("--start_port,--start-port", options.start_port, "First port of this node's ranks")
-        ->check(CLI::Range(1, 65000));
-    app.add_option("--bind", bind, "auto: cores and memory near the rank's GPU; none: leave the mask alone")
-        ->check(CLI::IsMember({"auto", "none"}))
-        ->capture_default_str();
-    app.add_option("--role", options.role, "Part of this rank in a parameter-server job")
-        ->check(CLI::IsMember({"server", "worker", "heter_worker"}));
-    app.add_flag("--info{text}", info, "Print this machine as dtrain sees it (--info=json: for programs)")
-        ->check(CLI::IsMember({"text", "json"}));
     const auto own_end = before.begin() + static_cast<std::ptrdiff_t>(count_leading_options(app, before));
     parsed.text = parse_words(app, {before.begin(), own_end});
     if (parsed.text) return parsed;
-    options.grace = grace_of(grace_s);
-    options.bind = bind == "auto";
-    options.log.mode = mode_of(log_mode);
-    if (log_max_size) {
-        if (*log_max_size < smallest_log || *log_max_size > largest_log)
-            throw UsageError(
-                fmt::format("--log-max-size {} is no size of a log; give 4K to 1024T", *log_max_size));
-        options.log.max_size = log_max_size;
+    auto& options = parsed.options = std::move(words.options);
+    options.grace = grace_of(words.grace_s);
+    options.bind = words.bind == "auto";
+    options.log.mode = mode_of(words.log_mode);
+    if (const auto size = words.log_max_size) {
+        if (*size < smallest_log || *size > largest_log)
+            throw UsageError(fmt::format("--log-max-size {} is no size of a log; give 4K to 1024T", *size));
+        options.log.max_size = size;
     }
-    if (show) options.show = cluster::RankList::parse(*show);
-    options.wrap = shell_words(wrap);
-    options.wrap_ranks = cluster::RankList::parse(wrap_ranks);
-    options.hang_timeout = duration_of("--hang-timeout", hang_timeout_s);
+    if (words.show) options.show = cluster::RankList::parse(*words.show);
+    options.wrap = shell_words(words.wrap);
+    options.wrap_ranks = cluster::RankList::parse(words.wrap_ranks);
+    options.hang_timeout = duration_of("--hang-timeout", words.hang_timeout_s);
     options.command.assign(own_end, before.end());
-    if (!info.empty()) {
+    if (!words.info.empty()) {
         options.task = Options::Task::info;
-        options.command = {info == "json" ? "--info=json" : "--info"};
+        options.command = {words.info == "json" ? "--info=json" : "--info"};
+    } else if (words.manual) {
+        options.task = Options::Task::info;
+        options.command = {"--print-man"};
+    } else if (!words.shell.empty()) {
+        options.task = Options::Task::info;
+        options.command = {"--print-completion=" + words.shell};
     } else if (dashes != arguments.end()) {
         if (!options.command.empty())
             throw UsageError(fmt::format("unknown option or word \"{}\" before --; see dtrain-worker --help",

@@ -9,6 +9,7 @@
 
 #include <dtrain/environment.hpp>
 
+#include "base/manual_page.hpp"
 #include "cluster/rank_list.hpp"
 #include "worker/log_policy.hpp"
 
@@ -16,7 +17,11 @@ namespace dtrain::worker {
 
 /// What one dtrain-worker was asked to do.
 struct Options {
-    enum class Task { native_job, supervise, info };
+    enum class Task {
+        native_job,
+        supervise,
+        info  ///< what the native program prints: the machine, the manual page, a completion script
+    };
     Task task = Task::native_job;
     std::vector<std::string> command;  ///< the program and its arguments, or those of the native job
     std::string log_dir = "log";
@@ -42,5 +47,8 @@ struct ParsedOptions {
 /// `dtrain-worker --info[=json]`. Pure.
 /// @throws UsageError with one line.
 ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment);
+
+/// The part of the manual page that is about dtrain-worker itself; the options of a job are for the native program to add.
+ManualPage manual_page();
 
 }  // namespace dtrain::worker

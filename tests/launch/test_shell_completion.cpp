@@ -46,11 +46,19 @@ TEST(BashCompletion, OffersTheWordsOfAnOptionWithChoices) {
     EXPECT_THAT(offered("--gpus", ""), IsEmpty());
 }
 
+TEST(BashCompletion, OffersValuesBehindAnEqualsSign) {
+    EXPECT_THAT(offered("--run_mode =", "ps"), UnorderedElementsAre("ps", "ps-heter"));
+    EXPECT_THAT(offered("--dry-run", "="), UnorderedElementsAre("table", "json"));
+    EXPECT_THAT(offered("--dry-run", "tab"), IsEmpty());
+}
+
 TEST(ZshCompletion, HasEveryOptionThatWorks) {
     const auto script = completion_script("zsh");
     EXPECT_THAT(script, HasSubstr("#compdef dtrain-launch fleetrun"));
     for (const auto& row : option_table()) {
-        const auto argument = "'--" + std::string(row.name) + (row.value.empty() ? "[" : "=[");
+        // The next word is no value of an option like --dry-run[=json].
+        const auto argument =
+            "'--" + std::string(row.name) + (row.value.empty() ? "[" : row.alone.empty() ? "=[" : "=-[");
         EXPECT_EQ(script.find(argument) != std::string::npos, row.answer == Answer::done) << row.name;
     }
 }

@@ -144,6 +144,13 @@ TEST(WorkerOptions, Info) {
     EXPECT_EQ(parsed({"job.toml", "--info"}).task, Task::native_job) << "behind a job file it is the job's";
 }
 
+TEST(WorkerOptions, TextsThatTheNativeProgramPrints) {
+    EXPECT_EQ(parsed({"--print-man"}).task, Task::info);
+    EXPECT_THAT(parsed({"--print-man"}).command, ElementsAre("--print-man"));
+    EXPECT_EQ(parsed({"--print-completion", "zsh"}).task, Task::info);
+    EXPECT_THAT(parsed({"--print-completion", "zsh"}).command, ElementsAre("--print-completion=zsh"));
+}
+
 TEST(WorkerOptions, WhatCannotBeIsRefused) {
     struct Case {
         Words words;
@@ -164,6 +171,7 @@ TEST(WorkerOptions, WhatCannotBeIsRefused) {
                            {{"--grace", "inf", "--", "true"}, "--grace"},
                            {{"--bind", "cores", "--", "true"}, "--bind"},
                            {{"--info=xml"}, "--info"},
+                           {{"--print-completion", "fish"}, "--print-completion"},
                            {{"--log-mode", "rw", "--", "true"}, "--log-mode rw"},
                            {{"--log-mode", "0888", "--", "true"}, "--log-mode 0888"},
                            {{"--log-mode", "0400", "--", "true"}, "--log-mode 0400"},

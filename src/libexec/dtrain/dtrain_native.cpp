@@ -3,22 +3,38 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.hpp"
 #include "base/run_main.hpp"
 #include "worker/native/machine_info.hpp"
 #include "worker/native/run.hpp"
+#include "worker/native/worker_manual.hpp"
+
+namespace {
+
+/// What dtrain-worker leaves to this program to print.
+std::optional<std::string> text_asked_for(const std::string& word) {
+    constexpr std::string_view completion = "--print-completion=";
+    if (word == "--info" || word == "--info=json")
+        return dtrain::native::machine_info(dtrain::Environment::of_this_process(), word == "--info=json");
+    if (word == "--print-man") return dtrain::native::manual_page();
+    if (word.starts_with(completion)) return dtrain::native::completion_script(word.substr(completion.size()));
+    return std::nullopt;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
     // dtrain-worker starts this with its own name in argv[0], so that messages name what the user typed.
     const std::string command = argc > 0 ? argv[0] : "dtrain-native";
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     return dtrain::run_main(std::filesystem::path(command).filename().string(), [&] {
-        if (!arguments.empty() && (arguments[0] == "--info" || arguments[0] == "--info=json")) {
-            const auto environment = dtrain::Environment::of_this_process();
-            dtrain::write_all(STDOUT_FILENO, dtrain::native::machine_info(environment, arguments[0] == "--info=json"));
+        if (const auto text = text_asked_for(arguments.empty() ? "" : arguments[0])) {
+            dtrain::write_all(STDOUT_FILENO, *text);
             return 0;
         }
         return dtrain::native::run(command, arguments);

@@ -46,101 +46,121 @@ std::optional<double> parse_number(const std::string& text) {
                                  near ? "did you mean " + *near + "?" : "--help shows all options"));
 }
 
-}  // namespace
-
-Options parse_options(const std::string& program, std::vector<std::string> arguments) {
-    Options options;
-    CLI::App app(description, program);
-    app.footer(fmt::format(fmt::runtime(examples), program));
-    app.set_version_flag("--version", fmt::format("{} {}", program, version));
-    std::string job;
-    std::string resume_from;
+/// The options of a job, and what a command line says for them.
+struct Words {
+    CLI::App app;
+    std::string job, resume_from, checkpoint_dir, time_limit, inspected, export_to, table, metrics, tensorboard,
+        report;
     std::int64_t epochs = 0;
-    std::string checkpoint_dir;
-    auto* job_option = app.add_option("job", job, "Job file (TOML); none: the built-in job");
-    job_option->option_text("job.toml");
-    auto* resume_option = app.add_option(
+    bool profile = false, no_progress = false;
+    CLI::Option* job_option = app.add_option("job", job, "Job file (TOML); none: the built-in job");
+    CLI::Option* resume_option = app.add_option(
         "--resume", resume_from,
         "Go on from a checkpoint, or the newest whole one in a folder; without PATH of the "
         "job's; auto: from that if there is one. Started again by dtrain-launch, a job goes on "
         "from its own newest by itself");
-    resume_option->expected(0, 1)->option_text("[PATH|auto]");
-    auto* epochs_option = app.add_option("--epochs", epochs, "Train until this many epochs are complete");
-    epochs_option->option_text("N");
-    auto* dir_option = app.add_option("--checkpoint-dir", checkpoint_dir, "Folder for checkpoints");
-    dir_option->option_text("DIR");
-
-    std::string time_limit;
-    auto* limit_option = app.add_option(
+    CLI::Option* epochs_option =
+        app.add_option("--epochs", epochs, "Train until this many epochs are complete");
+    CLI::Option* dir_option = app.add_option("--checkpoint-dir", checkpoint_dir, "Folder for checkpoints");
+    CLI::Option* limit_option = app.add_option(
         "--time-limit", time_limit, "Stop after this time with a checkpoint, status 75; SIGUSR1 does too");
-    limit_option->option_text("SECONDS");
-
-    std::string inspected;
-    auto* inspect_option = app.add_option(
+    CLI::Option* inspect_option = app.add_option(
         "--inspect", inspected,
         "Say what is inside a checkpoint, or which ones are in a folder and whether they are intact; "
         "train nothing");
-    inspect_option->option_text("CHECKPOINT|FOLDER")->excludes(resume_option);
-
-    std::string export_to, table;
-    auto* export_option = app.add_option(
+    CLI::Option* export_option = app.add_option(
         "--export", export_to,
         "With --inspect: write the rows of its table of ids, for programs that serve the model");
-    export_option->option_text("FILE.csv|FILE.h5")->needs(inspect_option);
-    auto* table_option =
+    CLI::Option* table_option =
         app.add_option("--table", table, "With --export: which table, where there are several");
-    table_option->option_text("NAME")->needs(export_option);
-
-    app.add_flag("--profile", options.profile, "Print at the end what each operator of rank 0 has cost");
-
-    std::string metrics, tensorboard, report;
-    auto* metrics_option =
+    CLI::Option* profile_option =
+        app.add_flag("--profile", profile, "Print at the end what each operator of rank 0 has cost");
+    CLI::Option* metrics_option =
         app.add_option("--metrics", metrics, "Add what is measured to this file, as lines of JSON");
-    metrics_option->option_text("FILE");
-    auto* tensorboard_option =
+    CLI::Option* tensorboard_option =
         app.add_option("--tensorboard", tensorboard, "Folder for what TensorBoard shows");
-    tensorboard_option->option_text("DIR");
-    auto* report_option =
+    CLI::Option* report_option =
         app.add_option("--report", report, "Write a page with curves, times of the ranks and what happened");
-    report_option->option_text("FILE.html");
+    CLI::Option* no_progress_option = app.add_flag(
+        "--no-progress", no_progress,
+        "Show no progress within an epoch (on a terminal in one line, else a line a minute)");
 
-    app.add_flag("--no-progress", options.no_progress,
-                 "Show no progress within an epoch (on a terminal in one line, else a line a minute)");
+    explicit Words(const std::string& program) : app(description, program) {
+        app.footer(fmt::format(fmt::runtime(examples), program));
+        app.set_version_flag("--version", fmt::format("{} {}", program, version));
+        job_option->option_text("job.toml");
+        resume_option->expected(0, 1)->option_text("[PATH|auto]");
+        epochs_option->option_text("N");
+        dir_option->option_text("DIR");
+        limit_option->option_text("SECONDS");
+        inspect_option->option_text("CHECKPOINT|FOLDER")->excludes(resume_option);
+        export_option->option_text("FILE.csv|FILE.h5")->needs(inspect_option);
+        table_option->option_text("NAME")->needs(export_option);
+        metrics_option->option_text("FILE");
+        tensorboard_option->option_text("DIR");
+        report_option->option_text("FILE.html");
+    }
+    Words(const Words&) = delete;
+};
 
+}  // namespace
+
+OptionSection job_option_section() {
+    const Words words("dtrain-worker");
+    OptionSection section{.title = "Options of the job", .options = option_texts(words.app)};
+    // dtrain-worker answers these itself.
+    std::erase_if(section.options, [](const OptionText& option) {
+        return option.names.back() == "--help" || option.names.back() == "--version";
+    });
+    return section;
+}
+
+std::string job_examples() {
+    return Words("dtrain-worker").app.get_footer();
+}
+
+Options parse_options(const std::string& program, std::vector<std::string> arguments) {
+    Words words(program);
+    auto& app = words.app;
     app.allow_extras();
+    Options options;
     options.print_and_exit = parse_words(app, std::move(arguments));
     if (options.print_and_exit) return options;
-    if (const auto extras = app.remaining(); !extras.empty()) refuse(app, extras.front(), job);
+    if (const auto extras = app.remaining(); !extras.empty()) refuse(app, extras.front(), words.job);
 
-    options.resume = resume_option->count() > 0;
+    options.profile = words.profile;
+    options.no_progress = words.no_progress;
+    options.resume = words.resume_option->count() > 0;
     // "--resume my.toml" can only mean the job file.
-    if (job_option->count() == 0 && resume_from.ends_with(".toml")) std::swap(job, resume_from);
-    if (!job.empty()) options.job = job;
+    auto& resume_from = words.resume_from;
+    if (words.job_option->count() == 0 && resume_from.ends_with(".toml")) std::swap(words.job, resume_from);
+    if (!words.job.empty()) options.job = words.job;
     options.from_the_beginning_else = resume_from == "auto";
     if (!resume_from.empty() && !options.from_the_beginning_else) options.resume_from = resume_from;
-    if (epochs_option->count() > 0) {
-        if (epochs < 1) throw UsageError(fmt::format("--epochs {}: it must be 1 or more", epochs));
-        options.epochs = epochs;
+    if (words.epochs_option->count() > 0) {
+        if (words.epochs < 1)
+            throw UsageError(fmt::format("--epochs {}: it must be 1 or more", words.epochs));
+        options.epochs = words.epochs;
     }
-    if (dir_option->count() > 0) {
-        if (checkpoint_dir.empty()) throw UsageError("--checkpoint-dir needs the name of a folder");
-        options.checkpoint_dir = checkpoint_dir;
+    if (words.dir_option->count() > 0) {
+        if (words.checkpoint_dir.empty()) throw UsageError("--checkpoint-dir needs the name of a folder");
+        options.checkpoint_dir = words.checkpoint_dir;
     }
     const auto path_of = [](const CLI::Option* option, const std::string& text, const char* name) {
         if (option->count() > 0 && text.empty()) throw UsageError(fmt::format("{} needs a name", name));
         return option->count() > 0 ? std::optional<std::filesystem::path>(text) : std::nullopt;
     };
-    options.metrics = path_of(metrics_option, metrics, "--metrics");
-    options.tensorboard = path_of(tensorboard_option, tensorboard, "--tensorboard");
-    options.report = path_of(report_option, report, "--report");
-    if (inspect_option->count() > 0) options.inspect = inspected;
-    options.export_to = path_of(export_option, export_to, "--export");
-    if (table_option->count() > 0) options.table = table;
-    if (limit_option->count() > 0) {
-        options.time_limit = parse_number(time_limit);
+    options.metrics = path_of(words.metrics_option, words.metrics, "--metrics");
+    options.tensorboard = path_of(words.tensorboard_option, words.tensorboard, "--tensorboard");
+    options.report = path_of(words.report_option, words.report, "--report");
+    if (words.inspect_option->count() > 0) options.inspect = words.inspected;
+    options.export_to = path_of(words.export_option, words.export_to, "--export");
+    if (words.table_option->count() > 0) options.table = words.table;
+    if (words.limit_option->count() > 0) {
+        options.time_limit = parse_number(words.time_limit);
         if (!options.time_limit || !(*options.time_limit > 0))
             throw UsageError(
-                fmt::format("--time-limit {}: it must be a number of seconds above 0", time_limit));
+                fmt::format("--time-limit {}: it must be a number of seconds above 0", words.time_limit));
     }
     return options;
 }

@@ -10,6 +10,8 @@
 
 #include <dtrain/environment.hpp>
 
+#include "base/option_text.hpp"
+
 namespace dtrain::native {
 
 /// The command line.
@@ -36,6 +38,10 @@ struct Options {
 /// @param arguments without the program's name
 /// @throws UsageError on unknown options (with the nearest known one) and bad values.
 Options parse_options(const std::string& program, std::vector<std::string> arguments);
+
+/// The options of a job, for the manual page and completion of dtrain-worker.
+OptionSection job_option_section();
+std::string job_examples();
 
 /// Compute threads of a rank: OMP_NUM_THREADS (the first number of a list), 1 when it is not set.
 /// @throws UsageError naming the value when it is no number above 0.

@@ -1,5 +1,8 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
+import os
+
+from spack_repo.builtin.build_systems.meson import MesonPackage
 
 from spack.package import *
 
@@ -8,12 +11,18 @@ class Dtrain(MesonPackage):
     """Launches and runs distributed training on HPC machines: a launcher, native data-parallel training, parameter
     servers and a C++ library on MPI."""
 
-    # There is no archive to fetch yet: spack dev-build takes the source folder that it is called in.
-    version("develop")
+    # The tarball is published nowhere yet: spack install takes it from the current folder or a mirror.
+    url = f"file://{os.getcwd()}/dtrain-0.2.0.tar.xz"
+    manual_download = True
 
     license("Apache-2.0")
 
-    variant("cuda", default=False, description="NCCL bootstrap and GPU reports")
+    # docs/packages/make-tarball writes version and checksum: of commit 0000000.
+    version("0.2.0-dev", sha256="0000000000000000000000000000000000000000000000000000000000000000")
+    # A source folder, for spack develop.
+    version("develop")
+
+    variant("cuda", default=False, description="NCCL communicators and GPU reports")
     variant("elastic", default=True, description="Elastic jobs on etcd")
     variant("rocksdb", default=True, description="Sparse tables larger than memory")
 
@@ -31,7 +40,7 @@ class Dtrain(MesonPackage):
     depends_on("abseil-cpp@20220623: cxxstd=20")
     depends_on("cli11@2:")
     depends_on("fmt@9:")
-    depends_on("spdlog@1.10: +fmt_external")
+    depends_on("spdlog@1.10:")
     depends_on("nlohmann-json@3:")
     depends_on("tomlplusplus@3:")
     depends_on("libsodium@1.0.18:")
@@ -42,7 +51,7 @@ class Dtrain(MesonPackage):
 
     conflicts("%gcc@:11", msg="dtrain is C++20: g++ 12 or newer")
 
-    def setup_build_environment(self, env):
+    def setup_build_environment(self, env: EnvironmentModifications) -> None:
         # oneDNN and NCCL bring no pkg-config files.
         for name in ("onednn",) + (("nccl",) if self.spec.satisfies("+cuda") else ()):
             env.append_path("CPATH", self.spec[name].prefix.include)

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace dtrain::native {
+
+/// dtrain-worker.1: its own options, and those of the job that it becomes.
+std::string manual_page();
+
+/// What completes both.
+/// @param shell "bash" or "zsh"
+std::string completion_script(const std::string& shell);
+
+}  // namespace dtrain::native
