@@ -78,9 +78,9 @@ class Daemon {
         std::vector<std::string> argv{local_daemon(command, programs_of(environment))};
         argv.insert(argv.end(), command.arguments.begin(), command.arguments.end());
         process = std::make_unique<Subprocess>(ProcessOptions{.argv = std::move(argv),
-                                                            .environment = std::move(variables),
-                                                            .parent_death_signal = SIGTERM,
-                                                            .new_process_group = true});
+                                                              .environment = std::move(variables),
+                                                              .parent_death_signal = SIGTERM,
+                                                              .new_process_group = true});
         for (const int fd : {process->stdout_fd(), process->stderr_fd()}) make_nonblocking(fd);
     }
 

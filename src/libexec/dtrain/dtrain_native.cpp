@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include "base/files.hpp"
@@ -18,7 +17,8 @@ int main(int argc, char** argv) {
     return dtrain::run_main(std::filesystem::path(command).filename().string(), [&] {
         if (!arguments.empty() && (arguments[0] == "--info" || arguments[0] == "--info=json")) {
             const auto environment = dtrain::Environment::of_this_process();
-            dtrain::write_all(STDOUT_FILENO, dtrain::native::machine_info(environment, arguments[0] == "--info=json"));
+            dtrain::write_all(STDOUT_FILENO,
+                              dtrain::native::machine_info(environment, arguments[0] == "--info=json"));
             return 0;
         }
         return dtrain::native::run(command, arguments);
