@@ -157,7 +157,7 @@ def test_tidy(tree, tmp_path):
     assert len(findings) == 1 and findings[0].startswith(header)
     findings = sorted(found(tree("tidy", files=files)))
     assert len(findings) == 2 and findings[0].startswith("src/base/other.cpp:12: 'list' used") and findings[1].startswith(header)
-    done = tree("tidy", "--within", "0.001", files=files)
+    done = tree("tidy", "--within", "0", files=files)
     assert done.returncode == 0 and "tidy: skipped: 2 of 2 units are left" in done.stdout
 
 
