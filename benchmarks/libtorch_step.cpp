@@ -8,11 +8,12 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <unistd.h>
+
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/torch.h>
-#include <unistd.h>
 
 #include <dtrain/communicator.hpp>
 #include <dtrain/data_parallel.hpp>

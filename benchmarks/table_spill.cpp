@@ -95,7 +95,7 @@ class Table {
 
 void run(const Load& load) {
     constexpr double bytes_of_entry = 10;  // that find a row, with some room for a batch
-    constexpr double warm_up = 5;           // seconds
+    constexpr double warm_up = 5;          // seconds
     constexpr double measured = 5;
     Table table(load);
     const auto fits = static_cast<double>(load.memory) * 7 / 8 /

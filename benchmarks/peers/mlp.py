@@ -91,15 +91,17 @@ def paddle_step(model_name, is_parallel=False):
         layers += [paddle.nn.Linear(width, size), paddle.nn.Tanh() if activation == "tanh" else paddle.nn.ReLU()]
         width = size
     model = paddle.nn.Sequential(*layers, paddle.nn.Linear(width, classes))
-    agree = lambda value: value
     if is_parallel:
         paddle.distributed.init_parallel_env()
         model = paddle.DataParallel(model)
 
-        def agree(value):
-            told = paddle.to_tensor([value], dtype="float32")
-            paddle.distributed.all_reduce(told, paddle.distributed.ReduceOp.MAX)
-            return told.item()
+    def agree(value):
+        if not is_parallel:
+            return value
+        told = paddle.to_tensor([value], dtype="float32")
+        paddle.distributed.all_reduce(told, paddle.distributed.ReduceOp.MAX)
+        return told.item()
+
     optimizer = paddle.optimizer.Adam(1e-3, parameters=model.parameters())
     loss_of = paddle.nn.CrossEntropyLoss()
     x, label = paddle.rand([batch, features]) - 0.5, paddle.arange(batch) % classes

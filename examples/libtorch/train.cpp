@@ -6,7 +6,7 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/torch.h>
 
-#include <dtrain/communicator.hpp>  // dtrain
+#include <dtrain/communicator.hpp>   // dtrain
 #include <dtrain/data_parallel.hpp>  // dtrain
 
 std::span<float> memory_of(torch::Tensor tensor) {
@@ -44,8 +44,10 @@ int main() {
         loss.backward();
         averaging.finish();  // dtrain
         optimizer.step();
-        if (step % 50 == 49 && world.rank() == 0) std::printf("step %d loss %.4f\n", step + 1, loss.item<float>());
+        if (step % 50 == 49 && world.rank() == 0)
+            std::printf("step %d loss %.4f\n", step + 1, loss.item<float>());
     }
     const bool same = averaging.values_are_identical();
-    if (world.rank() == 0) std::printf("ranks %d, parameters %s\n", world.size(), same ? "identical" : "differ");
+    if (world.rank() == 0)
+        std::printf("ranks %d, parameters %s\n", world.size(), same ? "identical" : "differ");
 }

@@ -61,7 +61,8 @@ struct SpawnValue {
 
     static T read(SpawnBytes& bytes) {
         T value;
-        std::memcpy(&value, bytes.take(sizeof value).data(), sizeof value);
+        const auto from = bytes.take(sizeof value);
+        std::memcpy(&value, from.data(), from.size());
         return value;
     }
 };

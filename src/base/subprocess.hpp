@@ -34,7 +34,7 @@ std::string signal_name(int signal);
 struct ProcessOptions {
     std::vector<std::string> argv;  ///< argv[0] is looked up in the PATH of `environment`
     Environment environment = Environment::of_this_process();
-    bool pipe_output = true;  ///< stdout and stderr through pipes; else inherited
+    bool pipe_output = true;     ///< stdout and stderr through pipes; else inherited
     std::string errors_to = {};  ///< with outputs inherited: a file for stderr, made or emptied
     bool stdin_from_null = true;
     std::string input;               ///< run_and_capture gives the program this to read

@@ -5,6 +5,7 @@
 
 int main(int argc, char** argv) {
     return dtrain::run_main("dtrain-worker", [&] {
-        return dtrain::worker::run_rank(argv[0], {argv + 1, argv + argc}, dtrain::Environment::of_this_process());
+        return dtrain::worker::run_rank(argv[0], {argv + 1, argv + argc},
+                                        dtrain::Environment::of_this_process());
     });
 }

@@ -12,12 +12,12 @@ namespace dtrain::cluster {
 
 struct Order {
     enum class Kind {
-        stop,      ///< stop the program, report, and stay until told to leave
-        leave,     ///< end
-        give_way,  ///< another rank has failed, and nobody else will say so: stop the program, and leave
+        stop,         ///< stop the program, report, and stay until told to leave
+        leave,        ///< end
+        give_way,     ///< another rank has failed, and nobody else will say so: stop the program, and leave
         show_stacks,  ///< tell where the program is, and go on
-        pass_on,   ///< `signal` is for the program
-        end,       ///< whoever started this rank is going, or gone: stop the program with `signal`, and leave
+        pass_on,      ///< `signal` is for the program
+        end,  ///< whoever started this rank is going, or gone: stop the program with `signal`, and leave
     };
 
     Kind kind = Kind::stop;

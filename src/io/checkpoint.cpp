@@ -111,7 +111,7 @@ std::int64_t bytes_of(const Tensors& tensors) {
 }  // namespace
 
 void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoint& checkpoint, int shards) {
-    io::CheckpointIndex index{checkpoint, {}, {}};
+    io::CheckpointIndex index{static_cast<const CheckpointHeader&>(checkpoint), {}, {}};
     std::vector<const std::byte*> memory;
     const auto add_all = [&](const std::string& group, const Tensors& tensors) {
         for (const auto& [name, tensor] : tensors) {

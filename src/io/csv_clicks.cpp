@@ -26,7 +26,8 @@ std::optional<float> label_of(std::string_view text) {
 /// The columns of a log, as its first line and what is wanted of it tell them.
 class CsvColumns {
   public:
-    CsvColumns(const io::InputFile& file, std::span<const std::string_view> first, const CsvClickColumns& wanted)
+    CsvColumns(const io::InputFile& file, std::span<const std::string_view> first,
+               const CsvClickColumns& wanted)
         : file_(file), names_(first.begin(), first.end()) {
         if (names_.size() < 2)
             file.refuse_line(

@@ -21,8 +21,8 @@ namespace dtrain::launch {
 /// A question is one line; the answers are lines, too:
 ///
 /// - `summary`, `status`: the job, the second with its ranks (job_view.hpp)
-/// - `stacks`: a line for each rank that tells where it is, as it comes: {"rank", "host", "file", "text"}, and
-///   {"end": true} when all have
+/// - `stacks`: a line for each rank that tells where it is, as it comes: {"rank", "host", "file", "text"},
+///   and {"end": true} when all have
 /// - `end`: {"status": N} when the job is over
 ///
 /// No client can make the launcher wait, or keep more than a bounded part of its memory.

@@ -11,7 +11,7 @@
 
 #include <dtrain/environment.hpp>
 
-/// How a running job is found again: every launcher that drives one keeps a small file in a folder of its user.
+/// How a running job is found again: its launcher keeps a small file in a folder of its user.
 namespace dtrain::launch {
 
 struct JobRecord {

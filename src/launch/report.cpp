@@ -134,7 +134,7 @@ class Examination {
     }
 
     std::vector<int> vanished_ranks() {
-        const auto silent = job_.silent();
+        auto silent = job_.silent();
         if (auto ranks = ranks_of_lost_node(silent); !ranks.empty()) {
             report_.lost_node = ranks_.at(static_cast<std::size_t>(ranks.front())).node;
             return ranks;

@@ -55,8 +55,8 @@ std::vector<int> SshProbe::reached(const std::vector<int>& wanted, const std::ve
         question.again_at = now + ask_again;
         question.ssh = std::make_unique<Subprocess>(
             ProcessOptions{.argv = ssh_command(hosts[static_cast<std::size_t>(node)], "true"),
-                         .environment = environment_,
-                         .parent_death_signal = SIGTERM});
+                           .environment = environment_,
+                           .parent_death_signal = SIGTERM});
         ++running;
     }
     return out;

@@ -298,7 +298,7 @@ class Watch {
                     go_on(Step::leaving, options_.grace + engine_cleanup);
                 else if (auto lost = options_.beside.lost ? options_.beside.lost() : std::nullopt)
                     stop_for(std::move(*lost));
-                else if ((result_.lost = rank_of_lost_node()))
+                else if (result_.lost = rank_of_lost_node(); result_.lost)
                     go_on(Step::leaving, milliseconds{0});
                 else if (auto hung = result_.job.hung(options_.hang_timeout); !hung.empty())
                     stop_hung(std::move(hung));

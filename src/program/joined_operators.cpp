@@ -15,9 +15,9 @@ using TypeNames = std::vector<std::string_view>;
 const std::array<TypeNames, 5>& joined_types() {
     static const std::array<TypeNames, 5> all{
         TypeNames{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
-              "softmax_with_cross_entropy_grad", "fc_grad_weight"},
+                  "softmax_with_cross_entropy_grad", "fc_grad_weight"},
         TypeNames{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
-              "softmax_with_cross_entropy_grad"},
+                  "softmax_with_cross_entropy_grad"},
         TypeNames{"relu_grad", "fc_grad_weight"}, TypeNames{"sigmoid_grad", "fc_grad_weight"},
         TypeNames{"tanh_grad", "fc_grad_weight"}};
     return all;

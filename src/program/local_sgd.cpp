@@ -15,7 +15,7 @@ namespace dtrain {
 namespace {
 
 [[noreturn]] void refuse_averaging(const std::string& why, const std::string& op = "",
-                         const std::string& variable = "") {
+                                   const std::string& variable = "") {
     throw ProgramError("with_local_sgd: " + why, op, variable);
 }
 
@@ -23,12 +23,14 @@ void check(const Program& program, const LocalSgd& options) {
     const auto& operators = program.operators();
     if (options.ranks < 1) refuse_averaging(fmt::format("{} ranks, expected at least 1", options.ranks));
     if (options.every < 1)
-        refuse_averaging(fmt::format("parameters are averaged every {} steps, expected at least 1", options.every));
+        refuse_averaging(
+            fmt::format("parameters are averaged every {} steps, expected at least 1", options.every));
     if (std::ranges::any_of(operators, program::is_communication))
         refuse_averaging("the program is data parallel already", "allreduce_start");
     if (program.has(loss_scale_name))
-        refuse_averaging("the program scales its loss, and ranks that take steps alone leave out different ones",
-               "unscale_gradients", loss_scale_name);
+        refuse_averaging(
+            "the program scales its loss, and ranks that take steps alone leave out different ones",
+            "unscale_gradients", loss_scale_name);
     if (std::ranges::find(operators, "ftrl", &Operator::type) != operators.end())
         refuse_averaging(
             "FTRL makes parameters of its sums alone, which stay each rank's own: what was averaged is lost "
@@ -45,11 +47,12 @@ std::vector<std::string> updated_parameters(const Program& program) {
         if (!updated.contains(variable.name)) continue;
         if (variable.type != DataType::float32)
             refuse_averaging(fmt::format("the parameter '{}' is {}, and ranks average float32", variable.name,
-                               to_string(variable.type)),
-                   "", variable.name);
+                                         to_string(variable.type)),
+                             "", variable.name);
         parameters.push_back(variable.name);
     }
-    if (parameters.empty()) refuse_averaging("no operator updates parameters from gradients; call minimize() first");
+    if (parameters.empty())
+        refuse_averaging("no operator updates parameters from gradients; call minimize() first");
     return parameters;
 }
 

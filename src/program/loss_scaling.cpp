@@ -17,14 +17,15 @@ namespace {
 using program::Exchange;
 
 [[noreturn]] void refuse_scaling(const std::string& why, const std::string& op = "",
-                         const std::string& variable = "") {
+                                 const std::string& variable = "") {
     throw ProgramError("with_loss_scaling: " + why, op, variable);
 }
 
 void expect_power_of_two(std::string_view name, double value, double least, double most) {
     int exponent = 0;
     if (!(value >= least && value <= most) || std::frexp(value, &exponent) != 0.5)
-        refuse_scaling(fmt::format("{} is {}, expected a power of two from {} to {}", name, value, least, most));
+        refuse_scaling(
+            fmt::format("{} is {}, expected a power of two from {} to {}", name, value, least, most));
 }
 
 void check(const LossScaling& options) {
@@ -40,23 +41,26 @@ void check(const LossScaling& options) {
 /// The gradients that become those of the loss itself again, in the order in which they are made.
 std::vector<Exchange> scaled_gradients(const Program& program) {
     const auto& operators = program.operators();
-    if (program.has(loss_scale_name)) refuse_scaling("the program scales its loss already", "", loss_scale_name);
+    if (program.has(loss_scale_name))
+        refuse_scaling("the program scales its loss already", "", loss_scale_name);
     if (std::ranges::any_of(operators, program::is_communication))
         refuse_scaling("the program is data parallel already; scale the loss before");
     if (std::ranges::find(operators, "loss_gradient", &Operator::type) == operators.end())
         refuse_scaling("no operator makes the gradient of a loss; call minimize() first");
     auto exchanges = program::exchanges_of(program);
-    if (exchanges.empty()) refuse_scaling("no operator updates parameters from gradients; call minimize() first");
+    if (exchanges.empty())
+        refuse_scaling("no operator updates parameters from gradients; call minimize() first");
     for (const auto& [gradient, parameter, bytes, is_sparse, made, read] : exchanges) {
         const auto type = program.variable(gradient).type;
         if (is_sparse) refuse_scaling(fmt::format("the gradient '{}' is sparse", gradient), "", gradient);
         if (type != DataType::float32)
-            refuse_scaling(fmt::format("the gradient '{}' is {}, expected float32", gradient, to_string(type)), "",
-                   gradient);
+            refuse_scaling(
+                fmt::format("the gradient '{}' is {}, expected float32", gradient, to_string(type)), "",
+                gradient);
         if (read < exchanges.back().made)
             refuse_scaling(fmt::format("'{}' is read before the gradient '{}' is made", gradient,
-                               exchanges.back().gradient),
-                   "", gradient);
+                                       exchanges.back().gradient),
+                           "", gradient);
     }
     return exchanges;
 }
@@ -104,10 +108,11 @@ Program with_loss_scaling(const Program& program, const LossScaling& options) {
         if (op.type == "loss_gradient") op.inputs.push_back({"scale", loss_scale_name});
         if (writes_trained(program, op)) {
             if (!is_after || (op.type != "increment" && !program::is_update(program, op)))
-                refuse_scaling(fmt::format("operator {} changes parameters or optimizer state and cannot be left out "
-                                   "of a step",
-                                   op.type),
-                       op.type);
+                refuse_scaling(
+                    fmt::format("operator {} changes parameters or optimizer state and cannot be left out "
+                                "of a step",
+                                op.type),
+                    op.type);
             op.inputs.push_back({"skip", loss_scale_skip_name});
         }
         result.append(std::move(op));

@@ -37,8 +37,9 @@ void PlacedTensors::place_state(const Program& program, const std::vector<StateT
         if (tensor->view.shape != variable.shape || tensor->view.type != variable.type)
             throw ProgramError(
                 fmt::format("{} '{}' is {} {} in the state, expected {} {}", dtrain::to_string(variable.role),
-                            variable.name, dtrain::to_string(tensor->view.type), dtrain::to_string(tensor->view.shape),
-                            dtrain::to_string(variable.type), dtrain::to_string(variable.shape)),
+                            variable.name, dtrain::to_string(tensor->view.type),
+                            dtrain::to_string(tensor->view.shape), dtrain::to_string(variable.type),
+                            dtrain::to_string(variable.shape)),
                 "", variable.name);
         tensors_.emplace(variable.name, tensor->view);
     }

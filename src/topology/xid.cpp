@@ -25,7 +25,8 @@ struct XidMeaning {
 };
 
 constexpr std::array meanings = {
-    XidMeaning{13, "a fault of the program: it reached beyond its memory, or had an illegal instruction", true},
+    XidMeaning{13, "a fault of the program: it reached beyond its memory, or had an illegal instruction",
+               true},
     XidMeaning{31, "a fault of the program: it reached memory that is not mapped", true},
     XidMeaning{32, "a corrupted stream of commands"},
     XidMeaning{43, "the GPU stopped a program that had a fault", true},

@@ -19,8 +19,8 @@ namespace dtrain::worker {
 /// step by itself; the first ALRM means "stop", a later one "leave"; URG in a step without a launcher, that
 /// another rank has failed (processes that do not know of it ignore it); ABRT of dtrain-launch's mpirun, that
 /// somebody wants to see the program's stacks; TERM, INT, HUP and QUIT mean the
-/// end. The end of stdin means the same, and so does its silence for half a minute: nobody is there any more who
-/// could say "leave".
+/// end. The end of stdin means the same, and so does its silence for half a minute: nobody is there any more
+/// who could say "leave".
 class Orders {
   public:
     enum class Source { signals, signals_of_launcher, signals_and_stdin, signals_in_step };

@@ -159,7 +159,7 @@ class Rank {
 
     /// The GPUs that this node shows, or those of them that the launcher chose by their positions.
     std::vector<topology::VisibleGpu> gpus_of_node(const topology::Machine& machine) {
-        const auto visible = topology::visible_gpus(machine, inherited_.get("CUDA_VISIBLE_DEVICES"));
+        auto visible = topology::visible_gpus(machine, inherited_.get("CUDA_VISIBLE_DEVICES"));
         const auto select = inherited_.get("DTRAIN_SELECT");
         if (!select) return visible;
         auto selected = selected_gpus(visible, *select);

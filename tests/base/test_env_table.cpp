@@ -56,8 +56,7 @@ TEST(EnvTable, HasEveryVariableOfTheSources) {
     std::set<std::string> found;
     for (const auto& entry : fs::recursive_directory_iterator(DTRAIN_SOURCE_ROOT "/src")) {
         const auto extension = entry.path().extension();
-        if ((extension != ".cpp" && extension != ".hpp") || is_a_table(entry.path()))
-            continue;
+        if ((extension != ".cpp" && extension != ".hpp") || is_a_table(entry.path())) continue;
         for (const auto& name : variables_in(read_file(entry.path()).value())) {
             found.insert(name);
             if (find_env_variable(name) == nullptr)

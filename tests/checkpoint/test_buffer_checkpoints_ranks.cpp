@@ -109,7 +109,8 @@ TEST_P(BuffersEachWay, LieUnderTheirNames) {
 INSTANTIATE_TEST_SUITE_P(
     All, BuffersEachWay,
     testing::Values(BufferWay{"Directory", {}}, BufferWay{"DirectoryAtOnce", {.async = false}},
-                    BufferWay{"ManyShards", {.shards = 4}}, BufferWay{"File", {.format = CheckpointFormat::file}},
+                    BufferWay{"ManyShards", {.shards = 4}},
+                    BufferWay{"File", {.format = CheckpointFormat::file}},
                     BufferWay{"Collective", {.format = CheckpointFormat::file, .collective = true}}),
     [](const auto& way) { return way.param.name; });
 

@@ -4,9 +4,8 @@
 // there may wait. Runs at 1, 2 and 4 ranks.
 #include <cstdlib>
 #include <cstring>
-#include <vector>
-
 #include <malloc.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -121,8 +120,8 @@ TEST(Post, OfAWorldOfOneWritesToItself) {
     expect_all_letters(*post, 10);
 }
 
-/// While it lives malloc() does not write to what it hands out: `MALLOC_PERTURB_`, which `meson test` sets, would
-/// fill gigabytes that nobody reads.
+/// While it lives malloc() does not write to what it hands out: `MALLOC_PERTURB_`, which `meson test` sets,
+/// would fill gigabytes that nobody reads.
 class UnfilledMemory {
   public:
     UnfilledMemory() { ::mallopt(M_PERTURB, 0); }

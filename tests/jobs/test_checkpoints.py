@@ -95,7 +95,7 @@ ALWAYS_DUE = {"every_steps": 1_000_000_000, "every_minutes": "1e-9", "keep": 100
                          ids=["async", "sync", "file", "collective"])
 def test_when_its_minutes_are_over(native, tmp_path, ranks, settings):
     """They always are: after every second step at the latest, and after every epoch of 22."""
-    whole = mpirun(ranks, [native, write_job(tmp_path, "whole", 2, **settings)], tmp_path)
+    mpirun(ranks, [native, write_job(tmp_path, "whole", 2, **settings)], tmp_path)
     job = write_job(tmp_path, "job", 2, **ALWAYS_DUE, **settings)
     result = mpirun(ranks, [native, job], tmp_path)
     assert result.returncode == 0, result.stderr

@@ -14,6 +14,7 @@ import pytest
 
 from conftest import BUILD, ROOT, WORKER, mpirun, run
 
+
 def compiled(source, folder, *more):
     """As somebody compiles it who has an installed dtrain."""
     options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())

@@ -108,8 +108,8 @@ def test_the_environment_says_it_too_and_servers_stay_on_cpus(native, tmp_path, 
     job = write_job(tmp_path, clicks, servers="count = 1")
     told = trained(native, tmp_path, 2, job, DTRAIN_DEVICE="gpu")
     assert ", on GPU 0, this processor\n" in told.stdout
-    assert checksum(told) == checksum(trained(native, tmp_path, 2, write_job(tmp_path, clicks, servers="count = 1",
-                                                                            more=ON_GPU)))
+    advised = write_job(tmp_path, clicks, servers="count = 1", more=ON_GPU)
+    assert checksum(told) == checksum(trained(native, tmp_path, 2, advised))
 
 
 def test_a_killed_server_lets_the_launcher_start_again(native, tmp_path, clicks):

@@ -342,4 +342,3 @@ def test_a_taken_port_is_named_with_its_holder(job):
         done = job.launch("--start_port", port, "a.py")
     assert done.returncode == 2 and str(port) in done.stderr and f"pid {os.getpid()}" in done.stderr
     assert not (job.folder / "started").exists()
-

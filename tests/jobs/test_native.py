@@ -16,6 +16,7 @@ from whole_jobs import NATIVE_JOB
 
 DIGITS = ROOT / "examples" / "digits.h5"
 
+
 def write_job(folder, name="job", epochs=1, optimizer="adam", digits=DIGITS, **replaced):
     text = NATIVE_JOB.format(name=name, epochs=epochs, optimizer=optimizer, digits=digits, hidden=32, every=3)
     for old, new in replaced.items():

@@ -149,9 +149,9 @@ def in_parts(command):
 def of_nodes(text, count):
     """A variable with a field for each node, nodes alike in one: "a|2*b"."""
     fields = []
-    for run in text.split("|"):
-        times, star, field = run.partition("*")
-        fields += [field] * int(times) if star else [run]
+    for part in text.split("|"):
+        times, star, field = part.partition("*")
+        fields += [field] * int(times) if star else [part]
     assert len(fields) == count
     return fields
 

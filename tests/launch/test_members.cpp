@@ -114,9 +114,11 @@ TEST(ServerJobPlaces, WhatDoesNotFitIsRefused) {
                 refuses_naming("--worker_num 3", "--workers a,b has 2"));
     EXPECT_THAT(of({.servers = "a,", .workers = "b"}), refuses_naming("--servers a,", "missing"));
     EXPECT_THAT(of({.servers = "a:0", .workers = "b"}), refuses_naming("--servers a:0", "no port"));
-    EXPECT_THAT(of({.servers = "a", .workers = "b:c:d/e"}), refuses_naming("--workers b:c:d/e", "no address"));
+    EXPECT_THAT(of({.servers = "a", .workers = "b:c:d/e"}),
+                refuses_naming("--workers b:c:d/e", "no address"));
     EXPECT_THAT(of({.servers = "a:1", .workers = "a:1"}), refuses_naming("--servers and --workers", "a:1"));
-    EXPECT_THAT(of({.servers = "a:1", .workers = "b:1,b:1"}), refuses_naming("--workers", "b:1 is there twice"));
+    EXPECT_THAT(of({.servers = "a:1", .workers = "b:1,b:1"}),
+                refuses_naming("--workers", "b:1 is there twice"));
     EXPECT_THAT(of({.servers = "a:1", .workers = "b:1", .heter_workers = "b:1"}),
                 refuses_naming("--workers and --heter_workers", "b:1"));
     EXPECT_THAT(of({.servers = "a:1", .workers = "a:2", .http_port = 2}),
@@ -139,7 +141,8 @@ TEST(ServerJobPlaces, AnotherHostMayHaveTheSamePort) {
 }
 
 TEST(ServerJobPlaces, ComputedPortsEndAtTheLast) {
-    EXPECT_THAT([] { server_job_places({.servers = "a", .workers = "a"}, 65535); }, refuses_naming("65536", "on a"));
+    EXPECT_THAT([] { server_job_places({.servers = "a", .workers = "a"}, 65535); },
+                refuses_naming("65536", "on a"));
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ State train_alone(std::size_t batch) {
 }
 
 State train_virtually(const Communicator& world, std::size_t parts) {
-    const auto program = with_virtual_ranks(dropping_classifier(dropout_part).program, static_cast<int>(parts));
+    const auto program =
+        with_virtual_ranks(dropping_classifier(dropout_part).program, static_cast<int>(parts));
     State state(program, 3);
     Executor executor(program, state, world, {.threads = 1});
     const auto [begin, end] = executor.virtual_ranks();
@@ -107,8 +108,9 @@ TEST(DropoutOfRanks, IsThatOfTheWholeBatchInSeveralBatches) {
     const auto global = dropout_part * micro_batches * static_cast<std::size_t>(world.size());
     for (std::size_t step = 0; step < dropout_steps; ++step) {
         for (std::size_t batch = 0; batch < micro_batches; ++batch) {
-            feed_from(executor, step * global +
-                                    (static_cast<std::size_t>(world.rank()) * micro_batches + batch) * dropout_part);
+            feed_from(executor,
+                      step * global +
+                          (static_cast<std::size_t>(world.rank()) * micro_batches + batch) * dropout_part);
             executor.accumulate();
         }
         executor.update();

@@ -100,8 +100,9 @@ TEST_P(GpuRanks, TakeStepsByThemselvesAsOnCpus) {
                            GetParam().tolerance);
         auto one_by_one = on_gpu;
         one_by_one.profile = true;
-        EXPECT_EQ(parameters_checksum(tests::train_locally(GetParam(), one_by_one, every, gpu_steps, gpu_part)),
-                  parameters_checksum(given))
+        EXPECT_EQ(
+            parameters_checksum(tests::train_locally(GetParam(), one_by_one, every, gpu_steps, gpu_part)),
+            parameters_checksum(given))
             << every;
     }
 }

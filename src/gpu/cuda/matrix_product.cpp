@@ -57,8 +57,8 @@ Layout layout_of(const MatrixOnGpu& matrix, cudaDataType_t type) {
         matrix.transposed ? std::pair(matrix.rows, matrix.columns) : std::pair(matrix.columns, matrix.rows);
     cublasLtMatrixLayout_t layout = nullptr;
     check_cublas(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
-                                     static_cast<std::uint64_t>(columns), rows),
-          "cublasLtMatrixLayoutCreate");
+                                            static_cast<std::uint64_t>(columns), rows),
+                 "cublasLtMatrixLayoutCreate");
     return Layout(layout);
 }
 
@@ -103,8 +103,8 @@ struct MatrixProduct::Content {
     void describe(Finish finish, const void* bias) {
         cublasLtMatmulDesc_t made = nullptr;
         check_cublas(cublasLtMatmulDescCreate(&made, is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                                       is_double ? CUDA_R_64F : CUDA_R_32F),
-              "cublasLtMatmulDescCreate");
+                                              is_double ? CUDA_R_64F : CUDA_R_32F),
+                     "cublasLtMatmulDescCreate");
         product.reset(made);
         // out' = b' a', see layout_of()
         set(CUBLASLT_MATMUL_DESC_TRANSA, b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -119,7 +119,7 @@ struct MatrixProduct::Content {
         const Owned<cublasLtMatmulPreference_t, FreePreference> preference(made);
         const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
             check_cublas(cublasLtMatmulPreferenceSetAttribute(made, attribute, &value, sizeof(value)),
-                  "cublasLtMatmulPreferenceSetAttribute");
+                         "cublasLtMatmulPreferenceSetAttribute");
         };
         prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{workspace_bytes});
         prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(b.data));
@@ -128,9 +128,10 @@ struct MatrixProduct::Content {
         prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(out.data));
         cublasLtMatmulHeuristicResult_t found{};
         int count = 0;
-        check_cublas(cublasLtMatmulAlgoGetHeuristic(library.handle, product.get(), layout_b.get(), layout_a.get(),
-                                             layout_out.get(), layout_out.get(), made, 1, &found, &count),
-              "cublasLtMatmulAlgoGetHeuristic");
+        check_cublas(
+            cublasLtMatmulAlgoGetHeuristic(library.handle, product.get(), layout_b.get(), layout_a.get(),
+                                           layout_out.get(), layout_out.get(), made, 1, &found, &count),
+            "cublasLtMatmulAlgoGetHeuristic");
         if (count == 0)
             throw Error("cuBLAS multiplies no matrices of " + std::to_string(a.rows) + " x " +
                         std::to_string(a.columns) + " and " + std::to_string(b.rows) + " x " +
@@ -141,7 +142,7 @@ struct MatrixProduct::Content {
     template <class Value>
     void set(cublasLtMatmulDescAttributes_t attribute, Value value) {
         check_cublas(cublasLtMatmulDescSetAttribute(product.get(), attribute, &value, sizeof(value)),
-              "cublasLtMatmulDescSetAttribute");
+                     "cublasLtMatmulDescSetAttribute");
     }
 };
 
@@ -167,11 +168,11 @@ void MatrixProduct::run(const Stream& stream) const {
     const auto& my = *content_;
     const auto* alpha = my.is_double ? static_cast<const void*>(&one_double) : &one;
     const auto* beta = my.is_double ? static_cast<const void*>(&zero_double) : &zero;
-    check_cublas(cublasLtMatmul(my.library.handle, my.product.get(), alpha, my.b.data, my.layout_b.get(), my.a.data,
-                         my.layout_a.get(), beta, my.out.data, my.layout_out.get(), my.out.data,
-                         my.layout_out.get(), &my.algorithm, my.library.workspace.get(), workspace_bytes,
-                         cuda(stream)),
-          "cublasLtMatmul");
+    check_cublas(cublasLtMatmul(my.library.handle, my.product.get(), alpha, my.b.data, my.layout_b.get(),
+                                my.a.data, my.layout_a.get(), beta, my.out.data, my.layout_out.get(),
+                                my.out.data, my.layout_out.get(), &my.algorithm, my.library.workspace.get(),
+                                workspace_bytes, cuda(stream)),
+                 "cublasLtMatmul");
 }
 
 }  // namespace dtrain::gpu

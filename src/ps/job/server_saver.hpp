@@ -27,6 +27,15 @@ struct SaveOrder {
 /// For Saver::begin().
 std::string to_text(const SaveOrder& order);
 
+/// What a ServerSaver is at. Not in the class, where clang takes a struct whose members have values for one
+/// that cannot be made.
+struct OrderedSave {
+    SaveOrder order;
+    std::int64_t steps = 0;
+    std::size_t next_table = 0;     ///< of which pieces are to be taken
+    Background<std::string> dense;  ///< what the manifest says of it
+};
+
 /// Writes a server's part of a checkpoint into the folder that a trainer names: a copy of the dense part by a
 /// thread, and the rows of every table piece by piece.
 ///
@@ -43,13 +52,6 @@ class ServerSaver final : public Saver {
     std::string finish() override;
 
   private:
-    struct Save {
-        SaveOrder order;
-        std::int64_t steps = 0;
-        std::size_t next_table = 0;     ///< of which pieces are to be taken
-        Background<std::string> dense;  ///< what the manifest says of it
-    };
-
     void settle(const std::optional<std::string>& completed);
     void begin(const SaveOrder& order);
     void abandon();
@@ -57,7 +59,7 @@ class ServerSaver final : public Saver {
     const ServerPlan& plan_;
     Server& server_;
     std::deque<TableSaver> tables_;
-    std::optional<Save> save_;            ///< in progress
+    std::optional<OrderedSave> save_;     ///< in progress
     std::optional<std::string> written_;  ///< of which it is open whether it was completed
     std::optional<std::string> base_;     ///< was completed, and changes are counted from it
 };

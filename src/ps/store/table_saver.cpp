@@ -167,7 +167,7 @@ TableSaver::Progress TableSaver::step(std::size_t bytes, bool may_wait) {
     return Progress::taken;
 }
 
-TableFile TableSaver::complete(Save& save) {
+TableFile TableSaver::complete(SaveInProgress& save) {
     if (save.is_out_of_memory) fail(save.path, "there is no memory for it");
     try {
         const auto sums = save.writer->finish();

@@ -33,12 +33,31 @@ struct SaveRequest {
     std::int64_t step = 0;  ///< of the job
 };
 
+/// What a TableSaver keeps of the save that it is at. Not in the class, where clang takes a struct whose
+/// members have values for one that cannot be made.
+struct SaveInProgress {
+    std::filesystem::path path;
+    TableHeader header;
+    TableLayout layout;
+    std::vector<std::uint8_t> touches;
+    std::size_t next_block = 0;  // of those that are no rows, to be filled by step()
+    std::size_t row_block = 0;   // that rows go to now
+    std::size_t rows_in_block = 0;
+    std::byte* buffer = nullptr;       // of row_block, when there is one
+    std::vector<std::size_t> written;  // the blocks in the order in which the writer got them
+    bool is_out_of_memory = false;
+    std::optional<io::BlockWriter> writer;
+    Background<TableFile> file;
+    std::optional<TableFile> facts;
+};
+
 /// Saves one server's part of a table, as it is at one moment, while the table goes on:
 ///
-///     saver.begin({folder, "epoch-000012", saver.knows_changes() ? WhichRows::changed : WhichRows::all,
-///     step}); while (saver.step() != SaveProgress::taken) { ... messages, or nothing when it waits for the
-///     disk ... } while (!saver.is_written()) { ... } file = saver.finish();    // for the manifest
-///     saver.commit();           // when the checkpoint that it is part of lies in its place
+///     saver.begin({folder, "epoch-000012", WhichRows::changed, step});  // all, unless knows_changes()
+///     while (saver.step() != SaveProgress::taken) { ... }  // messages; nothing when it waits for the disk
+///     while (!saver.is_written()) { ... }
+///     file = saver.finish();  // for the manifest
+///     saver.commit();         // when the checkpoint that it is part of lies in its place
 ///
 /// All functions are for the thread that owns the table.
 class TableSaver : private RowSink {
@@ -83,34 +102,18 @@ class TableSaver : private RowSink {
     void abandon();
 
   private:
-    struct Save {
-        std::filesystem::path path;
-        TableHeader header;
-        TableLayout layout;
-        std::vector<std::uint8_t> touches;
-        std::size_t next_block = 0;  // of those that are no rows, to be filled by step()
-        std::size_t row_block = 0;   // that rows go to now
-        std::size_t rows_in_block = 0;
-        std::byte* buffer = nullptr;       // of row_block, when there is one
-        std::vector<std::size_t> written;  // the blocks in the order in which the writer got them
-        bool is_out_of_memory = false;
-        std::optional<io::BlockWriter> writer;
-        Background<TableFile> file;
-        std::optional<TableFile> facts;
-    };
-
     void take(std::span<const std::byte> rows) noexcept override;
     void make_file() const;
     void write_block(std::size_t block, std::byte* buffer);
     void fill(const StoredBlock& block, std::byte* buffer) const;
     Progress step(std::size_t bytes, bool may_wait);
-    static TableFile complete(Save& save);
+    static TableFile complete(SaveInProgress& save);
 
     SparseTable& table_;
     Share share_;
     SaveMemory memory_;
     std::optional<TableFile> saved_;
-    std::optional<Save> save_;
+    std::optional<SaveInProgress> save_;
 };
 
 }  // namespace dtrain::ps

@@ -98,7 +98,8 @@ std::vector<float> answers_of(const Program& program, const State& state, const 
 
 std::vector<float> trained_by_one(const Optimizer& optimizer, int steps, int batches) {
     const auto program = training_program(optimizer, Where::one_process);
-    return answers_of(program, state_of_one_process(program, two_tables_seed, steps, batches, feed_all), {.threads = 1});
+    return answers_of(program, state_of_one_process(program, two_tables_seed, steps, batches, feed_all),
+                      {.threads = 1});
 }
 
 struct Part {
@@ -182,15 +183,17 @@ TEST(TwoTables, SyncHasTheBitsOfOneProcess) {
 TEST(TwoTables, SyncHasTheBitsOfOneProcessWhateverIsPrefetchedAndHoweverItIsSent) {
     for (const auto& prefetched : std::vector<std::vector<std::string>>{{"user"}, {"next"}, {"seen", "user"}})
         for (const int letter_rows : {0, 1, 5})
-            expect_the_bits_of_two_tables({.options = {.seed = two_tables_seed, .threads = 1, .letter_rows = letter_rows},
-                                    .prefetched = prefetched});
+            expect_the_bits_of_two_tables(
+                {.options = {.seed = two_tables_seed, .threads = 1, .letter_rows = letter_rows},
+                 .prefetched = prefetched});
 }
 
 TEST(TwoTables, EachHasRulesOfItsOwn) {
     const RowStatistics statistics{1, 1, 1, 0.5, 30};
     for (const char* table : {"users.weight", "items.weight"})
         expect_the_bits_of_two_tables(
-            {.options = {.seed = two_tables_seed, .threads = 1, .rows_of = {{table, {.statistics = statistics}}}}});
+            {.options = {
+                 .seed = two_tables_seed, .threads = 1, .rows_of = {{table, {.statistics = statistics}}}}});
 }
 
 TEST(TwoTables, AnyNumberOfServersGoesOnFromWhatWasSaved) {
@@ -264,7 +267,8 @@ std::vector<float> rows_of_ids(const Program& trainer, const State& state,
 
 void expect_each_gradient_once_in_both(ServerMode mode, int letter_rows) {
     constexpr int steps = 20;
-    const ServerJobOptions options{.mode = mode, .seed = two_tables_seed, .threads = 1, .letter_rows = letter_rows};
+    const ServerJobOptions options{
+        .mode = mode, .seed = two_tables_seed, .threads = 1, .letter_rows = letter_rows};
     for (int servers = 1; servers < test_world().size(); ++servers) {
         const ServerRanks ranks(test_world(), servers);
         const auto transpiler = transpiled(ranks, linear_tables(), mode, 7);

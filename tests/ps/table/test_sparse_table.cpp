@@ -310,7 +310,7 @@ TEST(SparseTable, RejectsGradientsThatAreNotFinite) {
     table.push({Ids{1, 2, 3, 2, 4}, Floats{1, nan, 1, 1, -infinity, 0, 2, 2, largest, 1}});
     EXPECT_EQ(table.counts().rejected, 2U);
     EXPECT_THAT(table_content(table), ElementsAre(testing::Pair(2, ElementsAre(-3, -3, 0, 0, 0)),
-                                            testing::Pair(4, ElementsAre(-largest, -1, 0, 0, 0))));
+                                                  testing::Pair(4, ElementsAre(-largest, -1, 0, 0, 0))));
     table.push({Ids{5, 5, 2}, Floats{largest, 0, largest, 0, 1, 1}});
     EXPECT_EQ(table.counts().rejected, 3U);
     EXPECT_THAT(peeked(table, {5, 2}), ElementsAre(0, 0, -4, -4));

@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A room that includes what it may not know does not compile. Oracle: the compiler, called as the build calls it for a
+file of that room, and the arrows in CONTRIBUTING.md."""
+import json
+import os
+import shlex
+import subprocess
+
+import pytest
+
+from whole_jobs import BUILD, ROOT
+
+COMMANDS = json.loads((BUILD / "compile_commands.json").read_text())
+
+# A target, and headers of rooms that it may know and may not know.
+ARROWS = {
+    "src/base/libdtrain_base.a.p": (["base/text.hpp"], ["comm/patience.hpp", "cluster/address.hpp"]),
+    "src/cluster/libdtrain_cluster.a.p": (["cluster/address.hpp", "base/text.hpp"], ["launch/options.hpp"]),
+    "src/comm/libdtrain_comm.a.p": (["comm/patience.hpp", "base/text.hpp"], ["launch/options.hpp", "program/operators.hpp"]),
+    "src/io/libdtrain_io.a.p": (["io/shard_plan.hpp"], ["comm/patience.hpp", "checkpoint/checkpointer.hpp"]),
+    "src/launch/libdtrain_launch.a.p": (["launch/options.hpp", "link/frames.hpp"], ["comm/patience.hpp", "worker/options.hpp"]),
+    "src/ps/table/libdtrain_ps_table.a.p": (["ps/table/row_arena.hpp", "kernels/loops.hpp"],
+                                            ["kernels/kernel.hpp", "ps/store/table_saver.hpp"]),
+    "src/worker/libdtrain_worker.a.p": (["worker/options.hpp", "cluster/address.hpp"],
+                                        ["worker/native/options.hpp", "native/options.hpp", "comm/patience.hpp"]),
+    "src/gpu/libdtrain_gpu_stand_in.so.p": (["gpu/stream.hpp", "kernels/data_errors.hpp"], ["program/operators.hpp"]),
+    "tests/comm/test_comm.p": (["comm/patience.hpp", "support/fuzz.hpp"], ["launch/options.hpp"]),
+}
+
+
+def compiled(target, header, folder):
+    """What the compiler says about a source of the target with nothing in it but that header."""
+    command = next(c for c in COMMANDS if c["output"].startswith(target + "/"))
+    words = shlex.split(command["command"])
+    words = words[:words.index("-c")]
+    # What would be written, and where.
+    words.remove("-MD")
+    for option in ("-MQ", "-MF", "-o"):
+        at = words.index(option)
+        del words[at:at + 2]
+    source = folder / "source.cpp"
+    source.write_text(f'#include "{header}"\n')
+    return subprocess.run([*words, "-fsyntax-only", source], cwd=command["directory"], text=True, capture_output=True,
+                          timeout=120, check=False, env={**os.environ, "LC_ALL": "C", "CCACHE_DISABLE": "1"})
+
+
+@pytest.mark.parametrize("target, header", [(target, header) for target, (known, _) in ARROWS.items() for header in known])
+def test_finds_what_it_may_know(target, header, tmp_path):
+    done = compiled(target, header, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("target, header", [(target, header) for target, (_, other) in ARROWS.items() for header in other])
+def test_does_not_find_another_rooms_headers(target, header, tmp_path):
+    assert any((ROOT / folder / header).is_file() for folder in ("src", "src/worker")), "no such header any more"
+    done = compiled(target, header, tmp_path)
+    assert done.returncode != 0
+    assert f"{header}: No such file" in done.stderr or f"'{header}' file not found" in done.stderr
