@@ -134,7 +134,8 @@ def build(scene):
     scene.script(source / "examples/setup", """mkdir -p "$DTRAIN_BUILD/meson-info"
 echo "[7/7] linking" >"$DTRAIN_BUILD/setup.log"
 : >"$DTRAIN_BUILD/build.ninja"
-echo '[{"name": "launch", "depends": ["a"]}, {"name": "comm", "depends": ["b"]}, {"name": "comm on 2 ranks", "depends": ["b"]}]' \\
+echo '[{"name": "launch", "depends": ["a"]}, {"name": "comm (1 of 4)", "depends": ["b"]}, {"name": "comm (2 of 4)", "depends": ["b"]},
+    {"name": "comm (3 of 4)", "depends": ["b"]}, {"name": "comm (4 of 4)", "depends": ["b"]}, {"name": "comm on 2 ranks", "depends": ["b"]}]' \\
     >"$DTRAIN_BUILD/meson-info/intro-tests.json"
 echo "[{\\"id\\": \\"a\\", \\"filename\\": [\\"$DTRAIN_BUILD/a\\"]}, {\\"id\\": \\"b\\", \\"filename\\": [\\"$DTRAIN_BUILD/b\\"]}]" \\
     >"$DTRAIN_BUILD/meson-info/intro-targets.json\"""")
