@@ -19,7 +19,7 @@
 namespace dtrain::comm {
 namespace {
 
-constexpr std::size_t page = 4096;
+constexpr std::size_t page_bytes = 4096;
 
 std::vector<const Window*>& windows() {
     static auto* all = new std::vector<const Window*>;
@@ -33,7 +33,7 @@ std::uint64_t new_id() {
 
 /// Whole pages and one to spare, because MPI promises no alignment.
 std::size_t whole_pages(std::size_t bytes) {
-    return (bytes + page - 1) / page * page + page;
+    return (bytes + page_bytes - 1) / page_bytes * page_bytes + page_bytes;
 }
 
 }  // namespace
@@ -90,7 +90,8 @@ Window::Window(MPI_Comm node, std::size_t bytes) : world_ranks_(world_ranks(node
         int unit = 1;
         check(MPI_Win_shared_query(handle_, other, &whole, &unit, &base), "MPI_Win_shared_query");
         const auto address = reinterpret_cast<std::uintptr_t>(base);
-        auto* begin = static_cast<std::byte*>(base) + ((address + page - 1) / page * page - address);
+        auto* begin = static_cast<std::byte*>(base) +
+                      ((address + page_bytes - 1) / page_bytes * page_bytes - address);
         parts_.emplace_back(begin, static_cast<std::size_t>(lengths[static_cast<std::size_t>(other)]));
     }
     own_ = part(rank);

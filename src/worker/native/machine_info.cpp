@@ -13,7 +13,7 @@
 #include <dtrain/cluster.hpp>
 #include <dtrain/topology.hpp>
 
-#include "comm/nccl_bootstrap.hpp"
+#include "comm/nccl_module.hpp"
 #include "worker/machine_report.hpp"
 
 namespace dtrain::native {
@@ -52,6 +52,7 @@ std::string machine_info(const Environment& environment, bool json) {
     software.driver = by_nvml.driver;
     if (software.cuda_driver.empty()) software.cuda_driver = by_nvml.cuda_driver;
     report.nccl.uses = gpu.nccl_uses;
+    report.nccl.why_none = gpu.why_none;
     report.versions.hdf5 = hdf5_version();
     report.versions.onednn = onednn_version();
     return json ? worker::as_json(report) : worker::as_text(report);

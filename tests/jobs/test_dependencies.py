@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the built programs and libraries need at run time, and what is said where it is missing.
+
+Oracle: the lists below, which docs/packages.md promises.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("DTRAIN_BUILD", SOURCE / "build")).resolve()
+LAUNCH = BUILD / "src/bin/dtrain-launch"
+WORKER = BUILD / "src/bin/dtrain-worker"
+LIBRARY = BUILD / "src/libdtrain.so"
+NCCL_MODULE = BUILD / "src/comm/libdtrain_nccl.so"
+
+ALWAYS = r"lib(c|m|gcc_s|stdc\+\+)\.so\.\d+|ld-linux.*|lib(fmt|spdlog)\.so\.[\d.]+|lib(a|ub|t)san\.so\.\d+"
+NEEDED = {
+    LAUNCH: r"lib(hwloc|sodium)\.so\.\d+",
+    WORKER: r"lib(hwloc|sodium)\.so\.\d+",
+    LIBRARY: r"lib(hwloc|mpi|mpich|hdf5\w*|xxhash|z|dnnl|gomp|rocksdb)\.so\.[\d.]+|libabsl_\w+\.so\.\d+",
+}
+
+needs_binutils = pytest.mark.skipif(shutil.which("objdump") is None, reason="asks objdump")
+
+
+def output(*command, **environment):
+    done = subprocess.run([str(word) for word in command], text=True, timeout=120, check=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+    return done.stdout
+
+
+@needs_binutils
+@pytest.mark.parametrize("file", NEEDED, ids=lambda file: file.name)
+def test_no_gpu_library_is_needed_where_there_is_no_gpu(file):
+    needed = re.findall(r"NEEDED +(\S+)", output("objdump", "-p", file))
+    assert [name for name in needed if not re.fullmatch(f"{ALWAYS}|{NEEDED[file]}", name)] == []
+    assert any(name.startswith("libc.so") for name in needed)
+
+
+@pytest.fixture
+def module_without_nccl(tmp_path):
+    """The module for NCCL as it is on a machine without libnccl: it needs a library that is not there."""
+    if not NCCL_MODULE.exists():
+        pytest.skip("built without CUDA")
+    content = NCCL_MODULE.read_bytes()
+    assert content.count(b"\0libnccl.so.2\0") == 1
+    module = tmp_path / "libdtrain_nccl.so"
+    module.write_bytes(content.replace(b"\0libnccl.so.2\0", b"\0libnone.so.2\0"))
+    return module
+
+
+def test_a_machine_without_nccl_is_told_so(job, module_without_nccl):
+    info = job.run(WORKER, "--info", env={"DTRAIN_NCCL_MODULE": module_without_nccl})
+    assert (info.returncode, info.stderr) == (0, "")
+    assert re.search(r"^NCCL +NCCL cannot be used on \S+: libnone\.so\.2: cannot open shared object file: No such file or directory; "
+                     r"install NCCL \(libnccl\.so\.2\) and CUDA's runtime there, or put their folders into LD_LIBRARY_PATH$",
+                     info.stdout, re.MULTILINE)
+    assert re.search(r"^ +NCCL +not here$", info.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("file", "reason"), [
+    ("/nowhere.so", "/nowhere.so: cannot open shared object file: No such file or directory; dtrain was built without CUDA, "
+                    "or its module was not installed: install the CUDA Toolkit and NCCL and build with -Dcuda=enabled"),
+    ("libc.so.6", "libc.so.6 is no NCCL module of dtrain; DTRAIN_NCCL_MODULE names another file, or nothing"),
+])
+def test_what_is_no_module_is_refused(job, file, reason):
+    info = job.run(WORKER, "--info", env={"DTRAIN_NCCL_MODULE": file})
+    assert (info.returncode, info.stderr) == (0, "")
+    assert re.search(rf"^NCCL +NCCL cannot be used on \S+: {re.escape(reason)}$", info.stdout, re.MULTILINE)
