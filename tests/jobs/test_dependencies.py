@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the built programs and libraries need at run time, and what is said where it is missing.
 
-Oracle: the lists below, which docs/packages.md promises.
+Oracle: the lists below, which docs/packages.md promises; and this machine's own glibc, which keeps all versions in which
+a function was ever there, so that it tells which functions are younger than glibc 2.28.
 """
 
 import os
@@ -19,6 +20,7 @@ LAUNCH = BUILD / "src/bin/dtrain-launch"
 WORKER = BUILD / "src/bin/dtrain-worker"
 LIBRARY = BUILD / "src/libdtrain.so"
 NCCL_MODULE = BUILD / "src/comm/libdtrain_nccl.so"
+GPU_MODULE = BUILD / "src/gpu/libdtrain_gpu.so"
 
 ALWAYS = r"lib(c|m|gcc_s|stdc\+\+)\.so\.\d+|ld-linux.*|lib(fmt|spdlog)\.so\.[\d.]+|lib(a|ub|t)san\.so\.\d+"
 NEEDED = {
@@ -26,8 +28,11 @@ NEEDED = {
     WORKER: r"lib(hwloc|sodium)\.so\.\d+",
     LIBRARY: r"lib(hwloc|mpi|mpich|hdf5\w*|xxhash|z|dnnl|gomp|rocksdb)\.so\.[\d.]+|libabsl_\w+\.so\.\d+",
 }
+# A program is compiled for these by the headers of newer glibcs alone; those of older ones do it in other ways.
+BY_HEADERS = re.compile(r"f?l?stat(at)?(64)?|mknod(at)?|__libc_single_threaded|__isoc23_\w+")
+OLDEST = (2, 28)
 
-needs_binutils = pytest.mark.skipif(shutil.which("objdump") is None, reason="asks objdump")
+needs_binutils = pytest.mark.skipif(shutil.which("nm") is None or shutil.which("objdump") is None, reason="asks nm and objdump")
 
 
 def output(*command, **environment):
@@ -36,12 +41,45 @@ def output(*command, **environment):
     return done.stdout
 
 
+def built():
+    folders = [BUILD / "src/bin", BUILD / "src/libexec/dtrain"]
+    programs = [path for folder in folders for path in folder.glob("dtrain-*") if path.is_file() and path.suffix == ""]
+    return [*programs, LIBRARY, *(path for path in (NCCL_MODULE, GPU_MODULE) if path.exists())]
+
+
 @needs_binutils
 @pytest.mark.parametrize("file", NEEDED, ids=lambda file: file.name)
 def test_no_gpu_library_is_needed_where_there_is_no_gpu(file):
     needed = re.findall(r"NEEDED +(\S+)", output("objdump", "-p", file))
     assert [name for name in needed if not re.fullmatch(f"{ALWAYS}|{NEEDED[file]}", name)] == []
     assert any(name.startswith("libc.so") for name in needed)
+
+
+def versions_of(symbols):
+    """{name: versions} of lines such as `U stat@GLIBC_2.33` and `T pthread_create@@GLIBC_2.34`."""
+    found = {}
+    for name, version in re.findall(r" (\w+)@+GLIBC_([\d.]+)", symbols):
+        found.setdefault(name, []).append(tuple(int(part) for part in version.split(".")))
+    return found
+
+
+def glibc():
+    libraries = re.findall(r"lib(?:c|m|pthread|dl|rt)\.so\.\d+ => (\S+)", output("ldd", LIBRARY))
+    assert len(libraries) > 1
+    return versions_of("".join(output("nm", "-D", "--defined-only", library) for library in libraries))
+
+
+@needs_binutils
+def test_functions_of_glibc_are_those_of_2_28():
+    there = glibc()
+    assert min(there["gettid"]) == (2, 30) and min(there["pthread_create"]) < OLDEST, "the oracle knows what it should"
+    too_new = {}
+    for file in built():
+        for name in versions_of(output("nm", "-D", "--undefined-only", file)):
+            if name in there and min(there[name]) > OLDEST and not BY_HEADERS.fullmatch(name):
+                too_new.setdefault(file.name, []).append(name)
+    assert len(built()) > 4
+    assert too_new == {}
 
 
 @pytest.fixture
