@@ -112,3 +112,28 @@ def test_what_is_no_module_is_refused(job, file, reason):
     info = job.run(WORKER, "--info", env={"DTRAIN_NCCL_MODULE": file})
     assert (info.returncode, info.stderr) == (0, "")
     assert re.search(rf"^NCCL +NCCL cannot be used on \S+: {re.escape(reason)}$", info.stdout, re.MULTILINE)
+
+
+def test_the_library_alone_is_built_without_what_programs_need(tmp_path):
+    """Configured where neither pkg-config nor CMake finds these, which must be missing for the programs."""
+    of_programs = ("CLI11.pc", "libsodium.pc", "tomlplusplus.pc")
+    found = tmp_path / "pkgconfig"
+    found.mkdir()
+    for folder in reversed(output("pkg-config", "--variable", "pc_path", "pkg-config").strip().split(":")):
+        for file in Path(folder).glob("*.pc"):
+            link = found / file.name
+            if file.name not in of_programs and not link.exists():
+                link.symlink_to(file)
+    (tmp_path / "machine.ini").write_text("[binaries]\ncmake = 'false'\n")
+
+    def configured(programs):
+        return subprocess.run(["meson", "setup", "--native-file", tmp_path / "machine.ini", f"-Dprograms={programs}", "-Dtests=disabled",
+                               "-Dcuda=disabled", tmp_path / programs, SOURCE], text=True, timeout=300, check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env={**os.environ, "PKG_CONFIG_LIBDIR": str(found)})
+
+    without = configured("disabled")
+    assert without.returncode == 0, without.stdout
+    assert "dtrain-launch" not in (tmp_path / "disabled/build.ninja").read_text()
+    with_programs = configured("enabled")
+    assert with_programs.returncode != 0
+    assert 'Dependency "CLI11" not found' in with_programs.stdout
