@@ -9,6 +9,7 @@
 
 namespace dtrain {
 
+inline constexpr std::size_t memory_page = 4096;
 inline constexpr std::size_t huge_page = std::size_t{1} << 21U;
 
 /// Zeros of their own pages, which have no memory before they are touched; from 2 MiB on they begin at a huge

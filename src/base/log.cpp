@@ -24,6 +24,20 @@ class UpperLevel : public spdlog::custom_flag_formatter {
     std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<UpperLevel>(); }
 };
 
+spdlog::level::level_enum level_of_spdlog(LogLevel level) {
+    switch (level) {
+        case LogLevel::debug:
+            return spdlog::level::debug;
+        case LogLevel::info:
+            return spdlog::level::info;
+        case LogLevel::warning:
+            return spdlog::level::warn;
+        case LogLevel::error:
+            return spdlog::level::err;
+    }
+    return spdlog::level::info;
+}
+
 }  // namespace
 
 void set_up_log(const std::string& program) {
@@ -41,6 +55,14 @@ void set_log_level(const std::string& level) {
                       : level == "ERROR"    ? spdlog::level::err
                       : level == "CRITICAL" ? spdlog::level::critical
                                             : spdlog::level::info);
+}
+
+bool is_logged(LogLevel level) {
+    return spdlog::should_log(level_of_spdlog(level));
+}
+
+void write_log(LogLevel level, std::string_view message) {
+    spdlog::log(level_of_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
 }
 
 }  // namespace dtrain

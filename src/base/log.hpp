@@ -3,14 +3,49 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include <fmt/core.h>
+
+/// Messages to the user. spdlog stays behind it: its headers take longer to compile than most of our files.
 namespace dtrain {
 
-/// Sends spdlog's messages to stderr as "LEVEL 2026-01-31 12:34:56,789 program] message", the shape Paddle's
+/// Sends messages to stderr as "LEVEL 2026-01-31 12:34:56,789 program] message", the shape Paddle's
 /// launcher uses. Call once, first thing in main().
 void set_up_log(const std::string& program);
 
 /// Messages below DEBUG, INFO, WARNING, ERROR or CRITICAL are not shown any more.
 void set_log_level(const std::string& level);
+
+enum class LogLevel { debug, info, warning, error };
+
+bool is_logged(LogLevel level);
+void write_log(LogLevel level, std::string_view message);
+
+template <class... Arguments>
+void log_at(LogLevel level, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    if (is_logged(level)) write_log(level, fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+
+template <class... Arguments>
+void log_debug(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    log_at(LogLevel::debug, text, std::forward<Arguments>(arguments)...);
+}
+
+template <class... Arguments>
+void log_info(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    log_at(LogLevel::info, text, std::forward<Arguments>(arguments)...);
+}
+
+template <class... Arguments>
+void log_warning(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    log_at(LogLevel::warning, text, std::forward<Arguments>(arguments)...);
+}
+
+template <class... Arguments>
+void log_error(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    log_at(LogLevel::error, text, std::forward<Arguments>(arguments)...);
+}
 
 }  // namespace dtrain

@@ -18,10 +18,6 @@ Waiting come(std::uint64_t number) {
     return {{.what = Wait::For::come, .value = number}};
 }
 
-Waiting all_steps(const Group& group) {
-    return {{.what = Wait::For::steps, .value = group.board.steps()}};
-}
-
 /// Adds on every node, then between the nodes' first ranks, then spreads the result on every node.
 Task reduce_everywhere(Group& group, const Call& call, const Meeting& meeting, std::uint64_t number) {
     co_await reduce_in_node(group, call, meeting, number);

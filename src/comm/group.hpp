@@ -107,4 +107,9 @@ class Group {
     SideChannel side_channel_;
 };
 
+/// To wait until every rank of the node has come as far as this one.
+inline Waiting all_steps(const Group& group) {
+    return {{.what = Wait::For::steps, .value = group.board.steps()}};
+}
+
 }  // namespace dtrain::comm

@@ -8,13 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "base/huge_pages.hpp"
 #include "comm/backend.hpp"
 #include "comm/post.hpp"
 
 namespace dtrain::comm {
 namespace {
 
-constexpr std::align_val_t page{4096};
+constexpr std::align_val_t at_a_page{memory_page};
 
 /// A world of one: what it would get from others it has, and messages to itself wait for their receivers.
 class LocalBackend final : public CommunicatorBackend {
@@ -58,9 +59,9 @@ class LocalBackend final : public CommunicatorBackend {
     void wait(std::uintptr_t) override {}
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>&) override {
-        auto* memory = static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), page));
+        auto* memory = static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), at_a_page));
         std::memset(memory, 0, bytes);
-        return {std::shared_ptr<void>(memory, [](void* owned) { ::operator delete(owned, page); }),
+        return {std::shared_ptr<void>(memory, [](void* owned) { ::operator delete(owned, at_a_page); }),
                 {std::span(memory, bytes)},
                 0};
     }

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
+#include "comm/copy_bytes.hpp"
 #include "comm/reduce_loops.hpp"
 #include "comm/staged.hpp"
 
@@ -15,16 +15,8 @@ namespace {
 // Sums that are used at once stay in the second-level cache.
 constexpr std::size_t used_at_once = std::size_t{64} << 10U;
 
-void put(std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
-}
-
 ReduceLoop loop_of(const Group& group, const Call& call) {
     return {call.element, call.reduction, static_cast<std::size_t>(group.size)};
-}
-
-Waiting all_steps(const Group& group) {
-    return {{.what = Wait::For::steps, .value = group.board.steps()}};
 }
 
 /// Points `sources` to byte `first` of every rank's part of the window.
@@ -105,7 +97,7 @@ Task gather(Group& group, const Call& call) {
         group, call.send, bytes, -1,
         [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
             for (std::size_t i = 0; i < from.size(); ++i)
-                put(call.receive + i * bytes + first, from[i], length);
+                copy_bytes(call.receive + i * bytes + first, from[i], length);
         });
 }
 
@@ -131,7 +123,8 @@ Task exchange(Group& group, const Call& call, std::size_t longest) {
         [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
             for (std::size_t i = 0; i < from.size(); ++i) {
                 if (first >= in[i].bytes) continue;
-                put(call.receive + in[i].first + first, from[i], std::min(length, in[i].bytes - first));
+                copy_bytes(call.receive + in[i].first + first, from[i],
+                           std::min(length, in[i].bytes - first));
             }
         });
 }
@@ -148,17 +141,18 @@ void finish_short(Group& group, const Call& call, std::uint64_t number) {
         case Operation::all_gather:
             aim_at_slots(group, number);
             for (std::size_t i = 0; i < group.sources.size(); ++i)
-                put(call.receive + i * bytes, group.sources[i], bytes);
+                copy_bytes(call.receive + i * bytes, group.sources[i], bytes);
             return;
         case Operation::all_to_all:
             aim_at_slots(group, number, rank * bytes);
             for (std::size_t i = 0; i < group.sources.size(); ++i)
-                put(call.receive + i * bytes, group.sources[i], bytes);
+                copy_bytes(call.receive + i * bytes, group.sources[i], bytes);
             return;
         case Operation::broadcast:
             if (call.peer == group.board.rank()) return;
-            return put(call.receive,
-                       group.board.slot(call.peer, group.board.announcement(call.peer, number).slot), bytes);
+            return copy_bytes(call.receive,
+                              group.board.slot(call.peer, group.board.announcement(call.peer, number).slot),
+                              bytes);
         default:
             return;
     }
@@ -202,7 +196,7 @@ Task broadcast_in_node(Group& group, const Call& call, const Meeting& meeting, i
     const bool is_root = root == group.board.rank();
     if (meeting.offset) {
         aim(group, meeting, 0);
-        put(call.receive, group.sources[static_cast<std::size_t>(root)], call.bytes());
+        copy_bytes(call.receive, group.sources[static_cast<std::size_t>(root)], call.bytes());
         group.board.step();
         co_await all_steps(group);
         co_return;
@@ -210,7 +204,7 @@ Task broadcast_in_node(Group& group, const Call& call, const Meeting& meeting, i
     co_await show_in_pieces(
         group, call.receive, call.bytes(), root,
         [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
-            if (!is_root) put(call.receive + first, from[static_cast<std::size_t>(root)], length);
+            if (!is_root) copy_bytes(call.receive + first, from[static_cast<std::size_t>(root)], length);
         });
 }
 

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/huge_pages.hpp"
 #include "comm/mpi_error.hpp"
 
 namespace dtrain::comm {
@@ -25,7 +26,6 @@ namespace {
 constexpr int owner_only = 0600;
 // Of what /dev/shm has left: windows, MPI and NCCL want memory there, too.
 constexpr std::uintmax_t part_of_free = 4;
-constexpr std::size_t page = 4096;
 
 struct Offer {
     std::array<char, 64> name{};
@@ -37,7 +37,7 @@ std::size_t room_for_each(int ranks, std::size_t most) {
     const auto space = std::filesystem::space("/dev/shm", error);
     if (error) return 0;
     const auto each = space.available / part_of_free / static_cast<std::uintmax_t>(ranks);
-    return static_cast<std::size_t>(std::min<std::uintmax_t>(most, each)) / page * page;
+    return static_cast<std::size_t>(std::min<std::uintmax_t>(most, each)) / memory_page * memory_page;
 }
 
 }  // namespace

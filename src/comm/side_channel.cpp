@@ -16,7 +16,7 @@
 namespace dtrain::comm {
 namespace {
 
-constexpr int tag = 1;
+constexpr int channel_tag = 1;
 constexpr std::size_t numbers_per_rank = 7;
 // Ranks that wait look at the channel several times a second.
 constexpr std::chrono::milliseconds answers_within{1500};
@@ -64,12 +64,12 @@ bool SideChannel::hears_alarm() {
     if (communicator_ == MPI_COMM_NULL) return false;
     for (int arrived = 1; arrived != 0;) {
         MPI_Status status;
-        check(MPI_Iprobe(MPI_ANY_SOURCE, tag, communicator_, &arrived, &status), "MPI_Iprobe");
+        check(MPI_Iprobe(MPI_ANY_SOURCE, channel_tag, communicator_, &arrived, &status), "MPI_Iprobe");
         if (arrived == 0) break;
         int length = 0;
         check(MPI_Get_count(&status, MPI_UINT64_T, &length), "MPI_Get_count");
         std::vector<std::uint64_t> message(static_cast<std::size_t>(length));
-        check(MPI_Recv(message.data(), length, MPI_UINT64_T, status.MPI_SOURCE, tag, communicator_,
+        check(MPI_Recv(message.data(), length, MPI_UINT64_T, status.MPI_SOURCE, channel_tag, communicator_,
                        MPI_STATUS_IGNORE),
               "MPI_Recv");
         const auto node = static_cast<int>(message.front());
@@ -88,7 +88,7 @@ void SideChannel::tell(const NodeMap& map, const std::vector<std::uint64_t>& boa
         if (map.node_of[rank] == map.node) continue;
         MPI_Request request = MPI_REQUEST_NULL;
         check(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_UINT64_T,
-                        static_cast<int>(rank), tag, communicator_, &request),
+                        static_cast<int>(rank), channel_tag, communicator_, &request),
               "MPI_Isend");
         MPI_Request_free(&request);
     }

@@ -2,21 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/staged.hpp"
 
-#include <cstring>
+#include "comm/copy_bytes.hpp"
 
 namespace dtrain::comm {
 namespace {
 
 constexpr auto piece_bytes = NodeBoard::piece_bytes;
 constexpr std::size_t taken_at_once = std::size_t{256} << 10U;
-
-void put(std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (bytes > 0) std::memcpy(to, from, bytes);
-}
-
-Waiting all_steps(const Group& group) {
-    return {{.what = Wait::For::steps, .value = group.board.steps()}};
-}
 
 /// How a buffer that does not fit into one piece is cut.
 struct Cut {
@@ -34,8 +26,8 @@ void lay_out(Group& group, const std::byte* buffer, Stretch piece, std::size_t n
     for (int other = 0; other < board.size(); ++other) {
         if (other == board.rank()) continue;
         const auto share = share_of(piece.bytes, other, board.size());
-        put(board.piece(board.rank(), 0, number) + share.first, buffer + piece.first + share.first,
-            share.bytes);
+        copy_bytes(board.piece(board.rank(), 0, number) + share.first, buffer + piece.first + share.first,
+                   share.bytes);
     }
 }
 
@@ -58,7 +50,8 @@ void take_shares(Group& group, std::byte* buffer, Stretch piece, std::size_t num
     for (int other = 0; other < board.size(); ++other) {
         if (other == board.rank()) continue;
         const auto share = share_of(piece.bytes, other, board.size());
-        put(buffer + piece.first + share.first, board.piece(other, 1, number) + share.first, share.bytes);
+        copy_bytes(buffer + piece.first + share.first, board.piece(other, 1, number) + share.first,
+                   share.bytes);
     }
 }
 
@@ -126,8 +119,8 @@ Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stret
         for (std::size_t other = 0; other < ranks; ++other) {
             const auto& stretch = stretches[other];
             if (other == me || first >= stretch.bytes) continue;
-            put(board.piece(board.rank(), 0, number) + other * part, buffer + stretch.first + first,
-                std::min(part, stretch.bytes - first));
+            copy_bytes(board.piece(board.rank(), 0, number) + other * part, buffer + stretch.first + first,
+                       std::min(part, stretch.bytes - first));
         }
         group.board.step();
         co_await all_steps(group);
@@ -147,7 +140,7 @@ Task show_in_pieces(Group& group, const std::byte* buffer, std::size_t bytes, in
     co_await all_steps(group);
     for (std::size_t number = 0; number < cut.pieces(); ++number) {
         const auto piece = cut.piece(number);
-        if (shows) put(board.piece(board.rank(), 0, number), buffer + piece.first, piece.bytes);
+        if (shows) copy_bytes(board.piece(board.rank(), 0, number), buffer + piece.first, piece.bytes);
         group.board.step();
         co_await all_steps(group);
         auto& from = group.sources;

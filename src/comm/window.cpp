@@ -12,14 +12,13 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/huge_pages.hpp"
 #include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 
 namespace dtrain::comm {
 namespace {
-
-constexpr std::size_t page_bytes = 4096;
 
 std::vector<const Window*>& windows() {
     static auto* all = new std::vector<const Window*>;
@@ -33,7 +32,7 @@ std::uint64_t new_id() {
 
 /// Whole pages and one to spare, because MPI promises no alignment.
 std::size_t whole_pages(std::size_t bytes) {
-    return (bytes + page_bytes - 1) / page_bytes * page_bytes + page_bytes;
+    return (bytes + memory_page - 1) / memory_page * memory_page + memory_page;
 }
 
 }  // namespace
@@ -91,7 +90,7 @@ Window::Window(MPI_Comm node, std::size_t bytes) : world_ranks_(world_ranks(node
         check(MPI_Win_shared_query(handle_, other, &whole, &unit, &base), "MPI_Win_shared_query");
         const auto address = reinterpret_cast<std::uintptr_t>(base);
         auto* begin = static_cast<std::byte*>(base) +
-                      ((address + page_bytes - 1) / page_bytes * page_bytes - address);
+                      ((address + memory_page - 1) / memory_page * memory_page - address);
         parts_.emplace_back(begin, static_cast<std::size_t>(lengths[static_cast<std::size_t>(other)]));
     }
     own_ = part(rank);

@@ -15,7 +15,7 @@
 namespace dtrain::eager {
 namespace {
 
-std::uint64_t next_number() {
+std::uint64_t next_operator_number() {
     static std::uint64_t last = 0;
     return ++last;
 }
@@ -70,7 +70,7 @@ class Maker final : public program::GradientMaker {
     void append(Operator op) override {
         program_.append_with_outputs(std::move(op), Role::gradient);
         const auto& appended = program_.operators().back();
-        recipe_.operators.push_back({appended, next_number()});
+        recipe_.operators.push_back({appended, next_operator_number()});
         for (const auto& output : appended.outputs)
             recipe_.made.push_back(program_.variable(output.variable));
     }
@@ -117,7 +117,7 @@ Recipe::Recipe(const OperatorCall& call) {
         op.outputs.push_back({std::string(slot), program_.unique_name(stem)});
     }
     program_.append_with_outputs(std::move(op));
-    forward_ = {program_.operators().back(), next_number()};
+    forward_ = {program_.operators().back(), next_operator_number()};
     for (const auto& output : forward_.op.outputs) outputs_.push_back(program_.variable(output.variable));
 }
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
+#include "base/log.hpp"
 #include "base/quiet_thread.hpp"
 #include "base/text.hpp"
 
@@ -56,8 +56,8 @@ Membership::Membership(MembershipOptions options)
     options_.lease_seconds = sufficient_lease(options_.lease_seconds, options_.time_to_stop);
     for (bool told = false; !register_node(client_); told = true) {
         if (!told)
-            spdlog::warn("a launcher at {} takes part in job {} already; waiting until it is gone",
-                         options_.self.address, options_.keys.job_id());
+            log_warning("a launcher at {} takes part in job {} already; waiting until it is gone",
+                        options_.self.address, options_.keys.job_id());
         std::this_thread::sleep_for(between_tries);
     }
     thread_ = quiet_thread([this] { keep(); });
@@ -78,8 +78,8 @@ void Membership::leave() {
     try {
         client_.revoke(seen_.own_lease);
     } catch (const std::exception& error) {
-        spdlog::warn("left job {} without a word, others see it after {} s: {}", options_.keys.job_id(),
-                     options_.lease_seconds, error.what());
+        log_warning("left job {} without a word, others see it after {} s: {}", options_.keys.job_id(),
+                    options_.lease_seconds, error.what());
     }
 }
 
@@ -208,8 +208,7 @@ void Membership::look(EtcdClient& client) {
     if (view.revision < seen_.view.revision) return;  // the other thread was faster
     if (view.names() != seen_.view.names()) seen_.nodes_since = BootClock::now();
     if (seen_.away_since)
-        spdlog::info("etcd is back after {} s",
-                     time_between(*seen_.away_since, BootClock::now()).count() / 1000);
+        log_info("etcd is back after {} s", time_between(*seen_.away_since, BootClock::now()).count() / 1000);
     seen_.away_since.reset();
     if (view == seen_.view) return;
     seen_.view = std::move(view);
@@ -270,7 +269,7 @@ void Membership::note_away(const std::exception& error) {
     const std::lock_guard lock(mutex_);
     if (seen_.away_since || leave_) return;
     seen_.away_since = BootClock::now();
-    spdlog::warn("{}; trying again", error.what());
+    log_warning("{}; trying again", error.what());
     publish();
 }
 

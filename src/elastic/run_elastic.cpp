@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
+#include "base/log.hpp"
 #include "base/random_mark.hpp"
 #include "base/signals.hpp"
 #include "base/status_later.hpp"
@@ -110,7 +110,7 @@ class Participation {
         if (!first && seen.is_head()) membership_.resign();
         switch (decision.what) {
             case What::give_up:
-                spdlog::error("{}", decision.reason);
+                log_error("{}", decision.reason);
                 if (first && (seen.is_head() || membership_.become_head()))
                     end_job(state_failed, status_failed);
                 return status_failed;
@@ -154,7 +154,7 @@ class Participation {
     }
 
     static int leave_ended(const JobView& view) {
-        spdlog::info("the job is {}", view.state.empty() ? "removed from etcd" : view.state);
+        log_info("the job is {}", view.state.empty() ? "removed from etcd" : view.state);
         return view.outcome.value_or(view.state == state_completed ? 0 : status_failed);
     }
 
@@ -176,7 +176,7 @@ class Participation {
             start.nodes.push_back(*node);
         }
         if (!membership_.write_as_head({Change::put(keys_.start(), to_json(start))})) return std::nullopt;
-        spdlog::info("{}", decision.reason);
+        log_info("{}", decision.reason);
         return drive(start);
     }
 
@@ -221,8 +221,8 @@ class Participation {
                 end.status == status_later)
                 return fail(end.status);
             ++failures_;
-            spdlog::warn("the job failed with status {}; starting it again, {} of at most {} times",
-                         end.status, failures_, options_.most_failures);
+            log_warning("the job failed with status {}; starting it again, {} of at most {} times",
+                        end.status, failures_, options_.most_failures);
         }
         return std::nullopt;
     }
@@ -287,7 +287,7 @@ class Participation {
     void remind(const std::string& reason) {
         const auto now = BootClock::now();
         if (reason == reminded_ && now < remind_at_) return;
-        spdlog::info("{}", reason);
+        log_info("{}", reason);
         reminded_ = reason;
         remind_at_ = now + between_reminders;
     }

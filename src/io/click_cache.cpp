@@ -24,7 +24,7 @@ namespace dtrain::io {
 namespace {
 
 constexpr std::chrono::milliseconds between_looks{50};
-constexpr const char* unfinished = ".tmp";
+constexpr const char* unfinished_suffix = ".tmp";
 
 void check(const CacheWatch& watch) {
     if (watch.stops) throw Error("the cache of the click log is not needed any more");
@@ -122,7 +122,7 @@ class MakersLock {
 class UnfinishedFile {
   public:
     explicit UnfinishedFile(const std::filesystem::path& of)
-        : path_(fmt::format("{}.{}{}", of.string(), random_mark(), unfinished)) {}
+        : path_(fmt::format("{}.{}{}", of.string(), random_mark(), unfinished_suffix)) {}
     UnfinishedFile(const UnfinishedFile&) = delete;
     UnfinishedFile& operator=(const UnfinishedFile&) = delete;
     ~UnfinishedFile() {
@@ -140,7 +140,7 @@ void remove_unfinished(const std::filesystem::path& of) {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(of.parent_path(), ignored)) {
         const auto name = entry.path().filename().string();
-        if (name.starts_with(of.filename().string() + ".") && name.ends_with(unfinished))
+        if (name.starts_with(of.filename().string() + ".") && name.ends_with(unfinished_suffix))
             std::filesystem::remove(entry.path(), ignored);
     }
 }

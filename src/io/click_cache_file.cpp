@@ -24,7 +24,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "blocks are written as they lie in memory");
 
-constexpr std::string_view magic = "dtrain click cache 1\n";
+constexpr std::string_view cache_magic = "dtrain click cache 1\n";
 constexpr std::size_t head_bytes = 4096;
 constexpr std::size_t sum_bytes = sizeof(std::uint64_t);
 constexpr std::int64_t usual_block = 64 << 10;
@@ -60,7 +60,7 @@ Head head_of(const ClickCacheFacts& facts) {
                               {"samples", facts.samples},
                               {"fingerprint", facts.fingerprint}};
     Head head{};
-    std::ranges::copy(fmt::format("{}{}\n", magic, json.dump()), head.begin());
+    std::ranges::copy(fmt::format("{}{}\n", cache_magic, json.dump()), head.begin());
     const auto sum = sum_of(head);
     std::memcpy(head.data() + head.size() - sum_bytes, &sum, sum_bytes);
     return head;
@@ -71,7 +71,7 @@ std::optional<ClickCacheFacts> facts_in(const Head& head) {
     std::uint64_t sum = 0;
     std::memcpy(&sum, head.data() + head.size() - sum_bytes, sum_bytes);
     if (sum != sum_of(head)) return std::nullopt;
-    const auto text = std::string_view(head.data() + magic.size());
+    const auto text = std::string_view(head.data() + cache_magic.size());
     const auto json = nlohmann::json::parse(text, nullptr, false);
     try {
         return ClickCacheFacts{.log = {.bytes = json.at("log_bytes"),
@@ -117,7 +117,7 @@ ClickCacheFile::ClickCacheFile(std::filesystem::path path)
     if (!file_.valid()) fail(path_, "open");
     Head head{};
     const auto there = read_at(file_, path_, head.data(), head.size(), 0);
-    if (!std::string_view(head.data(), there).starts_with(magic))
+    if (!std::string_view(head.data(), there).starts_with(cache_magic))
         throw DamagedCache(path_, "this is no cache of a click log, or one of another version of dtrain");
     const auto facts = there == head.size() ? facts_in(head) : std::nullopt;
     if (!facts) throw DamagedCache(path_, "its beginning is cut off or damaged");

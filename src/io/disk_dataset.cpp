@@ -16,7 +16,7 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::int64_t block_bytes = 1 << 20;  // where the file has no chunks
+constexpr std::int64_t block_without_chunks = 1 << 20;  // where the file has no chunks
 constexpr std::int64_t fingerprint_samples = 64;
 
 }  // namespace
@@ -26,7 +26,7 @@ DiskDataset::DiskDataset(Hdf5Samples samples, std::int64_t memory)
     const auto row_bytes = samples_.features * static_cast<std::int64_t>(sizeof(float));
     const auto rows = std::max<std::int64_t>(2, memory / row_bytes);
     const auto chunk = samples_.file.chunk_rows(samples_.source.x);
-    const auto wanted = chunk > 0 ? chunk : std::max<std::int64_t>(1, block_bytes / row_bytes);
+    const auto wanted = chunk > 0 ? chunk : std::max<std::int64_t>(1, block_without_chunks / row_bytes);
     block_rows_ = std::min({wanted, rows / 2, samples_.count});
     lookahead_ = std::min(rows - block_rows_, samples_.count);
     block_.resize(static_cast<std::size_t>(block_rows_ * samples_.features));

@@ -14,7 +14,7 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::size_t block_bytes = 1 << 18;
+constexpr std::size_t read_ahead_bytes = 1 << 18;
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 
 gzFile handle(void* file) {
@@ -33,7 +33,7 @@ InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
     if (!file_)
         throw UsageError(fmt::format("cannot read {}: {}", path.string(),
                                      errno != 0 ? std::strerror(errno) : "it is a folder"));
-    ::gzbuffer(handle(file_.get()), block_bytes);
+    ::gzbuffer(handle(file_.get()), read_ahead_bytes);
 }
 
 std::size_t InputFile::read(std::span<std::byte> buffer) {
@@ -59,10 +59,10 @@ bool InputFile::next_line(std::string_view& line) {
         at_ = 0;
         const auto before = text_.size();
         if (before > longest_line) refuse("a line is longer than 1 GiB; is this a text file?");
-        text_.resize(before + block_bytes);
+        text_.resize(before + read_ahead_bytes);
         const auto count = read(std::as_writable_bytes(std::span(text_).subspan(before)));
         text_.resize(before + count);
-        at_end_ = count < block_bytes;
+        at_end_ = count < read_ahead_bytes;
         end = text_.find('\n', before);
     }
     if (end == std::string::npos) {

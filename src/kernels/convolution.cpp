@@ -55,11 +55,6 @@ struct Layouts {
     memory::dims end;
 };
 
-SlidingWindow window_of(const KernelArguments& arguments, const TensorView& in, const TensorView& filter,
-                        const TensorView& out) {
-    return sliding_window(arguments, in.shape, out.shape, {filter.shape[2], filter.shape[3]});
-}
-
 std::unique_ptr<Kernel> kernel_of_sequence(OnednnSequence sequence) {
     return kernel_of([steps = std::move(sequence)]() mutable { steps.run(); });
 }
@@ -68,7 +63,7 @@ std::unique_ptr<Kernel> make_conv2d(const KernelArguments& arguments) {
     const auto& x = arguments.input("x");
     const auto& filter = arguments.input("filter");
     const auto& out = arguments.output("out");
-    const Layouts layouts(window_of(arguments, x, filter, out), arguments.products);
+    const Layouts layouts(convolution_window(arguments, x, filter, out), arguments.products);
     const auto prepared = layouts.forward();
     OnednnSequence sequence("conv2d");
     const auto source =
@@ -89,7 +84,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelArguments& arguments)
     const auto& dout = arguments.input("out@grad");
     const auto& filter = arguments.input("filter");
     const auto& dx = arguments.output("x@grad");
-    const Layouts layouts(window_of(arguments, dx, filter, dout), arguments.products);
+    const Layouts layouts(convolution_window(arguments, dx, filter, dout), arguments.products);
     const dnnl::convolution_backward_data::desc description(
         dnnl::algorithm::convolution_direct, Layouts::any_result(layouts.input),
         layouts.any_factor(layouts.filter), layouts.any_factor(layouts.output), layouts.stride, layouts.begin,
@@ -113,7 +108,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_filter(const KernelArguments& arguments
     const auto& x = arguments.input("x");
     const auto& dout = arguments.input("out@grad");
     const auto& dfilter = arguments.output("filter@grad");
-    const Layouts layouts(window_of(arguments, x, dfilter, dout), arguments.products);
+    const Layouts layouts(convolution_window(arguments, x, dfilter, dout), arguments.products);
     const dnnl::convolution_backward_weights::desc description(
         dnnl::algorithm::convolution_direct, layouts.any_factor(layouts.input),
         Layouts::any_result(layouts.filter), Layouts::plain({layouts.output[1]}),

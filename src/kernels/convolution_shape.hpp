@@ -44,4 +44,10 @@ inline SlidingWindow sliding_window(const KernelArguments& arguments, const Shap
             {in[3], window[1], stride[1], padding[1], out[3]}};
 }
 
+/// The same of a convolution: its filter is [out channels, in channels, height, width].
+inline SlidingWindow convolution_window(const KernelArguments& arguments, const TensorView& in,
+                                        const TensorView& filter, const TensorView& out) {
+    return sliding_window(arguments, in.shape, out.shape, {filter.shape[2], filter.shape[3]});
+}
+
 }  // namespace dtrain::kernels

@@ -34,16 +34,11 @@ std::size_t channel_of(std::size_t element, const SlidingWindow& w) {
     return element / static_cast<std::size_t>(w.y.out * w.x.out) % static_cast<std::size_t>(w.out_channels);
 }
 
-SlidingWindow window_of(const KernelArguments& arguments, const TensorView& in, const TensorView& filter,
-                        const TensorView& out) {
-    return sliding_window(arguments, in.shape, out.shape, {filter.shape[2], filter.shape[3]});
-}
-
 }  // namespace
 
 std::unique_ptr<Kernel> make_plain_conv2d(const KernelArguments& arguments) {
-    return kernel_of([window = window_of(arguments, arguments.input("x"), arguments.input("filter"),
-                                         arguments.output("out")),
+    return kernel_of([window = convolution_window(arguments, arguments.input("x"), arguments.input("filter"),
+                                                  arguments.output("out")),
                       x = arguments.in<double>("x"), filter = arguments.in<double>("filter"),
                       bias = arguments.in<double>("bias"), out = arguments.out<double>("out")] {
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = bias[channel_of(i, window)];
@@ -52,8 +47,8 @@ std::unique_ptr<Kernel> make_plain_conv2d(const KernelArguments& arguments) {
 }
 
 std::unique_ptr<Kernel> make_plain_conv2d_grad_input(const KernelArguments& arguments) {
-    return kernel_of([window = window_of(arguments, arguments.output("x@grad"), arguments.input("filter"),
-                                         arguments.input("out@grad")),
+    return kernel_of([window = convolution_window(arguments, arguments.output("x@grad"),
+                                                  arguments.input("filter"), arguments.input("out@grad")),
                       dx = arguments.out<double>("x@grad"), filter = arguments.in<double>("filter"),
                       dout = arguments.in<double>("out@grad")] {
         std::ranges::fill(dx, 0.0);
@@ -62,16 +57,16 @@ std::unique_ptr<Kernel> make_plain_conv2d_grad_input(const KernelArguments& argu
 }
 
 std::unique_ptr<Kernel> make_plain_conv2d_grad_filter(const KernelArguments& arguments) {
-    return kernel_of([window = window_of(arguments, arguments.input("x"), arguments.output("filter@grad"),
-                                         arguments.input("out@grad")),
-                      x = arguments.in<double>("x"), dout = arguments.in<double>("out@grad"),
-                      dfilter = arguments.out<double>("filter@grad"),
-                      dbias = arguments.out<double>("bias@grad")] {
-        std::ranges::fill(dfilter, 0.0);
-        std::ranges::fill(dbias, 0.0);
-        for (std::size_t i = 0; i < dout.size(); ++i) dbias[channel_of(i, window)] += dout[i];
-        for_each_product(window, [&](auto i, auto f, auto o) { dfilter[f] += dout[o] * x[i]; });
-    });
+    return kernel_of(
+        [window = convolution_window(arguments, arguments.input("x"), arguments.output("filter@grad"),
+                                     arguments.input("out@grad")),
+         x = arguments.in<double>("x"), dout = arguments.in<double>("out@grad"),
+         dfilter = arguments.out<double>("filter@grad"), dbias = arguments.out<double>("bias@grad")] {
+            std::ranges::fill(dfilter, 0.0);
+            std::ranges::fill(dbias, 0.0);
+            for (std::size_t i = 0; i < dout.size(); ++i) dbias[channel_of(i, window)] += dout[i];
+            for_each_product(window, [&](auto i, auto f, auto o) { dfilter[f] += dout[o] * x[i]; });
+        });
 }
 
 }  // namespace dtrain::kernels

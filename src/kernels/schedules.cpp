@@ -23,7 +23,7 @@ std::unique_ptr<Kernel> make_constant_rate(const KernelArguments& arguments) {
 
 // A learning rate times factor(decay rate, periods that have passed).
 template <double (*factor)(double decay_rate, double periods)>
-std::unique_ptr<Kernel> make_decay(const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_rate_decay(const KernelArguments& arguments) {
     return rate_of(arguments,
                    [rate = arguments.number("learning_rate"), decay_rate = arguments.number("decay_rate"),
                     decay_steps = arguments.number("decay_steps"),
@@ -98,10 +98,10 @@ Entries schedule_kernels() {
     return {
         {"constant_rate", make_constant_rate},
         {"cosine_decay", make_cosine_decay},
-        {"exponential_decay", make_decay<exponential>},
-        {"inverse_time_decay", make_decay<inverse_time>},
+        {"exponential_decay", make_rate_decay<exponential>},
+        {"inverse_time_decay", make_rate_decay<inverse_time>},
         {"linear_warmup", make_linear_warmup},
-        {"natural_exp_decay", make_decay<natural_exponential>},
+        {"natural_exp_decay", make_rate_decay<natural_exponential>},
         {"noam_decay", make_noam_decay},
         {"piecewise_rate", make_piecewise_rate},
         {"polynomial_decay", make_polynomial_decay},

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <dtrain/error.hpp>
 
 #include "base/exec_image.hpp"
 #include "base/files.hpp"
+#include "base/log.hpp"
 #include "base/redact.hpp"
 #include "base/subprocess.hpp"
 #include "launch/program.hpp"
@@ -25,7 +25,7 @@ int run_once_on_cloud(const Options& options, const Environment& environment) {
         write_all(STDOUT_FILENO, fmt::format("{}\n", fmt::join(redacted_arguments(program), " ")));
         return 0;
     }
-    spdlog::info(
+    log_info(
         "on PaddleCloud a process of a parameter-server job runs the script once, with the variables of "
         "the platform");
     const auto file = find_in_path(program.front(), environment);

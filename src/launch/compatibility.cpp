@@ -15,8 +15,6 @@ using F = PaddleFeature;
 constexpr auto no_effect = Answer::no_effect;
 constexpr auto refused = Answer::refused;
 
-constexpr std::string_view no_other_devices = "dtrain drives NVIDIA GPUs and CPUs";
-
 // clang-format off
 constexpr std::array variables{
     V{"PADDLE_TRAINER_ID"}, V{"PADDLE_TRAINERS_NUM"}, V{"PADDLE_CURRENT_ENDPOINT"}, V{"PADDLE_TRAINER_ENDPOINTS", true, Answer::done, "from 120 KiB on, which no exec takes, in the file that DTRAIN_ENDPOINTS_FILE names; given to the launcher itself, its hosts become --ips when they are several and POD_IP is one of them"},

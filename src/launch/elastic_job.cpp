@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <dtrain/error.hpp>
 #include <dtrain/version.hpp>
@@ -15,6 +14,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/interfaces.hpp"
+#include "base/log.hpp"
 #include "base/signals.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
@@ -48,7 +48,7 @@ auto first_contact(const Action& action) {
             throw UsageError(refused.what());
         } catch (const elastic::EtcdAway& away) {
             if (std::chrono::steady_clock::now() >= give_up_at) throw UsageError(away.what());
-            if (!told) spdlog::warn("{}; trying for {} s", away.what(), first_patience.count());
+            if (!told) log_warning("{}; trying for {} s", away.what(), first_patience.count());
             told = true;
             std::this_thread::sleep_for(seconds(1));
         }
@@ -59,7 +59,7 @@ void run_hook(const std::string& command, const Environment& environment) {
     Subprocess shell({.argv = {"/bin/sh", "-c", command}, .environment = environment, .pipe_output = false});
     const auto status = shell.wait();
     if (!status.success())
-        spdlog::warn("--elastic_pre_hook ended with {}; starting all the same", status.to_string());
+        log_warning("--elastic_pre_hook ended with {}; starting all the same", status.to_string());
 }
 
 std::vector<std::string> addresses_of(const elastic::Start& start) {
@@ -76,7 +76,7 @@ void publish_endpoints(elastic::Membership& membership, const elastic::JobKeys& 
     try {
         membership.write_as_head({Change::put(keys.endpoints(), std::move(value))});
     } catch (const elastic::EtcdError& error) {
-        spdlog::warn("the job's endpoints are not published: {}", error.what());
+        log_warning("the job's endpoints are not published: {}", error.what());
     }
 }
 
@@ -133,8 +133,8 @@ class ElasticJob {
     /// A head that cannot be followed reaches this node by ssh.
     elastic::StartEnd follow(const elastic::Start& start, const std::string& own_name) const {
         const auto* node = find(start, own_name);
-        spdlog::info("node {} of {}: {} drives the job", node - start.nodes.data(), start.nodes.size(),
-                     start.head);
+        log_info("node {} of {}: {} drives the job", node - start.nodes.data(), start.nodes.size(),
+                 start.head);
         Farewell farewell(membership_, options_.grace + stop_overhead);
         const Leaving leaving{
             .must_leave =
@@ -143,9 +143,9 @@ class ElasticJob {
         try {
             const auto followed =
                 follow_(options_of_start(options_, addresses_of(start), node->address), leaving);
-            if (!followed.text.empty()) spdlog::warn("{}", followed.text);
+            if (!followed.text.empty()) log_warning("{}", followed.text);
         } catch (const UsageError& error) {
-            spdlog::warn("{}; {} has to reach this node by ssh", error.what(), start.head);
+            log_warning("{}; {} has to reach this node by ssh", error.what(), start.head);
         }
         return {.stopped_by = farewell.signal()};
     }
@@ -193,9 +193,9 @@ int run_elastic_job(const ElasticSettings& settings, const Options& options, con
             opened.wanted = elastic::scale_job(client, keys, *options.scale);
         return opened;
     });
-    if (job.notice) spdlog::warn("{}", *job.notice);
+    if (job.notice) log_warning("{}", *job.notice);
     if (job.ended) {
-        spdlog::info("job {} is completed already; --force runs it again", keys.job_id());
+        log_info("job {} is completed already; --force runs it again", keys.job_id());
         return *job.ended;
     }
     const auto membership = first_contact([&] {

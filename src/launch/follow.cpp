@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "base/files.hpp"
+#include "base/log.hpp"
 #include "base/log_files.hpp"
 #include "launch/hello.hpp"
 #include "link/key_file.hpp"
@@ -35,7 +35,7 @@ link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello
             .patience = options.start_timeout,
             .welcomed =
                 [log_dir](const link::Welcome& welcome) {
-                    spdlog::info("{}; logs in {}", part_text(welcome), log_dir);
+                    log_info("{}; logs in {}", part_text(welcome), log_dir);
                 },
             .write_last_words =
                 [log_dir](const link::LastWords& words) {
@@ -50,7 +50,7 @@ link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello
 int follow_head(const Meeting& meeting, const link::Hello& hello, const Options& options,
                 const Environment& environment) {
     const auto follower = follower_options(meeting, hello, options, environment);
-    spdlog::info("waiting for node 0 ({} port {}), which starts the job", meeting.head, meeting.port);
+    log_info("waiting for node 0 ({} port {}), which starts the job", meeting.head, meeting.port);
     const auto followed = link::follow(follower);
     if (followed.status != 0)
         write_all(STDERR_FILENO,

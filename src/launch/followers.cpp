@@ -10,12 +10,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <dtrain/error.hpp>
 
 #include "base/host.hpp"
 #include "base/interfaces.hpp"
+#include "base/log.hpp"
 #include "base/run_main.hpp"
 #include "base/text.hpp"
 #include "launch/hello.hpp"
@@ -130,8 +130,8 @@ bool Followers::come_without(const std::vector<int>& absent, const std::string& 
     const auto text =
         fmt::format("{} did not come within {} s", names_of(absent), seconds_text(options_.start_timeout));
     if (strays_end_it_) give_up(text + "; start the same command there" + in_brackets(complaint));
-    spdlog::warn("{}; going on without {} anew{}", text,
-                 absent.size() == 1 ? "it until it comes" : "them until they come", in_brackets(complaint));
+    log_warning("{}; going on without {} anew{}", text,
+                absent.size() == 1 ? "it until it comes" : "them until they come", in_brackets(complaint));
     absent_ = absent;
     return false;
 }
@@ -147,7 +147,7 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
         if (const auto refusal = head_->take_refusal()) {
             const auto text = "a node cannot take part: " + *refusal;
             if (strays_end_it_) give_up(text);
-            spdlog::warn("{}", text);
+            log_warning("{}", text);
         }
         absent = missing();
         const auto now = Clock::now();
@@ -156,8 +156,8 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
         if (!absent.empty() && now - begin >= options_.start_timeout)
             return come_without(absent, ssh.complaint_about(absent.front()));
         if (absent.empty() || now < complain_at) continue;
-        spdlog::warn("waiting for {} at port {}; start the same command there", names_of(absent),
-                     meeting_.port);
+        log_warning("waiting for {} at port {}; start the same command there", names_of(absent),
+                    meeting_.port);
         complain_at += between_complaints;
     }
     return true;
@@ -194,7 +194,7 @@ Plan Followers::start(Plan plan) {
         hellos[node] = head_->hello_of(node);
         head_->send(node, welcome_of(plan_, node));
     }
-    if (!by_ssh_.empty()) spdlog::info("{} reached by ssh", names_of({by_ssh_.begin(), by_ssh_.end()}));
+    if (!by_ssh_.empty()) log_info("{} reached by ssh", names_of({by_ssh_.begin(), by_ssh_.end()}));
     if (hellos.size() + 1 == plan_.nodes.size()) std::erase(plan_.warnings, others_are_alike);
     plan_ = with_facts(std::move(plan_), hellos);
     return plan_;

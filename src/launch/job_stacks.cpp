@@ -37,13 +37,13 @@ std::string shown(const Json& told) {
     return fmt::format("---- rank {} on {}\n{}{}\n", rank, host, text, text.ends_with('\n') ? "" : "\n");
 }
 
-struct Answers {
+struct StackAnswers {
     std::map<int, std::string> of_ranks;
     bool complete = false;
 };
 
-Answers all_answers(const JobRecord& record) {
-    Answers out;
+StackAnswers all_answers(const JobRecord& record) {
+    StackAnswers out;
     ControlClient client(record, "stacks");
     const auto deadline = Clock::now() + workers_limit;
     while (!out.complete) {

@@ -14,7 +14,7 @@
 namespace dtrain::launch {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
 /// "0:42", "3:00:05", "2-03:00:05".
@@ -52,9 +52,9 @@ std::string end_of(const RankView& rank) {
     return ExitStatus{.code = rank.code, .signal = rank.signal}.to_string();
 }
 
-Json json_of(const JobStatus& job) {
-    auto json = Json::parse(to_json(job.record));
-    if (job.view) json.update(Json::parse(to_json(*job.view)));
+OrderedJson json_of(const JobStatus& job) {
+    auto json = OrderedJson::parse(to_json(job.record));
+    if (job.view) json.update(OrderedJson::parse(to_json(*job.view)));
     json["name"] = full_name(job.record);
     json["state"] = job.state;
     json["why"] = job.why;
@@ -110,15 +110,15 @@ std::string status_text(const JobStatus& job, std::int64_t now_us) {
 }
 
 std::string to_json(const std::vector<JobStatus>& jobs) {
-    auto json = Json::array();
+    auto json = OrderedJson::array();
     for (const auto& job : jobs) json.push_back(json_of(job));
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::vector<JobStatus> parse_statuses(std::string_view text) {
     std::vector<JobStatus> jobs;
     try {
-        for (const auto& json : Json::parse(text)) {
+        for (const auto& json : OrderedJson::parse(text)) {
             const auto line = json.dump();
             const auto record = parse_record(line);
             if (!record) continue;
@@ -128,7 +128,7 @@ std::vector<JobStatus> parse_statuses(std::string_view text) {
                             .view = parse_view(line)});
             if (auto& view = jobs.back().view) view->state = jobs.back().state;
         }
-    } catch (const Json::exception&) {
+    } catch (const OrderedJson::exception&) {
         return {};  // not the words of a dtrain-launch
     }
     return jobs;

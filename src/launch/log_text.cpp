@@ -12,7 +12,7 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::size_t longest_line = 2000;
+constexpr std::size_t longest_shown_line = 2000;
 constexpr std::size_t longest_exception = 400;
 
 std::string cut(std::string_view line, std::size_t length) {
@@ -60,7 +60,8 @@ std::string last_lines(std::string_view log, std::size_t lines) {
     const auto end = std::find_if(all.rbegin(), all.rend(), holds_something).base();
     const auto shown = std::min(end - std::min(first, end), static_cast<std::ptrdiff_t>(lines));
     std::string out;
-    for (auto line = end - shown; line < end; ++line) out += cut(shown_part(*line), longest_line) + "\n";
+    for (auto line = end - shown; line < end; ++line)
+        out += cut(shown_part(*line), longest_shown_line) + "\n";
     return out;
 }
 

@@ -18,7 +18,6 @@ constexpr auto own = OptionGroup::dtrain;
 constexpr auto batch = OptionGroup::submit;
 
 constexpr int highest_port = 65000;
-constexpr std::string_view no_other_devices = "dtrain drives NVIDIA GPUs and CPUs";
 constexpr std::string_view no_tuner = "Paddle's own planner and tuner are not part of dtrain";
 
 // clang-format off

@@ -28,6 +28,9 @@ inline constexpr std::array option_groups{
 /// "Base Parameters", the heading in --help.
 std::string_view to_string(OptionGroup group);
 
+/// Why options and variables for other makers' devices are refused.
+inline constexpr std::string_view no_other_devices = "dtrain drives NVIDIA GPUs and CPUs";
+
 /// What dtrain-launch makes of an option.
 enum class Answer {
     done,

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <dtrain/error.hpp>
 
 #include "base/exec_image.hpp"
 #include "base/files.hpp"
 #include "base/interfaces.hpp"
+#include "base/log.hpp"
 #include "base/ports.hpp"
 #include "base/subprocess.hpp"
 #include "cluster/pbs_allocation.hpp"
@@ -80,9 +80,9 @@ void Planner::ask_batch_system(Options& options) {
                             find_in_path("srun", environment_).has_value());
     const auto job = allocation_ ? allocation_->job_id : cluster::slurm_job_of_task(environment_);
     if (job && options.job_id == Options().job_id) options.job_id = *job;
-    if (const auto warning = lone_launchers_warning(options, environment_)) spdlog::warn("{}", *warning);
+    if (const auto warning = lone_launchers_warning(options, environment_)) log_warning("{}", *warning);
     if (!allocation_) return;
-    if (const auto warning = other_components_warning(environment_)) spdlog::warn("{}", *warning);
+    if (const auto warning = other_components_warning(environment_)) log_warning("{}", *warning);
     if (engine_ == Engine::srun) srun_site_ = ask_slurm(*allocation_, environment_);
     if (!of_slurm && allocation_->nodes.size() > 1) remote_shell_ = shell_of_pbs(environment_);
 }

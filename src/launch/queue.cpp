@@ -11,7 +11,7 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::chrono::seconds longest_answer{20};
+constexpr std::chrono::seconds answer_limit{20};
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
     return std::find(words.begin(), words.end(), word) != words.end();
@@ -89,8 +89,7 @@ std::optional<std::vector<QueuedJob>> ask_queue(const std::string& scheduler,
     const bool is_slurm = scheduler == "slurm";
     auto words = is_slurm ? squeue_command() : qstat_command(numbers);
     if (!find_in_path(words.front(), environment)) return std::nullopt;
-    const auto answer =
-        run_and_capture({.argv = std::move(words), .environment = environment}, longest_answer);
+    const auto answer = run_and_capture({.argv = std::move(words), .environment = environment}, answer_limit);
     // qstat complains of each job that is over, and tells of the others all the same.
     if (!answer.status.success() && (is_slurm || answer.status.signal != 0)) return std::nullopt;
     auto jobs = is_slurm ? parse_squeue(answer.out) : parse_qstat(answer.out);

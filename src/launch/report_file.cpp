@@ -4,9 +4,8 @@
 
 #include <system_error>
 
-#include <spdlog/spdlog.h>
-
 #include "base/files.hpp"
+#include "base/log.hpp"
 #include "report/outputs.hpp"
 
 namespace dtrain::launch {
@@ -19,7 +18,7 @@ void write_report_file(const std::string& file, const std::string& text, mode_t 
     try {
         replace_file(file, text, mode);
     } catch (const std::system_error& error) {
-        spdlog::error("--report: {}", error.what());
+        log_error("--report: {}", error.what());
     }
 }
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <dtrain/error.hpp>
 
@@ -97,8 +96,8 @@ class Launch {
                 shown_->finish(outcome.status);
                 return outcome.status;
             }
-            spdlog::warn("the job failed with status {}; starting it again, {} of at most {} times",
-                         outcome.status, restart + 1, most_restarts);
+            log_warning("the job failed with status {}; starting it again, {} of at most {} times",
+                        outcome.status, restart + 1, most_restarts);
             options_.log_overwrite = false;  // the logs tell what failed
         }
     }
@@ -169,7 +168,7 @@ class Launch {
                     ended, order.why_stopped, [&](int node, const std::string& log, const std::string& line) {
                         return others_.followers && others_.followers->end_log(node, log, line);
                     });
-            spdlog::warn("{}; planning again with other ports", failures.front().text);
+            log_warning("{}; planning again with other ports", failures.front().text);
         }
     }
 
@@ -215,21 +214,21 @@ class Launch {
     void claim_log_folder(const Plan& plan) {
         claim_.emplace(plan.log_dir, fmt::format("pid {}, job {}", ::getpid(), plan.job_id));
         if (claim_->other())
-            spdlog::warn(
+            log_warning(
                 "another job writes into {} ({}): their lines will mix; give each its own --log_dir, "
                 "for instance log/%j",
                 plan.log_dir, *claim_->other());
     }
 
     void announce(const Plan& plan) const {
-        for (const auto& warning : plan.warnings) spdlog::warn("{}", warning);
+        for (const auto& warning : plan.warnings) log_warning("{}", warning);
         if (options_.quiet || options_.no_banner) return;
         write_all(STDOUT_FILENO, configuration_banner(options_, plan.nodes.front().cuda_visible_devices));
         for (const auto& greeting : greetings(plan)) {
-            spdlog::info("{}", greeting.line);
+            log_info("{}", greeting.line);
             write_all(STDOUT_FILENO, distributed_envs_table(greeting.rows));
         }
-        spdlog::info("{}", where_logs_are(plan, options_.log_dir));
+        log_info("{}", where_logs_are(plan, options_.log_dir));
     }
 
     int check() const {
@@ -329,7 +328,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
     refuse_submit_options(parsed);
     set_up_log("dtrain-launch");
     set_log_level(parsed.options.log_level);
-    for (const auto& notice : parsed.notices) spdlog::warn("{}", notice);
+    for (const auto& notice : parsed.notices) log_warning("{}", notice);
     if (const auto command = elastic_command(parsed.options, environment))
         return run_elastic_command(*command, parsed.options);
     if (!parsed.options.check && runs_once_on_cloud(parsed.options, environment))

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <dtrain/error.hpp>
 
@@ -82,7 +81,7 @@ void remember(Scheduler scheduler, const std::string& number, const Options& opt
     try {
         write_record(*folder, record);
     } catch (const std::exception& error) {
-        spdlog::warn("dtrain-launch status will not show the job before it starts: {}", error.what());
+        log_warning("dtrain-launch status will not show the job before it starts: {}", error.what());
     }
 }
 
@@ -106,7 +105,7 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
     ::signal(SIGPIPE, SIG_IGN);  // sbatch may end before it has read the script
     set_up_log("dtrain-launch");
     set_log_level(parsed.options.log_level);
-    for (const auto& notice : parsed.notices) spdlog::warn("{}", notice);
+    for (const auto& notice : parsed.notices) log_warning("{}", notice);
 
     const auto& options = parsed.options;
     refuse_missing_script(options, environment);
@@ -116,7 +115,7 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
     const auto launcher = this_executable().string();
     const auto choice = choose_scheduler(options.scheduler, find_in_path("sbatch", environment).has_value(),
                                          find_in_path("qsub", environment).has_value());
-    if (!choice.notice.empty()) spdlog::info("{}", choice.notice);
+    if (!choice.notice.empty()) log_info("{}", choice.notice);
     const bool to_slurm = choice.scheduler == Scheduler::slurm;
     const auto script_for = to_slurm ? slurm_script : pbs_script;
     if (!options.dry_run.empty()) {

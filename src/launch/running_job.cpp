@@ -7,9 +7,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "base/host.hpp"
+#include "base/log.hpp"
 #include "base/process_tree.hpp"
 
 namespace dtrain::launch {
@@ -25,7 +24,7 @@ RunningJob::RunningJob(const Environment& environment, JobRecord record)
         control_.emplace();
         record_.socket = control_->path();
     } catch (const std::exception& error) {
-        spdlog::debug("this job answers no questions: {}", error.what());
+        log_debug("this job answers no questions: {}", error.what());
     }
     write();
 }
@@ -52,7 +51,7 @@ void RunningJob::write() {
     try {
         write_record(*folder_, record_);
     } catch (const std::exception& error) {
-        spdlog::debug("dtrain-launch status will not find this job: {}", error.what());
+        log_debug("dtrain-launch status will not find this job: {}", error.what());
     }
 }
 

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds controller_limit{10'000};  // of a controller that is busy
-constexpr milliseconds between_looks{200};
+constexpr milliseconds between_queries{200};
 constexpr milliseconds margin{3000};  // for Slurm to notice that all processes of a step are gone
 
 /// What one of Slurm's commands prints; nothing when there is no such command.
@@ -39,7 +39,7 @@ bool gone_within(milliseconds limit, const SlurmStep& step, const Environment& e
     const auto until = Clock::now() + limit;
     while (running(step, environment)) {
         if (Clock::now() >= until) return false;
-        std::this_thread::sleep_for(between_looks);
+        std::this_thread::sleep_for(between_queries);
     }
     return true;
 }

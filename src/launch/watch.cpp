@@ -15,8 +15,8 @@
 
 #include <climits>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
+#include "base/log.hpp"
 #include "base/process_tree.hpp"
 #include "base/signals.hpp"
 #include "cluster/order.hpp"
@@ -276,7 +276,7 @@ class Watch {
         using Kind = cluster::Event::Kind;
         if (event.kind != Kind::warning && event.kind != Kind::gpu_error) return;
         status_.clear();
-        spdlog::warn("{}", cluster::to_sentence(event));
+        log_warning("{}", cluster::to_sentence(event));
     }
 
     /// Every step has a deadline, after which the next and rougher one follows.

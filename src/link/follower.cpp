@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <dtrain/error.hpp>
 
+#include "base/log.hpp"
 #include "base/process_tree.hpp"
 #include "base/signals.hpp"
 #include "base/subprocess.hpp"
@@ -30,7 +30,7 @@
 namespace dtrain::link {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Connection::Clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds try_again{300};
@@ -78,9 +78,9 @@ class Daemon {
         std::vector<std::string> argv{local_daemon(command, programs_of(environment))};
         argv.insert(argv.end(), command.arguments.begin(), command.arguments.end());
         process = std::make_unique<Subprocess>(ProcessOptions{.argv = std::move(argv),
-                                                            .environment = std::move(variables),
-                                                            .parent_death_signal = SIGTERM,
-                                                            .new_process_group = true});
+                                                              .environment = std::move(variables),
+                                                              .parent_death_signal = SIGTERM,
+                                                              .new_process_group = true});
         for (const int fd : {process->stdout_fd(), process->stderr_fd()}) make_nonblocking(fd);
     }
 
@@ -305,8 +305,8 @@ Followed follow(const FollowerOptions& options) {
                 fmt::format("node 0 ({} port {}) is not there after {} s: {}; start the same command there",
                             options.head, options.port, seconds_text(options.patience), reason));
         if (now >= complain_at) {
-            spdlog::warn("waiting for node 0 ({} port {}): {}; start the same command there", options.head,
-                         options.port, reason);
+            log_warning("waiting for node 0 ({} port {}): {}; start the same command there", options.head,
+                        options.port, reason);
             complain_at += between_complaints;
         }
         std::this_thread::sleep_for(try_again);

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
+#include "base/log.hpp"
 #include "link/key_file.hpp"
 #include "link/tcp.hpp"
 
@@ -61,7 +61,7 @@ void Head::serve_peer(int fd, std::uint32_t events) {
         refuse_key(connection.peer());
         return drop(fd, error.what());
     } catch (const LinkError& error) {
-        spdlog::debug("{} is not served: {}", connection.peer(), error.what());
+        log_debug("{} is not served: {}", connection.peer(), error.what());
         return drop(fd, error.what());
     }
     flush(fd);
@@ -139,8 +139,8 @@ void Head::drop(int fd, std::string reason) {  // a copy: it may be the peer's o
 /// Each address once, and not endlessly many: the log is no place for an attacker to write to.
 void Head::refuse_key(const std::string& peer) {
     if (other_keys_.size() >= most_warnings || !other_keys_.insert(peer).second) return;
-    spdlog::warn("a launcher on {} has another key and was refused; if it is yours, {}", peer,
-                 how_to_copy_key(options_.name, peer));
+    log_warning("a launcher on {} has another key and was refused; if it is yours, {}", peer,
+                how_to_copy_key(options_.name, peer));
 }
 
 void Head::look_at_clock() {

@@ -11,13 +11,13 @@ namespace dtrain::topology {
 namespace {
 
 using Device = NvmlLibrary::Device;
-constexpr auto success = NvmlLibrary::success;
 
 std::optional<std::uint64_t> uncorrected_errors(const NvmlLibrary& nvml, Device device) {
     constexpr int uncorrected = 1;       // NVML_MEMORY_ERROR_TYPE_UNCORRECTED
     constexpr int since_the_driver = 0;  // NVML_VOLATILE_ECC
     unsigned long long count = 0;
-    if (!nvml.get_ecc_errors || nvml.get_ecc_errors(device, uncorrected, since_the_driver, &count) != success)
+    if (!nvml.get_ecc_errors ||
+        nvml.get_ecc_errors(device, uncorrected, since_the_driver, &count) != NvmlLibrary::success)
         return std::nullopt;
     return count;
 }
@@ -25,12 +25,12 @@ std::optional<std::uint64_t> uncorrected_errors(const NvmlLibrary& nvml, Device 
 void ask_for_rows(const NvmlLibrary& nvml, Device device, GpuHealth& health) {
     unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
     if (nvml.get_remapped_rows &&
-        nvml.get_remapped_rows(device, &corrected, &uncorrected, &pending, &failed) == success) {
+        nvml.get_remapped_rows(device, &corrected, &uncorrected, &pending, &failed) == NvmlLibrary::success) {
         health.row_pending = pending != 0;
         health.row_failed = failed != 0;
     }
     int pages = 0;  // before Ampere: pages instead of rows
-    if (nvml.get_pages_pending && nvml.get_pages_pending(device, &pages) == success)
+    if (nvml.get_pages_pending && nvml.get_pages_pending(device, &pages) == NvmlLibrary::success)
         health.row_pending = health.row_pending || pages != 0;
 }
 
@@ -40,7 +40,7 @@ std::vector<GpuSlowdown> slowdowns(const NvmlLibrary& nvml, Device device) {
     constexpr unsigned long long power_cap = 0x4, hardware = 0x8, hot = 0x20 | 0x40, power_brake = 0x80;
     unsigned long long reasons = 0;
     std::vector<GpuSlowdown> out;
-    if (!nvml.get_slowdowns || nvml.get_slowdowns(device, &reasons) != success) return out;
+    if (!nvml.get_slowdowns || nvml.get_slowdowns(device, &reasons) != NvmlLibrary::success) return out;
     if ((reasons & hot) != 0) out.push_back(GpuSlowdown::hot);
     if ((reasons & power_brake) != 0) out.push_back(GpuSlowdown::power_brake);
     if ((reasons & power_cap) != 0) out.push_back(GpuSlowdown::power_cap);
@@ -53,7 +53,8 @@ std::vector<GpuProcess> processes(const NvmlLibrary& nvml, Device device) {
     std::array<NvmlLibrary::Process, 64> found{};
     auto count = static_cast<unsigned>(found.size());
     std::vector<GpuProcess> out;
-    if (!nvml.get_processes || nvml.get_processes(device, &count, found.data()) != success) return out;
+    if (!nvml.get_processes || nvml.get_processes(device, &count, found.data()) != NvmlLibrary::success)
+        return out;
     for (unsigned i = 0; i < count; ++i) {
         const auto memory = found.at(i).memory;
         const bool is_told = memory != std::numeric_limits<unsigned long long>::max();
@@ -64,18 +65,19 @@ std::vector<GpuProcess> processes(const NvmlLibrary& nvml, Device device) {
 
 void ask_for_load(const NvmlLibrary& nvml, Device device, GpuHealth& health) {
     NvmlLibrary::Utilization utilization{};
-    if (nvml.get_utilization && nvml.get_utilization(device, &utilization) == success)
+    if (nvml.get_utilization && nvml.get_utilization(device, &utilization) == NvmlLibrary::success)
         health.utilization = static_cast<int>(utilization.gpu);
     NvmlLibrary::Memory memory{};
-    if (nvml.get_memory && nvml.get_memory(device, &memory) == success) {
+    if (nvml.get_memory && nvml.get_memory(device, &memory) == NvmlLibrary::success) {
         health.memory_used = memory.used;
         health.memory_total = memory.total;
     }
     unsigned milliwatts = 0;
-    if (nvml.get_power && nvml.get_power(device, &milliwatts) == success) health.watts = 1e-3 * milliwatts;
+    if (nvml.get_power && nvml.get_power(device, &milliwatts) == NvmlLibrary::success)
+        health.watts = 1e-3 * milliwatts;
     constexpr int of_the_chip = 0;  // NVML_TEMPERATURE_GPU
     unsigned celsius = 0;
-    if (nvml.get_temperature && nvml.get_temperature(device, of_the_chip, &celsius) == success)
+    if (nvml.get_temperature && nvml.get_temperature(device, of_the_chip, &celsius) == NvmlLibrary::success)
         health.celsius = static_cast<int>(celsius);
 }
 

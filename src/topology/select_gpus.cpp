@@ -9,16 +9,10 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "topology/same_device.hpp"
 
 namespace dtrain::topology {
 namespace {
-
-bool same_device(const VisibleGpu& a, const VisibleGpu& b) {
-    if (a.id == b.id) return true;
-    // Several partitions of one GPU are several devices.
-    const bool partition = a.id.starts_with("MIG") || b.id.starts_with("MIG");
-    return !partition && a.index && a.index == b.index;
-}
 
 /// The GPU whose UUID begins with `id`, or nothing when `id` is no UUID or no GPU has it.
 std::optional<int> index_of_uuid(const std::string& id, const std::string& wanted, const Machine& machine) {
@@ -63,7 +57,7 @@ std::vector<VisibleGpu> select_gpus(const std::string& gpus, const std::vector<V
                     : fmt::format("{}: there is no GPU {} here; visible are {}", wanted, id,
                                   ids_of(visible)));
         if (std::any_of(selected.begin(), selected.end(),
-                        [&](const auto& other) { return same_device(other, *found); }))
+                        [&](const auto& other) { return is_same_device(other, *found); }))
             throw UsageError(fmt::format("{}: GPU {} is named twice", wanted, id));
         selected.push_back(*found);
     }

@@ -8,6 +8,7 @@
 #include <dtrain/topology.hpp>
 
 #include "base/text.hpp"
+#include "topology/same_device.hpp"
 
 namespace dtrain::topology {
 namespace {
@@ -75,13 +76,6 @@ Meaning meaning_of(const Machine& machine, const std::string& entry) {
     return {};
 }
 
-bool same_device(const VisibleGpu& a, const VisibleGpu& b) {
-    if (a.id == b.id) return true;
-    // Several partitions of one GPU are several devices.
-    const bool partition = a.id.starts_with("MIG-") || b.id.starts_with("MIG-");
-    return !partition && a.index && a.index == b.index;
-}
-
 }  // namespace
 
 std::vector<VisibleGpu> visible_gpus(const Machine& machine,
@@ -97,7 +91,7 @@ std::vector<VisibleGpu> visible_gpus(const Machine& machine,
         if (!meaning.is_device) break;
         const VisibleGpu device{.id = entry, .index = meaning.index};
         for (const auto& earlier : visible)
-            if (same_device(earlier, device))
+            if (is_same_device(earlier, device))
                 throw UsageError(fmt::format(
                     "CUDA_VISIBLE_DEVICES={}: \"{}\" names the same device as \"{}\"; name each once",
                     *cuda_visible_devices, device.id, earlier.id));

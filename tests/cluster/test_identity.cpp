@@ -16,7 +16,7 @@ namespace dtrain::cluster {
 namespace {
 
 using testing::HasSubstr;
-using Hosts = std::vector<std::string>;
+using HostNames = std::vector<std::string>;
 using Counts = std::vector<int>;
 
 constexpr ProcessIds processes{4711, 4700};
@@ -33,7 +33,7 @@ struct CapturedJob {
     Launcher launcher;
     const char* job_id;
     int nodes;
-    Hosts hosts;
+    HostNames hosts;
     Counts ranks_of_node;
     std::vector<Place> places;
 };
@@ -46,7 +46,7 @@ const Counts unknown;
 const std::vector<Place> two_on_one{{0, 0, 2, 0}, {1, 1, 2, 0}};
 const std::vector<Place> two_on_each_of_two{{0, 0, 2, 0}, {1, 1, 2, 0}, {2, 0, 2, 1}, {3, 1, 2, 1}};
 const std::vector<Place> three_one_one{{0, 0, 3, 0}, {1, 1, 3, 0}, {2, 2, 3, 0}, {3, 0, 1, 1}, {4, 0, 1, 2}};
-const Hosts n123{"n01", "n02", "n03"};
+const HostNames n123{"n01", "n02", "n03"};
 
 const std::vector<CapturedJob> captured_jobs{
     {"open_mpi_4", Launcher::open_mpi, nullptr, 1, {}, {2}, two_on_one},
@@ -193,11 +193,11 @@ TEST(Identity, JobIdAndHostsOfDtrainLaunchCompleteTheLaunchers) {
     const auto identity = identify(rank);
     EXPECT_EQ(identity.launcher, Launcher::open_mpi);
     EXPECT_EQ(identity.job_id, "job7");
-    EXPECT_EQ(identity.hosts, (Hosts{"10.0.0.1", "10.0.0.2"}));
+    EXPECT_EQ(identity.hosts, (HostNames{"10.0.0.1", "10.0.0.2"}));
     EXPECT_EQ(identity.ranks_of_node, (Counts{2, 2}));
 
     rank.set("DTRAIN_HOSTS", "[fe80::1]:2,fe80::2");
-    EXPECT_EQ(identify(rank).hosts, (Hosts{"fe80::1", "fe80::2"}));
+    EXPECT_EQ(identify(rank).hosts, (HostNames{"fe80::1", "fe80::2"}));
 }
 
 TEST(Identity, CountsInHostsTellNodesWithUnequallyManyRanks) {
@@ -208,7 +208,7 @@ TEST(Identity, CountsInHostsTellNodesWithUnequallyManyRanks) {
         EXPECT_EQ(identity.node_rank, nodes_of_ranks[static_cast<std::size_t>(rank)]);
         EXPECT_EQ(identity.nodes, 2);
         EXPECT_EQ(identity.ranks_of_node, (Counts{2, 1}));
-        EXPECT_EQ(identity.hosts, (Hosts{"nodea", "nodeb"}));
+        EXPECT_EQ(identity.hosts, (HostNames{"nodea", "nodeb"}));
     }
 }
 
@@ -217,11 +217,11 @@ TEST(Identity, SchedulersHostsAreNotUsedWhereTheLauncherSaysOtherwise) {
     rank.set("SLURM_JOB_NODELIST", "node[a,b]");
     EXPECT_THROW(identify(rank), UsageError);  // Slurm writes numbers in brackets
     rank.set("SLURM_JOB_NODELIST", "nodea,nodeb");
-    EXPECT_EQ(identify(rank).hosts, (Hosts{"nodea", "nodeb"}));
+    EXPECT_EQ(identify(rank).hosts, (HostNames{"nodea", "nodeb"}));
     rank.set("SLURM_JOB_NODELIST", "nodeb,nodea");  // mpirun --host nodea,nodeb in that job
-    EXPECT_EQ(identify(rank).hosts, Hosts{});
+    EXPECT_EQ(identify(rank).hosts, HostNames{});
     rank.set("SLURM_JOB_NODELIST", "nodea,nodeb,nodec");
-    EXPECT_EQ(identify(rank).hosts, Hosts{});
+    EXPECT_EQ(identify(rank).hosts, HostNames{});
 }
 
 struct Contradiction {
@@ -318,14 +318,14 @@ TEST(WithHosts, PbsNodefileFilledInOrder) {
         const auto identity = with_hosts(on_node(place.rank, 5, place.local_rank, place.local_size), nodes);
         EXPECT_EQ(identity.node_rank, place.node_rank);
         EXPECT_EQ(identity.nodes, 2);
-        EXPECT_EQ(identity.hosts, (Hosts{"a", "b"}));
+        EXPECT_EQ(identity.hosts, (HostNames{"a", "b"}));
         EXPECT_EQ(identity.ranks_of_node, (Counts{3, 2}));
     }
 }
 
 TEST(WithHosts, OneRankPerNodeOfLargeNodes) {
     const auto identity = with_hosts(on_node(1, 2, 0, 1), {{"a", 64}, {"b", 64}});
-    EXPECT_EQ(identity.hosts, (Hosts{"a", "b"}));
+    EXPECT_EQ(identity.hosts, (HostNames{"a", "b"}));
     EXPECT_EQ(identity.node_rank, 1);
 }
 
@@ -336,8 +336,8 @@ TEST(WithHosts, UnchangedWhenTheListDoesNotFit) {
     const auto even = on_node(2, 4, 0, 2);
     EXPECT_EQ(with_hosts(even, {{"a", 1}, {"b", 1}, {"c", 1}}), even);
     EXPECT_EQ(with_hosts(even, {{"a", 2}, {"b", 2}}, "a"), even);
-    EXPECT_EQ(with_hosts(even, {{"a", 2}, {"b", 2}}, "b").hosts, (Hosts{"a", "b"}));
-    EXPECT_EQ(with_hosts(even, {{"a", 2}, {"b", 2}}, "not.listed").hosts, (Hosts{"a", "b"}));
+    EXPECT_EQ(with_hosts(even, {{"a", 2}, {"b", 2}}, "b").hosts, (HostNames{"a", "b"}));
+    EXPECT_EQ(with_hosts(even, {{"a", 2}, {"b", 2}}, "not.listed").hosts, (HostNames{"a", "b"}));
 }
 
 TEST(Identity, LaunchersHaveNames) {

@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+import mount_namespace
 from conftest import LAUNCH, PYTHON, WORKER
 
 # Rank 0 waits for a child that waits, as a shell script around a training does; the other ranks wait by themselves.
@@ -132,9 +133,10 @@ def test_an_error_of_a_gpu_is_told_at_once_and_with_the_hang(job, only_the_kerne
     kernel_log = job.folder / "kmsg"
     os.mkfifo(kernel_log)
     log = os.open(kernel_log, os.O_RDWR)
-    mounted = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /dev/kmsg && exec "$@"', kernel_log]
-    if subprocess.run([*mounted, "true"], capture_output=True).returncode != 0:
-        pytest.skip("another kernel log takes root and a mount namespace")
+    try:
+        mounted = [*mount_namespace.unshare(), "sh", "-c", 'mount --bind "$0" /dev/kmsg && exec "$@"', kernel_log]
+    except RuntimeError as error:
+        pytest.skip(f"another kernel log takes root and a mount namespace: {error}")
     job.script("a.py", "import time\nprint('before', flush=True)\ntime.sleep(1000)\n")
     child = job.start(*mounted, LAUNCH, "--nproc_per_node", 1, "--hang-timeout", "1.5", "--grace", 2, "a.py",
                       env=only_the_kernel)

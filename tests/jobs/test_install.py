@@ -124,9 +124,11 @@ def test_program_built_with_a_build_that_is_not_installed(consumer):
 
 
 @pytest.fixture
-def cmake():
+def cmake(monkeypatch):
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
+    if shutil.which("make") is None:  # which CMake takes unless told; ninja is there, as dtrain needs it
+        monkeypatch.setenv("CMAKE_GENERATOR", "Ninja")
 
 
 DIGITS = SOURCE / "examples/digits.h5"

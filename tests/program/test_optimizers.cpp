@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using tests::message_of;
 
 constexpr std::size_t count = 37;  // no multiple of a vector
-constexpr int steps = 4;
+constexpr int optimizer_steps = 4;
 
 double gradient_of(std::size_t i, int step) {
     return i == 5 ? 0.0 : std::sin(1.3 * static_cast<double>(i) + 0.9 * step);
@@ -48,7 +48,7 @@ void check_optimizer(const Optimizer& optimizer, const Formula& formula,
         std::vector<double> exact(count);
         std::vector<std::array<double, 3>> state(count);
         for (std::size_t i = 0; i < count; ++i) interpreter.set(p, i, exact[i] = start_of(i));
-        for (int step = 0; step < steps; ++step) {
+        for (int step = 0; step < optimizer_steps; ++step) {
             for (std::size_t i = 0; i < count; ++i) interpreter.set("g", i, gradient_of(i, step));
             interpreter.run();
             for (std::size_t i = 0; i < count; ++i)

@@ -18,7 +18,7 @@ namespace {
 using cluster::Order;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using Kind = Order::Kind;
+using OrderKind = Order::Kind;
 
 /// A stdin that the test writes into, for as long as the object lives.
 class OwnStdin {
@@ -44,40 +44,40 @@ TEST(Orders, OfSignals) {
     Orders orders(Orders::Source::signals);
     EXPECT_THAT(orders.take(), IsEmpty());
     ::raise(SIGUSR2);
-    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::pass_on, .signal = SIGUSR2}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::pass_on, .signal = SIGUSR2}));
     ::raise(SIGALRM);
-    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::stop}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::stop}));
     ::raise(SIGALRM);
-    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::leave}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::leave}));
     for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
         ::raise(signal);
-        EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::end, .signal = signal}));
+        EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::end, .signal = signal}));
     }
 }
 
 TEST(Orders, OnlyTheParentsAbortAsksForStacks) {
     Orders orders(Orders::Source::signals_of_launcher);
     ::raise(SIGABRT);
-    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::end, .signal = SIGABRT}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::end, .signal = SIGABRT}));
     const pid_t child = ::fork();
     if (child == 0) {
         Orders of_child(Orders::Source::signals_of_launcher);
         ::kill(::getppid(), SIGUSR2);  // it is ready
         if (!of_child.wait(std::chrono::seconds(20))) ::_exit(1);
-        ::_exit(of_child.take() == std::vector<Order>{{.kind = Kind::show_stacks}} ? 0 : 2);
+        ::_exit(of_child.take() == std::vector<Order>{{.kind = OrderKind::show_stacks}} ? 0 : 2);
     }
     ASSERT_TRUE(orders.wait(std::chrono::seconds(20)));
     ::kill(child, SIGABRT);
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::pass_on, .signal = SIGUSR2}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::pass_on, .signal = SIGUSR2}));
 }
 
 TEST(Orders, InAStepUrgTellsOfTheFailureOfAnother) {
     Orders orders(Orders::Source::signals_in_step);
     ::raise(SIGURG);
-    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::give_way}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::give_way}));
 }
 
 TEST(Orders, UserSignalsOfSlurmHaveReachedTheProgramAlready) {
@@ -104,9 +104,9 @@ TEST(Orders, OfLinesAlsoInPieces) {
     EXPECT_TRUE(orders.wait(std::chrono::seconds(30)));
     EXPECT_THAT(orders.take(), IsEmpty());
     input.write("p\nnonsense\nsignal 10\nleave\nst");
-    EXPECT_THAT(orders.take(),
-                ElementsAre(Order{.kind = Kind::stop}, Order{.kind = Kind::pass_on, .signal = SIGUSR1},
-                            Order{.kind = Kind::leave}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::stop},
+                                           Order{.kind = OrderKind::pass_on, .signal = SIGUSR1},
+                                           Order{.kind = OrderKind::leave}));
 }
 
 TEST(Orders, TheEndOfTheLinesIsTheEndOnce) {
@@ -114,8 +114,8 @@ TEST(Orders, TheEndOfTheLinesIsTheEndOnce) {
     Orders orders(Orders::Source::signals_and_stdin);
     input.write("stop\n");
     input.close();
-    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::stop}));
-    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = Kind::end, .signal = SIGTERM}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::stop}));
+    EXPECT_THAT(orders.take(), ElementsAre(Order{.kind = OrderKind::end, .signal = SIGTERM}));
     EXPECT_FALSE(orders.wait(std::chrono::milliseconds(1)));
     EXPECT_THAT(orders.take(), IsEmpty());
 }
@@ -133,7 +133,7 @@ TEST(Orders, SilenceIsTheEndToo) {
         EXPECT_LE(orders.ms_to_next_look(), 200);
         std::this_thread::sleep_for(10ms);
         for (const auto& order : orders.take())
-            EXPECT_EQ(order, (Order{.kind = Kind::end, .signal = SIGTERM}));
+            EXPECT_EQ(order, (Order{.kind = OrderKind::end, .signal = SIGTERM}));
     }
     input.write("stop\n");
     EXPECT_THAT(orders.take(), IsEmpty());

@@ -27,9 +27,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using cluster::Event;
-using Kind = Event::Kind;
+using EventKind = Event::Kind;
 
-constexpr auto long_grace = 60s;
+constexpr auto supervise_grace = 60s;
 
 class Supervise : public testing::Test {
   protected:
@@ -37,7 +37,7 @@ class Supervise : public testing::Test {
         std::string executable = "/bin/sh";
         std::optional<std::string> console_prefix;
         bool under_launcher = false;
-        std::chrono::milliseconds grace = long_grace;
+        std::chrono::milliseconds grace = supervise_grace;
         std::optional<std::uintmax_t> max_log_size;
         bool without_inotify = false;
         std::chrono::milliseconds hang_timeout{0};
@@ -111,7 +111,7 @@ class Supervise : public testing::Test {
 
     void expect_started() const {
         const auto event = next_event();
-        EXPECT_EQ(event.kind, Kind::started);
+        EXPECT_EQ(event.kind, EventKind::started);
         EXPECT_EQ(event.rank, 3);
         EXPECT_EQ(event.host, "n1");
         EXPECT_EQ(event.cpus, "0-1");
@@ -177,7 +177,7 @@ class Supervise : public testing::Test {
 TEST_F(Supervise, SuccessIsStatusZero) {
     start("echo hello");
     expect_started();
-    expect_end(Kind::done, {});
+    expect_end(EventKind::done, {});
     EXPECT_EQ(exit_status(), 0);
     EXPECT_EQ(later_events(), "");
     EXPECT_EQ(read_file(log()), "hello\n");
@@ -187,7 +187,7 @@ TEST_F(Supervise, SuccessIsStatusZero) {
 TEST_F(Supervise, TheProgramsCodeIsTheWorkers) {
     start("exit 7");
     expect_started();
-    expect_end(Kind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
     EXPECT_EQ(exit_status(), 7);
     EXPECT_EQ(later_events(), "");
 }
@@ -195,7 +195,7 @@ TEST_F(Supervise, TheProgramsCodeIsTheWorkers) {
 TEST_F(Supervise, ASignalIs128AndItsNumber) {
     start("kill -ABRT $$");
     expect_started();
-    expect_end(Kind::exited, {.signal = SIGABRT});
+    expect_end(EventKind::exited, {.signal = SIGABRT});
     EXPECT_EQ(exit_status(), 128 + SIGABRT);
 }
 
@@ -231,7 +231,7 @@ TEST_F(Supervise, ABoundedLogKeepsTheLastLinesAndTheConsoleShowsAll) {
     all += "end";
     EXPECT_EQ(console(), all);
     expect_started();
-    expect_end(Kind::done, {});
+    expect_end(EventKind::done, {});
     EXPECT_EQ(exit_status(), 0);
     const auto kept = read_file(log().string() + ".1").value_or("") + read_file(log()).value_or("");
     EXPECT_EQ(all.substr(all.size() - kept.size()), kept);
@@ -243,7 +243,7 @@ TEST_F(Supervise, WhatEscapesTheProgramCannotKeepTheLogOpen) {
     start("setsid sh -c 'trap \"\" TERM; echo from below; exec sleep 1000' & sleep 0.2; echo end",
           {.grace = 100ms, .max_log_size = 4096});
     expect_started();
-    expect_end(Kind::done, {});
+    expect_end(EventKind::done, {});
     EXPECT_EQ(exit_status(), 0);
     EXPECT_EQ(read_file(log()), "from below\nend\n");
 }
@@ -254,7 +254,7 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
     expect_started();
     for (int repeat = 0; repeat < 3; ++repeat) {
         const auto event = next_event();
-        ASSERT_EQ(event.kind, Kind::idle) << cluster::to_sentence(event);
+        ASSERT_EQ(event.kind, EventKind::idle) << cluster::to_sentence(event);
         EXPECT_GE(event.idle_ms, 400);
         EXPECT_THAT(event.text, testing::HasSubstr("of the kernel"));
         EXPECT_EQ(event.rank, 3);
@@ -263,13 +263,13 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
     EXPECT_EQ(read_file(log()), "ready\n");
     write_to_fifo("go\n");
     auto event = next_event();
-    while (event.kind == Kind::idle) event = next_event();
-    EXPECT_EQ(event.kind, Kind::active);
-    while (event.kind == Kind::active) event = next_event();
-    EXPECT_EQ(event.kind, Kind::idle) << "again";
+    while (event.kind == EventKind::idle) event = next_event();
+    EXPECT_EQ(event.kind, EventKind::active);
+    while (event.kind == EventKind::active) event = next_event();
+    EXPECT_EQ(event.kind, EventKind::idle) << "again";
     send(SIGALRM);
-    while (event.kind == Kind::idle) event = next_event();
-    EXPECT_EQ(event.kind, Kind::stopped);
+    while (event.kind == EventKind::idle) event = next_event();
+    EXPECT_EQ(event.kind, EventKind::stopped);
     send(SIGALRM);
     EXPECT_EQ(exit_status(), 0);
 }
@@ -277,23 +277,23 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
 TEST_F(Supervise, PeopleAreToldOfAHangOnce) {
     start("exec sleep 2", {.hang_timeout = 200ms});
     expect_started();
-    EXPECT_EQ(next_event().kind, Kind::idle);
+    EXPECT_EQ(next_event().kind, EventKind::idle);
     // On a busy machine the program's own doings may take more than 1% of a core: then it is active, and may
     // be idle again. What is never told is the same thing twice.
-    auto before = Kind::idle;
+    auto before = EventKind::idle;
     auto event = next_event();
-    for (; event.kind == Kind::idle || event.kind == Kind::active; event = next_event()) {
+    for (; event.kind == EventKind::idle || event.kind == EventKind::active; event = next_event()) {
         ASSERT_NE(event.kind, before) << cluster::to_sentence(event);
         before = event.kind;
     }
-    EXPECT_EQ(event.kind, Kind::done) << cluster::to_sentence(event);
+    EXPECT_EQ(event.kind, EventKind::done) << cluster::to_sentence(event);
     EXPECT_EQ(exit_status(), 0);
 }
 
 TEST_F(Supervise, ABusyProgramIsNotIdle) {
     start("end=$(($(date +%s) + 2)); while [ $(date +%s) -lt $end ]; do :; done", {.hang_timeout = 300ms});
     expect_started();
-    expect_end(Kind::done, {});
+    expect_end(EventKind::done, {});
     EXPECT_EQ(exit_status(), 0);
 }
 
@@ -310,7 +310,7 @@ TEST_F(Supervise, StopSignalsAreWhatTheProgramGets) {
         expect_started();
         wait_for_log("ready\n");
         send(each.signal);
-        expect_end(Kind::stopped, {.signal = each.signal});
+        expect_end(EventKind::stopped, {.signal = each.signal});
         EXPECT_EQ(exit_status(), 128 + each.signal) << "even though the program ended with 0";
         EXPECT_EQ(read_file(log()), "ready\ngot it\n");
     }
@@ -323,14 +323,14 @@ TEST_F(Supervise, OtherSignalsArePassedOn) {
     send(SIGUSR1);
     wait_for_log("ready\none\n");
     send(SIGUSR2);
-    expect_end(Kind::exited, {.code = 5});
+    expect_end(EventKind::exited, {.code = 5});
     EXPECT_EQ(exit_status(), 5);
 }
 
 TEST_F(Supervise, AProgramThatCannotBeExecutedIsToldAsThat) {
     start("", {.executable = "/no/such/program"});
     const auto event = next_event();
-    EXPECT_EQ(event.kind, Kind::trouble);
+    EXPECT_EQ(event.kind, EventKind::trouble);
     EXPECT_EQ(event.text, "cannot execute the program: No such file or directory");
     EXPECT_EQ(exit_status(), 127);
     EXPECT_EQ(later_events(), "");
@@ -339,11 +339,11 @@ TEST_F(Supervise, AProgramThatCannotBeExecutedIsToldAsThat) {
 TEST_F(Supervise, TheLauncherHearsWhyBeforeAnythingElse) {
     start("", {.executable = "/etc", .under_launcher = true});
     const auto event = next_event();
-    EXPECT_EQ(event.kind, Kind::trouble);
+    EXPECT_EQ(event.kind, EventKind::trouble);
     EXPECT_EQ(event.code, 126);
     EXPECT_EQ(event.text, "cannot execute the program: Permission denied");
     send(SIGALRM);
-    EXPECT_EQ(next_event().kind, Kind::trouble);
+    EXPECT_EQ(next_event().kind, EventKind::trouble);
     send(SIGALRM);
     EXPECT_EQ(exit_status(), 0);
 }
@@ -351,10 +351,10 @@ TEST_F(Supervise, TheLauncherHearsWhyBeforeAnythingElse) {
 TEST_F(Supervise, UnderTheLauncherAFailureIsRepeatedUntilItSaysLeave) {
     start("exit 7", {.under_launcher = true});
     expect_started();
-    for (int repeat = 0; repeat < 3; ++repeat) expect_end(Kind::exited, {.code = 7});
+    for (int repeat = 0; repeat < 3; ++repeat) expect_end(EventKind::exited, {.code = 7});
     send(SIGALRM);  // "stop", which the others need; leaving now would make mpirun kill them
-    expect_end(Kind::exited, {.code = 7});
-    expect_end(Kind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
     send(SIGALRM);
     EXPECT_EQ(exit_status(), 0);
 }
@@ -363,13 +363,13 @@ TEST_F(Supervise, UnderTheLauncherAFailureIsToldBeforeItsTreeIsGone) {
     start("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & sleep 0.2; exit 7",
           {.under_launcher = true, .grace = 1s});
     expect_started();
-    expect_end(Kind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
     const auto left = parse_int(trimmed(read_file(log()).value_or(""))).value_or(-1);
     EXPECT_FALSE(is_gone(left));
-    expect_end(Kind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
     EXPECT_TRUE(is_gone(left));
     send(SIGALRM);
-    expect_end(Kind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
     send(SIGALRM);
     EXPECT_EQ(exit_status(), 0);
 }
@@ -378,11 +378,11 @@ TEST_F(Supervise, ALeaveThatComesWhileTheTreeEndsIsNotForgotten) {
     start("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & sleep 0.2; exit 7",
           {.under_launcher = true, .grace = 500ms});
     expect_started();
-    expect_end(Kind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
     send(SIGALRM);
     std::this_thread::sleep_for(50ms);
     send(SIGALRM);
-    expect_end(Kind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
     EXPECT_EQ(exit_status(), 0);
     EXPECT_TRUE(is_gone(parse_int(trimmed(read_file(log()).value_or(""))).value_or(-1)));
     EXPECT_EQ(later_events(), "");
@@ -391,7 +391,7 @@ TEST_F(Supervise, ALeaveThatComesWhileTheTreeEndsIsNotForgotten) {
 TEST_F(Supervise, UnderTheLauncherSuccessLeavesAtOnce) {
     start("exit 0", {.under_launcher = true});
     expect_started();
-    expect_end(Kind::done, {});
+    expect_end(EventKind::done, {});
     EXPECT_EQ(exit_status(), 0);
 }
 
@@ -400,7 +400,7 @@ TEST_F(Supervise, UnderTheLauncherAlarmStopsThenLeaves) {
     expect_started();
     wait_for_log("ready\n");
     send(SIGALRM);
-    expect_end(Kind::stopped, {.signal = SIGTERM});
+    expect_end(EventKind::stopped, {.signal = SIGTERM});
     send(SIGALRM);
     EXPECT_EQ(exit_status(), 0);
 }
@@ -413,7 +413,7 @@ TEST_F(Supervise, UnderSrunLinesStopPassOnAndLetLeave) {
     tell("signal 10");
     wait_for_log("ready\nusr1\n");
     tell("stop");
-    expect_end(Kind::stopped, {.signal = SIGTERM});
+    expect_end(EventKind::stopped, {.signal = SIGTERM});
     tell("leave");
     EXPECT_EQ(exit_status(), 0);
 }
@@ -424,7 +424,7 @@ TEST_F(Supervise, UnderSrunTheEndOfTheLinesMeansThatTheLauncherIsGone) {
     expect_started();
     wait_for_log("ready\n");
     end_of_orders();
-    expect_end(Kind::stopped, {.code = 3});
+    expect_end(EventKind::stopped, {.code = 3});
     EXPECT_EQ(exit_status(), 3);
     EXPECT_THAT(read_file(log()).value_or(""), testing::EndsWith("term\n"));
 }
@@ -432,10 +432,10 @@ TEST_F(Supervise, UnderSrunTheEndOfTheLinesMeansThatTheLauncherIsGone) {
 TEST_F(Supervise, AnotherSignalMeansThatTheLauncherIsGone) {
     start("exit 7", {.under_launcher = true});
     expect_started();
-    expect_end(Kind::exited, {.code = 7});
-    expect_end(Kind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
     send(SIGUSR1);  // no word of leaving
-    expect_end(Kind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
     send(SIGTERM);
     EXPECT_EQ(exit_status(), 128 + SIGTERM);
 }
@@ -448,7 +448,7 @@ TEST_F(Supervise, AKilledGuardIsTrouble) {
     ASSERT_GE(below.size(), 4U);  // worker, guard, shell, sleep
     ::kill(below[1], SIGKILL);
     const auto event = next_event();
-    EXPECT_EQ(event.kind, Kind::trouble);
+    EXPECT_EQ(event.kind, EventKind::trouble);
     EXPECT_EQ(event.text, "its guard process was killed");
     EXPECT_EQ(exit_status(), 128 + SIGKILL);
     for (const auto pid : below) EXPECT_TRUE(is_gone(pid));

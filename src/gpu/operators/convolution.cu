@@ -142,18 +142,13 @@ struct FilterGradient {
     }
 };
 
-SlidingWindow window_of(const KernelArguments& arguments, const TensorView& in, const TensorView& filter,
-                        const TensorView& out) {
-    return kernels::sliding_window(arguments, in.shape, out.shape, {filter.shape[2], filter.shape[3]});
-}
-
 template <class Real, class Factor>
 std::unique_ptr<Kernel> make_conv2d(Workshop& workshop, const KernelArguments& arguments) {
     const auto out = arguments.out<Real>("out");
     return kernel_for_each(
         workshop, out.size(),
         Convolution<Real, Factor>{
-            window_of(arguments, arguments.input("x"), arguments.input("filter"), arguments.output("out")),
+            kernels::convolution_window(arguments, arguments.input("x"), arguments.input("filter"), arguments.output("out")),
             arguments.in<Real>("x").data(), arguments.in<Real>("filter").data(),
             arguments.in<Real>("bias").data(), out.data()});
 }
@@ -163,7 +158,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(Workshop& workshop, const KernelA
     const auto dx = arguments.out<Real>("x@grad");
     return kernel_for_each(
         workshop, dx.size(),
-        InputGradient<Real, Factor>{window_of(arguments, arguments.output("x@grad"),
+        InputGradient<Real, Factor>{kernels::convolution_window(arguments, arguments.output("x@grad"),
                                               arguments.input("filter"), arguments.input("out@grad")),
                                     arguments.in<Real>("filter").data(),
                                     arguments.in<Real>("out@grad").data(), dx.data()});
@@ -171,7 +166,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(Workshop& workshop, const KernelA
 
 template <class Real, class Factor>
 std::unique_ptr<Kernel> make_conv2d_grad_filter(Workshop& workshop, const KernelArguments& arguments) {
-    const auto w = window_of(arguments, arguments.input("x"), arguments.output("filter@grad"),
+    const auto w = kernels::convolution_window(arguments, arguments.input("x"), arguments.output("filter@grad"),
                              arguments.input("out@grad"));
     const auto dfilter = arguments.out<Real>("filter@grad");
     const auto dbias = arguments.out<Real>("bias@grad");

@@ -21,9 +21,9 @@ using Clock = std::chrono::steady_clock;
 
 // Servers give up on other trainers first, and say on which.
 constexpr std::chrono::seconds servers_first{5};
-constexpr std::chrono::microseconds longest_sleep{200};
+constexpr std::chrono::microseconds longest_poll_sleep{200};
 // A server applies a push of 65536 rows in two milliseconds, and who sleeps is late by a tenth of one.
-constexpr std::chrono::microseconds yields_alone{3000};
+constexpr std::chrono::microseconds poll_yields_alone{3000};
 
 }  // namespace
 
@@ -130,7 +130,7 @@ void Client::poke() {
 
 template <class Condition>
 void Client::wait_until(const Condition& condition, const char* what, int server) {
-    auto patience = post_->is_crowded() ? comm::Patience(true) : comm::Patience(false, yields_alone);
+    auto patience = post_->is_crowded() ? comm::Patience(true) : comm::Patience(false, poll_yields_alone);
     while (!condition()) {
         if (refused_for_room_) check_room();
         if (take_letter()) {
@@ -140,7 +140,7 @@ void Client::wait_until(const Condition& condition, const char* what, int server
         if (patience.pass_moment()) continue;
         const auto waited = patience.waited();
         std::this_thread::sleep_for(std::min<Clock::duration>(
-            std::chrono::duration_cast<Clock::duration>(waited / 8), longest_sleep));
+            std::chrono::duration_cast<Clock::duration>(waited / 8), longest_poll_sleep));
         if (options_.deadline.count() == 0 || waited < options_.deadline + servers_first) continue;
         comm::note_broken();
         const int rank = options_.servers[static_cast<std::size_t>(server)];

@@ -8,7 +8,6 @@ namespace dtrain::ps {
 namespace {
 
 constexpr std::size_t alignment = 16;
-constexpr std::size_t page = 4096;
 constexpr std::size_t least_blocks = 6;  // of a slab: of 5 bytes a place they fill a power of two
 
 bool is_huge(std::size_t block_bytes) {
@@ -17,7 +16,7 @@ bool is_huge(std::size_t block_bytes) {
 
 std::size_t slab_bytes(std::size_t block_bytes) {
     const auto bytes = least_blocks * block_bytes;
-    return is_huge(block_bytes) ? aligned_to<huge_page>(bytes) : aligned_to<page>(bytes);
+    return is_huge(block_bytes) ? aligned_to<huge_page>(bytes) : aligned_to<memory_page>(bytes);
 }
 
 }  // namespace
@@ -35,7 +34,7 @@ bool SetMemory::Slab::contains(const std::byte* block) const {
 
 std::size_t SetMemory::Slab::spare_bytes() const {
     const auto touched = begun * block_bytes;
-    return (is_huge(block_bytes) ? aligned_to<huge_page>(touched) : aligned_to<page>(touched)) -
+    return (is_huge(block_bytes) ? aligned_to<huge_page>(touched) : aligned_to<memory_page>(touched)) -
            taken() * block_bytes;
 }
 

@@ -20,9 +20,12 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import mount_namespace  # noqa: E402
+
 CONTROL = "ctl"
 CONTROL_ADDRESS = "10.77.0.254"
-NAMESPACES = ("--net", "--uts", "--mount", "--pid", "--ipc")
+NAMESPACES = ("--net", "--uts", "--pid", "--ipc")  # and mounts
 
 SLURM_CONF = """\
 ClusterName=virtual
@@ -73,9 +76,14 @@ def why_not(slurm=False, etcd=False):
     for program, package in needed.items():
         if shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin") is None:
             return f"{program} (Debian package {package}) is not installed"
-    probe = subprocess.run(["unshare", *NAMESPACES, "--fork", "--mount-proc", "ip", "link", "add", "veth-a", "type", "veth",
+    try:
+        words = mount_namespace.unshare(*NAMESPACES)
+    except RuntimeError as error:
+        return str(error)
+    probe = subprocess.run([*words, "--fork", "--mount-proc", "ip", "link", "add", "veth-a", "type", "veth",
                             "peer", "name", "veth-b"], capture_output=True, text=True)
-    return None if probe.returncode == 0 else f"this machine allows no namespaces: {probe.stderr.strip()}"
+    return None if probe.returncode == 0 else \
+        f"this machine allows no namespaces: {probe.stderr.strip()}; a container needs CAP_SYS_ADMIN and CAP_NET_ADMIN"
 
 
 def _child_of(parent):
@@ -94,7 +102,7 @@ class Node:
     def __init__(self, cluster, name):
         self.cluster, self.name = cluster, name
         self._holder = subprocess.Popen(
-            ["unshare", *NAMESPACES, "--propagation", "private", "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c",
+            [*mount_namespace.unshare(*NAMESPACES), "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c",
              self._setup(), "sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.init = _child_of(self._holder)  # pid 1 of the node, as seen from outside
         answer = self._holder.stdout.readline()
@@ -118,13 +126,15 @@ class Node:
 
     def enter(self, *argv):
         """The command line that runs `argv` on this node, in the current folder."""
-        return ["nsenter", "-t", str(self.init), *NAMESPACES, f"--wd={os.getcwd()}", "--", *map(str, argv)]
+        return self._entered(os.getcwd(), *argv)
+
+    def _entered(self, folder, *argv):
+        return [*mount_namespace.enter(self.init, folder, *NAMESPACES), "--", *map(str, argv)]
 
     def start(self, *argv, env=None, cwd=None, **popen):
         """A command on this node. `.inner` of the result is the pid of the command itself, as seen from outside."""
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **popen}
-        command = ["nsenter", "-t", str(self.init), *NAMESPACES, f"--wd={cwd or self.cluster.shared}", "--", *map(str, argv)]
-        child = subprocess.Popen(command, env=self.cluster.environment(**(env or {})), **options)
+        child = subprocess.Popen(self._entered(cwd or self.cluster.shared, *argv), env=self.cluster.environment(**(env or {})), **options)
         child.inner = _child_of(child)
         return child
 

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+namespace dtrain::comm {
+
+/// Nothing where both are the same memory; otherwise they do not overlap. Without bytes both may be null.
+inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+}  // namespace dtrain::comm
