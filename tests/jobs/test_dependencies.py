@@ -24,12 +24,12 @@ GPU_MODULE = BUILD / "src/gpu/libdtrain_gpu.so"
 
 ALWAYS = r"lib(c|m|gcc_s|stdc\+\+)\.so\.\d+|ld-linux.*|lib(fmt|spdlog)\.so\.[\d.]+|lib(a|ub|t)san\.so\.\d+"
 NEEDED = {
-    LAUNCH: r"lib(hwloc|sodium)\.so\.\d+",
-    WORKER: r"lib(hwloc|sodium)\.so\.\d+",
+    LAUNCH: r"lib(hwloc|sodium|tomlplusplus)\.so\.\d+",
+    WORKER: r"libhwloc\.so\.\d+",
     LIBRARY: r"lib(hwloc|mpi|mpich|hdf5\w*|xxhash|z|dnnl|gomp|rocksdb)\.so\.[\d.]+|libabsl_\w+\.so\.\d+",
 }
-# A program is compiled for these by the headers of newer glibcs alone; those of older ones do it in other ways.
-BY_HEADERS = re.compile(r"f?l?stat(at)?(64)?|mknod(at)?|__libc_single_threaded|__isoc23_\w+")
+# Headers of glibc, and of libstdc++ (std::condition_variable, std::shared_ptr), take these where glibc has them, else others.
+BY_HEADERS = re.compile(r"f?l?stat(at)?(64)?|mknod(at)?|__isoc23_\w+|pthread_cond_clockwait|__libc_single_threaded")
 OLDEST = (2, 28)
 
 needs_binutils = pytest.mark.skipif(shutil.which("nm") is None or shutil.which("objdump") is None, reason="asks nm and objdump")
