@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include <dnnl.hpp>
 #include <fmt/format.h>
 #include <hdf5.h>
 #include <mpi.h>
@@ -14,6 +13,7 @@
 #include <dtrain/topology.hpp>
 
 #include "comm/nccl_module.hpp"
+#include "kernels/product_library.hpp"
 #include "worker/machine_report.hpp"
 
 namespace dtrain::native {
@@ -30,11 +30,6 @@ std::string hdf5_version() {
     unsigned major = 0, minor = 0, release = 0;
     H5get_libversion(&major, &minor, &release);
     return fmt::format("{}.{}.{}", major, minor, release);
-}
-
-std::string onednn_version() {
-    const auto* loaded = dnnl_version();
-    return fmt::format("{}.{}.{}", loaded->major, loaded->minor, loaded->patch);
 }
 
 }  // namespace
@@ -54,7 +49,7 @@ std::string machine_info(const Environment& environment, bool json) {
     report.nccl.uses = gpu.nccl_uses;
     report.nccl.why_none = gpu.why_none;
     report.versions.hdf5 = hdf5_version();
-    report.versions.onednn = onednn_version();
+    report.versions.onednn = kernels::onednn_version();
     return json ? worker::as_json(report) : worker::as_text(report);
 }
 
