@@ -14,7 +14,7 @@
 namespace dtrain::comm {
 namespace {
 
-const NcclModule* given = nullptr;
+const NcclModule* linked_in = nullptr;
 
 NcclUnavailable unavailable(const std::string& reason, const std::string& mend) {
     return NcclUnavailable(fmt::format("NCCL cannot be used on {}: {}; {}", host_name(), reason, mend));
@@ -46,7 +46,7 @@ const NcclModule& in_file() {
 }  // namespace
 
 const NcclModule& nccl_module() {
-    static const NcclModule& module = given != nullptr ? *given : in_file();
+    static const NcclModule& module = linked_in != nullptr ? *linked_in : in_file();
     return module;
 }
 
@@ -61,7 +61,7 @@ GpuVersions gpu_versions() {
 }
 
 void use_nccl_module(const NcclModule& module) {
-    given = &module;
+    linked_in = &module;
 }
 
 }  // namespace dtrain::comm
