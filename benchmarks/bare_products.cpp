@@ -61,7 +61,11 @@ class Products {
         const auto a = describe(m, k, a_transposed);
         const auto b = describe(k, n, b_transposed);
         const auto c = describe(m, n, false);
+#if DNNL_VERSION_MAJOR < 3
         const dnnl::matmul::primitive_desc prepared(dnnl::matmul::desc(a, b, c), engine_);
+#else
+        const dnnl::matmul::primitive_desc prepared(engine_, a, b, c);
+#endif
         products_.push_back(
             {dnnl::matmul(prepared),
              {{DNNL_ARG_SRC, filled(a)}, {DNNL_ARG_WEIGHTS, filled(b)}, {DNNL_ARG_DST, filled(c)}}});

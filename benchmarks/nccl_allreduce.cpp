@@ -12,21 +12,11 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/nccl.hpp>
 
-#ifdef DTRAIN_WITH_CUDA
-#include "comm/nccl_gpu_port.hpp"
-#endif
+#include "comm/nccl_module.hpp"
 
 namespace {
 
 constexpr int no_gpu = 77;
-
-int visible_gpus() {
-#ifdef DTRAIN_WITH_CUDA
-    return dtrain::comm::visible_gpus();
-#else
-    throw dtrain::NcclUnavailable("dtrain was built without CUDA");
-#endif
-}
 
 double microseconds_of(const dtrain::Communicator& world, std::size_t bytes) {
     const auto gpus = dtrain::nccl_communicator(world);
@@ -56,7 +46,7 @@ int main(int argc, char** argv) {
     }
     try {
         if (std::string_view(argv[1]) == "--gpus") {
-            std::printf("%d\n", visible_gpus());
+            std::printf("%d\n", dtrain::comm::nccl_module().visible_gpus());
             return 0;
         }
         const dtrain::MpiSession session;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
@@ -52,6 +53,43 @@ void become_child(const ProcessOptions& options, pid_t parent, const Pipe& in, c
     }
 }
 
+/// As sigabbrev_np() has them, which came with glibc 2.32.
+constexpr std::array<const char*, 32> signal_names = [] {
+    std::array<const char*, 32> names{};
+    names[SIGHUP] = "HUP";
+    names[SIGINT] = "INT";
+    names[SIGQUIT] = "QUIT";
+    names[SIGILL] = "ILL";
+    names[SIGTRAP] = "TRAP";
+    names[SIGABRT] = "ABRT";
+    names[SIGBUS] = "BUS";
+    names[SIGFPE] = "FPE";
+    names[SIGKILL] = "KILL";
+    names[SIGUSR1] = "USR1";
+    names[SIGSEGV] = "SEGV";
+    names[SIGUSR2] = "USR2";
+    names[SIGPIPE] = "PIPE";
+    names[SIGALRM] = "ALRM";
+    names[SIGTERM] = "TERM";
+    names[SIGSTKFLT] = "STKFLT";
+    names[SIGCHLD] = "CHLD";
+    names[SIGCONT] = "CONT";
+    names[SIGSTOP] = "STOP";
+    names[SIGTSTP] = "TSTP";
+    names[SIGTTIN] = "TTIN";
+    names[SIGTTOU] = "TTOU";
+    names[SIGURG] = "URG";
+    names[SIGXCPU] = "XCPU";
+    names[SIGXFSZ] = "XFSZ";
+    names[SIGVTALRM] = "VTALRM";
+    names[SIGPROF] = "PROF";
+    names[SIGWINCH] = "WINCH";
+    names[SIGPOLL] = "POLL";
+    names[SIGPWR] = "PWR";
+    names[SIGSYS] = "SYS";
+    return names;
+}();
+
 }  // namespace
 
 ExitStatus ExitStatus::of_wait(int wait_status) {
@@ -65,7 +103,8 @@ std::string ExitStatus::to_string() const {
 }
 
 std::string signal_name(int signal) {
-    const char* name = ::sigabbrev_np(signal);
+    const auto number = static_cast<std::size_t>(signal);
+    const char* name = signal > 0 && number < signal_names.size() ? signal_names[number] : nullptr;
     return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 

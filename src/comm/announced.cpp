@@ -72,13 +72,6 @@ bool mean_the_same(const Announcement& one, const Announcement& other) {
 
 }  // namespace
 
-std::string_view name_of(Operation operation) {
-    constexpr std::string_view names[] = {"barrier",    "allreduce", "reduce_scatter",   "reduce_shares",
-                                          "all_gather", "broadcast", "all_to_all",       "all_to_allv",
-                                          "send",       "receive",   "nccl_communicator"};
-    return names[static_cast<std::size_t>(operation)];
-}
-
 bool chooses_way(const Group& group, const Call& call) {
     return group.board.rank() == 0 && call.operation == Operation::allreduce &&
            call.bytes() >= shortest_read && group.other_memory.is_readable();

@@ -5,14 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "comm/group.hpp"
+#include "comm/operation_name.hpp"
 
 namespace dtrain::comm {
-
-/// "allreduce": as users call it.
-std::string_view name_of(Operation operation);
 
 /// Whether this rank says for its node which way such a sum is made, when the buffers are not in a window.
 bool chooses_way(const Group& group, const Call& call);

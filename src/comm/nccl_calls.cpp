@@ -6,7 +6,7 @@
 
 #include <dtrain/nccl.hpp>
 
-#include "comm/announced.hpp"
+#include "comm/operation_name.hpp"
 
 namespace dtrain::comm {
 namespace {

@@ -15,15 +15,12 @@
 #include "comm/nccl_backend.hpp"
 #include "comm/nccl_bootstrap.hpp"
 #include "comm/nccl_choice.hpp"
-#ifdef DTRAIN_WITH_CUDA
-#include "comm/nccl_gpu_port.hpp"
+#include "comm/nccl_module.hpp"
 #include "comm/same_version.hpp"
-#endif
 
 namespace dtrain {
 namespace {
 
-#ifdef DTRAIN_WITH_CUDA
 /// NCCL refuses them too, one by one.
 void refuse_different_nccls(const Communicator& ranks, const std::string& own) {
     std::vector<comm::HostVersion> all;
@@ -47,16 +44,16 @@ std::unique_ptr<comm::NcclPort> port_of(const Communicator& ranks, const NcclOpt
     int ids = 1;
     try {
         wanted.device = comm::nccl_device(options.device, Environment::of_this_process(), ranks.node_rank(),
-                                          comm::visible_gpus());
+                                          comm::nccl_module().visible_gpus());
     } catch (const NcclError& error) {
         problem = error.what();
     }
     throw_together<NcclUnavailable>(ranks, problem);
-    const auto software = comm::gpu_versions().software;
+    const auto software = comm::nccl_module().versions().software;
     refuse_different_nccls(ranks, software.nccl);
     throw_together<NcclUnavailable>(ranks, fault_of(software));
     try {
-        ids = comm::nccl_id_count(options.ids, ranks.size(), comm::nccl_meeting());
+        ids = comm::nccl_id_count(options.ids, ranks.size(), comm::nccl_module().meeting());
     } catch (const NcclError& error) {
         problem = error.what();
     }
@@ -64,29 +61,20 @@ std::unique_ptr<comm::NcclPort> port_of(const Communicator& ranks, const NcclOpt
     auto shared = comm::share_nccl_unique_ids(ranks, ids);
     std::unique_ptr<comm::NcclPort> port;
     try {
-        port = comm::nccl_gpu_port(wanted, std::move(shared));
+        port = comm::nccl_module().make_port(wanted, std::move(shared));
     } catch (const NcclError& error) {
         problem = error.what();
     }
     throw_together<NcclError>(ranks, problem);
     return port;
 }
-#endif
 
 }  // namespace
 
 Communicator nccl_communicator(const Communicator& over_mpi, const NcclOptions& options) {
-#ifdef DTRAIN_WITH_CUDA
     auto named = options;
     named.name = comm::nccl_name(options.name, Environment::of_this_process());
     return Communicator(comm::nccl_backend(over_mpi, named, port_of));
-#else
-    static_cast<void>(over_mpi);
-    static_cast<void>(options);
-    throw NcclUnavailable(
-        "nccl_communicator: built without CUDA: install the CUDA Toolkit and NCCL and build with "
-        "-Dcuda=enabled");
-#endif
 }
 
 }  // namespace dtrain

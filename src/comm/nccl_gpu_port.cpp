@@ -12,7 +12,6 @@
 #include <dtrain/nccl.hpp>
 
 #include "base/gpu_software.hpp"
-#include "base/host.hpp"
 #include "comm/nccl_calls.hpp"
 
 namespace dtrain::comm {
@@ -123,7 +122,7 @@ class GpuPort final : public NcclPort {
         cudaDriverGetVersion(&driver);
         if (driver == 0 || driver >= least) return "";
         return fmt::format("the driver has CUDA {}, and recording NCCL needs 11.3",
-                           gpu_versions().software.cuda_driver);
+                           cuda_version_text(driver));
     }
 
     // A recorded stream that another one waits for is recorded with it.
@@ -212,7 +211,9 @@ class GpuPort final : public NcclPort {
     }
 
     std::string describe() const override {
-        return fmt::format("NCCL {} on GPU {}", gpu_versions().software.nccl, options_.device);
+        int version = 0;
+        ncclGetVersion(&version);
+        return fmt::format("NCCL {} on GPU {}", nccl_version_text(version), options_.device);
     }
 
   private:
@@ -269,25 +270,6 @@ class GpuPort final : public NcclPort {
 
 std::unique_ptr<NcclPort> nccl_gpu_port(const NcclPortOptions& options, std::vector<NcclUniqueId> ids) {
     return std::make_unique<GpuPort>(options, std::move(ids));
-}
-
-NcclMeeting nccl_meeting() {
-    return {DTRAIN_NCCL_SCALABLE != 0, fmt::format("{}.{}.{}", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH)};
-}
-
-int visible_gpus() {
-    int count = 0;
-    const auto result = cudaGetDeviceCount(&count);
-    if (result == cudaErrorInsufficientDriver) {
-        int driver = 0;
-        int runtime = 0;
-        cudaDriverGetVersion(&driver);
-        cudaRuntimeGetVersion(&runtime);
-        throw NcclError(fmt::format("{} has no GPU for NCCL: {}", host_name(),
-                                    insufficient_driver_text(driver, runtime)));
-    }
-    check(result, "cudaGetDeviceCount");
-    return count;
 }
 
 }  // namespace dtrain::comm

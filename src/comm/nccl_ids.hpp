@@ -2,10 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 
 /// By how many ids the ranks of a large NCCL communicator meet, and who makes them. Pure.
 namespace dtrain::comm {
+
+/// The bytes of an ncclUniqueId.
+using NcclUniqueId = std::array<std::byte, 128>;
 
 /// One for each 256 ranks: NCCL itself lets more ranks than that wait in turn at one id's root.
 int nccl_ids_for(int ranks);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
@@ -152,7 +153,7 @@ std::vector<std::uint64_t> BlockWriter::finish() {
 void BlockWriter::work() {
     // Whoever goes on meanwhile comes first: a thread that has just waited for the disk would take the core.
     constexpr int below_others = 10;
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), below_others);
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), below_others);
     std::unique_lock lock(mutex_);
     while (true) {
         changed_.wait(lock, [&] { return is_over_ || !jobs_.empty(); });

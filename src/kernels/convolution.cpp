@@ -5,6 +5,7 @@
 #include "kernels/convolution_shape.hpp"
 #include "kernels/onednn.hpp"
 #include "kernels/operators.hpp"
+#include "kernels/plain_convolution.hpp"
 
 namespace dtrain::kernels {
 namespace {
@@ -40,10 +41,9 @@ struct Layouts {
     }
 
     dnnl::convolution_forward::primitive_desc forward() const {
-        const dnnl::convolution_forward::desc description(
+        return prepare<dnnl::convolution_forward>(
             dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, any_factor(input),
             any_factor(filter), plain({output[1]}), any_result(output), stride, begin, end);
-        return {description, onednn_attributes(), onednn_engine()};
     }
 
     memory::data_type factor;
@@ -85,12 +85,10 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelArguments& arguments)
     const auto& filter = arguments.input("filter");
     const auto& dx = arguments.output("x@grad");
     const Layouts layouts(convolution_window(arguments, dx, filter, dout), arguments.products);
-    const dnnl::convolution_backward_data::desc description(
-        dnnl::algorithm::convolution_direct, Layouts::any_result(layouts.input),
+    const auto prepared = prepare_gradient<dnnl::convolution_backward_data>(
+        layouts.forward(), dnnl::algorithm::convolution_direct, Layouts::any_result(layouts.input),
         layouts.any_factor(layouts.filter), layouts.any_factor(layouts.output), layouts.stride, layouts.begin,
         layouts.end);
-    const dnnl::convolution_backward_data::primitive_desc prepared(description, onednn_attributes(),
-                                                                   onednn_engine(), layouts.forward());
     OnednnSequence sequence("the gradient of conv2d by its input");
     const auto source = sequence.in_layout(OnednnSequence::at(Layouts::plain(layouts.output), dout.data),
                                            prepared.diff_dst_desc());
@@ -109,12 +107,10 @@ std::unique_ptr<Kernel> make_conv2d_grad_filter(const KernelArguments& arguments
     const auto& dout = arguments.input("out@grad");
     const auto& dfilter = arguments.output("filter@grad");
     const Layouts layouts(convolution_window(arguments, x, dfilter, dout), arguments.products);
-    const dnnl::convolution_backward_weights::desc description(
-        dnnl::algorithm::convolution_direct, layouts.any_factor(layouts.input),
+    const auto prepared = prepare_gradient<dnnl::convolution_backward_weights>(
+        layouts.forward(), dnnl::algorithm::convolution_direct, layouts.any_factor(layouts.input),
         Layouts::any_result(layouts.filter), Layouts::plain({layouts.output[1]}),
         layouts.any_factor(layouts.output), layouts.stride, layouts.begin, layouts.end);
-    const dnnl::convolution_backward_weights::primitive_desc prepared(description, onednn_attributes(),
-                                                                      onednn_engine(), layouts.forward());
     OnednnSequence sequence("the gradient of conv2d by its filter");
     const auto source =
         sequence.in_layout(OnednnSequence::at(Layouts::plain(layouts.input), x.data), prepared.src_desc());
@@ -134,16 +130,11 @@ std::unique_ptr<Kernel> make_conv2d_grad_filter(const KernelArguments& arguments
 
 }  // namespace
 
-// plain_convolution.cpp
-std::unique_ptr<Kernel> make_plain_conv2d(const KernelArguments& arguments);
-std::unique_ptr<Kernel> make_plain_conv2d_grad_input(const KernelArguments& arguments);
-std::unique_ptr<Kernel> make_plain_conv2d_grad_filter(const KernelArguments& arguments);
-
 Entries convolution_kernels() {
     return {
-        {"conv2d", by_type<make_conv2d, make_plain_conv2d>},
-        {"conv2d_grad_filter", by_type<make_conv2d_grad_filter, make_plain_conv2d_grad_filter>},
-        {"conv2d_grad_input", by_type<make_conv2d_grad_input, make_plain_conv2d_grad_input>},
+        {"conv2d", by_type<make_conv2d, make_plain_conv2d<double>>},
+        {"conv2d_grad_filter", by_type<make_conv2d_grad_filter, make_plain_conv2d_grad_filter<double>>},
+        {"conv2d_grad_input", by_type<make_conv2d_grad_input, make_plain_conv2d_grad_input<double>>},
     };
 }
 

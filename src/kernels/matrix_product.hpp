@@ -4,11 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 
 #include <dtrain/product_numbers.hpp>
-
-#include "kernels/onednn.hpp"
 
 namespace dtrain::kernels {
 
@@ -26,18 +25,18 @@ struct MatrixOf {
 };
 using Matrix = MatrixOf<float>;
 
-/// out = a b, prepared once by oneDNN for memory that stays where it is. Bias and activation are loops of
-/// ours behind it: oneDNN 2.6 has vector code for them on AVX-512 only and is up to four times slower
-/// elsewhere.
+/// out = a b, prepared once by oneDNN for memory that stays where it is, or loops where dtrain is built
+/// without oneDNN. Bias and activation are loops of ours behind it: oneDNN 2.6 has vector code for them on
+/// AVX-512 only and is up to four times slower elsewhere.
 class MatrixProduct {
   public:
     /// @param numbers with bfloat16 each run makes rounded copies of the factors
     MatrixProduct(Matrix a, Matrix b, Matrix out, ProductNumbers numbers = ProductNumbers::float32);
 
-    void run() { sequence_.run(); }
+    void run() { run_(); }
 
   private:
-    OnednnSequence sequence_{"a matrix product"};
+    std::function<void()> run_;
 };
 
 /// The same in double precision, as three loops: for checks.

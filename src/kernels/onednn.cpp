@@ -6,7 +6,14 @@
 
 #include <dtrain/error.hpp>
 
+#include "kernels/product_library.hpp"
+
 namespace dtrain::kernels {
+
+std::string onednn_version() {
+    const auto* loaded = dnnl_version();
+    return fmt::format("{}.{}.{}", loaded->major, loaded->minor, loaded->patch);
+}
 
 const dnnl::engine& onednn_engine() {
     static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);

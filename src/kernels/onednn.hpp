@@ -19,6 +19,29 @@ const dnnl::stream& onednn_stream();
 /// Attributes of primitives whose scratch memory is prepared, too; else every run would allocate it.
 dnnl::primitive_attr onednn_attributes();
 
+/// What a primitive does, prepared. oneDNN 2 wants the words that tell it as an object of their own, which
+/// oneDNN 3 has no longer.
+template <class Primitive, class... Words>
+typename Primitive::primitive_desc prepare(const Words&... words) {
+#if DNNL_VERSION_MAJOR < 3
+    return typename Primitive::primitive_desc(typename Primitive::desc(words...), onednn_attributes(),
+                                              onednn_engine());
+#else
+    return typename Primitive::primitive_desc(onednn_engine(), words..., onednn_attributes());
+#endif
+}
+
+/// The same for a gradient, with what it is the gradient of.
+template <class Primitive, class Forward, class... Words>
+typename Primitive::primitive_desc prepare_gradient(const Forward& forward, const Words&... words) {
+#if DNNL_VERSION_MAJOR < 3
+    return typename Primitive::primitive_desc(typename Primitive::desc(words...), onednn_attributes(),
+                                              onednn_engine(), forward);
+#else
+    return typename Primitive::primitive_desc(onednn_engine(), words..., forward, onednn_attributes());
+#endif
+}
+
 /// Of what a product multiplies.
 dnnl::memory::data_type factor_type(ProductNumbers numbers);
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/plain_convolution.hpp"
+
 #include <algorithm>
 
 #include "kernels/convolution_shape.hpp"
-#include "kernels/operators.hpp"
 
-/// Convolutions in double precision as their formula: for checks.
 namespace dtrain::kernels {
 namespace {
 
@@ -36,37 +36,47 @@ std::size_t channel_of(std::size_t element, const SlidingWindow& w) {
 
 }  // namespace
 
+template <class Real>
 std::unique_ptr<Kernel> make_plain_conv2d(const KernelArguments& arguments) {
     return kernel_of([window = convolution_window(arguments, arguments.input("x"), arguments.input("filter"),
                                                   arguments.output("out")),
-                      x = arguments.in<double>("x"), filter = arguments.in<double>("filter"),
-                      bias = arguments.in<double>("bias"), out = arguments.out<double>("out")] {
+                      x = arguments.in<Real>("x"), filter = arguments.in<Real>("filter"),
+                      bias = arguments.in<Real>("bias"), out = arguments.out<Real>("out")] {
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = bias[channel_of(i, window)];
         for_each_product(window, [&](auto i, auto f, auto o) { out[o] += x[i] * filter[f]; });
     });
 }
 
+template <class Real>
 std::unique_ptr<Kernel> make_plain_conv2d_grad_input(const KernelArguments& arguments) {
     return kernel_of([window = convolution_window(arguments, arguments.output("x@grad"),
                                                   arguments.input("filter"), arguments.input("out@grad")),
-                      dx = arguments.out<double>("x@grad"), filter = arguments.in<double>("filter"),
-                      dout = arguments.in<double>("out@grad")] {
-        std::ranges::fill(dx, 0.0);
+                      dx = arguments.out<Real>("x@grad"), filter = arguments.in<Real>("filter"),
+                      dout = arguments.in<Real>("out@grad")] {
+        std::ranges::fill(dx, Real(0));
         for_each_product(window, [&](auto i, auto f, auto o) { dx[i] += dout[o] * filter[f]; });
     });
 }
 
+template <class Real>
 std::unique_ptr<Kernel> make_plain_conv2d_grad_filter(const KernelArguments& arguments) {
     return kernel_of(
         [window = convolution_window(arguments, arguments.input("x"), arguments.output("filter@grad"),
                                      arguments.input("out@grad")),
-         x = arguments.in<double>("x"), dout = arguments.in<double>("out@grad"),
-         dfilter = arguments.out<double>("filter@grad"), dbias = arguments.out<double>("bias@grad")] {
-            std::ranges::fill(dfilter, 0.0);
-            std::ranges::fill(dbias, 0.0);
+         x = arguments.in<Real>("x"), dout = arguments.in<Real>("out@grad"),
+         dfilter = arguments.out<Real>("filter@grad"), dbias = arguments.out<Real>("bias@grad")] {
+            std::ranges::fill(dfilter, Real(0));
+            std::ranges::fill(dbias, Real(0));
             for (std::size_t i = 0; i < dout.size(); ++i) dbias[channel_of(i, window)] += dout[i];
             for_each_product(window, [&](auto i, auto f, auto o) { dfilter[f] += dout[o] * x[i]; });
         });
 }
+
+template std::unique_ptr<Kernel> make_plain_conv2d<float>(const KernelArguments& arguments);
+template std::unique_ptr<Kernel> make_plain_conv2d<double>(const KernelArguments& arguments);
+template std::unique_ptr<Kernel> make_plain_conv2d_grad_input<float>(const KernelArguments& arguments);
+template std::unique_ptr<Kernel> make_plain_conv2d_grad_input<double>(const KernelArguments& arguments);
+template std::unique_ptr<Kernel> make_plain_conv2d_grad_filter<float>(const KernelArguments& arguments);
+template std::unique_ptr<Kernel> make_plain_conv2d_grad_filter<double>(const KernelArguments& arguments);
 
 }  // namespace dtrain::kernels

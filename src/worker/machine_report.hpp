@@ -53,6 +53,7 @@ struct NcclReport {
         friend bool operator==(const Setting&, const Setting&) = default;
     };
     std::vector<std::string> uses;  ///< what newer NCCLs have, for people; empty when it is not built in
+    std::string why_none;           ///< why it cannot be used here; "" when it can, or is not built in
     std::vector<Setting> settings;  ///< all variables NCCL_*, which dtrain hands on as they are
     friend bool operator==(const NcclReport&, const NcclReport&) = default;
 };

@@ -124,7 +124,7 @@ Json visible_json(const VisibleReport& visible) {
 Json nccl_json(const NcclReport& nccl) {
     Json settings = Json::object();
     for (const auto& [name, value] : nccl.settings) settings[name] = value;
-    return {{"uses", nccl.uses}, {"settings", settings}};
+    return {{"uses", nccl.uses}, {"unavailable", or_null(nccl.why_none)}, {"settings", settings}};
 }
 
 }  // namespace

@@ -115,6 +115,7 @@ std::vector<std::string> mpi_lines(const MpiReport& mpi) {
 
 std::vector<std::string> nccl_lines(const NcclReport& nccl) {
     std::vector<std::string> lines;
+    if (!nccl.why_none.empty()) lines.push_back(nccl.why_none);
     if (!nccl.uses.empty()) lines.push_back("in use: " + join(nccl.uses, ", "));
     for (const auto& [name, value] : nccl.settings) lines.push_back(fmt::format("{}={}", name, value));
     if (nccl.settings.empty()) lines.emplace_back("no variable of NCCL is set");
@@ -143,19 +144,21 @@ std::string nccl_text(const GpuSoftware& gpu) {
     return text;
 }
 
-std::vector<std::string> version_lines(const VersionReport& versions) {
+std::vector<std::string> version_lines(const MachineReport& report) {
+    const auto& versions = report.versions;
     const std::string hwloc =
         versions.hwloc_built == versions.hwloc_running
             ? fmt::format("API {}", versions.hwloc_running)
             : fmt::format("API {}, built for {}", versions.hwloc_running, versions.hwloc_built);
     constexpr std::string_view without = "not built in";
+    const auto without_nccl = report.nccl.why_none.empty() ? without : std::string_view("not here");
     return aligned({{"dtrain", versions.dtrain},
                     {"hwloc", hwloc},
                     {"HDF5", or_else(versions.hdf5, without)},
                     {"oneDNN", or_else(versions.onednn, without)},
-                    {"CUDA runtime", or_else(versions.gpu.cuda_runtime, without)},
+                    {"CUDA runtime", or_else(versions.gpu.cuda_runtime, without_nccl)},
                     {"CUDA driver", driver_text(versions.gpu)},
-                    {"NCCL", or_else(nccl_text(versions.gpu), without)}});
+                    {"NCCL", or_else(nccl_text(versions.gpu), without_nccl)}});
 }
 
 }  // namespace
@@ -183,7 +186,7 @@ std::string as_text(const MachineReport& report) {
     add(out, "MPI", mpi_lines(report.mpi));
     add(out, "NCCL", nccl_lines(report.nccl));
     add(out, "Job", {job_line(report)});
-    add(out, "Versions", version_lines(report.versions));
+    add(out, "Versions", version_lines(report));
     return out;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: what a shell reports for the same commands.
+// Oracle: what a shell reports for the same commands; for names of signals glibc, where it is 2.32 or newer.
 #include <csignal>
+#include <cstring>
 
 #include <gtest/gtest.h>
 
@@ -27,6 +28,19 @@ TEST(Subprocess, TellsTheSignal) {
     EXPECT_EQ(got.status.signal, SIGSEGV);
     EXPECT_EQ(got.status.shell_status(), 139);
     EXPECT_EQ(got.status.to_string(), "signal SIGSEGV (11)");
+}
+
+TEST(Subprocess, NamesAllSignals) {
+    EXPECT_EQ(signal_name(SIGTERM), "SIGTERM");
+    EXPECT_EQ(signal_name(SIGIO), "SIGPOLL");
+    EXPECT_EQ(signal_name(SIGRTMIN), "signal " + std::to_string(SIGRTMIN));
+#if __GLIBC_PREREQ(2, 32)
+    for (int signal = -1; signal <= 80; ++signal) {
+        const char* name = ::sigabbrev_np(signal);
+        EXPECT_EQ(signal_name(signal),
+                  name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
+    }
+#endif
 }
 
 TEST(Subprocess, LimitKills) {

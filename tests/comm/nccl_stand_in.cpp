@@ -21,10 +21,17 @@
 
 #include <dtrain/half.hpp>
 
+#include "comm/nccl_of_cuda.hpp"
 #include "gpu/processor/work.hpp"
 
 namespace nccl_stand_in {
 namespace {
+
+// The module's own code is linked into this program, with what is below in place of the libraries.
+[[maybe_unused]] const bool is_linked = [] {
+    dtrain::comm::use_nccl_module(*dtrain_open_nccl());
+    return true;
+}();
 
 MPI_Comm ranks = MPI_COMM_NULL;
 Script script_;

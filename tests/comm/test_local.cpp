@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: what a world of one must give; no MPI call is made (MPI is never initialised here).
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dtrain/communicator.hpp>
 
-#include "comm/nccl_bootstrap.hpp"
+#include "comm/nccl_module.hpp"
 
 namespace dtrain {
 namespace {
@@ -55,6 +56,11 @@ TEST(GpuVersions, AreNumbersOrEmpty) {
         EXPECT_EQ(version.find_first_not_of("0123456789."), std::string::npos) << version;
     // One CUDA build has both libraries, any other none.
     EXPECT_EQ(versions.cuda_runtime.empty(), versions.nccl.empty());
+#ifdef WITH_NCCL_MODULE
+    EXPECT_FALSE(versions.nccl.empty()) << comm::gpu_versions().why_none;
+#else
+    EXPECT_THAT(comm::gpu_versions().why_none, testing::HasSubstr("libdtrain_nccl.so"));
+#endif
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(NcclChoice, AnOldNcclHasOneId) {
               "NcclOptions::ids must be 0 or 1");
 }
 
-#ifndef DTRAIN_WITH_CUDA
+#ifndef WITH_NCCL_MODULE
 TEST(NcclCommunicator, SaysWhatIsMissingInABuildWithoutCuda) {
     try {
         nccl_communicator(Communicator());

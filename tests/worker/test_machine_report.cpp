@@ -62,6 +62,7 @@ MachineReport full_report() {
     report.launcher = "Open MPI";
     report.visible = {"1,GPU-77", {{"1", 1}, {"GPU-77", std::nullopt}}, ""};
     report.nccl = {{"calls that do not wait", "registered memory"},
+                   "",
                    {{"NCCL_DEBUG", "INFO"}, {"NCCL_SOCKET_IFNAME", "=ib0"}}};
     report.versions.dtrain = "0.1.0";
     report.versions.hwloc_built = report.versions.hwloc_running = "2.8.0";
@@ -149,7 +150,7 @@ TEST(MachineReportJson, HasEveryKey) {
                      {"name": "eth0", "pci": "0000:05:00.0", "rdma": false, "near_cpus": null, "numa_nodes": []}],
         "cuda_visible_devices": {"value": "1,GPU-77",
                                  "devices": [{"id": "1", "gpu": 1}, {"id": "GPU-77", "gpu": null}], "error": null},
-        "nccl": {"uses": ["calls that do not wait", "registered memory"],
+        "nccl": {"uses": ["calls that do not wait", "registered memory"], "unavailable": null,
                  "settings": {"NCCL_DEBUG": "INFO", "NCCL_SOCKET_IFNAME": "=ib0"}},
         "mpi": {"flavour": "Open MPI", "version": "4.1.4", "mpirun": "/usr/bin/mpirun",
                 "mpirun_version": "Open MPI 4.1.4"},
@@ -220,6 +221,17 @@ TEST(MachineReport, SoftwareThatDoesNotFitTogether) {
               HasSubstr("             CUDA driver   12.4, of NVIDIA's driver 550.54.15\n"),
               HasSubstr("             NCCL          2.28.9, compiled for CUDA 13.0; built with 2.27.3\n")));
     EXPECT_EQ(nlohmann::json::parse(as_json(report))["versions"]["gpu_driver"], "550.54.15");
+}
+
+TEST(MachineReport, WhyThereIsNoNccl) {
+    MachineReport report;
+    report.nccl.why_none = "NCCL cannot be used on n1: libnccl.so.2 is not there";
+    EXPECT_THAT(as_text(report),
+                AllOf(HasSubstr("NCCL         NCCL cannot be used on n1: libnccl.so.2 is not there\n"
+                                "             no variable of NCCL is set\n"),
+                      HasSubstr("             CUDA runtime  not here\n"),
+                      HasSubstr("             NCCL          not here\n")));
+    EXPECT_EQ(nlohmann::json::parse(as_json(report))["nccl"]["unavailable"], report.nccl.why_none);
 }
 
 TEST(MachineReportJson, SurvivesBytesThatAreNoText) {

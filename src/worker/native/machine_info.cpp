@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include <dnnl.hpp>
 #include <fmt/format.h>
 #include <hdf5.h>
 #include <mpi.h>
@@ -13,7 +12,8 @@
 #include <dtrain/cluster.hpp>
 #include <dtrain/topology.hpp>
 
-#include "comm/nccl_bootstrap.hpp"
+#include "comm/nccl_module.hpp"
+#include "kernels/product_library.hpp"
 #include "worker/machine_report.hpp"
 
 namespace dtrain::native {
@@ -32,11 +32,6 @@ std::string hdf5_version() {
     return fmt::format("{}.{}.{}", major, minor, release);
 }
 
-std::string onednn_version() {
-    const auto* loaded = dnnl_version();
-    return fmt::format("{}.{}.{}", loaded->major, loaded->minor, loaded->patch);
-}
-
 }  // namespace
 
 std::string machine_info(const Environment& environment, bool json) {
@@ -52,8 +47,9 @@ std::string machine_info(const Environment& environment, bool json) {
     software.driver = by_nvml.driver;
     if (software.cuda_driver.empty()) software.cuda_driver = by_nvml.cuda_driver;
     report.nccl.uses = gpu.nccl_uses;
+    report.nccl.why_none = gpu.why_none;
     report.versions.hdf5 = hdf5_version();
-    report.versions.onednn = onednn_version();
+    report.versions.onednn = kernels::onednn_version();
     return json ? worker::as_json(report) : worker::as_text(report);
 }
 
