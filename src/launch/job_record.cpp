@@ -69,7 +69,7 @@ bool is_called(const JobRecord& record, std::string_view word) {
 }
 
 std::optional<fs::path> records_folder(const Environment& environment) {
-    if (const auto named = environment.get_or("DTRAIN_JOBS_DIR", ""); !named.empty()) return named;
+    if (auto named = environment.get_or("DTRAIN_JOBS_DIR", ""); !named.empty()) return named;
     if (const auto state = environment.get_or("XDG_STATE_HOME", ""); !state.empty())
         return fs::path(state) / "dtrain" / "jobs";
     const auto home = environment.get_or("HOME", "");

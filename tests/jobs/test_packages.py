@@ -129,7 +129,7 @@ ELSEWHERE = {
     "g++": ("cxx", "-", '${{ compiler("cxx") }}'), "meson": ("meson", "Meson", "meson"), "ninja-build": ("ninja", "Ninja", "ninja"),
     "pkg-config": ("pkgconfig", "pkgconf", "pkg-config"), "libopenmpi-dev": ("openmpi", "-", "openmpi"),
     "openmpi-bin": ("openmpi", "-", "openmpi"), "libhwloc-dev": ("hwloc", "hwloc", "libhwloc"),
-    "libhdf5-openmpi-dev": ("hdf5", "HDF5", "hdf5"), "libxxhash-dev": ("xxhash", "xxHash", "xxhash"),
+    "libhdf5-dev": ("hdf5", "HDF5", "hdf5"), "libxxhash-dev": ("xxhash", "xxHash", "xxhash"),
     "zlib1g-dev": ("zlib-api", "zlib", "zlib"), "libdnnl-dev": ("onednn", "oneDNN", "onednn"),
     "libabsl-dev": ("abseil-cpp", "Abseil", "libabseil"), "libcli11-dev": ("cli11", "CLI11", "cli11"),
     "libfmt-dev": ("fmt", "fmt", "fmt"), "libspdlog-dev": ("spdlog", "spdlog", "spdlog"),
