@@ -26,6 +26,7 @@ def cases(build):
         return told(steps(), lambda all_steps: sum(step["seconds"] for step in all_steps if not step["step"].startswith("events")))
 
     yield Case("10,000 nodes x 8 ranks", "s", "lower", seconds, "the aim", lambda: SECONDS, 1.0, repeats=3)
+
     def megabytes():
         return told(steps(), lambda all_steps: max(step["peak_mb"] for step in all_steps))
 

@@ -47,8 +47,8 @@ std::string value_cases(const std::vector<OptionText>& options) {
             for (const auto& pattern : patterns) (names_a_file(option) ? files : others).push_back(pattern);
     }
     if (!files.empty())
-        out += fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n",
-                           join(files, "|"));
+        out +=
+            fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", join(files, "|"));
     if (!others.empty()) out += fmt::format("        {}) return ;;\n", join(others, "|"));
     return out;
 }
@@ -150,14 +150,17 @@ std::string zsh_script(const Completion& completion) {
     for (const auto& option : completion.options)
         for (const auto& name : option.names) {
             const auto ends = name == "--help" || name == "-h" || name == "--version" ? "(- *)" : "";
-            const auto equals = option.value.empty() ? "" : option.value_is == ValueIs::behind_equals ? "=-" : "=";
+            const auto equals = option.value.empty()                        ? ""
+                                : option.value_is == ValueIs::behind_equals ? "=-"
+                                                                            : "=";
             options += fmt::format("    '{}{}{}[{}]{}' \\\n", ends, name, equals, zsh_text(option.help),
                                    zsh_value(option));
         }
     for (const auto& command : completion.commands) commands += " " + command.name;
     if (!commands.empty()) commands = fmt::format("  (( CURRENT == 2 )) && compadd --{}\n", commands);
     // Found in a folder the file is the function; sourced it has to say what it completes.
-    return fmt::format(R"(#compdef {programs}
+    return fmt::format(
+        R"(#compdef {programs}
 {function}() {{
 {dashes}{commands}  _arguments \
 {options}    '*:{words}:_files'
@@ -168,12 +171,10 @@ else
   compdef {function} {programs}
 fi
 )",
-                       fmt::arg("programs", join(completion.programs, " ")),
-                       fmt::arg("program", completion.programs.front()),
-                       fmt::arg("function", function_of(completion)),
-                       fmt::arg("dashes", completion.program_behind_dashes ? zsh_behind_dashes : ""),
-                       fmt::arg("commands", commands), fmt::arg("options", options),
-                       fmt::arg("words", completion.words));
+        fmt::arg("programs", join(completion.programs, " ")),
+        fmt::arg("program", completion.programs.front()), fmt::arg("function", function_of(completion)),
+        fmt::arg("dashes", completion.program_behind_dashes ? zsh_behind_dashes : ""),
+        fmt::arg("commands", commands), fmt::arg("options", options), fmt::arg("words", completion.words));
 }
 
 }  // namespace

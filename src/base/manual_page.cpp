@@ -78,8 +78,9 @@ std::string roff_of(const ManualPage& page) {
     std::vector<std::string> names;
     for (const auto& program : page.programs) names.push_back(roff(program));
     const auto& program = page.programs.front();
-    std::string out = fmt::format(".TH {} 1 \"\" \"dtrain {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n",
-                                  upper_case(program), version, join(names, ", "), roff(page.summary));
+    std::string out =
+        fmt::format(".TH {} 1 \"\" \"dtrain {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n",
+                    upper_case(program), version, join(names, ", "), roff(page.summary));
     for (std::size_t way = 0; way < page.synopsis.size(); ++way)
         out += (way == 0 ? "" : ".br\n") + bold(program) + " " + roff(page.synopsis[way]) + "\n";
     out += ".SH DESCRIPTION\n" + roff(page.description) + "\n";

@@ -34,7 +34,7 @@ MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out, ProductNumbers numb
     const auto left = sequence.in_layout(memory_of(a), prepared.src_desc());
     const auto right = sequence.in_layout(memory_of(b), prepared.weights_desc());
     sequence.add(dnnl::matmul(prepared), prepared.scratchpad_desc(),
-                  {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
+                 {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
     run_ = [steps = std::move(sequence)]() mutable { steps.run(); };
 } catch (const dnnl::error& error) {
     throw Error(fmt::format("oneDNN cannot prepare a product of matrices {}x{} and {}x{}: {}", a.rows,

@@ -55,7 +55,8 @@ void multiply_rows(const float* a, const float* b, float* out, std::int64_t coun
                 for (auto k = top; k < bottom; ++k) {
                     const auto factor = a[row * depth + k];
                     const auto* others = b + k * columns;
-                    for (auto column = left; column < right; ++column) sums[column] += factor * others[column];
+                    for (auto column = left; column < right; ++column)
+                        sums[column] += factor * others[column];
                 }
             }
         }

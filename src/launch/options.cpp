@@ -23,7 +23,8 @@ namespace {
 
 std::string footer() {
     std::string out =
-        "After the options come the training script (.py, .toml or a program) and the script's own arguments.\n\n"
+        "After the options come the training script (.py, .toml or a program) and the script's own "
+        "arguments.\n\n"
         "Examples:\n";
     for (const auto& line : split(trimmed(program_examples), '\n')) out += fmt::format("  {}\n", line);
     out += "\nJobs that exist, and what belongs to them:\n";

@@ -63,8 +63,7 @@ struct Words {
             ->capture_default_str();
         app.add_option("--role", options.role, "Part of this rank in a parameter-server job")
             ->check(CLI::IsMember({"server", "worker", "heter_worker"}));
-        app.add_flag("--info{text}", info,
-                     "Print this machine as dtrain sees it (--info=json: for programs)")
+        app.add_flag("--info{text}", info, "Print this machine as dtrain sees it (--info=json: for programs)")
             ->check(CLI::IsMember({"text", "json"}));
         app.add_option("--print-completion", shell, "Print a completion script")
             ->check(CLI::IsMember({"bash", "zsh"}));
@@ -102,8 +101,9 @@ struct Words {
         app.add_option("--setup", options.setup,
                        "Shell commands before the program, such as 'module load cuda'")
             ->type_name("COMMANDS");
-        app.add_option("--hang-timeout,--hang_timeout", hang_timeout_s,
-                       "Seconds without output and processor time after which a program counts as idle; 0: never")
+        app.add_option(
+               "--hang-timeout,--hang_timeout", hang_timeout_s,
+               "Seconds without output and processor time after which a program counts as idle; 0: never")
             ->type_name("SECONDS")
             ->check(CLI::Range(0.0, 86400.0));
         add_grace_option(app, grace_s, "Options");

@@ -48,7 +48,8 @@ struct ParsedOptions {
 /// @throws UsageError with one line.
 ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment);
 
-/// The part of the manual page that is about dtrain-worker itself; the options of a job are for the native program to add.
+/// The part of the manual page that is about dtrain-worker itself; the options of a job are for the native
+/// program to add.
 ManualPage manual_page();
 
 }  // namespace dtrain::worker

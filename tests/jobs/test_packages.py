@@ -61,8 +61,9 @@ def container_packages(file):
 
 
 def test_both_containers_are_built_in_one_way():
-    commands = [{" ".join(words.split()) for words in re.findall(r"(?:DTRAIN_BUILD=\S+ examples/setup|meson install)[^&\n]*",
-                                                                (PACKAGES / file).read_text().replace("\\\n", " "))} for file in CONTAINERS]
+    command = re.compile(r"(?:DTRAIN_BUILD=\S+ examples/setup|meson install)[^&\n]*")
+    texts = [(PACKAGES / file).read_text().replace("\\\n", " ") for file in CONTAINERS]
+    commands = [{" ".join(words.split()) for words in command.findall(text)} for text in texts]
     assert commands[0] == commands[1] and len(commands[0]) == 2
     assert container_packages("dtrain.def") == container_packages("Dockerfile")
     assert_options_are_there([word for command in commands[0] for word in command.split() if word.startswith("-D") and "prefix" not in word])
@@ -401,7 +402,8 @@ def test_the_programs_run_where_the_containers_run_them(made_packages, bare_debi
     for deb in made_packages.glob("*dtrain*_*.deb"):
         assert run("dpkg-deb", "-x", deb, bare_debian.root / "opt/unpacked").returncode == 0
     (bare_debian.root / "opt/unpacked/usr").rename(bare_debian.root / "opt/dtrain")
-    installed = bare_debian("apt-get autoremove --purge -y -qq; apt-get update -qq; apt-get install -y -qq --no-install-recommends " + " ".join(container_packages("Dockerfile")))
+    installed = bare_debian("apt-get autoremove --purge -y -qq; apt-get update -qq; apt-get install -y -qq --no-install-recommends "
+                            + " ".join(container_packages("Dockerfile")))
     assert installed.returncode == 0, installed.stdout + installed.stderr
     test = re.search(r"^%test\n(.*)", (PACKAGES / "dtrain.def").read_text(), re.M | re.S).group(1)
     trained = bare_debian("export PATH=/opt/dtrain/bin:$PATH\n" + test)

@@ -61,16 +61,16 @@ def job(tmp_path, clicks):
     return write_job(tmp_path, clicks, epochs=4, servers=None)
 
 
-def slow(job):
-    """Steps of 2 samples: an epoch is most of a second."""
-    text = job.read_text().replace("global_batch = 128", "global_batch = 2")
+def slow(job, batch=2):
+    """Steps of a few samples: an epoch is most of a second."""
+    text = job.read_text().replace("global_batch = 128", f"global_batch = {batch}")
     job.write_text(text.replace("embedding = 8", "embedding = 64"))
     return job
 
 
 @pytest.mark.parametrize("start", ["alone", "mpirun", "servers"])
 def test_a_line_changes_on_a_terminal_and_leaves_nothing(native, tmp_path, job, start):
-    slow(job)
+    slow(job, batch=8 if start == "servers" else 2)
     if start == "servers":
         job.write_text(job.read_text() + "[servers]\ncount = 1\n")
     argv = {"alone": [WORKER, job], "mpirun": ["mpirun", "--oversubscribe", "-np", "2", native, job],

@@ -57,8 +57,10 @@ TEST(ZshCompletion, HasEveryOptionThatWorks) {
     EXPECT_THAT(script, HasSubstr("#compdef dtrain-launch fleetrun"));
     for (const auto& row : option_table()) {
         // The next word is no value of an option like --dry-run[=json].
-        const auto argument =
-            "'--" + std::string(row.name) + (row.value.empty() ? "[" : row.alone.empty() ? "=[" : "=-[");
+        const auto argument = "'--" + std::string(row.name) +
+                              (row.value.empty()   ? "["
+                               : row.alone.empty() ? "=["
+                                                   : "=-[");
         EXPECT_EQ(script.find(argument) != std::string::npos, row.answer == Answer::done) << row.name;
     }
 }

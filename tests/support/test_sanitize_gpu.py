@@ -16,6 +16,7 @@ case $*: in *tests/gpu/test_gpu*) [ -z "$FAILS" ] || { echo '========= Invalid _
 echo 'skipped: by the stand-in'
 exit 77
 """
+pytestmark = pytest.mark.xdist_group("the build folder")  # which only one meson at a time may configure
 TESTS = json.loads((BUILD / "meson-info/intro-tests.json").read_text())
 ON_GPU = [test for test in TESTS if "dtrain:cuda" in test["suite"]]
 

@@ -148,7 +148,8 @@ std::unique_ptr<Kernel> make_conv2d(Workshop& workshop, const KernelArguments& a
     return kernel_for_each(
         workshop, out.size(),
         Convolution<Real, Factor>{
-            kernels::convolution_window(arguments, arguments.input("x"), arguments.input("filter"), arguments.output("out")),
+            kernels::convolution_window(arguments, arguments.input("x"), arguments.input("filter"),
+                                        arguments.output("out")),
             arguments.in<Real>("x").data(), arguments.in<Real>("filter").data(),
             arguments.in<Real>("bias").data(), out.data()});
 }
@@ -158,16 +159,16 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(Workshop& workshop, const KernelA
     const auto dx = arguments.out<Real>("x@grad");
     return kernel_for_each(
         workshop, dx.size(),
-        InputGradient<Real, Factor>{kernels::convolution_window(arguments, arguments.output("x@grad"),
-                                              arguments.input("filter"), arguments.input("out@grad")),
-                                    arguments.in<Real>("filter").data(),
-                                    arguments.in<Real>("out@grad").data(), dx.data()});
+        InputGradient<Real, Factor>{
+            kernels::convolution_window(arguments, arguments.output("x@grad"), arguments.input("filter"),
+                                        arguments.input("out@grad")),
+            arguments.in<Real>("filter").data(), arguments.in<Real>("out@grad").data(), dx.data()});
 }
 
 template <class Real, class Factor>
 std::unique_ptr<Kernel> make_conv2d_grad_filter(Workshop& workshop, const KernelArguments& arguments) {
-    const auto w = kernels::convolution_window(arguments, arguments.input("x"), arguments.output("filter@grad"),
-                             arguments.input("out@grad"));
+    const auto w = kernels::convolution_window(arguments, arguments.input("x"),
+                                               arguments.output("filter@grad"), arguments.input("out@grad"));
     const auto dfilter = arguments.out<Real>("filter@grad");
     const auto dbias = arguments.out<Real>("bias@grad");
     return kernel_of_blocks(

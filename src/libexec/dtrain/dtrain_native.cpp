@@ -21,7 +21,8 @@ std::optional<std::string> text_asked_for(const std::string& word) {
     if (word == "--info" || word == "--info=json")
         return dtrain::native::machine_info(dtrain::Environment::of_this_process(), word == "--info=json");
     if (word == "--print-man") return dtrain::native::manual_page();
-    if (word.starts_with(completion)) return dtrain::native::completion_script(word.substr(completion.size()));
+    if (word.starts_with(completion))
+        return dtrain::native::completion_script(word.substr(completion.size()));
     return std::nullopt;
 }
 

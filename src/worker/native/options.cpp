@@ -49,8 +49,8 @@ std::optional<double> parse_number(const std::string& text) {
 /// The options of a job, and what a command line says for them.
 struct Words {
     CLI::App app;
-    std::string job, resume_from, checkpoint_dir, time_limit, inspected, export_to, table, metrics, tensorboard,
-        report;
+    std::string job, resume_from, checkpoint_dir, time_limit, inspected, export_to, table, metrics,
+        tensorboard, report;
     std::int64_t epochs = 0;
     bool profile = false, no_progress = false;
     CLI::Option* job_option = app.add_option("job", job, "Job file (TOML); none: the built-in job");
@@ -81,9 +81,9 @@ struct Words {
         app.add_option("--tensorboard", tensorboard, "Folder for what TensorBoard shows");
     CLI::Option* report_option =
         app.add_option("--report", report, "Write a page with curves, times of the ranks and what happened");
-    CLI::Option* no_progress_option = app.add_flag(
-        "--no-progress", no_progress,
-        "Show no progress within an epoch (on a terminal in one line, else a line a minute)");
+    CLI::Option* no_progress_option =
+        app.add_flag("--no-progress", no_progress,
+                     "Show no progress within an epoch (on a terminal in one line, else a line a minute)");
 
     explicit Words(const std::string& program) : app(description, program) {
         app.footer(fmt::format(fmt::runtime(examples), program));
