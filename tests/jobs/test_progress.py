@@ -70,7 +70,8 @@ def slow(job, batch=2):
 
 @pytest.mark.parametrize("start", ["alone", "mpirun", "servers"])
 def test_a_line_changes_on_a_terminal_and_leaves_nothing(native, tmp_path, job, start):
-    slow(job, batch=8 if start == "servers" else 2)
+    batch = 8 if start == "servers" else 2
+    slow(job, batch)
     if start == "servers":
         job.write_text(job.read_text() + "[servers]\ncount = 1\n")
     argv = {"alone": [WORKER, job], "mpirun": ["mpirun", "--oversubscribe", "-np", "2", native, job],
@@ -81,7 +82,7 @@ def test_a_line_changes_on_a_terminal_and_leaves_nothing(native, tmp_path, job, 
     assert len(shown) >= 2 and all(shown), text
     places = [(int(line[1]), int(line[3])) for line in shown]
     assert places == sorted(set(places))
-    assert all(int(line[4]) == 10_000 for line in shown)
+    assert all(int(line[4]) == 20_000 // batch for line in shown)
     begin = time.monotonic()
     quiet = run(argv, tmp_path) if start == "alone" else mpirun({"mpirun": 2, "servers": 3}[start], [native, job], tmp_path)
     minutes = int((time.monotonic() - begin) / 60)
