@@ -44,7 +44,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/affinity
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
-SchedulerParameters=bf_interval=2
+SchedulerParameters=bf_interval=2,sched_interval=2
 ReturnToService=2
 KillWait=5
 MpiDefault=pmix
