@@ -2,18 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include <compare>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+struct hwloc_bitmap_s;
+
 namespace dtrain {
 
 /// A set of logical processors by the number the operating system gives them ("0-3,8"), as in
-/// `taskset -c` and /sys/devices/system/cpu. A value type without any limit on the numbers.
+/// `taskset -c` and /sys/devices/system/cpu. A value type, hwloc's bitmap inside, without any limit on the
+/// numbers. What has been moved from is empty.
 class CpuSet {
   public:
     CpuSet() = default;
+    CpuSet(const CpuSet& other);
+    CpuSet(CpuSet&&) noexcept = default;
+    CpuSet& operator=(const CpuSet& other);
+    CpuSet& operator=(CpuSet&&) noexcept = default;
+    ~CpuSet() = default;
 
     /// The processors first..last, both included.
     static CpuSet range(int first, int last);
@@ -31,7 +40,7 @@ class CpuSet {
 
     void add(int cpu);
     bool contains(int cpu) const;
-    bool empty() const { return words_.empty(); }
+    bool empty() const;
     int count() const;
 
     /// All members, ascending.
@@ -47,13 +56,19 @@ class CpuSet {
     friend CpuSet operator&(const CpuSet& a, const CpuSet& b);
     friend CpuSet operator|(const CpuSet& a, const CpuSet& b);
     friend CpuSet operator-(const CpuSet& a, const CpuSet& b);
-    friend bool operator==(const CpuSet&, const CpuSet&) = default;
-    friend auto operator<=>(const CpuSet&, const CpuSet&) = default;
+    friend bool operator==(const CpuSet& a, const CpuSet& b);
+    /// By the highest processor that is in one of the sets only; the empty set is the least.
+    friend std::strong_ordering operator<=>(const CpuSet& a, const CpuSet& b);
 
   private:
-    void trim();
+    struct Free {
+        void operator()(hwloc_bitmap_s* bits) const;
+    };
 
-    std::vector<std::uint64_t> words_;  // bit i of word w is processor 64 w + i; no trailing zero words
+    const hwloc_bitmap_s* bits() const;
+    hwloc_bitmap_s* own();
+
+    std::unique_ptr<hwloc_bitmap_s, Free> bits_;  // none: the empty set
 };
 
 }  // namespace dtrain

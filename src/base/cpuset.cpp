@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <bit>
 #include <cerrno>
+#include <cstdlib>
+#include <new>
 #include <sched.h>
 #include <system_error>
 
 #include <fmt/format.h>
+#include <hwloc/bitmap.h>
 
 #include <dtrain/cpuset.hpp>
 #include <dtrain/error.hpp>
@@ -16,23 +17,42 @@
 namespace dtrain {
 namespace {
 
-constexpr int word_bits = 64;
 constexpr int highest_cpu = 1 << 20;
 
-template <class Combine>
-std::vector<std::uint64_t> combine(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
-                                   Combine op) {
-    std::vector<std::uint64_t> out(std::max(a.size(), b.size()));
-    for (std::size_t i = 0; i < out.size(); ++i)
-        out[i] = op(i < a.size() ? a[i] : 0, i < b.size() ? b[i] : 0);
-    return out;
+void check(int answer) {
+    if (answer < 0) throw std::bad_alloc();
 }
 
 }  // namespace
 
+void CpuSet::Free::operator()(hwloc_bitmap_s* bits) const {
+    hwloc_bitmap_free(bits);
+}
+
+CpuSet::CpuSet(const CpuSet& other) {
+    if (other.bits_) check(hwloc_bitmap_copy(own(), other.bits()));
+}
+
+CpuSet& CpuSet::operator=(const CpuSet& other) {
+    if (this != &other) *this = CpuSet(other);
+    return *this;
+}
+
+const hwloc_bitmap_s* CpuSet::bits() const {
+    static const CpuSet nothing = range(0, -1);
+    return bits_ ? bits_.get() : nothing.bits_.get();
+}
+
+hwloc_bitmap_s* CpuSet::own() {
+    if (!bits_) bits_.reset(hwloc_bitmap_alloc());
+    if (!bits_) throw std::bad_alloc();
+    return bits_.get();
+}
+
 CpuSet CpuSet::range(int first, int last) {
     CpuSet set;
-    for (int cpu = first; cpu <= last; ++cpu) set.add(cpu);
+    set.own();
+    if (first <= last) check(hwloc_bitmap_set_range(set.own(), static_cast<unsigned>(first), last));
     return set;
 }
 
@@ -46,7 +66,7 @@ CpuSet CpuSet::parse(std::string_view list) {
             dash == std::string::npos ? first : parse_int(trimmed(std::string_view(part).substr(dash + 1)));
         if (!first || !last || *first < 0 || *last < *first || *last > highest_cpu)
             throw UsageError(fmt::format("\"{}\" is no list of processors; write it like 0-3,8", list));
-        for (int cpu = *first; cpu <= *last; ++cpu) set.add(cpu);
+        check(hwloc_bitmap_set_range(set.own(), static_cast<unsigned>(*first), *last));
     }
     return set;
 }
@@ -74,73 +94,67 @@ CpuSet CpuSet::of_process(int pid) {
 }
 
 void CpuSet::add(int cpu) {
-    const auto word = static_cast<std::size_t>(cpu / word_bits);
-    if (word >= words_.size()) words_.resize(word + 1);
-    words_[word] |= std::uint64_t{1} << (cpu % word_bits);
+    check(hwloc_bitmap_set(own(), static_cast<unsigned>(cpu)));
 }
 
 bool CpuSet::contains(int cpu) const {
-    const auto word = static_cast<std::size_t>(cpu / word_bits);
-    return cpu >= 0 && word < words_.size() && (words_[word] >> (cpu % word_bits) & 1) != 0;
+    return cpu >= 0 && hwloc_bitmap_isset(bits(), static_cast<unsigned>(cpu)) != 0;
+}
+
+bool CpuSet::empty() const {
+    return hwloc_bitmap_iszero(bits()) != 0;
 }
 
 int CpuSet::count() const {
-    int total = 0;
-    for (const auto word : words_) total += std::popcount(word);
-    return total;
+    return hwloc_bitmap_weight(bits());
 }
 
 std::vector<int> CpuSet::members() const {
     std::vector<int> out;
-    for (std::size_t w = 0; w < words_.size(); ++w)
-        for (auto rest = words_[w]; rest != 0; rest &= rest - 1)
-            out.push_back(static_cast<int>(w) * word_bits + std::countr_zero(rest));
+    for (int cpu = hwloc_bitmap_first(bits()); cpu >= 0; cpu = hwloc_bitmap_next(bits(), cpu))
+        out.push_back(cpu);
     return out;
 }
 
 bool CpuSet::is_subset_of(const CpuSet& other) const {
-    return (*this - other).empty();
+    return hwloc_bitmap_isincluded(bits(), other.bits()) != 0;
 }
 
 bool CpuSet::intersects(const CpuSet& other) const {
-    return !(*this & other).empty();
+    return hwloc_bitmap_intersects(bits(), other.bits()) != 0;
 }
 
 std::string CpuSet::to_string() const {
-    std::string out;
-    const auto cpus = members();
-    for (std::size_t i = 0; i < cpus.size();) {
-        std::size_t last = i;
-        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
-        if (!out.empty()) out += ',';
-        out += last == i ? fmt::format("{}", cpus[i]) : fmt::format("{}-{}", cpus[i], cpus[last]);
-        i = last + 1;
-    }
-    return out;
+    char* text = nullptr;
+    check(hwloc_bitmap_list_asprintf(&text, bits()));
+    const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+    return text;
 }
 
 CpuSet operator&(const CpuSet& a, const CpuSet& b) {
     CpuSet out;
-    out.words_ = combine(a.words_, b.words_, [](std::uint64_t x, std::uint64_t y) { return x & y; });
-    out.trim();
+    check(hwloc_bitmap_and(out.own(), a.bits(), b.bits()));
     return out;
 }
 
 CpuSet operator|(const CpuSet& a, const CpuSet& b) {
     CpuSet out;
-    out.words_ = combine(a.words_, b.words_, [](std::uint64_t x, std::uint64_t y) { return x | y; });
+    check(hwloc_bitmap_or(out.own(), a.bits(), b.bits()));
     return out;
 }
 
 CpuSet operator-(const CpuSet& a, const CpuSet& b) {
     CpuSet out;
-    out.words_ = combine(a.words_, b.words_, [](std::uint64_t x, std::uint64_t y) { return x & ~y; });
-    out.trim();
+    check(hwloc_bitmap_andnot(out.own(), a.bits(), b.bits()));
     return out;
 }
 
-void CpuSet::trim() {
-    while (!words_.empty() && words_.back() == 0) words_.pop_back();
+bool operator==(const CpuSet& a, const CpuSet& b) {
+    return hwloc_bitmap_isequal(a.bits(), b.bits()) != 0;
+}
+
+std::strong_ordering operator<=>(const CpuSet& a, const CpuSet& b) {
+    return hwloc_bitmap_compare(a.bits(), b.bits()) <=> 0;
 }
 
 }  // namespace dtrain

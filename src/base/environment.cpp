@@ -62,7 +62,7 @@ void Environment::unset(std::string_view name) {
 std::vector<std::string> Environment::to_strings() const {
     std::vector<std::string> out;
     out.reserve(variables_.size());
-    for (const auto& [name, value] : variables_) out.push_back(name + "=" + value);
+    for (const auto& [name, value] : variables_) out.push_back(fmt::format("{}={}", name, value));
     return out;
 }
 

@@ -78,7 +78,7 @@ StateCheckpoints::StateCheckpoints(const std::filesystem::path& folder,
                                    const std::vector<CheckpointBuffer>& buffers,
                                    const Communicator& communicator, const CheckpointOptions& options)
     : content_(std::make_unique<Content>(
-          folder, checkpoint::StoredArrays(checkpoint::check_buffers(communicator, buffers)), communicator,
+          folder, checkpoint::StoredArrays(checkpoint::checked_buffers(communicator, buffers)), communicator,
           options)) {}
 
 StateCheckpoints::StateCheckpoints(StateCheckpoints&&) noexcept = default;

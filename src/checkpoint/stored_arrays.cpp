@@ -112,8 +112,8 @@ void StoredArrays::set_to(std::span<const std::byte> values) const {
     }
 }
 
-const std::vector<CheckpointBuffer>& check_buffers(const Communicator& communicator,
-                                                   const std::vector<CheckpointBuffer>& buffers) {
+std::vector<CheckpointBuffer> checked_buffers(const Communicator& communicator,
+                                              std::vector<CheckpointBuffer> buffers) {
     throw_together(communicator, what_is_wrong(buffers));
     std::vector<std::string> list;
     for (const auto& buffer : buffers) {

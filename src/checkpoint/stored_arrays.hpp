@@ -31,7 +31,7 @@ struct StoredArray {
 class StoredArrays {
   public:
     StoredArrays(State state);  // NOLINT(google-explicit-constructor): a State is such
-    /// @param buffers that check_buffers() has found good
+    /// @param buffers that checked_buffers() has found good
     explicit StoredArrays(const std::vector<CheckpointBuffer>& buffers);
 
     /// With what executors on a GPU have computed; not to be written.
@@ -57,7 +57,7 @@ class StoredArrays {
 
 /// @throws UsageError on all ranks when there is no buffer, one has no name or another one's, has not as many
 /// elements as its shape says, or ranks have different buffers: the first difference is named. Collective.
-const std::vector<CheckpointBuffer>& check_buffers(const Communicator& communicator,
-                                                   const std::vector<CheckpointBuffer>& buffers);
+std::vector<CheckpointBuffer> checked_buffers(const Communicator& communicator,
+                                              std::vector<CheckpointBuffer> buffers);
 
 }  // namespace dtrain::checkpoint

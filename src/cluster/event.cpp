@@ -111,7 +111,7 @@ std::optional<Event> decode(std::string_view line) {
 }
 
 std::string to_sentence(const Event& event) {
-    const auto who = fmt::format("rank {} on {}", event.rank, event.host);
+    auto who = fmt::format("rank {} on {}", event.rank, event.host);
     const auto how = ExitStatus{.code = event.code, .signal = event.signal}.to_string();
     switch (event.kind) {
         case Event::Kind::started:

@@ -12,8 +12,6 @@
 namespace dtrain::comm {
 namespace {
 
-constexpr std::size_t longest_message = std::size_t{1} << 30U;
-
 Waiting come(std::uint64_t number) {
     return {{.what = Wait::For::come, .value = number}};
 }

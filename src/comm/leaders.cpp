@@ -13,8 +13,6 @@ namespace dtrain::comm {
 namespace {
 
 constexpr int tag = 1;
-// MPI 3 counts in int.
-constexpr std::size_t longest_message = std::size_t{1} << 30U;
 // What a ring takes at a time: bounds the memory for what arrives.
 constexpr std::size_t longest_round = std::size_t{64} << 20U;
 

@@ -12,7 +12,6 @@ namespace {
 /// https://grpc.io/docs/guides/status-codes/
 constexpr int invalid_argument = 3;
 constexpr int deadline_exceeded = 4;
-constexpr int not_found = 5;
 constexpr int resource_exhausted = 8;
 constexpr int unavailable = 14;
 constexpr int unauthenticated = 16;
@@ -38,7 +37,8 @@ constexpr auto ignored = [](std::string_view) {};
 
 Refusal refusal_of(const HttpReply& reply) {
     if (auto refusal = read_refusal(reply.body)) return *refusal;
-    if (reply.status == http_not_found) return {.code = not_found, .text = "is no etcd 3.4 or later"};
+    if (reply.status == http_not_found)
+        return {.code = Refusal::not_found, .text = "is no etcd 3.4 or later"};
     return {.code = reply.status >= http_server_error ? unavailable : 0,
             .text = fmt::format("HTTP status {}: {}", reply.status, one_line(trimmed(reply.body), 200))};
 }
@@ -93,7 +93,7 @@ void EtcdClient::revoke(std::int64_t lease) {
     try {
         call("lease/revoke", lease_request(lease), ignored);
     } catch (const EtcdRefused& refused) {
-        if (refused.code() != not_found) throw;
+        if (refused.code() != Refusal::not_found) throw;
     }
 }
 

@@ -67,6 +67,8 @@ struct Change {
 
 /// Why a request was refused, with the numbers of https://grpc.io/docs/guides/status-codes/.
 struct Refusal {
+    static constexpr int not_found = 5;
+
     int code = 0;
     std::string text;
 };

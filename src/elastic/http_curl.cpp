@@ -50,8 +50,7 @@ HeaderList header_list(const std::vector<std::string>& headers) {
     for (const auto& header : headers) {
         auto* longer = curl().slist_append(list.get(), header.c_str());
         if (longer == nullptr) throw std::bad_alloc();
-        list.release();
-        list.reset(longer);
+        if (!list) list.reset(longer);  // otherwise it is still the first one
     }
     return list;
 }

@@ -94,16 +94,13 @@ Seen Membership::snapshot() const {
     return seen_;
 }
 
-// As gRPC numbers it: "requested lease not found".
-constexpr int not_found = 5;
-
 /// Nothing happens when the lease is over: the keeper gets a new one.
 void Membership::transact_while_leased(EtcdClient& client, const std::vector<Condition>& conditions,
                                        const std::vector<Change>& changes) {
     try {
         client.transact(conditions, changes);
     } catch (const EtcdRefused& refused) {
-        if (refused.code() != not_found) throw;
+        if (refused.code() != Refusal::not_found) throw;
     }
 }
 

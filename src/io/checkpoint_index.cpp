@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view magic = "dtrain checkpoint 2";
 constexpr std::string_view magic_of_a_file = "dtrain checkpoint 3";
-constexpr std::size_t longest_line = 128;
+constexpr std::size_t longest_index_line = 128;
 constexpr std::string_view hdf5_signature = "\x89HDF\r\n\x1a\n";
 
 [[noreturn]] void refuse_damaged(const std::filesystem::path& path) {
@@ -173,7 +173,7 @@ void finish_checkpoint_file(const std::filesystem::path& path, const FileLayout&
 
 std::optional<CheckpointIndex> read_index_of_file(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
-    std::string content(longest_line, '\0');
+    std::string content(longest_index_line, '\0');
     const auto take = [&](std::size_t from) {
         file.read(content.data() + from, static_cast<std::streamsize>(content.size() - from));
         content.resize(from + static_cast<std::size_t>(file.gcount()));

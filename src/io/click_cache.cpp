@@ -26,7 +26,7 @@ namespace {
 constexpr std::chrono::milliseconds between_looks{50};
 constexpr const char* unfinished_suffix = ".tmp";
 
-void check(const CacheWatch& watch) {
+void check_watch(const CacheWatch& watch) {
     if (watch.stops) throw Error("the cache of the click log is not needed any more");
 }
 
@@ -83,7 +83,7 @@ std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickL
         watch.all = cache.bytes();
         ClickBlock block;
         for (std::int64_t i = 0; i < cache.blocks(); ++i) {
-            check(watch);
+            check_watch(watch);
             cache.read(i, block);
             watch.done = cache.bytes() / cache.blocks() * i;
         }
@@ -103,7 +103,7 @@ class MakersLock {
                 file_.reset();
                 return;
             }
-            check(watch);
+            check_watch(watch);
             others_were_first_ = true;
             std::this_thread::sleep_for(between_looks);
         }
@@ -163,7 +163,7 @@ void make(const std::filesystem::path& log, const ClickLayout& layout, const Cli
     for (bool goes_on = true; goes_on;) {
         goes_on = clicks->next(block);
         if (block.size() < cache.samples_of_a_block() && goes_on) continue;
-        check(watch);
+        check_watch(watch);
         if (block.size() > 0) cache.write(block);
         clear(block);
         watch.done = clicks->bytes_read();

@@ -71,7 +71,7 @@ StoredCheckpoint::StoredCheckpoint(const std::filesystem::path& path) : path_(pa
 }
 
 StoredCheckpoint::StoredCheckpoint(std::filesystem::path path, Checkpoint content)
-    : path_(std::move(path)), index_{content, {}, {}} {
+    : path_(std::move(path)), index_{static_cast<const CheckpointHeader&>(content), {}, {}} {
     for (const auto& [name, tensor] : content.optimizer)
         index_.tensors.push_back(info_of(std::string(optimizer_group), name, tensor));
     for (const auto& [name, tensor] : content.parameters)

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t most_first_id = std::int64_t{1} << 62;
 
-void check(const SvmlightClickColumns& columns) {
+void check_columns(const SvmlightClickColumns& columns) {
     auto slots = static_cast<std::int64_t>(columns.slot_ids.size());
     if (slots == 0) slots = columns.slots == 0 ? 1 : columns.slots;
     if (const auto wrong = io::misfit(columns.numbers, slots)) throw UsageError(*wrong);
@@ -164,7 +164,7 @@ class SvmlightClicks final : public io::ClickStream {
 
 std::unique_ptr<io::ClickStream> io::stream_clicks(const std::filesystem::path& path,
                                                    const SvmlightClickColumns& columns) {
-    check(columns);
+    check_columns(columns);
     return std::make_unique<SvmlightClicks>(path, columns);
 }
 

@@ -68,8 +68,8 @@ std::unique_ptr<Kernel> make_cosine_decay(const KernelArguments& arguments) {
     return rate_of(arguments, [rate = arguments.number("learning_rate"),
                                steps_per_epoch = arguments.whole("steps_per_epoch"),
                                epochs = static_cast<double>(arguments.whole("epochs"))](std::int64_t step) {
-        const auto epoch = static_cast<double>(step / steps_per_epoch);
-        return rate * (std::cos(std::numbers::pi * epoch / epochs) + 1.0) / 2.0;
+        const std::int64_t epoch = step / steps_per_epoch;
+        return rate * (std::cos(std::numbers::pi * static_cast<double>(epoch) / epochs) + 1.0) / 2.0;
     });
 }
 

@@ -224,8 +224,9 @@ class Judge {
         for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
             const auto ahead = clocks[static_cast<std::size_t>(node)].value_or(0);
             if (std::abs(ahead) < clock_warning_us) continue;
+            const auto tenths = std::abs(ahead) / 100'000;
             add(std::abs(ahead) < clock_fault_us ? Severity::warning : Severity::fault, node,
-                fmt::format("its clock is {} s {}", std::abs(ahead) / 100'000 / 10.0,
+                fmt::format("its clock is {} s {}", static_cast<double>(tenths) / 10,
                             ahead > 0 ? "fast" : "slow"),
                 "let chrony or systemd-timesyncd set it (timedatectl set-ntp true); until then reports may "
                 "take "

@@ -21,7 +21,7 @@ std::string or_dash(const std::string& text) {
     return text.empty() ? "-" : text;
 }
 
-std::string milliseconds(std::int64_t microseconds) {
+std::string in_milliseconds(std::int64_t microseconds) {
     return fmt::format("{:.2f} ms", static_cast<double>(microseconds) / 1000);
 }
 
@@ -40,7 +40,7 @@ std::string longest_round_trip(const CheckedNode& node) {
     std::int64_t longest = -1;
     for (const auto& probe : node.probes)
         if (probe.error.empty()) longest = std::max(longest, probe.round_trip_us);
-    return longest < 0 ? "-" : milliseconds(longest);
+    return longest < 0 ? "-" : in_milliseconds(longest);
 }
 
 std::string clock_text(std::optional<std::int64_t> ahead_us) {

@@ -88,7 +88,7 @@ std::optional<int> own_position(const Options& options, const std::vector<std::s
                 fmt::format("--host {} is none of the nodes {}", *options.host, join(hosts, ",")));
         return own;
     }
-    if (options.rank && *options.rank >= 0) return *options.rank;
+    if (options.rank && *options.rank >= 0) return options.rank;
     return position([&](const std::string& host) { return own_addresses.contains(host); });
 }
 

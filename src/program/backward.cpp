@@ -132,8 +132,8 @@ class Backward {
         int helpers_ = 0;
     };
 
-    void differentiate(const Operator& original) {
-        const Operator op = original;  // appending moves the program's operators
+    /// A copy, as appending moves the program's operators.
+    void differentiate(const Operator op) {
         const auto* schema = program::find_schema(op.type);
         if (!schema->make_gradient)
             throw ProgramError(

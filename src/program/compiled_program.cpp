@@ -44,12 +44,12 @@ MemoryPlanOptions memory_options(const ExecutorOptions& options, const ElementCh
             .chains = chains};
 }
 
-/// Before anything collective.
-const Program& checked(const Program& program, const State& state, const Communicator& communicator,
-                       const ExecutorOptions& options) {
+/// Checked before anything collective.
+std::unique_ptr<ComputeDevice> device_for(const Program& program, const State& state,
+                                          const Communicator& communicator, const ExecutorOptions& options) {
     check_fits(program, state, communicator);
     check_servers(program, options);
-    return program;
+    return make_compute_device(program, options, state, communicator);
 }
 
 bool has_persistable_output(const Program& program) {
@@ -67,8 +67,7 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
     : program_(std::move(program)),
       state_(std::move(state)),
       communicator_(std::move(communicator)),
-      device_(make_compute_device(checked(program_, state_, communicator_, options), options, state_,
-                                  communicator_)),
+      device_(device_for(program_, state_, communicator_, options)),
       chains_(chains_of(program_, options, device_->joins())),
       tensors_(program_, *device_, memory_options(options, chains_)),
       shares_(tensors_.exchanged().data()),

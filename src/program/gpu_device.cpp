@@ -131,7 +131,7 @@ std::function<void()> GpuDevice::make_average_by_nccl(const Stretches& stretches
     for (const auto& stretch : stretches)
         for (std::size_t first = 0; first < stretch.size(); first += most) {
             const auto numbers = stretch.subspan(first, std::min(most, stretch.size() - first));
-            const auto seen = [&](float* data) {
+            const auto seen = [&](void* data) {
                 return TensorView{data, {static_cast<std::int64_t>(numbers.size())}, DataType::float32};
             };
             parts.push_back({numbers, gpu_->make_kernel("scale", {{{"x", seen(sums)}},

@@ -12,7 +12,7 @@ namespace dtrain {
 Auc layers::auc(Program& program, const std::string& scores, const std::string& label,
                 const AucOptions& options) {
     const auto stem = options.name.empty() ? program.unique_name("auc") : options.name;
-    const Auc names{stem + ".value", stem + ".positives", stem + ".negatives"};
+    Auc names{stem + ".value", stem + ".positives", stem + ".negatives"};
     return layers::extend(program, [&](Program& extended) {
         for (const auto& name : {names.positives, names.negatives})
             extended.add(

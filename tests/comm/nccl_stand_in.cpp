@@ -505,7 +505,8 @@ ncclResult_t __wrap_ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) 
     *error = comm->error;
     if (comm->error != ncclSuccess) return ncclSuccess;
     *error = ncclInProgress;
-    if (comm->polls_left > 0 && --comm->polls_left > 0) return ncclSuccess;
+    if (comm->polls_left > 0) --comm->polls_left;
+    if (comm->polls_left > 0) return ncclSuccess;
     if (comm->joining) {
         if (!comm->joining()) return ncclSuccess;
         comm->joining = nullptr;

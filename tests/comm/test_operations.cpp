@@ -182,7 +182,8 @@ TYPED_TEST(Operations, AllToAll) {
 
 TYPED_TEST(Operations, AllToAllOfDifferentLengths) {
     const auto length = [](int from, int to, int round) {
-        const auto mixed = static_cast<std::size_t>(from * 7919 + to * 104'729 + round * 31);
+        const auto mixed = static_cast<std::size_t>(from) * 7919 + static_cast<std::size_t>(to) * 104'729 +
+                           static_cast<std::size_t>(round) * 31;
         return round == 0 ? mixed % 3 : mixed % 50'000;
     };
     for (int round = 0; round < 5; ++round) {

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr double began = 1000;
 
-Event event(Event::Kind kind, int rank, double seconds, int code = 0, int signal = 0) {
+Event event_at(Event::Kind kind, int rank, double seconds, int code = 0, int signal = 0) {
     return {.kind = kind,
             .rank = rank,
             .host = "node" + std::to_string(rank),
@@ -41,8 +41,8 @@ report::Run after(const JobState& job, const Ending& ending, report::Run run, in
 
 TEST(RunPage, ADoneJobHasALifeOfEachRank) {
     JobState job(2);
-    for (int rank : {0, 1}) job.take(event(Event::Kind::started, rank, 1 + rank));
-    for (int rank : {0, 1}) job.take(event(Event::Kind::done, rank, 5 + rank));
+    for (int rank : {0, 1}) job.take(event_at(Event::Kind::started, rank, 1 + rank));
+    for (int rank : {0, 1}) job.take(event_at(Event::Kind::done, rank, 5 + rank));
     const auto run = after(job, {}, {.title = "t", .began = began}, 1, 7);
     EXPECT_EQ(run.outcome, "done");
     EXPECT_EQ(run.seconds, 7);
@@ -53,10 +53,10 @@ TEST(RunPage, ADoneJobHasALifeOfEachRank) {
 
 TEST(RunPage, AFailureNamesRankNodeAndReason) {
     JobState job(2);
-    for (int rank : {0, 1}) job.take(event(Event::Kind::started, rank, 1));
-    job.take(event(Event::Kind::exited, 1, 3, 7));
+    for (int rank : {0, 1}) job.take(event_at(Event::Kind::started, rank, 1));
+    job.take(event_at(Event::Kind::exited, 1, 3, 7));
     job.stop_asked();
-    job.take(event(Event::Kind::stopped, 0, 4, 0, 15));
+    job.take(event_at(Event::Kind::stopped, 0, 4, 0, 15));
     const auto run = after(job, {}, {.title = "t", .began = began}, 1, 5);
     EXPECT_EQ(run.outcome, "failed");
     ASSERT_TRUE(run.failure);
@@ -70,17 +70,17 @@ TEST(RunPage, AFailureNamesRankNodeAndReason) {
 
 TEST(RunPage, ARankThatNeverToldItsEndLivedUntilTheJobsAndIsLost) {
     JobState job(1);
-    job.take(event(Event::Kind::started, 0, 1));
+    job.take(event_at(Event::Kind::started, 0, 1));
     const auto run = after(job, {.engine_status = {.code = 1}}, {.title = "t", .began = began}, 1, 9);
     EXPECT_EQ(run.spans.front(), (report::RankSpan{0, 1, 1, 9, "lost", "ended without a word"}));
 }
 
 TEST(RunPage, AnEarlierStartStays) {
     JobState first(1), second(1);
-    first.take(event(Event::Kind::started, 0, 1));
-    first.take(event(Event::Kind::exited, 0, 2, 1));
-    second.take(event(Event::Kind::started, 0, 3));
-    second.take(event(Event::Kind::done, 0, 4));
+    first.take(event_at(Event::Kind::started, 0, 1));
+    first.take(event_at(Event::Kind::exited, 0, 2, 1));
+    second.take(event_at(Event::Kind::started, 0, 3));
+    second.take(event_at(Event::Kind::done, 0, 4));
     auto run = after(first, {}, {.title = "t", .began = began}, 1, 2.5);
     run = after(second, {}, run, 2, 5);
     EXPECT_EQ(run.outcome, "done");
@@ -92,10 +92,10 @@ TEST(RunPage, AnEarlierStartStays) {
 
 TEST(RunPage, PlacesAreWhereRanksSayTheyAre) {
     JobState job(1);
-    auto started = event(Event::Kind::started, 0, 1);
+    auto started = event_at(Event::Kind::started, 0, 1);
     started.cpus = "4-7";
     job.take(started);
-    job.take(event(Event::Kind::done, 0, 2));
+    job.take(event_at(Event::Kind::done, 0, 2));
     const auto run =
         after(job, {}, {.title = "t", .began = began, .places = {{.rank = 0, .host = "10.0.0.1"}}}, 1, 3);
     EXPECT_EQ(run.places.front().host, "node0");

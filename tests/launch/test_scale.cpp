@@ -27,14 +27,14 @@ namespace {
 
 using cluster::Event;
 
-constexpr int nodes = 10'000;
+constexpr int node_count = 10'000;
 constexpr int ranks_of_node = 8;
 constexpr std::size_t kernels_limit = 128 * 1024;
 
 const Plan& big_plan() {
     static const auto plan = [] {
         std::vector<std::string> ips;
-        for (int node = 0; node < nodes; ++node)
+        for (int node = 0; node < node_count; ++node)
             ips.push_back(fmt::format("10.200.{}.{}", node / 250, node % 250));
         return make_plan(
             {.options = {.nproc_per_node = ranks_of_node, .ips = join(ips, ","), .host = "10.200.0.0"},
@@ -73,12 +73,12 @@ TEST(Scale, WorkersReadWhatWasPlanned) {
               big_plan().endpoints.trainers);
     const int rank = 54'321;
     environment.set("DTRAIN_RANK", std::to_string(rank));
-    environment.set("DTRAIN_SIZE", std::to_string(nodes * ranks_of_node));
+    environment.set("DTRAIN_SIZE", std::to_string(node_count * ranks_of_node));
     environment.set("DTRAIN_LOCAL_RANK", std::to_string(rank % ranks_of_node));
     environment.set("DTRAIN_LOCAL_SIZE", std::to_string(ranks_of_node));
     const auto identity = cluster::identify(environment);
     EXPECT_EQ(identity.node_rank, rank / ranks_of_node);
-    EXPECT_EQ(identity.nodes, nodes);
+    EXPECT_EQ(identity.nodes, node_count);
     EXPECT_EQ(identity.hosts.at(static_cast<std::size_t>(identity.node_rank)),
               big_plan().nodes[rank / ranks_of_node].host);
     EXPECT_EQ(cluster::read_assignments(environment, identity.node_rank).value().size(),
@@ -86,7 +86,7 @@ TEST(Scale, WorkersReadWhatWasPlanned) {
 }
 
 TEST(Scale, EightyThousandRanksLiveAndEnd) {
-    const int size = nodes * ranks_of_node;
+    const int size = node_count * ranks_of_node;
     JobState job(size);
     const auto all = [&](Event::Kind kind) {
         for (int rank = 0; rank < size; ++rank)

@@ -86,7 +86,7 @@ int report(const std::function<void()>& action) {
 }
 
 void wait_for_file(const std::string& path) {
-    std::ofstream(path + variable("PADDLE_TRAINER_ID"));
+    std::ofstream(path + variable("PADDLE_TRAINER_ID")).close();
     while (!std::ifstream(path)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 

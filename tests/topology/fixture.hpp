@@ -28,8 +28,8 @@ struct OsDevice {
 struct PciDevice {
     std::string address;
     std::string type = h100_class;
-    std::string root_port =
-        "";  ///< address of the port above its switch; "" hangs it straight off the host bridge
+    /// Address of the port above its switch; "" hangs it straight off the host bridge.
+    std::string root_port = {};
     std::vector<OsDevice> os_devices = {};
 };
 

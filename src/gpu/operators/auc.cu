@@ -119,7 +119,7 @@ struct AreaUnderCurve {
 
 std::unique_ptr<Kernel> make_auc(Workshop& workshop, const KernelArguments& arguments) {
     const auto scores = numbers_of(arguments.input("scores"));
-    const auto label = arguments.input("label");
+    const auto& label = arguments.input("label");
     const auto positives = arguments.out<double>("positives");
     const auto negatives = arguments.out<double>("negatives");
     const auto rows = arguments.input("scores").size();

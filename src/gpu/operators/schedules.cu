@@ -10,7 +10,7 @@ namespace {
 
 /// Sets its output to function(steps that are finished).
 template <class Function>
-struct Rate {
+struct Scheduled {
     Function function;
     const std::int64_t* step;
     float* out;
@@ -18,7 +18,7 @@ struct Rate {
 };
 
 template <class Function>
-Rate<Function> rate_of(const KernelArguments& arguments, const Function& function) {
+Scheduled<Function> rate_of(const KernelArguments& arguments, const Function& function) {
     return {function, arguments.in<std::int64_t>("step").data(), arguments.out("out").data()};
 }
 
@@ -98,8 +98,8 @@ struct CosineDecay {
 
     ON_DEVICE double operator()(std::int64_t step) const {
         constexpr double pi = 3.141592653589793;
-        const auto epoch = static_cast<double>(step / steps_per_epoch);
-        return rate * (std::cos(pi * epoch / epochs) + 1.0) / 2.0;
+        const std::int64_t epoch = step / steps_per_epoch;
+        return rate * (std::cos(pi * static_cast<double>(epoch) / epochs) + 1.0) / 2.0;
     }
 };
 

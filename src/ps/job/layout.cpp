@@ -53,7 +53,7 @@ std::string layout_text(const DistributeTranspiler& transpiler, const ServerJobO
         version, to_string(options.mode), options.staleness, transpiler.trainers(), options.seed, server,
         transpiler.endpoints().size(), to_string(options.wire), options.reject_not_finite);
     for (const auto& block : blocks_on(transpiler, server))
-        text += fmt::format("{} {}\n", block.name(), to_string(block.shape));
+        text += fmt::format("{} {}\n", block.name(), dtrain::to_string(block.shape));
     for (const auto& table : transpiler.tables())
         text += fmt::format("table {}\n", as_json(table_options(table, options)).dump());
     const auto program = transpiler.get_pserver_program(transpiler.endpoints()[server]).to_string();

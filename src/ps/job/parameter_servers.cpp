@@ -31,13 +31,13 @@
 namespace dtrain {
 namespace {
 
-const Communicator& checked(const Communicator& world, int servers) {
+int checked_rank(const Communicator& world, int servers) {
     if (servers < 1 || servers >= world.size())
         throw UsageError(
             fmt::format("{} parameter servers in a job of {} ranks; there must be one at least, "
                         "and one rank that trains",
                         servers, world.size()));
-    return world;
+    return world.rank();
 }
 
 std::vector<int> ranks_from(int first, int count) {
@@ -67,7 +67,7 @@ std::shared_ptr<ps::TrainerLink> link_of(const DistributeTranspiler& transpiler,
 }  // namespace
 
 ServerRanks::ServerRanks(const Communicator& world, int servers)
-    : world_rank_(checked(world, servers).rank()),
+    : world_rank_(checked_rank(world, servers)),
       world_size_(world.size()),
       servers_(servers),
       processors_(ps::processor_share(world)),

@@ -30,7 +30,7 @@ std::string four_digits(const std::optional<double>& metric) {
 
 /// "0.002", "0.002 cosine after 100 steps of warm-up", "piecewise".
 std::string rate_of(const TrainSettings& train) {
-    const auto rate = fmt::format("{}", learning_rate_of(train.optimizer));
+    auto rate = fmt::format("{}", learning_rate_of(train.optimizer));
     const auto& schedule = train.adjust.schedule;
     if (!schedule) return rate;
     const auto warmup =

@@ -157,7 +157,7 @@ std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communica
         const auto unreadable = refusal_of([&] {
             check_is_of_servers(folder, ranks.servers());
             if (server != nullptr) server->load(folder);
-            if (speaks) header = load_checkpoint(folder / trainer_file);
+            if (speaks) header = static_cast<const CheckpointHeader&>(load_checkpoint(folder / trainer_file));
         });
         throw_together(world, speaks && !unreadable
                                   ? refusal_of([&] { check_job(header.job, job, folder.string()); })
