@@ -21,4 +21,8 @@ std::string to_string(ProductNumbers numbers);
 /// allowed to use them (ONEDNN_MAX_CPU_ISA).
 bool has_bfloat16_products();
 
+/// Why not: "the CPU has neither AVX512-BF16 nor AMX" or "dtrain was built without oneDNN"; empty when it
+/// has.
+std::string why_no_bfloat16_products();
+
 }  // namespace dtrain

@@ -51,4 +51,8 @@ bool has_bfloat16_products() {
     return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
+std::string why_no_bfloat16_products() {
+    return has_bfloat16_products() ? "" : "the CPU has neither AVX512-BF16 nor AMX";
+}
+
 }  // namespace dtrain

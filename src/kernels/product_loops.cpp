@@ -88,4 +88,8 @@ bool has_bfloat16_products() {
     return false;
 }
 
+std::string why_no_bfloat16_products() {
+    return "dtrain was built without oneDNN";
+}
+
 }  // namespace dtrain

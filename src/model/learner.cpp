@@ -65,7 +65,7 @@ Learner::Learner(Blueprint blueprint, ModelOptions options)
                 "DTRAIN_DEVICE=gpu), or bfloat16 or float32");
         if (options_.products == ProductNumbers::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
             throw UsageError(
-                "products of bfloat16: this CPU has neither AVX512-BF16 nor AMX; choose float32");
+                fmt::format("products of bfloat16: {}; choose float32", why_no_bfloat16_products()));
         shares_ = shares_of(communicator.rank(), communicator.size(), options_.virtual_ranks);
         network_ = checked_network(blueprint_);
     });

@@ -44,9 +44,8 @@ Executor::Executor(const Program& program, State state, Communicator communicato
             "\"gpu\", "
             "or DTRAIN_DEVICE=gpu), or bfloat16 or float32");
     if (options.products == ProductNumbers::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
-        throw UsageError(
-            "ExecutorOptions::products is bfloat16, and this CPU multiplies no bfloat16: it has neither "
-            "AVX512-BF16 nor AMX; leave it float32");
+        throw UsageError(fmt::format("ExecutorOptions::products is bfloat16: {}; leave it float32",
+                                     why_no_bfloat16_products()));
     if (options.threads > 0) kernels::set_compute_threads(options.threads);
     for (const auto& name : options.keep) program.variable(name);
     content_ = std::make_unique<Content>(

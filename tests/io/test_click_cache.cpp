@@ -221,6 +221,7 @@ TEST_F(ClickCache, IsTakenAgainWhileTheLogIsTheSame) {
     EXPECT_FALSE(again.is_new);
     EXPECT_EQ(again.file, first.file);
     EXPECT_EQ(std::filesystem::last_write_time(first.file), written);
+    EXPECT_EQ(tests::bytes_of(first.file), bytes);
 
     // The same size at another time, another size, other columns.
     const auto time = std::filesystem::last_write_time(log);

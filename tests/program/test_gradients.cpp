@@ -20,7 +20,7 @@ namespace {
 // Adds layers to a program with x [3, 4], label [3] and weight [3]; returns the loss.
 using Build = std::function<std::string(Program&)>;
 
-void check_gradients(const Build& build) {
+void check_all_gradients(const Build& build) {
     dtrain::check_gradients([&](Program& program, DataType type) {
         layers::data(program, "x", {3, 4}, type);
         layers::data(program, "label", {3}, DataType::int64);
@@ -30,57 +30,57 @@ void check_gradients(const Build& build) {
 }
 
 TEST(Gradients, Fc) {
-    check_gradients([](Program& program) { return layers::mean(program, layers::fc(program, "x", 2)); });
+    check_all_gradients([](Program& program) { return layers::mean(program, layers::fc(program, "x", 2)); });
 }
 
 TEST(Gradients, FcOfFc) {
-    check_gradients([](Program& program) {
+    check_all_gradients([](Program& program) {
         return layers::mean(program, layers::fc(program, layers::fc(program, "x", 5), 2));
     });
 }
 
 TEST(Gradients, Relu) {
-    check_gradients([](Program& program) {
+    check_all_gradients([](Program& program) {
         return layers::mean(program,
                             layers::fc(program, layers::fc(program, "x", 5, {.activation = "relu"}), 2));
     });
 }
 
 TEST(Gradients, Tanh) {
-    check_gradients([](Program& program) {
+    check_all_gradients([](Program& program) {
         return layers::mean(program,
                             layers::fc(program, layers::fc(program, "x", 5, {.activation = "tanh"}), 2));
     });
 }
 
 TEST(Gradients, Sigmoid) {
-    check_gradients([](Program& program) {
+    check_all_gradients([](Program& program) {
         return layers::mean(program, layers::sigmoid(program, layers::fc(program, "x", 5)));
     });
 }
 
 TEST(Gradients, ActivationsOfTheirOwn) {
-    check_gradients([](Program& program) {
+    check_all_gradients([](Program& program) {
         return layers::mean(program,
                             layers::tanh(program, layers::relu(program, layers::fc(program, "x", 5))));
     });
 }
 
 TEST(Gradients, SoftmaxWithCrossEntropy) {
-    check_gradients([](Program& program) {
+    check_all_gradients([](Program& program) {
         return layers::softmax_with_cross_entropy(program, layers::fc(program, "x", 3), "label").loss;
     });
 }
 
 TEST(Gradients, WeightedSum) {
-    check_gradients([](Program& program) {
+    check_all_gradients([](Program& program) {
         const auto names = layers::softmax_with_cross_entropy(program, layers::fc(program, "x", 3), "label");
         return layers::weighted_sum(program, names.row_loss, "weight");
     });
 }
 
 TEST(Gradients, OfAParameterThatIsUsedThreeTimesAreAdded) {
-    check_gradients([](Program& program) {
+    check_all_gradients([](Program& program) {
         auto hidden = layers::fc(program, "x", 4, {.activation = "tanh", .name = "shared"});
         for (const std::string name : {"second", "third"}) {
             program.append_with_outputs(
@@ -96,7 +96,7 @@ TEST(Gradients, OfAParameterThatIsUsedThreeTimesAreAdded) {
 
 // A parameter as the input of fc: its weight is data, so only x and bias have gradients that somebody wants.
 TEST(Gradients, ByTheInputAlone) {
-    check_gradients([](Program& program) {
+    check_all_gradients([](Program& program) {
         const auto type = program.variable("x").type;
         add_parameter(program, "table", {2, 3}, type);
         add_parameter(program, "offset.bias", {4}, type);

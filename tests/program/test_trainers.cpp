@@ -13,7 +13,7 @@ namespace dtrain {
 namespace {
 
 /// What is wrong with an executor of a process alone, or "" when it computes.
-std::string refusal(const ExecutorOptions& options) {
+std::string executor_refusal(const ExecutorOptions& options) {
     Program program;
     const auto x = layers::data(program, "x", {1});
     const auto twice = layers::scale(program, x, 2);
@@ -26,22 +26,23 @@ std::string refusal(const ExecutorOptions& options) {
 }
 
 TEST(Trainers, AreNotComparedUnlessTold) {
-    EXPECT_EQ(refusal({}), "");
+    EXPECT_EQ(executor_refusal({}), "");
 }
 
 TEST(Trainers, OfAProcessAloneAreOne) {
-    EXPECT_EQ(refusal({.num_trainers = 1}), "");
-    EXPECT_EQ(refusal({.trainer_id = 0}), "");
-    EXPECT_EQ(refusal({.num_trainers = 1, .trainer_id = 0}), "");
+    EXPECT_EQ(executor_refusal({.num_trainers = 1}), "");
+    EXPECT_EQ(executor_refusal({.trainer_id = 0}), "");
+    EXPECT_EQ(executor_refusal({.num_trainers = 1, .trainer_id = 0}), "");
 }
 
 TEST(Trainers, OfAnotherNumberAreRefused) {
     for (const int number : {2, 0, -1, INT_MAX, INT_MIN}) {
         const auto expected = "num_trainers is " + std::to_string(number) +
                               ", but the communicator has 1 rank: was the job started with as many?";
-        EXPECT_EQ(refusal({.num_trainers = number}), expected);
-        EXPECT_EQ(refusal({.num_trainers = number, .trainer_id = 0}), expected);
-        EXPECT_EQ(refusal({.num_trainers = number, .trainer_id = 1}), expected) << "the first that is wrong";
+        EXPECT_EQ(executor_refusal({.num_trainers = number}), expected);
+        EXPECT_EQ(executor_refusal({.num_trainers = number, .trainer_id = 0}), expected);
+        EXPECT_EQ(executor_refusal({.num_trainers = number, .trainer_id = 1}), expected)
+            << "the first that is wrong";
     }
 }
 
@@ -49,8 +50,8 @@ TEST(Trainers, WithAnotherIdAreRefused) {
     for (const int id : {1, -1, INT_MAX, INT_MIN}) {
         const auto expected =
             "trainer_id is " + std::to_string(id) + ", but this is rank 0 of the communicator";
-        EXPECT_EQ(refusal({.trainer_id = id}), expected);
-        EXPECT_EQ(refusal({.num_trainers = 1, .trainer_id = id}), expected);
+        EXPECT_EQ(executor_refusal({.trainer_id = id}), expected);
+        EXPECT_EQ(executor_refusal({.num_trainers = 1, .trainer_id = id}), expected);
     }
 }
 

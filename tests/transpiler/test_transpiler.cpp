@@ -397,7 +397,7 @@ TEST(Transpiler, SaysWhatServersCannotDo) {
     Program also_read;
     const auto ids = layers::data(also_read, "ids", {8}, DataType::int64);
     const auto out = layers::embedding(also_read, ids, 10, 4, {.is_sparse = true, .name = "table"});
-    const auto all = layers::reduce_sum(also_read, "table.weight");
+    layers::reduce_sum(also_read, "table.weight");
     minimize(also_read, layers::mean(also_read, out), Sgd{});
     EXPECT_THAT(wrong(also_read, 1), HasSubstr("operator reduce_sum reads the table 'table.weight'"));
 }

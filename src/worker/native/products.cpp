@@ -19,12 +19,12 @@ ProductNumbers agreed_products(ProductNumbers wanted, const Device& device, cons
             "compute with float32");
         return ProductNumbers::float32;
     }
-    const auto without = ranks.sum(std::int64_t{has_bfloat16_products() ? 0 : 1});
-    if (without == 0) return wanted;
+    auto reasons = ranks.allgather(why_no_bfloat16_products());
+    std::erase(reasons, "");
+    if (reasons.empty()) return wanted;
     console.complain(fmt::format(
-        "[train] matmul = \"bfloat16\": the CPU of {} of {} has neither AVX512-BF16 nor AMX; all ranks "
-        "compute with float32",
-        without, counted(ranks.size(), "rank")));
+        "[train] matmul = \"bfloat16\" is not possible on {} of {}: {}; all ranks compute with float32",
+        reasons.size(), counted(ranks.size(), "rank"), reasons.front()));
     return ProductNumbers::float32;
 }
 

@@ -18,7 +18,7 @@ Options parse(const std::vector<std::string>& arguments) {
     return parse_options("dtrain-worker", arguments);
 }
 
-std::string refusal(const std::vector<std::string>& arguments) {
+std::string options_refusal(const std::vector<std::string>& arguments) {
     return tests::message_of([&] { parse(arguments); });
 }
 
@@ -67,17 +67,18 @@ TEST(Options, HelpAndVersion) {
 
 TEST(Options, Refusals) {
     for (const std::string wrong : {"0", "-1", "1h", "inf"})
-        EXPECT_EQ(refusal({"--time-limit=" + wrong}),
+        EXPECT_EQ(options_refusal({"--time-limit=" + wrong}),
                   "--time-limit " + wrong + ": it must be a number of seconds above 0");
-    EXPECT_EQ(refusal({"--epoch", "3"}), "unknown option --epoch; did you mean --epochs?");
-    EXPECT_EQ(refusal({"--zzzzzzzz"}), "unknown option --zzzzzzzz; --help shows all options");
-    EXPECT_EQ(refusal({"a.toml", "b.toml"}), "one job file at a time: 'b.toml' is left over after 'a.toml'");
-    EXPECT_EQ(refusal({"--epochs", "0"}), "--epochs 0: it must be 1 or more");
-    EXPECT_THAT(refusal({"--epochs", "many"}), testing::HasSubstr("many"));
-    EXPECT_THAT(refusal({"--epochs"}), testing::HasSubstr("--epochs"));
-    EXPECT_THAT(refusal({"--checkpoint-dir="}), testing::HasSubstr("--checkpoint-dir"));
+    EXPECT_EQ(options_refusal({"--epoch", "3"}), "unknown option --epoch; did you mean --epochs?");
+    EXPECT_EQ(options_refusal({"--zzzzzzzz"}), "unknown option --zzzzzzzz; --help shows all options");
+    EXPECT_EQ(options_refusal({"a.toml", "b.toml"}),
+              "one job file at a time: 'b.toml' is left over after 'a.toml'");
+    EXPECT_EQ(options_refusal({"--epochs", "0"}), "--epochs 0: it must be 1 or more");
+    EXPECT_THAT(options_refusal({"--epochs", "many"}), testing::HasSubstr("many"));
+    EXPECT_THAT(options_refusal({"--epochs"}), testing::HasSubstr("--epochs"));
+    EXPECT_THAT(options_refusal({"--checkpoint-dir="}), testing::HasSubstr("--checkpoint-dir"));
     for (const auto& arguments : std::vector<std::vector<std::string>>{{"--epochs", "many"}, {"--epochs"}})
-        EXPECT_EQ(refusal(arguments).find('\n'), std::string::npos);
+        EXPECT_EQ(options_refusal(arguments).find('\n'), std::string::npos);
 }
 
 TEST(Options, Threads) {
