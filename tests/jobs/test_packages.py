@@ -329,6 +329,45 @@ def test_wraps_name_the_packages_they_stand_for():
     assert all(named) and {name for names in named for name in names} <= listed("required", "tests")
 
 
+@pytest.fixture
+def setup_without_root(tmp_path):
+    """What examples/setup says to somebody without root and sudo, where these packages are missing and meson fails."""
+    tree = tmp_path / "tree"
+    for name in ("examples/setup", "examples/progress", "docs/packages/debian.txt", *(f"subprojects/{file.name}" for file in WRAPS)):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(SOURCE / name, tree / name)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+
+    def program(name, script):
+        (programs / name).write_text("#!/bin/sh\n" + script)
+        (programs / name).chmod(0o755)
+
+    def without(*missing):
+        program("id", "echo 1000\n")
+        program("sudo", "exit 1\n")
+        program("meson", "echo 'meson: no'\nexit 1\n")
+        program("dpkg-query", 'for name; do case " %s " in *" $name "*) ;; *) printf "%%s=installed " "$name" ;; esac; done\n' % " ".join(missing))
+        return run(tree / "examples/setup", env={"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path)}, cwd=tmp_path)
+    return without
+
+
+def test_setup_without_root_takes_wraps_for_missing_packages(setup_without_root):
+    done = setup_without_root("libfmt-dev", "libabsl-dev", "librocksdb-dev", "libgtest-dev")
+    said = done.stdout.splitlines()
+    assert "Downloaded and built by meson, as the packages are missing: libabsl-dev libfmt-dev" in said
+    assert ["Done without" in line for line in said].count(True) == 1
+    without = next(line for line in said if "Done without" in line)
+    assert "librocksdb-dev" in without and "libfmt-dev" not in without
+    assert done.returncode == 1 and "configuring failed" in done.stderr
+
+
+def test_setup_without_root_asks_for_what_is_no_wrap(setup_without_root):
+    done = setup_without_root("libfmt-dev", "libhwloc-dev")
+    assert done.returncode == 2
+    assert "  apt-get install -y --no-install-recommends libhwloc-dev" in done.stderr.splitlines()
+
+
 def test_each_folder_of_packagefiles_has_its_wrap():
     folders = {path.name for path in (SUBPROJECTS / "packagefiles").iterdir()}
     assert folders == {section["patch_directory"] for file in WRAPS for section in wrap_of(file).values() if "patch_directory" in section}
@@ -407,8 +446,10 @@ def test_the_tarball_builds_and_its_checksum_is_in_the_recipes(tmp_path):
 
 @pytest.fixture(scope="module")
 def made_packages(tmp_path_factory):
-    """The folder of the Debian packages of the last commit."""
+    """The folder of the Debian packages of the last commit; DTRAIN_DEBS=FOLDER: of those that make-deb made there before."""
     stress()
+    if os.environ.get("DTRAIN_DEBS"):
+        return Path(os.environ["DTRAIN_DEBS"])
     if shutil.which("dh") is None:
         pytest.skip("debhelper is not installed")
     folder = tmp_path_factory.mktemp("deb")
