@@ -128,8 +128,9 @@ def test_the_library_alone_is_built_without_what_programs_need(tmp_path):
 
     def configured(programs):
         return subprocess.run(["meson", "setup", "--native-file", tmp_path / "machine.ini", f"-Dprograms={programs}", "-Dtests=disabled",
-                               "-Dcuda=disabled", tmp_path / programs, SOURCE], text=True, timeout=300, check=False, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env={**os.environ, "PKG_CONFIG_LIBDIR": str(found)})
+                               "-Dcuda=disabled", "--wrap-mode=nofallback", tmp_path / programs, SOURCE], text=True, timeout=300,
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "PKG_CONFIG_LIBDIR": str(found)})
 
     without = configured("disabled")
     assert without.returncode == 0, without.stdout

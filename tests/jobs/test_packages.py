@@ -1,13 +1,15 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The files that make packages of dtrain.
+"""The files that make packages of dtrain, and the wraps by which meson brings libraries that a machine lacks.
 
 Oracle: the one list of packages that dtrain is built with, docs/packages/debian.txt; meson_options.txt; the libraries that
-the built programs ask the linker for; and Lmod itself, whose module must find the programs where the tree was moved to.
+the built programs ask the linker for; Lmod itself, whose module must find the programs where the tree was moved to; and
+meson itself, which finds in the wraps what dtrain's meson files ask for (their sources are empty files: nothing is downloaded).
 With DTRAIN_STRESS=1 the packages themselves are built, which compiles everything anew: judged by lintian, and by a bare
 Debian 12 on which they are installed and jobs run.
 """
 
+import configparser
 import hashlib
 import os
 import re
@@ -263,6 +265,149 @@ def test_make_tarball_refuses_what_it_does_not_know(arguments, complaint, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+SUBPROJECTS = SOURCE / "subprojects"
+WRAPS = sorted(SUBPROJECTS.glob("*.wrap"))
+# Of the machine and its cluster, or large: no wraps. docs/development.md says where a user gets them from.
+NOT_WRAPPED = {"threads", "openmp", "mpi", "ompi-c", "mpich", "hwloc", "hdf5", "hdf5-serial", "hdf5-openmpi", "hdf5-mpi", "zlib",
+               "libsodium", "libcurl", "rocksdb"}
+
+
+def dependencies_asked_for():
+    files = [SOURCE / "meson.build", *(SOURCE / "src").rglob("meson.build"), *(SOURCE / "tests").rglob("meson.build"),
+             *(SOURCE / "benchmarks").rglob("meson.build")]
+    calls = [call for file in files for call in re.findall(r"\bdependency\(((?:'[^']*'(?:, )?)+)", file.read_text())]
+    return {name.lower() for call in calls for name in re.findall(r"'([^']+)'", call)}
+
+
+def wrap_of(file):
+    wrap = configparser.ConfigParser(interpolation=None)
+    wrap.read(file)
+    return wrap
+
+
+def provided(wrap):
+    """The names that meson finds in a wrap, in lower case as meson compares them: {name: variable, None where overridden}."""
+    names = dict(wrap["provide"])
+    overridden = names.pop("dependency_names", "")
+    return {**names, **{name.strip().lower(): None for name in overridden.split(",") if name.strip()}}
+
+
+def test_wraps_provide_what_the_build_asks_for():
+    names = [name for file in WRAPS for name in provided(wrap_of(file))]
+    assert len(names) == len(set(names)), "two wraps provide one name"
+    assert set(names) == dependencies_asked_for() - NOT_WRAPPED
+
+
+@pytest.mark.parametrize("file", WRAPS, ids=lambda file: file.stem)
+def test_a_wrap_is_of_one_release(file):
+    wrap = wrap_of(file)
+    kind = {"wrap-file", "wrap-git"} & set(wrap.sections())
+    assert len(kind) == 1 and set(wrap.sections()) == kind | {"provide"}
+    source = wrap[kind.pop()]
+    if "revision" in source:
+        assert source["url"].startswith("https://") and re.fullmatch("[0-9a-f]{40}", source["revision"])
+    else:
+        assert source["source_url"].startswith("https://") and source.get("source_fallback_url", "https://").startswith("https://")
+        assert re.fullmatch("[0-9a-f]{64}", source["source_hash"])
+    recipe = (SUBPROJECTS / "packagefiles" / source["patch_directory"] / "meson.build").read_text()
+    version = re.search(r"^project\('[^']+', '\w+', version: '([^']+)', license: '[^']+', meson_version: '>=1\.0\.0'", recipe, re.M).group(1)
+    assert version in source["directory"] and version in source.get("source_url", version)
+    assert "install: true" not in recipe and "install_" not in recipe, "it would be installed with dtrain"
+
+
+def test_the_manual_has_the_versions_of_the_wraps():
+    text = (SOURCE / "docs/development.md").read_text()
+    section = text[text.index("### Without root"):text.index("## Tests")]
+    for file in (SUBPROJECTS / "packagefiles").glob("*/meson.build"):
+        version = re.search(r"version: '([^']+)'", file.read_text()).group(1)
+        assert re.search(rf"^\|.*\b{re.escape(version)}\b", section, re.M), f"{file.parent.name} {version}"
+
+
+def test_wraps_name_the_packages_they_stand_for():
+    """By these lines examples/setup does not ask for a package that a wrap replaces."""
+    named = [re.search(r"^# Debian: (.*)$", file.read_text(), re.M).group(1).split() for file in WRAPS]
+    assert all(named) and {name for names in named for name in names} <= listed("required", "tests")
+
+
+@pytest.fixture
+def setup_without_root(tmp_path):
+    """What examples/setup says to somebody without root and sudo, where these packages are missing and meson fails."""
+    tree = tmp_path / "tree"
+    for name in ("examples/setup", "examples/progress", "docs/packages/debian.txt", *(f"subprojects/{file.name}" for file in WRAPS)):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(SOURCE / name, tree / name)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+
+    def program(name, script):
+        (programs / name).write_text("#!/bin/sh\n" + script)
+        (programs / name).chmod(0o755)
+
+    def without(*missing):
+        program("id", "echo 1000\n")
+        program("sudo", "exit 1\n")
+        program("meson", "echo 'meson: no'\nexit 1\n")
+        program("dpkg-query", 'for name; do case " %s " in *" $name "*) ;; *) printf "%%s=installed " "$name" ;; esac; done\n' % " ".join(missing))
+        return run(tree / "examples/setup", env={"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path)}, cwd=tmp_path)
+    return without
+
+
+def test_setup_without_root_takes_wraps_for_missing_packages(setup_without_root):
+    done = setup_without_root("libfmt-dev", "libabsl-dev", "librocksdb-dev", "libgtest-dev")
+    said = done.stdout.splitlines()
+    assert "Downloaded and built by meson, as the packages are missing: libabsl-dev libfmt-dev" in said
+    assert ["Done without" in line for line in said].count(True) == 1
+    without = next(line for line in said if "Done without" in line)
+    assert "librocksdb-dev" in without and "libfmt-dev" not in without
+    assert done.returncode == 1 and "configuring failed" in done.stderr
+
+
+def test_setup_without_root_asks_for_what_is_no_wrap(setup_without_root):
+    done = setup_without_root("libfmt-dev", "libhwloc-dev")
+    assert done.returncode == 2
+    assert "  apt-get install -y --no-install-recommends libhwloc-dev" in done.stderr.splitlines()
+
+
+def test_each_folder_of_packagefiles_has_its_wrap():
+    folders = {path.name for path in (SUBPROJECTS / "packagefiles").iterdir()}
+    assert folders == {section["patch_directory"] for file in WRAPS for section in wrap_of(file).values() if "patch_directory" in section}
+
+
+def empty_sources(folder, recipe):
+    """A folder as a release's, whose sources are empty."""
+    shutil.copytree(recipe, folder)
+    for name in re.findall(r"'([\w./+-]+)'", (folder / "meson.build").read_text()):
+        if name.endswith((".c", ".cc", ".cpp")):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).touch()
+    for names in re.findall(r"include_directories\(([^)]*)", (folder / "meson.build").read_text()):
+        for name in re.findall(r"'([^']+)'", names):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+
+
+def test_meson_finds_in_the_wraps_what_they_provide(tmp_path):
+    project = tmp_path / "project"
+    shutil.copytree(SUBPROJECTS / "packagefiles", project / "subprojects/packagefiles")
+    for file in WRAPS:
+        shutil.copy(file, project / "subprojects")
+        source = next(section for section in wrap_of(file).values() if "patch_directory" in section)
+        empty_sources(project / "subprojects" / source["directory"], SUBPROJECTS / "packagefiles" / source["patch_directory"])
+    names = {name for file in WRAPS for name in provided(wrap_of(file))}
+    calls = re.findall(r"^ *(\w+ = dependency\('([^']+)'.*)$", (SOURCE / "meson.build").read_text(), re.M)
+    asked = [call for call, name in calls if name.lower() in names]
+    assert len(asked) >= len(WRAPS)
+    text = re.sub(r"required: \w+", "required: true", "\n".join(asked))
+    (project / "meson.build").write_text("project('asks', 'cpp', meson_version: '>=1.0.0', default_options: ['cpp_std=c++20'])\n"
+                                         f"{text}\ndependency('absl_flat_hash_map')\n")
+    forced = run("meson", "setup", tmp_path / "build", project, "--wrap-mode=nodownload",
+                 "--force-fallback-for=" + ",".join(sorted({file.stem for file in WRAPS})))
+    assert forced.returncode == 0, forced.stdout
+    found = set(re.findall(r"^Dependency (\S+) .*found: YES", forced.stdout, re.M))
+    assert {name.lower() for name in found} == names, forced.stdout
+    installed = run("meson", "introspect", "--installed", tmp_path / "build")
+    assert installed.stdout.strip() == "{}"
+
+
 def stress():
     if os.environ.get("DTRAIN_STRESS") != "1":
         pytest.skip("compiles everything anew: DTRAIN_STRESS=1")
@@ -301,8 +446,10 @@ def test_the_tarball_builds_and_its_checksum_is_in_the_recipes(tmp_path):
 
 @pytest.fixture(scope="module")
 def made_packages(tmp_path_factory):
-    """The folder of the Debian packages of the last commit."""
+    """The folder of the Debian packages of the last commit; DTRAIN_DEBS=FOLDER: of those that make-deb made there before."""
     stress()
+    if os.environ.get("DTRAIN_DEBS"):
+        return Path(os.environ["DTRAIN_DEBS"])
     if shutil.which("dh") is None:
         pytest.skip("debhelper is not installed")
     folder = tmp_path_factory.mktemp("deb")

@@ -141,9 +141,11 @@ def test_tidy(tree, tmp_path):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@localhost", *arguments], cwd=tmp_path, check=True,
                        capture_output=True)
 
-    files = {".gitignore": "/build*/\n",
+    files = {".gitignore": "/build*/\n/subprojects/\n",
              "meson.build": "project('small', 'cpp', default_options: ['cpp_std=c++20'])\n"
-                            "static_library('small', 'src/base/text.cpp', 'src/base/other.cpp')\n",
+                            "static_library('small', 'src/base/text.cpp', 'src/base/other.cpp')\nsubproject('of_others')\n",
+             "subprojects/of_others/meson.build": "project('of_others', 'cpp')\nstatic_library('of_others', 'theirs.cpp')\n",
+             "subprojects/of_others/theirs.cpp": MOVED.format("theirs"),
              "src/base/other.cpp": HEAD + MOVED.format("other"), "src/base/text.cpp": HEAD + '#include "text.hpp"\n'}
     git("init", "-q")
     assert tree("includes", files=files).returncode == 0

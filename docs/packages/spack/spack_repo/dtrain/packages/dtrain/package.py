@@ -36,7 +36,7 @@ class Dtrain(MesonPackage):
     depends_on("hdf5+mpi+hl")
     depends_on("xxhash@0.8:")
     depends_on("zlib-api")
-    depends_on("onednn@2.6:2")
+    depends_on("onednn@2.6:3")
     depends_on("abseil-cpp@20220623: cxxstd=20")
     depends_on("cli11@2:")
     depends_on("fmt@9:")
