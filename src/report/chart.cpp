@@ -9,6 +9,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "report/html.hpp"
 
@@ -17,10 +18,12 @@ namespace {
 
 // One unit is about a pixel of a phone.
 constexpr double width = 360, height = 230;
-constexpr double left = 52, right = 12, top = 12, bottom = 40;
+constexpr double left = 64, right = 12, top = 12, bottom = 40;
 constexpr std::size_t most_drawn = 700;
 constexpr std::size_t most_listed = 400;
 constexpr std::size_t most_dots = 40;
+constexpr std::size_t most_thick = 200;
+constexpr double dot = 2.2;
 
 struct Extent {
     double low = std::numeric_limits<double>::infinity();
@@ -44,21 +47,27 @@ bool is_drawn(const ChartPoint& point) {
     return std::isfinite(point.x) && std::isfinite(point.y);
 }
 
-/// Of each stretch of points the lowest and the highest, in their order.
+/// Of each stretch of points the lowest and the highest, in their order; of one without numbers one point.
 std::vector<ChartPoint> fewer(const std::vector<ChartPoint>& points) {
     if (points.size() <= most_drawn) return points;
     const auto stretch = (2 * points.size() + most_drawn - 1) / most_drawn;
     std::vector<ChartPoint> out;
     for (std::size_t first = 0; first < points.size(); first += stretch) {
-        const auto begin = points.begin() + static_cast<std::ptrdiff_t>(first);
-        const auto end =
-            points.begin() + static_cast<std::ptrdiff_t>(std::min(first + stretch, points.size()));
-        const auto [low, high] = std::minmax_element(
-            begin, end, [](const ChartPoint& one, const ChartPoint& other) { return one.y < other.y; });
-        out.push_back(std::min(low, high)[0]);
-        if (low != high) out.push_back(std::max(low, high)[0]);
+        const auto end = std::min(first + stretch, points.size());
+        auto low = first, high = first;
+        for (auto at = first; at < end; ++at) {
+            if (!is_drawn(points[at])) continue;
+            if (!is_drawn(points[low]) || points[at].y < points[low].y) low = at;
+            if (!is_drawn(points[high]) || points[at].y > points[high].y) high = at;
+        }
+        out.push_back(points[std::min(low, high)]);
+        if (low != high) out.push_back(points[std::max(low, high)]);
     }
     return out;
+}
+
+std::string source_list(const ChartLine& line) {
+    return nlohmann::json(line.sources).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 class Picture {
@@ -80,14 +89,20 @@ class Picture {
     std::string svg() const {
         auto out = fmt::format(
             "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
-            "data-x=\"{},{},{},{}\">",
+            "data-frame=\"{} {} {} {}\">",
             width, height, escaped(chart_.title + ": " + chart_.y_name + " by " + chart_.x_name), left,
-            width - right, x_.low, x_.high);
+            width - right, top, height - bottom);
         out += axes();
+        // A picture in the picture cuts off what is outside it.
+        out += fmt::format(
+            "<svg class=\"lines\" x=\"{0}\" y=\"0\" width=\"{1}\" height=\"{2}\" viewBox=\"{0} 0 {1} {2}\">",
+            left - dot, width - left - right + 2 * dot, height - bottom + dot);
         for (std::size_t number = 0; number < chart_.lines.size(); ++number)
             out += line(chart_.lines[number], number);
-        out += fmt::format("<line class=\"cursor\" y1=\"{}\" y2=\"{}\" x1=\"0\" x2=\"0\"/>", top,
-                           height - bottom);
+        out += fmt::format(
+            "</svg><rect class=\"band\" y=\"{0}\" width=\"0\" height=\"{1}\"/><line class=\"cursor\" "
+            "y1=\"{0}\" y2=\"{2}\" x1=\"0\" x2=\"0\"/>",
+            top, height - top - bottom, height - bottom);
         return out + "</svg>";
     }
 
@@ -98,16 +113,16 @@ class Picture {
     }
 
     std::string axes() const {
-        std::string out;
+        std::string out = "<g class=\"ticks\">";
         for (const double y : round_numbers(y_.low, y_.high, 5))
             out += fmt::format(
                 "<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text "
-                "class=\"tick\" x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>",
+                "x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>",
                 left, width - right, at_y(y), left - 5, at_y(y) + 3.5, tick(y));
         for (const double x : round_numbers(x_.low, x_.high, 5))
-            out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                               at_x(x), height - bottom + 14, tick(x));
-        out += fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\"/>", left,
+            out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", at_x(x),
+                               height - bottom + 14, tick(x));
+        out += fmt::format("</g><line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\"/>", left,
                            width - right, height - bottom);
         out += fmt::format("<text class=\"name\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
                            (left + width - right) / 2, height - 8, escaped(chart_.x_name));
@@ -119,27 +134,28 @@ class Picture {
 
     static std::string tick(double value) {
         const auto size = std::abs(value);
-        if (size >= 1e6) return fmt::format("{:.3g}M", value / 1e6);
-        if (size >= 1e4) return fmt::format("{:.3g}k", value / 1e3);
-        return fmt::format("{:.4g}", std::abs(value) < 1e-12 ? 0 : value);
+        if (size >= 1e6) return fmt::format("{:.12g}M", value / 1e6);
+        if (size >= 1e4) return fmt::format("{:.12g}k", value / 1e3);
+        return fmt::format("{:.12g}", value);
     }
 
     std::string line(const ChartLine& line, std::size_t number) const {
         std::string path;
         const auto points = fewer(line.points);
-        bool is_down = false;
+        const ChartPoint* before = nullptr;
         for (const auto& point : points) {
-            if (is_drawn(point))
-                path += fmt::format("{}{:.1f} {:.1f}", is_down ? "L" : "M", at_x(point.x), at_y(point.y));
-            is_down = is_drawn(point);
+            const bool goes_on = before != nullptr && before->x <= point.x;
+            before = is_drawn(point) ? &point : nullptr;
+            if (before != nullptr)
+                path += fmt::format("{}{:.1f} {:.1f}", goes_on ? "L" : "M", at_x(point.x), at_y(point.y));
         }
         auto out = fmt::format("<path class=\"line c{}{}\" d=\"{}\"/>", number % 4,
-                               points.size() > most_dots ? " thin" : "", path);
+                               points.size() > most_thick ? " thin" : "", path);
         if (points.size() <= most_dots)
             for (const auto& point : points)
                 if (is_drawn(point))
-                    out += fmt::format("<circle class=\"c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.2\"/>",
-                                       number % 4, at_x(point.x), at_y(point.y));
+                    out += fmt::format("<circle class=\"c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>",
+                                       number % 4, at_x(point.x), at_y(point.y), dot);
         return out;
     }
 
@@ -160,7 +176,8 @@ std::vector<double> round_numbers(double low, double high, int most) {
             break;
         }
     const auto first = std::ceil(low / step - 1e-9);
-    for (double number = first; number * step <= high + step * 1e-9; ++number) out.push_back(number * step);
+    for (double number = first; number * step <= high + step * 1e-9; ++number)
+        out.push_back(number * step + 0.0);
     return out;
 }
 
@@ -171,10 +188,11 @@ std::string chart_svg(const Chart& chart) {
         const auto& line = chart.lines[number];
         const auto last = std::ranges::find_if(line.points.rbegin(), line.points.rend(), is_drawn);
         out += fmt::format(
-            "<span><svg class=\"key\" viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"line c{}\" "
-            "d=\"M0 "
-            "4H22\"/></svg>{} <b>{}</b></span> ",
-            number % 4, escaped(line.name), last == line.points.rend() ? "-" : number_text(last->y));
+            "<button type=\"button\" disabled data-sources=\"{}\"><svg class=\"key\" viewBox=\"0 0 22 8\" "
+            "aria-hidden=\"true\"><path "
+            "class=\"line c{}\" d=\"M0 4H22\"/></svg>{} <b>{}</b></button> ",
+            escaped(source_list(line)), number % 4, escaped(line.name),
+            last == line.points.rend() ? "-" : number_text(last->y));
     }
     return out + "</p>";
 }

@@ -12,10 +12,12 @@ struct ChartPoint {
     double y = 0;
 };
 
-/// A line of a chart. Points are in the order of x; those that are no finite numbers leave a gap.
+/// A line of a chart. Points that are no finite numbers leave a gap, and so does an x smaller than the one
+/// before.
 struct ChartLine {
     std::string name;
     std::vector<ChartPoint> points;
+    std::vector<std::string> sources = {};  ///< where the page's data has them: "epoch train_loss"
 };
 
 struct Chart {

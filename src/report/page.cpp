@@ -120,7 +120,10 @@ std::string failure_box(const std::optional<Failure>& failure) {
 std::string curves(const Run& run) {
     const auto charts = charts_of(run.rows);
     if (charts.empty()) return "";
-    std::string out = "<section id=\"curves\"><h2>Curves</h2><div class=\"charts\">";
+    std::string out =
+        "<section id=\"curves\"><h2>Curves</h2><p class=\"soft hint\" hidden>Drag over a curve to zoom "
+        "in; double-click to see all again. A click on a line's name hides it. <button type=\"button\" "
+        "class=\"whole\" hidden>whole run</button></p><div class=\"charts\">";
     for (const auto& chart : charts)
         out += fmt::format(
             "<div class=\"card curve\"><h3>{}</h3>{}<p "
@@ -352,6 +355,9 @@ std::vector<Chart> charts_of(const std::vector<MetricRow>& rows) {
             auto line = std::ranges::find(chart->lines, line_name, &ChartLine::name);
             if (line == chart->lines.end()) line = chart->lines.insert(line, {line_name, {}});
             line->points.push_back({static_cast<double>(row.step), value});
+            const auto source = row.event + " " + name;
+            if (std::ranges::find(line->sources, source) == line->sources.end())
+                line->sources.push_back(source);
         }
     std::ranges::stable_sort(charts, {}, order_of);
     return charts;

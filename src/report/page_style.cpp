@@ -32,17 +32,19 @@ p{margin:4px 0}
 dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:2px 14px;margin:6px 0}
 dt{color:var(--soft)}dd{margin:0}
 pre{white-space:pre-wrap;font:12.5px/1.45 ui-monospace,"DejaVu Sans Mono",monospace;margin:8px 0 0;max-height:26em;overflow:auto}
-svg.chart{display:block;width:100%;height:auto}
+svg.chart{display:block;width:100%;height:auto;overflow:visible;user-select:none;touch-action:pan-y pinch-zoom}
 svg text{fill:var(--soft);font-size:10.5px}
 svg .name{font-size:11px}
 .grid{stroke:var(--grid)}.axis{stroke:var(--soft)}
 .line{fill:none;stroke-width:1.8;stroke-linejoin:round}
 .line.c0{stroke:var(--c0)}.line.c1{stroke:var(--c1);stroke-dasharray:7 3}.line.c2{stroke:var(--c2);stroke-dasharray:2 3}.line.c3{stroke:var(--c3);stroke-dasharray:9 3 2 3}
 circle.c0{fill:var(--c0)}circle.c1{fill:var(--c1)}circle.c2{fill:var(--c2)}circle.c3{fill:var(--c3)}
-.cursor{stroke:var(--soft);visibility:hidden}
+.cursor{stroke:var(--soft);visibility:hidden}.band{fill:var(--c0);fill-opacity:.15}
 .thin{stroke-width:1;stroke-opacity:.65}
 .key{width:22px;height:8px;margin-right:5px}
 .legend{display:flex;flex-wrap:wrap;gap:2px 16px;font-size:.85rem}
+.legend button{border:0;padding:0;background:none;color:inherit;font:inherit;text-align:left;cursor:pointer}
+.legend button:disabled{cursor:auto}.legend .off{opacity:.45;text-decoration:line-through}
 .reading{min-height:1.5em;font-size:.8rem;color:var(--soft)}
 details{margin:6px 0;font-size:.85rem}
 summary{cursor:pointer;color:var(--soft)}
@@ -74,25 +76,5 @@ ol.events .bad{color:var(--bad);font-weight:600}
 ol.events li{grid-template-columns:5em minmax(0,1fr)}}
 @media print{pre,.scroll{max-height:none}}
 )css";
-
-const std::string_view page_script = R"js(
-for(const box of document.querySelectorAll('.curve')){
- const svg=box.querySelector('svg.chart'),cursor=svg.querySelector('.cursor'),reading=box.querySelector('.reading');
- const [x0,x1,low,high]=svg.dataset.x.split(',').map(Number);
- const heads=[...box.querySelectorAll('th')].map(cell=>cell.textContent);
- const rows=[...box.querySelectorAll('tbody tr')].map(row=>[...row.children].map(cell=>cell.textContent));
- if(!rows.length)continue;
- const at=rows.map(row=>Number(row[0].replaceAll(',','')));
- svg.addEventListener('pointermove',event=>{
-  const frame=svg.getBoundingClientRect(),x=(event.clientX-frame.left)/frame.width*360;
-  const value=low+(x-x0)/(x1-x0)*(high-low);
-  let best=0;at.forEach((one,i)=>{if(Math.abs(one-value)<Math.abs(at[best]-value))best=i});
-  const place=x0+(at[best]-low)/(high-low)*(x1-x0);
-  cursor.setAttribute('x1',place);cursor.setAttribute('x2',place);cursor.style.visibility='visible';
-  reading.textContent=rows[best].map((text,i)=>text&&heads[i]+' '+text).filter(Boolean).join(' \u00b7 ');
- });
- svg.addEventListener('pointerleave',()=>{cursor.style.visibility='hidden';reading.textContent=''});
-}
-)js";
 
 }  // namespace dtrain::report

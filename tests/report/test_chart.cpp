@@ -56,6 +56,36 @@ TEST(Chart, ManyPointsKeepTheirExtremes) {
     EXPECT_NE(svg.find(" 21.0L"), std::string::npos);
 }
 
+TEST(Chart, ManyPointsKeepTheirExtremesBesideWhatIsNoNumber) {
+    ChartLine line{"a", {}};
+    for (int x = 0; x < 100'000; ++x)
+        line.points.push_back({static_cast<double>(x), x == 54'321  ? 9.0
+                                                       : x % 2 == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                                                    : 1.0});
+    const auto svg = chart_svg({"", "", "", {line}});
+    EXPECT_NE(svg.find(" 21.0L"), std::string::npos);
+    EXPECT_THAT(svg, testing::ContainsRegex("d=\"M[0-9. L]+\""));  // without a gap
+}
+
+TEST(Chart, AStartFromAnEarlierStepLeavesAGap) {
+    const auto svg = chart_svg({"", "", "", {{"a", {{1, 1}, {2, 2}, {3, 3}, {2, 2}, {3, 1}}}}});
+    EXPECT_THAT(svg, testing::ContainsRegex("d=\"M[0-9. ]+L[0-9. ]+L[0-9. ]+M[0-9. ]+L[0-9. ]+\""));
+}
+
+TEST(Chart, NumbersAtAxesAreTheirPlaces) {
+    const auto svg = chart_svg({"", "", "", {{"a", {{10'000, -2.5e-5}, {10'100, 2.5e-5}}}}});
+    for (const auto* text : {">10k<", ">10.02k<", ">10.08k<", ">10.1k<", ">-2e-05<", ">0<"})
+        EXPECT_THAT(svg, HasSubstr(text)) << text;
+    EXPECT_THAT(svg, Not(HasSubstr(">-0<")));
+}
+
+TEST(Chart, NamesOfLinesSayWhereTheDataAre) {
+    const auto svg = chart_svg({"", "", "", {{"a", {{0, 1}}, {"epoch train_loss", "epoch \"x\""}}}});
+    EXPECT_THAT(
+        svg,
+        HasSubstr("data-sources=\"[&quot;epoch train_loss&quot;,&quot;epoch \\&quot;x\\&quot;&quot;]\""));
+}
+
 TEST(Chart, ATableHasEveryValueOfEveryLine) {
     const auto table = chart_table({"", "step", "", {{"a", {{1, 0.5}, {2, 0.25}}}, {"b", {{2, 7}}}}});
     EXPECT_EQ(table,

@@ -140,6 +140,7 @@ TEST(Page, ChartsAreGroupedByWhatIsMeasured) {
     EXPECT_EQ(charts[0].title, "Loss");
     EXPECT_EQ(charts[0].lines.size(), 3U);
     EXPECT_EQ(charts[0].lines[2].name, "test");
+    EXPECT_THAT(charts[0].lines[2].sources, testing::ElementsAre("epoch test_loss"));
     EXPECT_EQ(charts[0].lines[2].points.front().x, 2);
     EXPECT_EQ(charts[0].lines[2].points.front().y, 1);
     EXPECT_EQ(charts[1].title, "AUC");
