@@ -23,6 +23,8 @@ std::string state_of(const JobState& job, int rank) {
     return job.is_idle(rank) ? "idle" : "running";
 }
 
+}  // namespace
+
 RankView rank_view(const PlannedRank& planned, const JobState& job, int rank) {
     RankView out{.rank = rank,
                  .role = planned.facts.role,
@@ -41,8 +43,6 @@ RankView rank_view(const PlannedRank& planned, const JobState& job, int rank) {
     }
     return out;
 }
-
-}  // namespace
 
 std::vector<PlannedRank> planned_ranks(const std::vector<RankFacts>& facts,
                                        const std::vector<std::uintmax_t>& log_begins) {

@@ -45,6 +45,8 @@ struct JobView {
     friend bool operator==(const JobView&, const JobView&) = default;
 };
 
+RankView rank_view(const PlannedRank& planned, const JobState& job, int rank);
+
 JobView view_of(const std::vector<PlannedRank>& planned, const JobState& job, bool stopping, int restarts);
 
 std::string to_json(const JobView& view);

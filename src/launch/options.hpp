@@ -75,6 +75,7 @@ struct Options {
     std::optional<std::uintmax_t> log_max_size;  ///< bytes
     int log_mode = 0600;
     std::optional<std::string> report;
+    std::optional<std::string> metrics_port;  ///< PORT or HOST:PORT
     bool check = false;
     std::string dry_run;  ///< "", "table" or "json"
 

@@ -38,7 +38,7 @@ void refuse_stranger(const Options& options, const Environment& environment, con
 }
 
 Rendezvous meet_at_master(int count, const Options& options, const Environment& environment,
-                          const Planner& planner) {
+                          const Planner& planner, const std::function<void()>& follows) {
     const auto meeting = meeting_at_master(options);
     if (may_be_head(options, meeting, own_names(own_addresses(), {meeting.head}, addresses_of))) {
         auto listener = link::listen_at(meeting.head, meeting.port);
@@ -50,6 +50,7 @@ Rendezvous meet_at_master(int count, const Options& options, const Environment& 
         if (!another_is_head) refuse_port(meeting, errno);
     }
     const auto hello = hello_of(planner.plan_of_this_machine(options), options, host_name(), count);
+    follows();
     return {.followed = follow_head(meeting, hello, options, environment)};
 }
 
@@ -63,18 +64,21 @@ Rendezvous lead(const Plan& plan, const Meeting& meeting, const Options& options
 
 }  // namespace
 
-Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner) {
+Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner,
+                            const std::function<void()>& follows) {
     if (planner.allocation()) return {};  // a scheduler's nodes are reached through it
     if (const int count = nodes_at_master(options); count > 0)
-        return meet_at_master(count, options, environment, planner);
+        return meet_at_master(count, options, environment, planner, follows);
     auto plan = planner.plan(options);
     if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
     refuse_stranger(options, environment, plan);
     if (!plan.own_node) return {.plan = std::move(plan)};
     const auto meeting = meeting_of(options, plan.hosts());
-    if (*plan.own_node > 0)
+    if (*plan.own_node > 0) {
+        follows();
         return {.followed =
                     follow_head(meeting, hello_of(plan, options, host_name(), 0), options, environment)};
+    }
     return lead(plan, meeting, options, environment);
 }
 

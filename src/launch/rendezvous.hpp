@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -21,8 +22,10 @@ struct Rendezvous {
 };
 
 /// Of several nodes the first drives the job, and the launchers of the others follow it.
+/// @param follows called when this one follows, before it does
 /// @throws UsageError when this machine has no place among the nodes, or cannot be found by the others
-Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner);
+Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner,
+                            const std::function<void()>& follows);
 
 /// This launcher drives one start of an elastic job, on the nodes of --ips.
 /// @throws UsageError when it cannot be found by the others

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
+#include <dtrain/version.hpp>
 
 #include "base/files.hpp"
 #include "base/host.hpp"
@@ -29,6 +30,7 @@
 #include "launch/elastic_job.hpp"
 #include "launch/elastic_settings.hpp"
 #include "launch/job_commands.hpp"
+#include "launch/job_metrics.hpp"
 #include "launch/key_command.hpp"
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
@@ -44,11 +46,15 @@
 #include "launch/srun.hpp"
 #include "launch/start_command.hpp"
 #include "launch/watch.hpp"
+#include "scrape/endpoint.hpp"
+#include "scrape/listen_address.hpp"
+#include "scrape/prometheus_module.hpp"
 
 namespace dtrain::launch {
 namespace {
 
 constexpr int port_tries = 3;
+constexpr std::string_view metrics_option = "--metrics-port";
 constexpr std::chrono::seconds between_heartbeats{5};  // of each node of several
 
 Environment with_given(Environment environment, const Environment& given) {
@@ -71,7 +77,10 @@ class Launch {
           given_(given_variables(options_, environment, read_file)),
           environment_(with_given(environment, given_)),
           elastic_(elastic_settings(options_, environment)),
-          planner_(options_, environment_, elastic_.has_value()) {}
+          planner_(options_, environment_, elastic_.has_value()) {
+        if (options_.metrics_port)
+            metrics_address_ = scrape::parse_listen_address(metrics_option, *options_.metrics_port);
+    }
 
     int run() {
         if (elastic_) {
@@ -82,14 +91,16 @@ class Launch {
         if (options_.check) return check();
         if (options_.report) check_report_file(*options_.report);
         ::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more does not end the job
+        if (metrics_address_) serve_metrics();
         if (elastic_) return run_elastic();
-        others_ = meet_other_nodes(options_, environment_, planner_);
+        others_ = meet_other_nodes(options_, environment_, planner_, [this] { metrics_show("following"); });
         if (others_.followed) return *others_.followed;
         show_job();
         const int most_restarts = options_.max_restart.value_or(0);
         const auto run = random_mark();
         for (int restart = 0;; ++restart) {
             const auto outcome = run_once({.run = run, .restarts = restart});
+            metrics_show("waiting");
             const bool is_over = outcome.status == 0 || outcome.status == status_later;
             if (is_over || outcome.asked_to_stop_by != 0 || restart == most_restarts) {
                 if (others_.followers) others_.followers->finish(outcome.status, outcome.text);
@@ -114,6 +125,7 @@ class Launch {
         return run_elastic_job(
             *elastic_, options, environment_, own, [&](const StartOrder& start) { return lead(start); },
             [&](const Options& of_start, const Leaving& leaving) {
+                metrics_show("following");
                 return follow_start(of_start, environment_, planner_, leaving);
             });
     }
@@ -125,6 +137,7 @@ class Launch {
         others_ = lead_start(options_, environment_, planner_);
         show_job();
         auto outcome = run_once(start);
+        metrics_show("waiting");
         shown_->finish(outcome.status);
         shown_.reset();  // the next start may be another node's
         options_.log_overwrite = false;
@@ -159,6 +172,7 @@ class Launch {
             if (order.publish) order.publish(plan.endpoints.trainers);
             const Conclusion conclusion(plan, options_, environment_, order.restarts, page());
             shown_->describe(plan, conclusion.planned_ranks(), order.restarts);
+            if (metrics_) metrics_->begin(conclusion.planned_ranks(), order.restarts);
             const auto ended = start(plan, command, token, order.stop);
             const auto failures = ended.job.failures();
             const bool port_taken =
@@ -185,6 +199,29 @@ class Launch {
     /// Whether an elastic job must not be started after all. Other jobs end with the signal.
     static std::function<bool()> stop_asked(const elastic::StopTimer* stop) {
         return [stop] { return stop != nullptr && (stop->has_told() || is_waiting(stop_signals_and())); };
+    }
+
+    /// From now on Prometheus finds the job.
+    void serve_metrics() {
+        const auto& library = scrape::prometheus_module();
+        auto listener = scrape::listen_at(*metrics_address_, metrics_option);
+        metrics_address_->port = scrape::port_of(listener);
+        metrics_ = std::make_unique<JobMetrics>(
+            JobIdentity{.name = job_name(options_, environment_, std::to_string(::getpid())),
+                        .program = options_.script,
+                        .engine = to_string(planner_.engine()),
+                        .host = host_name(),
+                        .version = version,
+                        .max_restarts = elastic_ ? elastic_->most_failures : options_.max_restart.value_or(0),
+                        .began_us = cluster::now_us()});
+        metrics_endpoint_.emplace(std::move(listener), [&library, metrics = metrics_.get()] {
+            return library.text(metrics->families());
+        });
+        log_info("metrics at http://{}/metrics", scrape::to_string(*metrics_address_));
+    }
+
+    void metrics_show(const char* state) {
+        if (metrics_) metrics_->be(state);
     }
 
     /// From now on dtrain-launch status and the like find the job.
@@ -287,7 +324,8 @@ class Launch {
                              .stop_fd = stop != nullptr ? stop->fd() : -1,
                              .log_dir = options_.log_dir,
                              .status_line = !options_.quiet && !options_.no_banner,
-                             .control_socket = shown_->control()};
+                             .control_socket = shown_->control(),
+                             .metrics = metrics_.get()};
         options.environment.set_all(command.added);
         if (by_mpirun() && plan.nodes.size() > 1)
             options.environment.set_all(mpi_network_variables(
@@ -311,6 +349,9 @@ class Launch {
     std::optional<RunPage> page_;  ///< of all starts
     Rendezvous others_;
     std::vector<MetNode> met_;  ///< at --master
+    std::optional<scrape::ListenAddress> metrics_address_;
+    std::unique_ptr<JobMetrics> metrics_;
+    std::optional<scrape::Endpoint> metrics_endpoint_;  ///< of metrics_, which it must not outlive
 };
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "base/signals.hpp"
 #include "cluster/order.hpp"
 #include "launch/control_socket.hpp"
+#include "launch/job_metrics.hpp"
 #include "launch/status_line.hpp"
 
 namespace dtrain::launch {
@@ -271,6 +272,7 @@ class Watch {
     void take_event(const cluster::Event& event) {
         result_.job.take(event);
         if (questions_ != nullptr) questions_->take(event, result_.job);
+        if (options_.metrics != nullptr) options_.metrics->take(event, result_.job);
         if (const auto beat = last_heard_.find(event.rank); beat != last_heard_.end())
             beat->second = Clock::now();
         using Kind = cluster::Event::Kind;
@@ -368,6 +370,7 @@ class Watch {
 
     void go_on(Step step, milliseconds limit) {
         step_ = step;
+        if (options_.metrics != nullptr) options_.metrics->stop();
         deadline_ = Clock::now() + limit;
     }
 

@@ -32,6 +32,7 @@ struct Beside {
 };
 
 class ControlSocket;
+class JobMetrics;
 
 struct WatchOptions {
     std::vector<std::string> command;  ///< mpirun or srun, and its arguments
@@ -53,6 +54,7 @@ struct WatchOptions {
     bool status_line = false;  ///< on stderr, when that is a terminal
     Beside beside;
     ControlSocket* control_socket = nullptr;  ///< where others may ask about the job
+    JobMetrics* metrics = nullptr;            ///< to be told what happens; none: nobody serves them
 };
 
 struct Watched {

@@ -21,6 +21,7 @@ WORKER = BUILD / "src/bin/dtrain-worker"
 LIBRARY = BUILD / "src/libdtrain.so"
 NCCL_MODULE = BUILD / "src/comm/libdtrain_nccl.so"
 GPU_MODULE = BUILD / "src/gpu/libdtrain_gpu.so"
+PROMETHEUS_MODULE = BUILD / "src/scrape/libdtrain_prometheus.so"
 
 ALWAYS = r"lib(c|m|gcc_s|stdc\+\+)\.so\.\d+|ld-linux.*|lib(fmt|spdlog)\.so\.[\d.]+|lib(a|ub|t)san\.so\.\d+"
 NEEDED = {
@@ -44,7 +45,7 @@ def output(*command, **environment):
 def built():
     folders = [BUILD / "src/bin", BUILD / "src/libexec/dtrain"]
     programs = [path for folder in folders for path in folder.glob("dtrain-*") if path.is_file() and path.suffix == ""]
-    return [*programs, LIBRARY, *(path for path in (NCCL_MODULE, GPU_MODULE) if path.exists())]
+    return [*programs, LIBRARY, *(path for path in (NCCL_MODULE, GPU_MODULE, PROMETHEUS_MODULE) if path.exists())]
 
 
 @needs_binutils

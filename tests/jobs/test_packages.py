@@ -75,7 +75,8 @@ def test_the_container_has_the_libraries_of_the_programs():
     if shutil.which("dpkg-query") is None or shutil.which("objdump") is None:
         pytest.skip("asks Debian's dpkg-query and objdump")
     programs = [BUILD / "src/bin/dtrain-launch", BUILD / "src/bin/dtrain-worker", BUILD / "src/libdtrain.so",
-                *(path for path in (BUILD / "src/libexec/dtrain").glob("dtrain-*") if path.is_file())]
+                *(path for path in (BUILD / "src/libexec/dtrain").glob("dtrain-*") if path.is_file()),
+                *(BUILD / "src/scrape").glob("libdtrain_prometheus.so")]
     libraries = {name for program in programs for name in needed(program)}
     libraries = {name for name in libraries if not re.match(r"lib(a|ub|t)san", name)}
     installed = container_packages("dtrain.def")
@@ -127,7 +128,7 @@ def test_the_changelog_begins_with_the_version():
 
 
 # What a package of Debian's is called in Spack, EasyBuild and conda-forge; "-": it comes with the compiler, MPI or meson there.
-# EasyBuild has no RocksDB.
+# EasyBuild has neither RocksDB nor prometheus-cpp.
 ELSEWHERE = {
     "g++": ("cxx", "-", '${{ compiler("cxx") }}'), "meson": ("meson", "Meson", "meson"), "ninja-build": ("ninja", "Ninja", "ninja"),
     "pkg-config": ("pkgconfig", "pkgconf", "pkg-config"), "libopenmpi-dev": ("openmpi", "-", "openmpi"),
@@ -138,7 +139,8 @@ ELSEWHERE = {
     "libfmt-dev": ("fmt", "fmt", "fmt"), "libspdlog-dev": ("spdlog", "spdlog", "spdlog"),
     "nlohmann-json3-dev": ("nlohmann-json", "nlohmann_json", "nlohmann_json"),
     "libtomlplusplus-dev": ("tomlplusplus", "tomlplusplus", "tomlplusplus"), "libcurl4-openssl-dev": ("curl", "cURL", "libcurl"),
-    "librocksdb-dev": ("rocksdb", "-", "rocksdb"), "libsodium-dev": ("libsodium", "libsodium", "libsodium"),
+    "librocksdb-dev": ("rocksdb", "-", "rocksdb"), "prometheus-cpp-dev": ("prometheus-cpp", "-", "prometheus-cpp"),
+    "libsodium-dev": ("libsodium", "libsodium", "libsodium"),
 }
 
 
@@ -221,7 +223,7 @@ def test_easybuild_recipe():
     assert file.name == f"{words['name']}-{words['version']}-{toolchain['name']}-{toolchain['version']}.eb"
     assert {name for name, _ in words["dependencies"] + words["builddependencies"]} == wanted_elsewhere(1)
     assert_options_are_there(words["configopts"].split())
-    assert "-Drocksdb=disabled" in words["configopts"]
+    assert {"-Drocksdb=disabled", "-Dprometheus=disabled"} <= set(words["configopts"].split())
     own = {tuple(other.name.split("-")[:2]) for other in file.parent.glob("*.eb")} - {tuple(file.name.split("-")[:2])}
     assert own <= set(words["dependencies"]), "a recipe that nobody asks for"
 

@@ -32,9 +32,10 @@ def parse(text):
             _, _, name, types[family] = line.split()
             assert name == family
         else:
-            name, labels, value = re.fullmatch(r'([a-z_:][a-z0-9_:]*)\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\} (\S+)', line).groups()
-            assert name == family or (types[family] == "summary" and name in (f"{family}_sum", f"{family}_count"))
-            key = (name, tuple(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', labels)))
+            name, labels, value = re.fullmatch(r'([a-z_:][a-z0-9_:]*)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)', line).groups()
+            of_histogram = (f"{family}_sum", f"{family}_count", f"{family}_bucket")
+            assert name in of_histogram if types[family] == "histogram" else name == family
+            key = (name, tuple(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', labels or "")))
             assert key not in samples
             samples[key] = float(value)
     assert text.endswith("\n")
@@ -74,7 +75,13 @@ def test_each_server_tells_what_it_has(native, tmp_path, clicks):
         assert samples["dtrain_server_keys_pushed_total", (own,)] == last["keys_pushed"]
         assert samples["dtrain_server_push_seconds_count", (own,)] == 2 * 200
         assert samples["dtrain_server_push_seconds_sum", (own,)] > 0
-        assert ("dtrain_server_pull_seconds", (own, ("quantile", "0.99"))) in samples
+        buckets = [(float(dict(labels)["le"]), count) for (name, labels), count in samples.items()
+                   if name == "dtrain_server_push_seconds_bucket" and own in labels]
+        assert buckets == sorted(buckets) and [count for _, count in buckets] == sorted(count for _, count in buckets)
+        assert buckets[-1] == (float("inf"), 2 * 200)
+        median = next(bound for bound, count in buckets if count >= 200)
+        halves = [line["push_seconds"]["p50"] for line in lines if line["push_seconds"]["count"] > 0]
+        assert min(halves) / 2 < median < max(halves) * 4, "the buckets are powers of two"
         for name, kind in types.items():
             assert name.startswith("dtrain_server_")
             assert (kind == "counter") == name.endswith("_total")

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <functional>
+#include <numeric>
 
 namespace dtrain::ps {
 
@@ -28,6 +31,19 @@ void LogHistogram::add(Time time) {
     ++counts_[bucket_of(static_cast<std::uint64_t>(time.count()))];
     ++count_;
     total_ += time;
+}
+
+LogHistogram& LogHistogram::operator+=(const LogHistogram& other) {
+    std::ranges::transform(counts_, other.counts_, counts_.begin(), std::plus{});
+    count_ += other.count_;
+    total_ += other.total_;
+    return *this;
+}
+
+std::uint64_t LogHistogram::shorter_than(Time bound) const {
+    const auto first = bucket_of(static_cast<std::uint64_t>(bound.count()));
+    return std::accumulate(counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(first),
+                           std::uint64_t{0});
 }
 
 LogHistogram::Time LogHistogram::quantile(double share) const {

@@ -21,6 +21,12 @@ class LogHistogram {
     std::uint64_t count() const { return count_; }
     Time total() const { return total_; }
 
+    /// Those of another one, too.
+    LogHistogram& operator+=(const LogHistogram& other);
+
+    /// How many were shorter than a bound, which is a power of two of nanoseconds.
+    std::uint64_t shorter_than(Time bound) const;
+
     /// The time that a share (0 to 1) of all do not exceed, but by its error; zero when there is none.
     Time quantile(double share) const;
 

@@ -32,6 +32,12 @@ MetricsFiles::MetricsFiles(const ServerMetricsOptions& options, int server)
     if (const auto failed = make_writable_folder(options_.folder))
         throw UsageError(fmt::format("cannot write metrics of servers into {}: {}", options_.folder.string(),
                                      failed.message()));
+    try {
+        prometheus_ = &scrape::prometheus_module();
+    } catch (const scrape::PrometheusUnavailable& without) {
+        write_all(STDERR_FILENO, fmt::format("dtrain: parameter server {} writes no {}: {}\n", server_,
+                                             prometheus().string(), without.what()));
+    }
 }
 
 std::filesystem::path MetricsFiles::path(const char* extension) const {
@@ -50,7 +56,8 @@ void MetricsFiles::write(Server& server) {
     const std::chrono::duration<double> time = std::chrono::system_clock::now().time_since_epoch();
     try {
         append(lines(), json_line(metrics, time.count()));
-        replace_passing_file(prometheus(), prometheus_text(metrics), readable);
+        if (prometheus_ != nullptr)
+            replace_passing_file(prometheus(), prometheus_->text(families_of(metrics)), readable);
     } catch (const std::exception& failed) {
         if (std::exchange(has_complained_, true)) return;
         write_all(STDERR_FILENO, fmt::format("dtrain: parameter server {} cannot write its metrics: {}\n",

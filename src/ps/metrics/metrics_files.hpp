@@ -10,13 +10,15 @@
 #include <dtrain/parameter_servers.hpp>
 
 #include "ps/server/server.hpp"
+#include "scrape/prometheus_module.hpp"
 
 namespace dtrain::ps {
 
 /// A server's metrics, now and then in files: server-N.jsonl gets a line more, server-N.prom is replaced.
 class MetricsFiles {
   public:
-    /// Makes the folder. @throws UsageError when nobody can write there
+    /// Makes the folder. Without prometheus-cpp there will be no server-N.prom, which is said on stderr.
+    /// @throws UsageError when nobody can write there
     MetricsFiles(const ServerMetricsOptions& options, int server);
 
     /// Writes when it is time to. A file that cannot be written is complained of once, and the server goes
@@ -35,6 +37,7 @@ class MetricsFiles {
 
     ServerMetricsOptions options_;
     int server_;
+    const scrape::PrometheusModule* prometheus_ = nullptr;
     Clock::time_point last_ = Clock::now();
     Server::Counts counts_;
     bool has_complained_ = false;

@@ -2,20 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ps/metrics/server_metrics.hpp"
 
-#include <array>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "ps/metrics/prometheus_text.hpp"
 
 namespace dtrain::ps {
 namespace {
 
 using nlohmann::ordered_json;
-using Labels = PrometheusText::Labels;
+using scrape::Family;
 
-constexpr std::array quantiles{0.5, 0.99};
+// Of histograms for Prometheus, as powers of two of nanoseconds: 8.2 us to 17 s.
+constexpr int least_bound_bits = 13;
+constexpr int greatest_bound_bits = 34;
 
 double seconds_of(LogHistogram::Time time) {
     return std::chrono::duration<double>(time).count();
@@ -31,25 +28,14 @@ ordered_json times_json(const LogHistogram& times) {
             {"p99", seconds_of(times.quantile(0.99))}};
 }
 
-void add_times(PrometheusText& text, const Labels& labels, const LogHistogram& lately,
-               const Server::Work& since_start) {
-    for (const auto share : quantiles) {
-        auto labels_of_share = labels;
-        labels_of_share.push_back({"quantile", fmt::format("{}", share)});
-        text.add(labels_of_share, seconds_of(lately.quantile(share)));
+/// As many buckets for each server, so that Prometheus can add those of all servers up.
+scrape::Histogram times_histogram(const LogHistogram& times) {
+    scrape::Histogram out{.count = times.count(), .sum = seconds_of(times.total()), .buckets = {}};
+    for (int bits = least_bound_bits; bits <= greatest_bound_bits; ++bits) {
+        const LogHistogram::Time bound(std::int64_t{1} << bits);
+        out.buckets.push_back({seconds_of(bound), times.shorter_than(bound)});
     }
-    text.add(labels, seconds_of(since_start.time), "_sum");
-    text.add(labels, static_cast<double>(since_start.count), "_count");
-}
-
-template <class Value>
-void add_of_tables(PrometheusText& text, const Labels& labels, const ServerMetrics& metrics,
-                   const Value& value) {
-    for (const auto& table : metrics.tables) {
-        auto labels_of_table = labels;
-        labels_of_table.push_back({"table", table.name});
-        text.add(labels_of_table, static_cast<double>(value(table)));
-    }
+    return out;
 }
 
 }  // namespace
@@ -104,55 +90,58 @@ std::string json_line(const ServerMetrics& metrics, double time) {
     return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string prometheus_text(const ServerMetrics& metrics) {
-    PrometheusText text;
-    const Labels own{{"server", std::to_string(metrics.server)}};
-    const auto one = [&](const char* name, const char* type, const char* help, auto value) {
-        text.begin(name, type, help);
-        text.add(own, static_cast<double>(value));
+std::vector<Family> families_of(const ServerMetrics& metrics) {
+    std::vector<Family> families;
+    const scrape::Labels own{{"server", std::to_string(metrics.server)}};
+    const auto begin = [&](const char* name, Family::Type type, const char* help) -> Family& {
+        return families.emplace_back(Family{.name = name, .type = type, .help = help, .samples = {}});
     };
-    const auto of_tables = [&](const char* name, const char* type, const char* help, const auto& value) {
-        text.begin(name, type, help);
-        add_of_tables(text, own, metrics, value);
+    const auto one = [&](const char* name, Family::Type type, const char* help, auto value) {
+        begin(name, type, help).add(own, static_cast<double>(value));
+    };
+    const auto of_tables = [&](const char* name, Family::Type type, const char* help, const auto& value) {
+        auto& family = begin(name, type, help);
+        for (const auto& table : metrics.tables)
+            family.add({own.front(), {"table", table.name}}, static_cast<double>(value(table)));
     };
     using Table = ServerMetrics::Table;
+    constexpr auto counter = Family::Type::counter;
+    constexpr auto gauge = Family::Type::gauge;
     const auto& counts = metrics.counts;
-    one("dtrain_server_steps_total", "counter", "Updates that are in the parameters.", metrics.steps);
-    one("dtrain_server_dense_bytes", "gauge", "Dense parameters and optimizer state.", metrics.dense_bytes);
-    one("dtrain_server_table_threads", "gauge", "Threads that share large batches of rows.",
+    one("dtrain_server_steps_total", counter, "Updates that are in the parameters.", metrics.steps);
+    one("dtrain_server_dense_bytes", gauge, "Dense parameters and optimizer state.", metrics.dense_bytes);
+    one("dtrain_server_table_threads", gauge, "Threads that share large batches of rows.",
         metrics.table_threads);
     if (!metrics.tables.empty()) {
-        of_tables("dtrain_server_table_rows", "gauge", "Rows of a table.",
+        of_tables("dtrain_server_table_rows", gauge, "Rows of a table.",
                   [](const Table& table) { return table.rows; });
-        of_tables("dtrain_server_table_bytes", "gauge", "Memory of a table.",
+        of_tables("dtrain_server_table_bytes", gauge, "Memory of a table.",
                   [](const Table& table) { return table.bytes; });
-        of_tables("dtrain_server_rows_born_total", "counter", "Rows that were made, also before a restart.",
+        of_tables("dtrain_server_rows_born_total", counter, "Rows that were made, also before a restart.",
                   [](const Table& table) { return table.counts.born; });
-        of_tables("dtrain_server_rows_evicted_total", "counter",
+        of_tables("dtrain_server_rows_evicted_total", counter,
                   "Rows that shrinking took away, also before a restart.",
                   [](const Table& table) { return table.counts.evicted; });
-        of_tables("dtrain_server_gradients_dropped_total", "counter",
+        of_tables("dtrain_server_gradients_dropped_total", counter,
                   "Gradients of ids that were not admitted, also before a restart.",
                   [](const Table& table) { return table.counts.dropped; });
-        of_tables("dtrain_server_gradients_rejected_total", "counter",
+        of_tables("dtrain_server_gradients_rejected_total", counter,
                   "Gradients of rows that were not finite, also before a restart.",
                   [](const Table& table) { return table.counts.rejected; });
     }
-    one("dtrain_server_dense_gradients_rejected_total", "counter",
+    one("dtrain_server_dense_gradients_rejected_total", counter,
         "Dense gradients of a trainer's step that were not finite.", counts.dense_rejected);
-    one("dtrain_server_keys_pulled_total", "counter", "Ids whose rows were asked for.", counts.keys_pulled);
-    one("dtrain_server_keys_pushed_total", "counter", "Ids whose gradients came.", counts.keys_pushed);
-    one("dtrain_server_push_letters_total", "counter", "Letters with gradients.", counts.pushes);
-    one("dtrain_server_refused_letters_total", "counter", "Letters that were refused.", counts.refused);
-    one("dtrain_server_waiting_pulls", "gauge", "Pulls that wait for other trainers.", metrics.waiting_pulls);
-    text.begin("dtrain_server_pull_seconds", "summary",
-               "Answering a pull, without its wait for other trainers; quantiles are those since the file "
-               "before this one.");
-    add_times(text, own, metrics.load.answers, counts.answers);
-    text.begin("dtrain_server_push_seconds", "summary",
-               "Applying what one update takes; quantiles are those since the file before this one.");
-    add_times(text, own, metrics.load.updates, counts.updates);
-    return text.text();
+    one("dtrain_server_keys_pulled_total", counter, "Ids whose rows were asked for.", counts.keys_pulled);
+    one("dtrain_server_keys_pushed_total", counter, "Ids whose gradients came.", counts.keys_pushed);
+    one("dtrain_server_push_letters_total", counter, "Letters with gradients.", counts.pushes);
+    one("dtrain_server_refused_letters_total", counter, "Letters that were refused.", counts.refused);
+    one("dtrain_server_waiting_pulls", gauge, "Pulls that wait for other trainers.", metrics.waiting_pulls);
+    constexpr auto histogram = Family::Type::histogram;
+    begin("dtrain_server_pull_seconds", histogram, "Answering a pull, without its wait for other trainers.")
+        .add(own, times_histogram(counts.answers));
+    begin("dtrain_server_push_seconds", histogram, "Applying what one update takes.")
+        .add(own, times_histogram(counts.updates));
+    return families;
 }
 
 }  // namespace dtrain::ps

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ps/server/server.hpp"
+#include "scrape/family.hpp"
 
 namespace dtrain::ps {
 
@@ -42,7 +43,7 @@ ServerMetrics metrics_of(Server& server, int number, const Server::Counts& befor
 /// A line of JSON, with its end. @param time seconds since 1970
 std::string json_line(const ServerMetrics& metrics, double time);
 
-/// For node_exporter's textfile collector.
-std::string prometheus_text(const ServerMetrics& metrics);
+/// For Prometheus.
+std::vector<scrape::Family> families_of(const ServerMetrics& metrics);
 
 }  // namespace dtrain::ps

@@ -78,10 +78,6 @@ class Server {
     std::vector<SparseTable>& tables() { return tables_; }
     const std::vector<SparseTable>& tables() const { return tables_; }
 
-    struct Work {
-        std::uint64_t count = 0;
-        std::chrono::nanoseconds time{0};
-    };
     struct Counts {
         std::uint64_t pulls = 0;
         std::uint64_t pushes = 0;
@@ -89,8 +85,8 @@ class Server {
         std::uint64_t keys_pushed = 0;
         std::uint64_t refused = 0;
         std::uint64_t dense_rejected = 0;  ///< steps of trainers
-        Work answers;                      ///< until the load was taken last
-        Work updates;
+        LogHistogram answers;              ///< until the load was taken last
+        LogHistogram updates;
     };
     const Counts& counts() const { return counts_; }
     std::size_t waiting_pulls() const;

@@ -64,5 +64,20 @@ TEST(LogHistogram, HasTheQuantilesOfTheSortedList) {
     }
 }
 
+TEST(LogHistogram, CountsWhatIsShorter) {
+    LogHistogram some, others;
+    for (const int time : {0, 1, 1023, 1024}) some.add(nanoseconds(time));
+    for (const int time : {1025, 2047, 2048}) others.add(nanoseconds(time));
+    others += some;
+    EXPECT_EQ(others.count(), 7U);
+    EXPECT_EQ(others.total(), nanoseconds(7168));
+    EXPECT_EQ(others.shorter_than(nanoseconds(1)), 1U);
+    EXPECT_EQ(others.shorter_than(nanoseconds(2)), 2U);
+    EXPECT_EQ(others.shorter_than(nanoseconds(1024)), 3U);
+    EXPECT_EQ(others.shorter_than(nanoseconds(2048)), 6U);
+    EXPECT_EQ(others.shorter_than(nanoseconds(std::int64_t{1} << 62)), 7U);
+    EXPECT_EQ(some.shorter_than(nanoseconds(2048)), 4U) << "stays as it was";
+}
+
 }  // namespace
 }  // namespace dtrain::ps

@@ -25,6 +25,7 @@ class Dtrain(MesonPackage):
     variant("cuda", default=False, description="NCCL communicators and GPU reports")
     variant("elastic", default=True, description="Elastic jobs on etcd")
     variant("rocksdb", default=True, description="Sparse tables larger than memory")
+    variant("prometheus", default=True, description="Metrics for Prometheus")
 
     depends_on("cxx", type="build")
     depends_on("meson@1.0:", type="build")
@@ -46,6 +47,7 @@ class Dtrain(MesonPackage):
     depends_on("libsodium@1.0.18:")
     depends_on("curl@7.85:", when="+elastic")
     depends_on("rocksdb@7:", when="+rocksdb")
+    depends_on("prometheus-cpp@1:", when="+prometheus")
     depends_on("cuda", when="+cuda")
     depends_on("nccl", when="+cuda")
 
@@ -61,7 +63,7 @@ class Dtrain(MesonPackage):
         def feature(name):
             return f"-D{name}={'enabled' if self.spec.satisfies('+' + name) else 'disabled'}"
 
-        args = ["-Dtests=disabled", feature("cuda"), feature("elastic"), feature("rocksdb")]
+        args = ["-Dtests=disabled", feature("cuda"), feature("elastic"), feature("rocksdb"), feature("prometheus")]
         if self.spec.satisfies("+cuda"):
             args.append(f"-Dtoolkit={self.spec['cuda'].prefix}")
         return args

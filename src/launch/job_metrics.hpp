@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cluster/event.hpp"
+#include "launch/job_families.hpp"
+#include "launch/job_state.hpp"
+#include "launch/job_view.hpp"
+
+namespace dtrain::launch {
+
+/// A job's metrics: told by the thread that drives the job, asked by the one that serves Prometheus.
+class JobMetrics {
+  public:
+    explicit JobMetrics(JobIdentity identity);
+
+    /// Another launcher drives the job, or this one waits for the next start.
+    void be(const char* state);
+
+    /// A start begins.
+    void begin(const std::vector<PlannedRank>& planned, int restarts);
+    void take(const cluster::Event& event, const JobState& job);
+    /// It is being stopped, or ends.
+    void stop() { be("stopping"); }
+
+    std::vector<scrape::Family> families() const;
+
+  private:
+    mutable std::mutex mutex_;
+    JobSnapshot now_;
+    std::vector<PlannedRank> planned_;  ///< used by the driving thread alone
+    std::size_t known_gpu_errors_ = 0;  ///< of this start
+};
+
+}  // namespace dtrain::launch
