@@ -65,11 +65,16 @@ class ServerRanks {
     std::shared_ptr<comm::Post> post_;
 };
 
-/// Where and how often each server writes what it has and how it is used: a line more of server-N.jsonl, and
-/// server-N.prom anew, for the textfile collector of Prometheus' node_exporter; once more at its end.
+/// Where and how often each server tells what it has and how it is used: a line more of server-N.jsonl, and
+/// server-N.prom anew, for the textfile collector of Prometheus' node_exporter, once more at its end; and to
+/// Prometheus itself. What is for Prometheus needs prometheus-cpp.
 struct ServerMetricsOptions {
-    std::filesystem::path folder = {};  ///< is made
+    std::filesystem::path folder = {};  ///< is made; empty: no files
     std::chrono::milliseconds every{10'000};
+    /// "9400": server N serves http://127.0.0.1:PORT/metrics at port 9400 + N, to its machine alone;
+    /// "0.0.0.0:9400": to others, too, and nobody is asked for a password; 0: any free port, which it tells
+    /// on stderr. Empty: nowhere.
+    std::string port = {};
 };
 
 /// The same on all ranks, but what is of one server alone.
@@ -115,7 +120,7 @@ struct ServerJobOptions {
     /// applied.
     bool reject_not_finite = false;
 
-    std::optional<ServerMetricsOptions> metrics = {};  ///< of servers; none: they write nothing
+    std::optional<ServerMetricsOptions> metrics = {};  ///< of servers; none: they tell nothing
 };
 
 /// What servers have and have done. Counts of rows go on from a checkpoint.

@@ -18,11 +18,8 @@ import urllib.request
 
 import pytest
 
-from conftest import BUILD, LAUNCH, PYTHON, ROOT
-from test_server_metrics import parse
-
-MODULE = BUILD / "src/scrape/libdtrain_prometheus.so"
-needs_module = pytest.mark.skipif(not MODULE.exists(), reason="built without prometheus-cpp")
+from conftest import LAUNCH, PYTHON, ROOT
+from test_server_metrics import needs_module, parse
 
 # Ranks that run until the test wants them to end: `go-N` of the start N, with what they exit with.
 WAITS = """

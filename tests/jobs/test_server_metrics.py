@@ -12,13 +12,17 @@ import re
 import signal
 import subprocess
 import time
+import urllib.request
 
 import pytest
 
-from conftest import mpirun
+from conftest import BUILD, mpirun
 from test_clicks import clicks  # noqa: F401: a fixture
 from test_server_rows import counts, even_job
 from test_servers import natives, write_job
+
+MODULE = BUILD / "src/scrape/libdtrain_prometheus.so"
+needs_module = pytest.mark.skipif(not MODULE.exists(), reason="built without prometheus-cpp")
 
 
 def parse(text):
@@ -42,6 +46,7 @@ def parse(text):
     return samples, types
 
 
+@needs_module
 def test_each_server_tells_what_it_has(native, tmp_path, clicks):
     job = even_job(tmp_path, clicks, "job", 'count = 2\nmetrics = "told"\nmetrics_every = 0.5', epochs=2)
     result = mpirun(4, [native, job], tmp_path)
@@ -89,12 +94,57 @@ def test_each_server_tells_what_it_has(native, tmp_path, clicks):
     assert sums == {"rows": told["rows"], "born": told["born"]}
 
 
+def mpirun_environment(**more):
+    return dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **more)
+
+
+@needs_module
+def test_servers_are_scraped_while_the_job_runs(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, epochs=10_000, servers="count = 2\nmetrics_port = 0\nmetrics_every = 0.2")
+    with open(tmp_path / "errors", "w") as errors:
+        child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "3", native, job], cwd=tmp_path, env=mpirun_environment(),
+                                 stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 100
+        scraped = {}
+        while len(scraped) < 2 and time.monotonic() < deadline and child.poll() is None:
+            for server, url in re.findall(r"metrics of parameter server (\d) at (http://\S+)\n", (tmp_path / "errors").read_text()):
+                text = urllib.request.urlopen(url, timeout=30).read().decode()
+                samples = parse(text)[0] if text else {}
+                if samples.get(("dtrain_server_steps_total", (("server", server),)), 0) > 0:
+                    scraped[server] = samples
+            time.sleep(0.1)
+        assert sorted(scraped) == ["0", "1"], (tmp_path / "errors").read_text()
+        for server, samples in scraped.items():
+            own = ("server", server)
+            assert samples["dtrain_server_push_seconds_count", (own,)] == samples["dtrain_server_steps_total", (own,)]
+            assert samples["dtrain_server_table_rows", (own, ("table", "embedding.weight"))] > 0
+        assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("server-")) == []
+    finally:
+        child.terminate()
+        child.wait(timeout=60)
+
+
+def test_without_prometheus_cpp_there_are_lines_of_json(native, tmp_path, clicks):
+    job = write_job(tmp_path, clicks, servers='count = 1\nmetrics = "told"')
+    environment = mpirun_environment(DTRAIN_PROMETHEUS_MODULE="/nowhere.so")
+    done = subprocess.run(["mpirun", "--oversubscribe", "-np", "2", native, job], cwd=tmp_path, env=environment, timeout=120,
+                          check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "told").iterdir()] == ["server-0.jsonl"]
+    assert re.fullmatch(r"dtrain: parameter server 0 writes no told/server-0\.prom: .*prometheus-cpp-dev.*\n", done.stderr)
+    job = write_job(tmp_path, clicks, servers="count = 1\nmetrics_port = 0")
+    refused = subprocess.run(["mpirun", "--oversubscribe", "-np", "2", native, job], cwd=tmp_path, env=environment, timeout=120,
+                             check=False, capture_output=True, text=True)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "prometheus-cpp-dev" in refused.stderr.splitlines()[0]
+
+
 def test_a_server_that_waits_uses_little_of_a_core(native, tmp_path, clicks):
     """Less than 3% while its trainer stands still, also when it writes metrics five times a second."""
     job = write_job(tmp_path, clicks, epochs=10_000, servers='count = 1\nmetrics = "told"\nmetrics_every = 0.2')
-    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "1", native, job, ":", "-np", "1", native, job],
-                             cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             cwd=tmp_path, env=mpirun_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              start_new_session=True)
     server, trainer = None, None
     try:

@@ -23,7 +23,7 @@
 #include "ps/job/server_device.hpp"
 #include "ps/job/server_manifest.hpp"
 #include "ps/job/server_saver.hpp"
-#include "ps/metrics/metrics_files.hpp"
+#include "ps/metrics/metrics_output.hpp"
 #include "ps/server/failure_line.hpp"
 #include "ps/server/serve.hpp"
 #include "ps/wire/short_post.hpp"
@@ -83,7 +83,7 @@ struct ParameterServer::Content {
     ps::ServerPlan plan;
     ps::ServerOptions options;
     std::chrono::seconds deadline;
-    std::optional<ps::MetricsFiles> metrics;
+    std::optional<ps::MetricsOutput> metrics;
     ps::ServerParts parts;
     Communicator servers;
 };

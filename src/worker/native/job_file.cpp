@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::int64_t most_servers = 1'000'000;
 constexpr std::int64_t most_table_threads = 256;
+constexpr std::int64_t highest_port = 65535;
 // A program's variables have 2^48 elements at most.
 constexpr std::int64_t most_dict_size = 1'000'000'000'000;
 
@@ -109,7 +110,7 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     const auto servers =
         top.section("servers", {"count", "device", "mode", "staleness", "most_merged", "push_every", "wire",
                                 "slice", "split_method", "min_block_size", "threads", "memory", "spill",
-                                "rows", "reject_not_finite", "metrics", "metrics_every"});
+                                "rows", "reject_not_finite", "metrics", "metrics_port", "metrics_every"});
     if (!top.has("servers")) return std::nullopt;
     ServerSettings settings;
     if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, most_servers));
@@ -146,8 +147,11 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     }
     settings.reject_not_finite = servers.truth("reject_not_finite", settings.reject_not_finite);
     if (servers.has("metrics")) settings.metrics = servers.text("metrics", "");
-    if (servers.has("metrics_every") && !settings.metrics)
-        servers.fail("metrics_every", "'metrics_every' needs 'metrics', the folder to write into");
+    if (servers.has("metrics_port"))
+        settings.metrics_port = servers.whole_or_text("metrics_port", 0, highest_port);
+    if (servers.has("metrics_every") && !settings.metrics && !settings.metrics_port)
+        servers.fail("metrics_every",
+                     "'metrics_every' needs 'metrics', the folder to write into, or 'metrics_port'");
     settings.metrics_every = servers.number("metrics_every", settings.metrics_every,
                                             {0.1, 1e9, "a number of seconds from 0.1 to below 1e9"});
     read_rows(servers, kind, settings);

@@ -84,6 +84,7 @@ struct ServerSettings {
     std::optional<std::int64_t> shrink_every = {};  ///< epochs; each is a day of the table
     bool reject_not_finite = false;
     std::optional<std::filesystem::path> metrics = {};  ///< folder for what servers tell of themselves
+    std::optional<std::string> metrics_port = {};       ///< of the first server, or HOST:PORT
     double metrics_every = 10;                          ///< seconds
 };
 

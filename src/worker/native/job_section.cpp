@@ -50,6 +50,11 @@ std::int64_t Section::whole(std::string_view key, std::int64_t otherwise, std::i
     return whole_of(key, *node, least, most);
 }
 
+std::string Section::whole_or_text(std::string_view key, std::int64_t least, std::int64_t most) const {
+    const auto& node = *table_.get(key);
+    return node.is_string() ? text(key, "") : std::to_string(whole_of(key, node, least, most));
+}
+
 std::vector<std::int64_t> Section::wholes(std::string_view key, std::vector<std::int64_t> otherwise,
                                           std::int64_t least, std::int64_t most) const {
     const auto* node = table_.get(key);

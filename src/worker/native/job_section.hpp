@@ -38,6 +38,8 @@ class Section {
                        const std::vector<std::string>& allowed) const;
     std::int64_t whole(std::string_view key, std::int64_t otherwise, std::int64_t least,
                        std::int64_t most) const;
+    /// A number or a text, as a text.
+    std::string whole_or_text(std::string_view key, std::int64_t least, std::int64_t most) const;
     std::vector<std::int64_t> wholes(std::string_view key, std::vector<std::int64_t> otherwise,
                                      std::int64_t least, std::int64_t most) const;
     std::vector<double> numbers(std::string_view key, std::vector<double> otherwise,

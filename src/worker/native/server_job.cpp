@@ -126,8 +126,10 @@ DistributeTranspiler transpile_together(const ServerRanks& ranks, const Communic
 ServerJobOptions server_options(const Job& job, int threads) {
     const auto settings = job.servers.value_or(ServerSettings{});
     std::optional<ServerMetricsOptions> metrics;
-    if (settings.metrics)
-        metrics = {*settings.metrics, std::chrono::milliseconds(std::llround(settings.metrics_every * 1000))};
+    if (settings.metrics || settings.metrics_port)
+        metrics = {settings.metrics.value_or(""),
+                   std::chrono::milliseconds(std::llround(settings.metrics_every * 1000)),
+                   settings.metrics_port.value_or("")};
     return {.mode = settings.mode,
             .staleness = settings.staleness,
             .most_merged = settings.most_merged,

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "ps/metrics/metrics_files.hpp"
+#include "ps/metrics/metrics_output.hpp"
 #include "ps/metrics/server_metrics.hpp"
 #include "ps/small_server.hpp"
 #include "support/message_of.hpp"
@@ -126,10 +126,10 @@ bool has_prometheus() {
     }
 }
 
-TEST(MetricsFiles, AddALineAndReplaceTheRest) {
+TEST(MetricsOutput, AddALineAndReplaceTheRest) {
     const tests::TemporaryFolder folder;
     Busy busy;
-    MetricsFiles files({folder.path() / "a" / "b", std::chrono::hours(1)}, 3);
+    MetricsOutput files({folder.path() / "a" / "b", std::chrono::hours(1)}, 3);
     EXPECT_EQ(files.lines(), folder.path() / "a" / "b" / "server-3.jsonl");
     files.write_in_time(busy.server());
     EXPECT_FALSE(std::filesystem::exists(files.lines()));
@@ -152,18 +152,18 @@ TEST(MetricsFiles, AddALineAndReplaceTheRest) {
     EXPECT_THAT(text, HasSubstr("dtrain_server_push_seconds_bucket{server=\"3\",le=\"+Inf\"} 2\n"));
 }
 
-TEST(MetricsFiles, SayWhereTheyCannotWrite) {
+TEST(MetricsOutput, SayWhereTheyCannotWrite) {
     const tests::TemporaryFolder folder;
     replace_file(folder.path() / "file", "");
     EXPECT_THAT(
-        tests::message_of([&] { MetricsFiles({folder.path() / "file" / "x"}, 0); }),
+        tests::message_of([&] { MetricsOutput({folder.path() / "file" / "x"}, 0); }),
         HasSubstr("cannot write metrics of servers into " + (folder.path() / "file/x").string() + ": "));
 }
 
-TEST(MetricsFiles, AFolderThatGoesAwayEndsNothing) {
+TEST(MetricsOutput, AFolderThatGoesAwayEndsNothing) {
     const tests::TemporaryFolder folder;
     Busy busy;
-    MetricsFiles files({folder.path() / "gone"}, 0);
+    MetricsOutput files({folder.path() / "gone"}, 0);
     std::filesystem::remove(folder.path() / "gone");
     testing::internal::CaptureStderr();
     files.write(busy.server());
@@ -171,6 +171,24 @@ TEST(MetricsFiles, AFolderThatGoesAwayEndsNothing) {
     const auto said = testing::internal::GetCapturedStderr();
     EXPECT_THAT(said, HasSubstr("dtrain: parameter server 0 cannot write its metrics: "));
     EXPECT_EQ(std::ranges::count(said, '\n'), 1);
+}
+
+TEST(MetricsOutput, IsServedBehindThePortOfTheFirstServer) {
+    if (!has_prometheus()) GTEST_SKIP() << "built without prometheus-cpp";
+    const auto free_port = [] { return MetricsOutput({.folder = {}, .port = "0"}, 3).address(); };
+    const auto address = free_port();
+    EXPECT_THAT(address, testing::StartsWith("127.0.0.1:"));
+    const int port = std::stoi(address.substr(address.find(':') + 1));
+    EXPECT_GT(port, 3);
+    const MetricsOutput third({.folder = {}, .port = std::to_string(port - 3)}, 3);
+    EXPECT_EQ(third.address(), address);
+    EXPECT_THAT(
+        tests::message_of([&] { MetricsOutput({.folder = {}, .port = std::to_string(port - 1)}, 1); }),
+        HasSubstr("metrics_port " + address + ": Address already in use"));
+    EXPECT_THAT(tests::message_of([] { MetricsOutput({.folder = {}, .port = "x"}, 0); }),
+                HasSubstr("metrics_port x: it must be a port in 0..65535"));
+    EXPECT_THAT(tests::message_of([] { MetricsOutput({.folder = {}, .port = "65535"}, 1); }),
+                HasSubstr("metrics_port 127.0.0.1:65536: it must be a port in 0..65535"));
 }
 
 }  // namespace

@@ -241,6 +241,14 @@ TEST(JobFile, RowsOfServers) {
     const auto told = *parse_job(log + "metrics = \"m\"\nmetrics_every = 0.5\n", "my.toml").servers;
     EXPECT_EQ(told.metrics, "m");
     EXPECT_EQ(told.metrics_every, 0.5);
+    EXPECT_FALSE(told.metrics_port.has_value());
+    EXPECT_EQ(parse_job(log + "metrics_port = 9400\nmetrics_every = 5\n", "my.toml").servers->metrics_port,
+              "9400");
+    EXPECT_EQ(parse_job(log + "metrics_port = \"0.0.0.0:9400\"\n", "my.toml").servers->metrics_port,
+              "0.0.0.0:9400");
+    EXPECT_THAT(refusal(log + "metrics_port = 65536\n"), testing::HasSubstr("65535"));
+    EXPECT_THAT(refusal(log + "metrics_port = 1.5\n"), testing::HasSubstr("65535"));
+    EXPECT_THAT(refusal(log + "metrics_every = 5\n"), testing::HasSubstr("'metrics_every' needs 'metrics'"));
     EXPECT_EQ(all.rows, (RowRules{AdmitByCount{3, 640}, RowStatistics{0.5, 2, 1, 4, 2}}));
     EXPECT_EQ(all.shrink_every, 5);
     EXPECT_EQ(parse_job(log + "rows = { admit_probability = 0.25 }\n", "my.toml").servers->rows,
