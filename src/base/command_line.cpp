@@ -35,9 +35,22 @@ std::string value_name(const CLI::Option& option, const std::vector<std::string>
     return name;
 }
 
+/// CLI11 would take the next word as the value of "--gpus=", as a script writes it whose variable is empty.
+void refuse_empty_values(const CLI::App& app, const std::vector<std::string>& words) {
+    const auto leading = words.begin() + static_cast<std::ptrdiff_t>(count_leading_options(app, words));
+    const auto empty = std::find_if(words.begin(), leading, [&](const std::string& word) {
+        return word.ends_with('=') && word.find('=') + 1 == word.size() &&
+               app.get_option_no_throw(word.substr(0, word.size() - 1)) != nullptr;
+    });
+    if (empty != leading)
+        throw UsageError(fmt::format("{} has no value (is a variable of your script empty?); see {} --help",
+                                     *empty, app.get_name()));
+}
+
 }  // namespace
 
 std::optional<std::string> parse_words(CLI::App& app, std::vector<std::string> words) {
+    refuse_empty_values(app, words);
     try {
         std::reverse(words.begin(), words.end());
         app.parse(std::move(words));

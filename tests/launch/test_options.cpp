@@ -121,6 +121,16 @@ TEST(LaunchOptions, AMissingScriptIsSaid) {
         EXPECT_THAT([&] { parsed(words); }, ThrowsMessage<UsageError>(HasSubstr("no training script")));
 }
 
+TEST(LaunchOptions, AnEmptyValueBehindEqualsIsSaid) {
+    for (const std::string option : {"--gpus=", "--ips=", "--report="})
+        for (const auto& words :
+             {Words{option, "train.py"}, Words{"--dry-run", option, "train.py"}, Words{option}})
+            EXPECT_THAT([&] { parsed(words); },
+                        ThrowsMessage<UsageError>(HasSubstr(option + " has no value")));
+    EXPECT_THAT(parsed({"--gpus", "0", "train.py", "--gpus="}).script_arguments, ElementsAre("--gpus="));
+    EXPECT_EQ(parsed({"--log_dir", "a=", "train.py"}).log_dir, "a=");
+}
+
 TEST(LaunchOptions, AnUnknownOptionIsNamedWithTheNearest) {
     struct Case {
         const char* typed;
