@@ -423,14 +423,14 @@ def test_the_tarball_builds_and_its_checksum_is_in_the_recipes(tmp_path):
     assert run("git", "clone", "-q", SOURCE, clone).returncode == 0
     configured = run("meson", "setup", build, clone, "-Dtests=disabled", "-Dcuda=disabled", timeout=600)
     assert configured.returncode == 0, configured.stdout
-    made = run(clone / "docs/packages/make-tarball", "--recipes", tmp_path, env={**os.environ, "DTRAIN_BUILD": str(build)})
+    made = run(clone / "docs/packages/make-tarball", "--recipes", tmp_path, env={**os.environ, "DTRAIN_BUILD": str(build)}, timeout=900)
     assert made.returncode == 0, made.stderr
     version = project_version()
     tarball = tmp_path / f"dtrain-{version}.tar.xz"
     checksum = hashlib.sha256(tarball.read_bytes()).hexdigest()
     assert made.stdout.split() == [checksum, str(tarball)]
     assert (tmp_path / f"{tarball.name}.sha256sum").read_text().split() == [checksum, tarball.name]
-    again = run(clone / "docs/packages/make-tarball", tmp_path, env={**os.environ, "DTRAIN_BUILD": str(build)})
+    again = run(clone / "docs/packages/make-tarball", tmp_path, env={**os.environ, "DTRAIN_BUILD": str(build)}, timeout=900)
     assert again.stdout == made.stdout, "another tarball of the same commit"
     commit = run("git", "-C", clone, "rev-parse", "--short=12", "HEAD").stdout.strip()
     assert set(recipe_versions(clone / "docs/packages").values()) == {(version, checksum, commit)}
@@ -455,7 +455,7 @@ def made_packages(tmp_path_factory):
     if shutil.which("dh") is None:
         pytest.skip("debhelper is not installed")
     folder = tmp_path_factory.mktemp("deb")
-    made = run(PACKAGES / "make-deb", folder, timeout=3000)
+    made = run(PACKAGES / "make-deb", folder, timeout=6000)
     assert made.returncode == 0, made.stderr
     return folder
 
@@ -482,7 +482,7 @@ def test_lintian_finds_nothing(made_packages):
     if shutil.which("lintian") is None:
         pytest.skip("lintian is not installed")
     judged = run("lintian", "--allow-root", "--fail-on", "error,warning,info", "--display-info",
-                 next(made_packages.glob("*.changes")), timeout=600)
+                 next(made_packages.glob("*.changes")), timeout=1200)
     assert (judged.returncode, judged.stdout) == (0, ""), judged.stderr
 
 

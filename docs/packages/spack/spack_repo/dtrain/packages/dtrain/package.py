@@ -17,8 +17,8 @@ class Dtrain(MesonPackage):
 
     license("Apache-2.0")
 
-    # docs/packages/make-tarball writes version and checksum: of commit fc7e41f72b84.
-    version("0.2.0-dev", sha256="1c6fb7b65c0ba7afee2caac46a462eeac9604cccb0e2caf5347cc1f1d2778173")
+    # docs/packages/make-tarball writes version and checksum: of commit 8a531185cb57.
+    version("0.2.0-dev", sha256="bf86329343530138e95a7f5f5d32774946dc9614f57b5d1c254cca778fc7d35e")
     # A source folder, for spack develop.
     version("develop")
 
