@@ -271,7 +271,7 @@ SUBPROJECTS = SOURCE / "subprojects"
 WRAPS = sorted(SUBPROJECTS.glob("*.wrap"))
 # Of the machine and its cluster, or large: no wraps. docs/development.md says where a user gets them from.
 NOT_WRAPPED = {"threads", "openmp", "mpi", "ompi-c", "mpich", "hwloc", "hdf5", "hdf5-serial", "hdf5-openmpi", "hdf5-mpi", "zlib",
-               "libsodium", "libcurl", "rocksdb"}
+               "libsodium", "libcurl", "rocksdb", "prometheus-cpp-core"}
 
 
 def dependencies_asked_for():
