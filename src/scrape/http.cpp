@@ -15,7 +15,7 @@ struct Response {
     std::string_view status = "200 OK";
     std::string body;
     std::string_view type = "text/plain; charset=utf-8";
-    std::string_view more_headers = "";
+    std::string_view more_headers = {};
 };
 
 std::string written(const Response& response, bool with_body) {
