@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/nccl_module.hpp"
 
-#include <cstdlib>
 #include <dlfcn.h>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <dtrain/nccl.hpp>
 
 #include "base/host.hpp"
+#include "base/module_file.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -20,27 +20,27 @@ NcclUnavailable unavailable(const std::string& reason, const std::string& mend) 
     return NcclUnavailable(fmt::format("NCCL cannot be used on {}: {}; {}", host_name(), reason, mend));
 }
 
-const NcclModule& in_file() {
-    const char* told = std::getenv("DTRAIN_NCCL_MODULE");
-    const std::string file = told != nullptr && *told != '\0' ? told : "libdtrain_nccl.so";
+const NcclModule& in_file() try {
     // A library that is older than the module knows not all of its calls: those that there are say so.
-    void* module = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (module == nullptr) {
-        const std::string reason = ::dlerror();
-        if (reason.starts_with(file + ": cannot open"))
-            throw unavailable(reason,
+    using Open = const NcclModule* (*)();
+    const auto open = reinterpret_cast<Open>(
+        open_module({"libdtrain_nccl.so", "DTRAIN_NCCL_MODULE", "dtrain_open_nccl"}, RTLD_LAZY));
+    return *open();
+} catch (const ModuleError& error) {
+    switch (error.kind()) {
+        case ModuleError::Kind::absent:
+            throw unavailable(error.what(),
                               "dtrain was built without CUDA, or its module was not installed: install the "
                               "CUDA Toolkit and NCCL and build with -Dcuda=enabled");
-        throw unavailable(reason,
-                          "install NCCL (libnccl.so.2) and CUDA's runtime there, or put their folders into "
-                          "LD_LIBRARY_PATH");
+        case ModuleError::Kind::foreign:
+            throw unavailable(fmt::format("{} is no NCCL module of dtrain", error.file()),
+                              "DTRAIN_NCCL_MODULE names another file, or nothing");
+        case ModuleError::Kind::unloadable:
+            break;
     }
-    using Open = const NcclModule* (*)();
-    const auto open = reinterpret_cast<Open>(::dlsym(module, "dtrain_open_nccl"));
-    if (open == nullptr)
-        throw unavailable(fmt::format("{} is no NCCL module of dtrain", file),
-                          "DTRAIN_NCCL_MODULE names another file, or nothing");
-    return *open();
+    throw unavailable(error.what(),
+                      "install NCCL (libnccl.so.2) and CUDA's runtime there, or put their folders into "
+                      "LD_LIBRARY_PATH");
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scrape/prometheus_module.hpp"
 
-#include <cstdlib>
 #include <dlfcn.h>
 
 #include <fmt/format.h>
 
 #include "base/host.hpp"
+#include "base/module_file.hpp"
 
 namespace dtrain::scrape {
 namespace {
@@ -17,24 +17,24 @@ PrometheusUnavailable unavailable(const std::string& reason, const std::string& 
         fmt::format("metrics cannot be given to Prometheus on {}: {}; {}", host_name(), reason, remedy));
 }
 
-const PrometheusModule& in_file() {
-    const char* given = std::getenv("DTRAIN_PROMETHEUS_MODULE");
-    const std::string file = given != nullptr && *given != '\0' ? given : "libdtrain_prometheus.so";
-    void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (module == nullptr) {
-        const std::string reason = ::dlerror();
-        if (reason.starts_with(file + ": cannot open"))
-            throw unavailable(reason,
+const PrometheusModule& in_file() try {
+    using Open = const PrometheusModule* (*)();
+    const auto open = reinterpret_cast<Open>(open_module(
+        {"libdtrain_prometheus.so", "DTRAIN_PROMETHEUS_MODULE", "dtrain_open_prometheus"}, RTLD_NOW));
+    return *open();
+} catch (const ModuleError& error) {
+    switch (error.kind()) {
+        case ModuleError::Kind::absent:
+            throw unavailable(error.what(),
                               "dtrain was built without prometheus-cpp, or its module was not installed: "
                               "install prometheus-cpp-dev and build with -Dprometheus=enabled");
-        throw unavailable(reason, "install prometheus-cpp there (Debian: libprometheus-cpp-core1.0)");
+        case ModuleError::Kind::foreign:
+            throw unavailable(fmt::format("{} is no Prometheus module of dtrain", error.file()),
+                              "DTRAIN_PROMETHEUS_MODULE names another file, or nothing");
+        case ModuleError::Kind::unloadable:
+            break;
     }
-    using Open = const PrometheusModule* (*)();
-    const auto open = reinterpret_cast<Open>(::dlsym(module, "dtrain_open_prometheus"));
-    if (open == nullptr)
-        throw unavailable(fmt::format("{} is no Prometheus module of dtrain", file),
-                          "DTRAIN_PROMETHEUS_MODULE names another file, or nothing");
-    return *open();
+    throw unavailable(error.what(), "install prometheus-cpp there (Debian: libprometheus-cpp-core1.0)");
 }
 
 }  // namespace
