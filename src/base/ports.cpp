@@ -39,13 +39,6 @@ FileDescriptor claim(int port) {
     return socket;
 }
 
-int port_of(const FileDescriptor& socket) {
-    sockaddr_in address{};
-    socklen_t length = sizeof address;
-    ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
-    return ntohs(address.sin_port);
-}
-
 /// The inode of the socket that listens on the port, from /proc/net/tcp{,6}; "" when none does.
 std::string listening_inode(int port) {
     for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
@@ -66,6 +59,14 @@ std::string listening_inode(int port) {
 }
 
 }  // namespace
+
+int port_of(const FileDescriptor& listener) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
+    return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                                               : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
 
 PortTaken::PortTaken(int port, const std::string& why, const std::string& holder)
     : UsageError(fmt::format("TCP port {} cannot be used: {}{}; choose another with --start_port", port, why,

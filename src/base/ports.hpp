@@ -39,6 +39,9 @@ class HeldPorts {
     std::vector<int> numbers_;
 };
 
+/// Of a socket that listens, at an address of IPv4 or IPv6.
+int port_of(const FileDescriptor& listener);
+
 /// "pid 123 (python3)" for the process that listens on this port, or "" when it cannot be seen.
 std::string holder_of_port(int port);
 

@@ -17,6 +17,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/ports.hpp"
 #include "base/text.hpp"
 #include "link/tcp.hpp"
 
@@ -74,7 +75,7 @@ ProbeServer::ProbeServer(link::Reactor& reactor, std::string nonce, WallClock cl
 }
 
 int ProbeServer::port() const {
-    return link::port_of(listener_);
+    return port_of(listener_);
 }
 
 void ProbeServer::accept() {

@@ -18,6 +18,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/interfaces.hpp"
+#include "base/ports.hpp"
 #include "base/random_mark.hpp"
 #include "base/run_main.hpp"
 #include "base/subprocess.hpp"
@@ -125,7 +126,7 @@ class CheckRun {
     }
 
     void start(int number) {
-        const CallBack call_back{.port = listener_.valid() ? link::port_of(listener_) : 0, .nonce = nonce_};
+        const CallBack call_back{.port = listener_.valid() ? port_of(listener_) : 0, .nonce = nonce_};
         auto& mine = channel(number);
         try {
             mine.process = std::make_unique<Subprocess>(

@@ -16,6 +16,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
+#include "base/ports.hpp"
 #include "base/random_mark.hpp"
 #include "base/run_main.hpp"
 #include "base/signals.hpp"
@@ -205,7 +206,7 @@ class Launch {
     void serve_metrics() {
         const auto& library = scrape::prometheus_module();
         auto listener = scrape::listen_at(*metrics_address_, metrics_option);
-        metrics_address_->port = scrape::port_of(listener);
+        metrics_address_->port = port_of(listener);
         metrics_ = std::make_unique<JobMetrics>(
             JobIdentity{.name = job_name(options_, environment_, std::to_string(::getpid())),
                         .program = options_.script,

@@ -96,14 +96,6 @@ FileDescriptor listen_at(const std::string& host, int port) {
     return listen_on(*addresses_of("0.0.0.0", port, AI_PASSIVE));  // a machine without IPv6
 }
 
-int port_of(const FileDescriptor& listener) {
-    sockaddr_storage address{};
-    socklen_t length = sizeof address;
-    ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
-    return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                                               : reinterpret_cast<const sockaddr_in&>(address).sin_port);
-}
-
 FileDescriptor accept_from(const FileDescriptor& listener) {
     return FileDescriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }

@@ -16,9 +16,6 @@ namespace dtrain::link {
 /// @throws UsageError when `host` is not known
 FileDescriptor listen_at(const std::string& host, int port);
 
-/// Of a socket that listens.
-int port_of(const FileDescriptor& listener);
-
 /// The next connection that waits, or an invalid descriptor.
 FileDescriptor accept_from(const FileDescriptor& listener);
 

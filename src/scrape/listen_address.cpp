@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <optional>
 #include <sys/socket.h>
 
@@ -83,14 +82,6 @@ FileDescriptor listen_at(const ListenAddress& address, std::string_view option) 
     throw cannot_listen(option, address,
                         fmt::format("{}{}; choose another port, or 0 for any free one", std::strerror(error),
                                     holder.empty() ? "" : ", held by " + holder));
-}
-
-int port_of(const FileDescriptor& listener) {
-    sockaddr_storage address{};
-    socklen_t length = sizeof address;
-    ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
-    return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                                               : reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
 }  // namespace dtrain::scrape

@@ -28,7 +28,4 @@ std::string to_string(const ListenAddress& address);
 /// @throws UsageError when the host is unknown or none of this machine's, or the port is taken, by whom
 FileDescriptor listen_at(const ListenAddress& address, std::string_view option);
 
-/// Of a socket that listens.
-int port_of(const FileDescriptor& listener);
-
 }  // namespace dtrain::scrape

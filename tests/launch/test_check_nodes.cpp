@@ -12,6 +12,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/ports.hpp"
 #include "launch/check_node.hpp"
 #include "launch/check_plan.hpp"
 #include "launch/check_probe.hpp"
@@ -172,7 +173,7 @@ TEST(CheckProbe, WithoutTheSecretThereIsNoAnswer) {
 
 TEST(CheckProbe, SaysWhyThereIsNoConnection) {
     const auto listener = link::listen_at("127.0.0.1", 0);
-    const int port = link::port_of(listener);
+    const int port = port_of(listener);
     EXPECT_THAT(probe({.host = "127.0.0.1", .port = port}, "secret", milliseconds(100)).error,
                 HasSubstr("nobody in time"));
     EXPECT_THAT(probe({.host = "no.such.host.invalid", .port = port}, "secret", milliseconds(100)).error,

@@ -11,6 +11,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/ports.hpp"
 #include "keys.hpp"
 #include "link/follower.hpp"
 #include "link/head.hpp"

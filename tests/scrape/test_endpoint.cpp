@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
+#include "base/ports.hpp"
 #include "scrape/endpoint.hpp"
 #include "scrape/listen_address.hpp"
 

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/ports.hpp"
 #include "scrape/listen_address.hpp"
 #include "support/message_of.hpp"
 

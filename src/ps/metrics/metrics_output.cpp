@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/ports.hpp"
 #include "ps/metrics/server_metrics.hpp"
 #include "scrape/listen_address.hpp"
 
@@ -65,7 +66,7 @@ void MetricsOutput::serve() {
     auto address = address_of_server(options_.port, server_);
     prometheus_ = &scrape::prometheus_module();
     auto listener = scrape::listen_at(address, port_option);
-    address.port = scrape::port_of(listener);
+    address.port = port_of(listener);
     address_ = scrape::to_string(address);
     served_ = std::make_shared<Served>();
     endpoint_.emplace(std::move(listener), [served = served_] {
