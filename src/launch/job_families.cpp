@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/subprocess.hpp"
+
 namespace dtrain::launch {
 namespace {
 
@@ -17,7 +19,6 @@ constexpr std::array<std::string_view, 5> job_states{"waiting", "following", "st
                                                      "stopping"};
 constexpr std::array<std::string_view, 6> rank_states{"starting", "running", "idle",
                                                       "done",     "failed",  "stopped"};
-constexpr int status_of_signal = 128;  // as shells add it
 
 double in_seconds(std::int64_t us) {
     return static_cast<double>(us) / 1e6;
@@ -65,9 +66,9 @@ std::optional<double> seconds_if_known(std::int64_t us) {
 
 /// Nothing of a rank that runs, and of one whose program could not be started.
 std::optional<double> exit_status_of(const RankView& rank) {
-    if (rank.signal != 0) return status_of_signal + rank.signal;
-    if (rank.state == "done" || rank.code != 0) return rank.code;
-    return std::nullopt;
+    const ExitStatus status{.code = rank.code, .signal = rank.signal};
+    if (status.success() && rank.state != "done") return std::nullopt;
+    return status.shell_status();
 }
 
 void add_ranks(std::vector<Family>& families, const JobSnapshot& job, const WrittenAt& written_at) {

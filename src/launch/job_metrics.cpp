@@ -49,9 +49,8 @@ void JobMetrics::take(const Event& event, const JobState& job) {
     const auto index = static_cast<std::size_t>(event.rank);
     if (event.rank < 0 || index >= planned_.size()) return;
     auto view = rank_view(planned_[index], job, event.rank);
-    const bool all_have_started = job.up() + job.ended() == job.size();
     const std::scoped_lock lock(mutex_);
-    if (now_.state == "starting" && all_have_started) now_.state = "running";
+    if (now_.state == "starting" && job.all_have_started()) now_.state = "running";
     auto& rank = now_.ranks[index];
     if (const auto& start = job.start_of(event.rank)) rank.started_us = start->time_us;
     if (event.kind == Event::Kind::alive) rank.heartbeat_us = cluster::now_us();

@@ -40,8 +40,10 @@ class JobState {
     /// Every rank has reported how it ended.
     bool all_ended() const { return ended_ == size(); }
     bool any_failed() const { return failed_ > 0; }
+    /// No rank has yet to start its program.
+    bool all_have_started() const { return up_ + ended_ == size(); }
     /// Some ranks have told something, others nothing yet.
-    bool some_are_starting() const { return up_ + ended_ > 0 && up_ + ended_ < size(); }
+    bool some_are_starting() const { return up_ + ended_ > 0 && !all_have_started(); }
     /// Ranks whose program runs, and ranks that have ended well.
     int up() const { return up_; }
     int done() const { return done_; }

@@ -53,9 +53,9 @@ std::vector<PlannedRank> planned_ranks(const std::vector<RankFacts>& facts,
 }
 
 JobView view_of(const std::vector<PlannedRank>& planned, const JobState& job, bool stopping, int restarts) {
-    JobView out{.state = stopping                              ? "stopping"
-                         : job.up() + job.ended() < job.size() ? "starting"
-                                                               : "running",
+    JobView out{.state = stopping                 ? "stopping"
+                         : job.all_have_started() ? "running"
+                                                  : "starting",
                 .restarts = restarts,
                 .up = job.up(),
                 .done = job.done(),
