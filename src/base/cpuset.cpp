@@ -23,6 +23,11 @@ void check(int answer) {
     if (answer < 0) throw std::bad_alloc();
 }
 
+hwloc_bitmap_t no_processors() {
+    if (auto* bits = hwloc_bitmap_alloc()) return bits;
+    throw std::bad_alloc();
+}
+
 }  // namespace
 
 void CpuSet::Free::operator()(hwloc_bitmap_s* bits) const {
@@ -34,24 +39,21 @@ CpuSet::CpuSet(const CpuSet& other) {
 }
 
 CpuSet& CpuSet::operator=(const CpuSet& other) {
-    if (this != &other) *this = CpuSet(other);
-    return *this;
+    return *this = CpuSet(other);
 }
 
 const hwloc_bitmap_s* CpuSet::bits() const {
-    static const CpuSet nothing = range(0, -1);
-    return bits_ ? bits_.get() : nothing.bits_.get();
+    static const std::unique_ptr<hwloc_bitmap_s, Free> nothing(no_processors());
+    return bits_ ? bits_.get() : nothing.get();
 }
 
 hwloc_bitmap_s* CpuSet::own() {
-    if (!bits_) bits_.reset(hwloc_bitmap_alloc());
-    if (!bits_) throw std::bad_alloc();
+    if (!bits_) bits_.reset(no_processors());
     return bits_.get();
 }
 
 CpuSet CpuSet::range(int first, int last) {
     CpuSet set;
-    set.own();
     if (first <= last) check(hwloc_bitmap_set_range(set.own(), static_cast<unsigned>(first), last));
     return set;
 }
