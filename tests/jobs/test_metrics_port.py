@@ -18,7 +18,8 @@ import urllib.request
 
 import pytest
 
-from conftest import LAUNCH, PYTHON, ROOT
+from conftest import LAUNCH, PYTHON
+from test_install import version
 from test_server_metrics import needs_module, parse
 
 # Ranks that run until the test wants them to end: `go-N` of the start N, with what they exit with.
@@ -72,7 +73,10 @@ class Running:
         self.url = next(found[1] for found in map(re.compile(r"metrics at (http://\S+)").search, lines) if found)
 
     def when(self, condition, what):
-        return until(lambda: (lambda samples: samples if samples and condition(samples) else None)(scrape(self.url)), what)
+        def found():
+            samples = scrape(self.url)
+            return samples if samples and condition(samples) else None
+        return until(found, what)
 
     def when_up(self, ranks):
         return self.when(lambda samples: sum(labelled(samples, "dtrain_rank_up").values()) == ranks, "ranks are not up")
@@ -117,10 +121,6 @@ def test_an_operator_sees_the_job(start, tmp_path):
     running.go()
     assert running.end() == 0
     assert scrape(running.url) is None, "the endpoint is gone"
-
-
-def version():
-    return re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())[1]
 
 
 @needs_module

@@ -94,8 +94,8 @@ def test_each_server_tells_what_it_has(native, tmp_path, clicks):
     assert sums == {"rows": told["rows"], "born": told["born"]}
 
 
-def mpirun_environment(**more):
-    return dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **more)
+def mpirun_environment():
+    return dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
 
 @needs_module
@@ -127,15 +127,12 @@ def test_servers_are_scraped_while_the_job_runs(native, tmp_path, clicks):
 
 def test_without_prometheus_cpp_there_are_lines_of_json(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, servers='count = 1\nmetrics = "told"')
-    environment = mpirun_environment(DTRAIN_PROMETHEUS_MODULE="/nowhere.so")
-    done = subprocess.run(["mpirun", "--oversubscribe", "-np", "2", native, job], cwd=tmp_path, env=environment, timeout=120,
-                          check=False, capture_output=True, text=True)
+    done = mpirun(2, [native, job], tmp_path, DTRAIN_PROMETHEUS_MODULE="/nowhere.so")
     assert done.returncode == 0, done.stderr
     assert [path.name for path in (tmp_path / "told").iterdir()] == ["server-0.jsonl"]
     assert re.fullmatch(r"dtrain: parameter server 0 writes no told/server-0\.prom: .*prometheus-cpp-dev.*\n", done.stderr)
     job = write_job(tmp_path, clicks, servers="count = 1\nmetrics_port = 0")
-    refused = subprocess.run(["mpirun", "--oversubscribe", "-np", "2", native, job], cwd=tmp_path, env=environment, timeout=120,
-                             check=False, capture_output=True, text=True)
+    refused = mpirun(2, [native, job], tmp_path, DTRAIN_PROMETHEUS_MODULE="/nowhere.so")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "prometheus-cpp-dev" in refused.stderr.splitlines()[0]
 
