@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/under_mpirun.hpp"
+#include "support/begun_together.hpp"
 
 namespace dtrain {
 namespace {
@@ -54,11 +55,37 @@ class Timeout : public testing::TestWithParam<Case> {
     }
 };
 
+Captured run_case(const Case& value) {
+    return under_mpirun(4, value.scenario,
+                        {{"DTRAIN_COMM_TIMEOUT", "2"},
+                         {"DTRAIN_RANKS_PER_NODE", value.ranks_per_node},
+                         {"DTRAIN_PROGRESS_THREAD", value.thread}});
+}
+
+const std::string in_none = "in no operation; its last one was number 3, allreduce";
+const std::string in_none_after_four = "in no operation; its last one was number 4, allreduce";
+const std::string started = "has started it and is in no operation now";
+const std::vector<Case> cases{
+    // On one node,
+    {"late", "0", "allreduce", in_none},
+    {"sleeps", "0", "allreduce", in_none},
+    {"stopped", "0", "allreduce", in_none},
+    {"started", "0", "allreduce", started},
+    {"gather", "0", "all_gather", in_none},
+    // on two,
+    {"sleeps", "2", "allreduce", in_none},
+    {"stopped", "2", "allreduce", in_none},
+    {"started", "2", "allreduce", started},
+    {"sleeps", "2", "allreduce", in_none, "1"},
+    {"started", "2", "allreduce", in_none_after_four, "1", 5},
+    {"gather", "2", "all_gather", in_none},
+    // and where rank 1 is the only one of its node: nobody there can say where it is.
+    {"sleeps", "1", "allreduce", "did not answer"},
+};
+
 TEST_P(Timeout, AllRanksThatWaitNameTheOneThatIsMissing) {
-    const auto run = under_mpirun(4, GetParam().scenario,
-                                  {{"DTRAIN_COMM_TIMEOUT", "2"},
-                                   {"DTRAIN_RANKS_PER_NODE", GetParam().ranks_per_node},
-                                   {"DTRAIN_PROGRESS_THREAD", GetParam().thread}});
+    static tests::BegunTogether<Case, Captured> runs(cases, run_case);
+    const auto run = runs.of_this_test();
     std::set<int> ranks;
     for (const auto& one : told(run.err)) {
         ranks.insert(one.rank);
@@ -85,33 +112,19 @@ TEST_P(Timeout, AllRanksThatWaitNameTheOneThatIsMissing) {
     EXPECT_NE(run.status, ExitStatus{});
 }
 
-const std::string in_none = "in no operation; its last one was number 3, allreduce";
-const std::string in_none_after_four = "in no operation; its last one was number 4, allreduce";
-const std::string started = "has started it and is in no operation now";
-
-INSTANTIATE_TEST_SUITE_P(OnOneNode, Timeout,
-                         testing::Values(Case{"late", "0", "allreduce", in_none},
-                                         Case{"sleeps", "0", "allreduce", in_none},
-                                         Case{"stopped", "0", "allreduce", in_none},
-                                         Case{"started", "0", "allreduce", started},
-                                         Case{"gather", "0", "all_gather", in_none}));
-INSTANTIATE_TEST_SUITE_P(OnTwoNodes, Timeout,
-                         testing::Values(Case{"sleeps", "2", "allreduce", in_none},
-                                         Case{"stopped", "2", "allreduce", in_none},
-                                         Case{"started", "2", "allreduce", started},
-                                         Case{"sleeps", "2", "allreduce", in_none, "1"},
-                                         Case{"started", "2", "allreduce", in_none_after_four, "1", 5},
-                                         Case{"gather", "2", "all_gather", in_none}));
-// Rank 1 is the only one of its node: nobody there can say where it is.
-INSTANTIATE_TEST_SUITE_P(OnFourNodes, Timeout,
-                         testing::Values(Case{"sleeps", "1", "allreduce", "did not answer"}));
+INSTANTIATE_TEST_SUITE_P(OnOneTwoAndFourNodes, Timeout, testing::ValuesIn(cases));
 
 class FirstRankBeforeItsFirstOperation : public testing::TestWithParam<std::string> {};
 
+// With one rank on each node the first one hears of it from other nodes alone.
+const std::vector<std::string> ranks_per_node{"0", "2", "1"};
+
 TEST_P(FirstRankBeforeItsFirstOperation, IsNamedAndToldWhatItHasMissed) {
     if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
-    const auto run =
-        under_mpirun(4, "late_first", {{"DTRAIN_COMM_TIMEOUT", "2"}, {"DTRAIN_RANKS_PER_NODE", GetParam()}});
+    static tests::BegunTogether<std::string, Captured> runs(ranks_per_node, [](const std::string& together) {
+        return under_mpirun(4, "late_first", {{"DTRAIN_COMM_TIMEOUT", "2"}, {"DTRAIN_RANKS_PER_NODE", together}});
+    });
+    const auto run = runs.of_this_test();
     std::set<int> ranks;
     for (const auto& one : told(run.err)) {
         ranks.insert(one.rank);
@@ -127,8 +140,7 @@ TEST_P(FirstRankBeforeItsFirstOperation, IsNamedAndToldWhatItHasMissed) {
     EXPECT_EQ(ranks, (std::set{0, 1, 2, 3})) << run.err;
 }
 
-// With one rank on each node the first one hears of it from other nodes alone.
-INSTANTIATE_TEST_SUITE_P(RanksPerNode, FirstRankBeforeItsFirstOperation, testing::Values("0", "2", "1"));
+INSTANTIATE_TEST_SUITE_P(RanksPerNode, FirstRankBeforeItsFirstOperation, testing::ValuesIn(ranks_per_node));
 
 TEST(TimeoutOfMessages, NamesTheOtherSide) {
     if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
