@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "cluster/assignment.hpp"
+#include "cluster/host_name.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -101,6 +102,8 @@ link::Judgement judge_at_master(const link::Hello& hello, int count,
         return link::Refused{
             fmt::format("it was started with --ips {}, node 0 without; give all nodes the same options",
                         join(hello.nodes, ","))};
+    if (!hello.address.empty() && !cluster::is_host(hello.address))
+        return link::Refused{fmt::format("its --host \"{}\" is no address", one_line(hello.address, 300))};
     if (hello.node_count != count)
         return link::Refused{
             fmt::format("it was started with --nnodes {}, node 0 with {}; give all nodes the same",

@@ -105,6 +105,9 @@ TEST(Judge, AtAMasterTheLowestFreeNumberIsGiven) {
     EXPECT_THAT(reason(judge_at_master(hello, 3, {{1, std::nullopt}, {2, std::nullopt}})),
                 HasSubstr("all 3 nodes"));
     EXPECT_THAT(reason(judge_at_master(hello, 4, {})), HasSubstr("--nnodes 3, node 0 with 4"));
+    auto option = hello;
+    option.address = "-Fevil.conf";
+    EXPECT_THAT(reason(judge_at_master(option, 3, {})), HasSubstr("\"-Fevil.conf\" is no address"));
     EXPECT_THAT(reason(judge_at_master(hello_of_second(), 2, {})), HasSubstr("--ips 10.0.0.1,10.0.0.2"));
     const auto second = hello_of(two_nodes(0), {.rank = 2}, "b", 3);
     EXPECT_THAT(reason(judge_at_master(second, 3, {{1, 2}})), HasSubstr("another node has --rank 2"));
