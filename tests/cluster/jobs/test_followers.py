@@ -163,6 +163,29 @@ def test_a_head_that_never_comes_is_named(follow):
     assert done[2][0] == 2 and "node 0 (10.77.0.1 port " in done[2][2] and "start the same command there" in done[2][2]
 
 
+SILENT = "import socket, sys, time\ns = socket.create_server(('10.77.0.1', int(sys.argv[1])))\nprint('up', flush=True)\ntime.sleep(100)\n"
+
+
+def test_a_port_that_says_nothing_is_not_waited_for_for_ever(follow):
+    follow.job.script("train.py", HELLO)
+    squatter = follow.cluster[1].start(PYTHON, "-c", SILENT, PORT)
+    try:
+        assert squatter.stdout.readline() == "up\n"
+        begin = time.monotonic()
+        done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--link-port", PORT, "--start-timeout", 5, "train.py",
+                                  nodes=(2, 1)))
+        took = time.monotonic() - begin
+    finally:
+        squatter.kill()
+        squatter.communicate()
+    assert [status for status, _, _ in done.values()] == [2, 2], told(done)
+    assert f"TCP port {PORT}, where the nodes of the job meet, cannot be used" in done[1][2]
+    assert "held by pid" in done[1][2]
+    assert f"node 0 (10.77.0.1 port {PORT}) is not there after 5 s: it accepts connections and has not answered" in done[2][2]
+    assert f'on 10.77.0.1 "ss -ltnp sport = :{PORT}" tells which' in done[2][2]
+    assert 5 <= took < 40
+
+
 def test_lists_that_differ_are_an_error_on_both_sides(follow):
     follow.job.script("train.py", HELLO)
     a, b, c = follow.cluster.addresses(3).split(",")
