@@ -157,7 +157,7 @@ class Following::State {
                 introduced_ = true;
                 connection_.send(options_.hello);
             }
-            while (!outcome_) {
+            while (!outcome_ && lost_.empty()) {
                 const auto message = connection_.next();
                 if (!message) break;
                 std::visit([this](const auto& each) { take(each); }, *message);
@@ -184,6 +184,7 @@ class Following::State {
     }
 
     void send_rest() {
+        if (!lost_.empty()) return;
         if (!connection_.write()) return lose(connection_.reason());
         reactor_.change(connection_.fd(), connection_.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
     }
@@ -210,7 +211,8 @@ class Following::State {
     }
 
     void take(const Refused& refused) {
-        throw UsageError(fmt::format("node 0 ({}) refuses this node: {}", options_.head, refused.reason));
+        if (refused.of_another_job) return lose(refused.reason);
+        throw HeadRefuses(fmt::format("node 0 ({}) refuses this node: {}", options_.head, refused.reason));
     }
 
     void take(const Welcome& welcome) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include <dtrain/environment.hpp>
+#include <dtrain/error.hpp>
 
 #include "base/files.hpp"
 #include "link/key.hpp"
@@ -17,6 +18,12 @@
 #include "link/reactor.hpp"
 
 namespace dtrain::link {
+
+/// Node 0 does not want this node.
+class HeadRefuses : public UsageError {
+  public:
+    using UsageError::UsageError;
+};
 
 struct FollowerOptions {
     std::string head;  ///< node 0's address

@@ -124,7 +124,7 @@ void Head::welcome(int fd, const Hello& hello) {
     auto& peer = peers_.at(fd);
     auto judgement = options_.judge(hello);
     if (const auto* refused = std::get_if<Refused>(&judgement)) {
-        if (!refusal_)
+        if (!refusal_ && !refused->of_another_job)
             refusal_ = fmt::format("{} ({}): {}", hello.host_name, peer.connection.peer(), refused->reason);
         peer.connection.send(*refused);
         peer.leaving = true;

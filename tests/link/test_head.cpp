@@ -46,6 +46,8 @@ class HeadTest : public testing::Test {
 
     static Judgement judge(const Hello& hello) {
         if (hello.address == "stranger") return Refused{"it is a stranger"};
+        if (hello.address == "another job")
+            return Refused{.reason = "this is another job", .of_another_job = true};
         return hello.wanted_node.value_or(1);
     }
 
@@ -119,6 +121,23 @@ TEST_F(HeadTest, RefusesWithTheReason) {
     EXPECT_EQ(head_->take_refusal(), "here (127.0.0.1): it is a stranger");
     EXPECT_EQ(head_->take_refusal(), std::nullopt);
     EXPECT_FALSE(head_->here(1));
+}
+
+TEST_F(HeadTest, AQuestionOfAnotherJobDisturbsNobody) {
+    const auto options = [&] {
+        auto out = node(1);
+        out.hello.address = "another job";
+        return out;
+    }();
+    auto socket = connect_to("127.0.0.1", port_, seconds(5));
+    Following asking(options, std::move(std::get<FileDescriptor>(socket)));
+    serve_until([&] {
+        asking.reactor().serve();
+        return !asking.lost().empty();
+    });
+    EXPECT_EQ(asking.lost(), "this is another job");
+    EXPECT_FALSE(asking.is_stranger());
+    EXPECT_EQ(head_->take_refusal(), std::nullopt);
 }
 
 TEST_F(HeadTest, ANodeIsThereOnlyOnce) {
