@@ -37,7 +37,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds try_again{300};
 constexpr milliseconds connecting_limit{2'000};
 constexpr milliseconds between_complaints{15'000};
-constexpr milliseconds look_period{500};
+constexpr milliseconds between_looks{500};
 constexpr milliseconds least_time_to_prove{1'000};
 constexpr milliseconds daemon_cleanup{3'000};  // what a daemon needs to kill ranks that ignore SIGTERM
 constexpr milliseconds end_margin{3'000};
@@ -128,7 +128,7 @@ class Following::State {
           connection_(std::move(socket), Channel::Side::follower, options.key, reactor_.now()) {
         reactor_.watch(connection_.fd(), EPOLLIN | EPOLLOUT,
                        [this](std::uint32_t events) { serve_link(events); });
-        reactor_.every(look_period, [this] { look_at_clock(); });
+        reactor_.every(between_looks, [this] { look_at_clock(); });
         reactor_.every(between_heartbeats, [this] {
             if (introduced_) say(Heartbeat{});
         });
