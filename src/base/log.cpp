@@ -8,6 +8,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/redact.hpp"
+
 namespace dtrain {
 namespace {
 
@@ -62,7 +64,7 @@ bool is_logged(LogLevel level) {
 }
 
 void write_log(LogLevel level, std::string_view message) {
-    spdlog::log(level_of_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
+    spdlog::log(level_of_spdlog(level), "{}", redacted_text(message));
 }
 
 }  // namespace dtrain

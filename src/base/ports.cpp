@@ -68,10 +68,13 @@ int port_of(const FileDescriptor& listener) {
                                                : reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
-PortTaken::PortTaken(int port, const std::string& why, const std::string& holder)
-    : UsageError(fmt::format("TCP port {} cannot be used: {}{}; choose another with --start_port", port, why,
-                             holder.empty() ? "" : ", held by " + holder)),
-      port_(port) {}
+PortTaken::PortTaken(int port, const std::string& why, const std::string& holder,
+                     const std::string& what_to_do)
+    : UsageError(fmt::format("TCP port {} cannot be used: {}{}; {}", port, why,
+                             holder.empty() ? "" : ", held by " + holder, what_to_do)),
+      port_(port),
+      why_(why),
+      holder_(holder) {}
 
 HeldPorts HeldPorts::any(int count) {
     HeldPorts held;

@@ -14,11 +14,16 @@ namespace dtrain {
 /// A port that was asked for by number cannot be had.
 class PortTaken : public UsageError {
   public:
-    PortTaken(int port, const std::string& why, const std::string& holder);
+    PortTaken(int port, const std::string& why, const std::string& holder,
+              const std::string& what_to_do = "choose another with --start_port");
     int port() const { return port_; }
+    /// The same with other advice.
+    PortTaken with_advice(const std::string& what_to_do) const { return {port_, why_, holder_, what_to_do}; }
 
   private:
     int port_;
+    std::string why_;
+    std::string holder_;
 };
 
 /// TCP ports of this machine that nobody uses, held until the object goes: nobody else gets them meanwhile.

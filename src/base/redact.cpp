@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "base/secret_forms.hpp"
 #include "base/text.hpp"
 
 namespace dtrain {
@@ -92,12 +93,36 @@ bool is_common_word(const Words& words) {
     return words.size() == 1 && one_of(words.back(), secret_last_words) && !is_secret_word(words.back());
 }
 
+/// Of a signed URL: whoever has the signature needs no key.
+bool names_signature(std::string_view name) {
+    const auto lower = lower_case(name);
+    return lower == "sig" || lower == "signature";
+}
+
+/// curl's options whose value, user:password, is the next word or behind an equals sign; -su is -s -u.
+bool gives_login(std::string_view name) {
+    if (name.starts_with("--")) return name == "--user" || name == "--proxy-user";
+    return name.starts_with('-') && (name.ends_with('u') || name.ends_with('U'));
+}
+
+/// Up to the colon of -ume:password.
+bool begins_login(std::string_view name) {
+    return name.starts_with('-') && !name.starts_with("--") &&
+           name.find_first_of("uU") != std::string_view::npos;
+}
+
 bool is_switch_value(std::string_view value) {
     return one_of(lower_case(value), values_of_switches);
 }
 
 bool is_name_letter(char c) {
     return is_upper(c) || is_lower(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+}
+
+bool is_user(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) {
+        return is_name_letter(c) || std::string_view("@+%~!$").find(c) != std::string_view::npos;
+    });
 }
 
 bool is_blank(char c) {
@@ -107,11 +132,6 @@ bool is_quote(char c) {
     return c == '"' || c == '\'' || c == '\\';
 }  // a backslash: quotes within quotes
 
-struct Span {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-};
-
 /// Goes through a text once, copying everything but secrets.
 class Redaction {
   public:
@@ -119,7 +139,13 @@ class Redaction {
 
     std::string run() {
         while (at_ < text_.size()) {
-            if (text_.substr(at_).starts_with("://"))
+            if (const auto key = private_key_at(text_, at_)) {
+                pass_to(key->secret.begin);
+                hide_to(key->secret.end);
+                pass_to(key->end);
+            } else if (ends_private_key(text_, at_)) {
+                pass_end_of_key();
+            } else if (text_.substr(at_).starts_with("://"))
                 pass_authority();
             else if (is_name_letter(text_[at_]))
                 pass_name();
@@ -140,16 +166,42 @@ class Redaction {
         at_ = end;
     }
 
+    /// The lines before it are the key's, where its first line was cut off.
+    void pass_end_of_key() {
+        if (const auto begin = begin_of_key_lines(out_); begin < out_.size()) {
+            const bool line_end = out_.ends_with('\n');
+            out_.replace(begin, std::string::npos, hidden);
+            if (line_end) out_ += '\n';
+        }
+        pass_to(at_ + 1);
+        while (has(at_, '-')) pass_to(at_ + 1);
+    }
+
     /// user:password@ of a URL; a web address has no users, so there a user alone is a token.
     void pass_authority() {
         const bool web = out_.ends_with("http") || out_.ends_with("https");
         pass_to(at_ + 3);
         const auto end = std::min(text_.find_first_of("/ \t\n\r\"'<>?#", at_), text_.size());
-        const auto user_end = text_.substr(0, end).rfind('@');
-        if (user_end == std::string_view::npos || user_end < at_) return;
+        auto user_end = text_.substr(0, end).rfind('@');
+        if (user_end == std::string_view::npos || user_end < at_) user_end = end_of_odd_user(end);
+        if (user_end == std::string_view::npos) return;
         const auto colon = text_.substr(0, user_end).find(':', at_);
         if (colon != std::string_view::npos) pass_to(colon + 1);
         if (colon != std::string_view::npos || web) hide_to(user_end);
+    }
+
+    /// Of user:password@ whose password has one of / ? # unescaped, as some libraries allow. host:80/a@b has
+    /// none, and neither has [::1]:80/a@b.
+    std::size_t end_of_odd_user(std::size_t authority_end) const {
+        const auto none = std::string_view::npos;
+        const auto authority = text_.substr(at_, authority_end - at_);
+        const auto colon = authority.find(':');
+        if (colon == none || !is_user(authority.substr(0, colon))) return none;
+        const auto port = authority.substr(colon + 1);
+        if (std::all_of(port.begin(), port.end(), is_digit) && !port.empty()) return none;
+        const auto word_end = std::min(text_.find_first_of(" \t\n\r\"'<>", at_), text_.size());
+        const auto user_end = text_.substr(0, word_end).rfind('@');
+        return user_end == none || user_end < at_ ? none : user_end;
     }
 
     void pass_name() {
@@ -157,12 +209,55 @@ class Redaction {
         while (end < text_.size() && is_name_letter(text_[end])) ++end;
         const auto name = text_.substr(at_, end - at_);
         const bool quoted = at_ > 0 && is_quote(text_[at_ - 1]);
+        const bool in_query = at_ > 0 && (text_[at_ - 1] == '?' || text_[at_ - 1] == '&');
+        if (const auto token = token_in(name)) {
+            const auto begin = at_;
+            pass_to(begin + token->begin);
+            hide_to(begin + token->end);
+            return;
+        }
         pass_to(end);
-        if (!names_secret(name)) return;
+        if ((gives_login(name) || begins_login(name)) && line_has_curl()) return pass_login(name);
+        if (!names_secret(name) && !(in_query && names_signature(name))) return;
         const auto value = value_behind(name, quoted);
         if (!value || is_switch_value(text_.substr(value->begin, value->end - value->begin))) return;
         pass_to(value->begin);
         hide_to(value->end);
+    }
+
+    /// Whether the line so far calls curl, whose -u is nobody else's.
+    bool line_has_curl() const {
+        const auto line = std::string_view(out_).substr(out_.rfind('\n') + 1);
+        for (auto at = line.find("curl"); at != std::string_view::npos; at = line.find("curl", at + 1)) {
+            const auto behind = at + std::string_view("curl").size();
+            if ((at == 0 || !is_name_letter(line[at - 1])) &&
+                (behind == line.size() || !is_name_letter(line[behind])))
+                return true;
+        }
+        return false;
+    }
+
+    /// "-u user:password", behind the option or in one word with it.
+    void pass_login(std::string_view name) {
+        std::optional<TextSpan> value;
+        if (has(at_, ':') && begins_login(name))
+            value = TextSpan{at_, at_};
+        else if (gives_login(name))
+            value = value_behind(name, is_quote_before(name));
+        if (!value) return;
+        const bool in_quotes = value->begin > 0 && is_quote(text_[value->begin - 1]);
+        const auto end =
+            std::min(text_.find_first_of(in_quotes ? "\"'\\\n" : " \t\n\r\"'", value->begin), text_.size());
+        const auto colon = text_.substr(0, end).find(':', value->begin);
+        if (colon == std::string_view::npos || colon + 1 == end) return;
+        const auto user = text_.substr(value->begin, colon - value->begin);
+        if (!is_user(user)) return;
+        pass_to(colon + 1);
+        hide_to(end);
+    }
+
+    bool is_quote_before(std::string_view name) const {
+        return at_ > name.size() && is_quote(text_[at_ - name.size() - 1]);
     }
 
     std::size_t skip(std::size_t from, bool (*what)(char)) const {
@@ -172,7 +267,7 @@ class Redaction {
 
     bool has(std::size_t at, char letter) const { return at < text_.size() && text_[at] == letter; }
 
-    std::optional<Span> value_behind(std::string_view name, bool quoted) const {
+    std::optional<TextSpan> value_behind(std::string_view name, bool quoted) const {
         const bool option = name.starts_with('-');
         const auto name_end = quoted ? skip(at_, is_quote) : at_;
         const auto separator = skip(name_end, is_blank);
@@ -194,13 +289,15 @@ class Redaction {
         return value_at(begin);
     }
 
-    std::optional<Span> value_at(std::size_t begin) const {
+    std::optional<TextSpan> value_at(std::size_t begin) const {
         const auto open = begin;
         begin = skip(begin, is_quote);
-        Span value{begin, begin};
+        TextSpan value{begin, begin};
+        const auto key = private_key_at(text_, begin);
+        const auto least_end = key ? key->end : begin;
         const bool in_quotes = begin > open || (open > 0 && is_quote(text_[open - 1]));
-        value.end =
-            in_quotes ? std::min(text_.find_first_of("\"'\\\n", begin), text_.size()) : word_end(begin);
+        value.end = in_quotes ? std::min(text_.find_first_of("\"'\\\n", least_end), text_.size())
+                              : word_end(least_end);
         for (const auto scheme : authorization_schemes)
             if (lower_case(text_.substr(begin, scheme.size() + 1)) == std::string(scheme) + " ") {
                 value.begin = skip(begin + scheme.size(), is_blank);
@@ -242,6 +339,20 @@ bool gives_secret(const std::string& word, const std::string& next) {
            !next.starts_with('-') && !is_switch_value(next);
 }
 
+/// The password in the words of a command line that calls curl, behind -u or in one word with it.
+std::optional<TextSpan> password_for_curl(const std::vector<std::string>& words, std::size_t at) {
+    const auto is_curl = [](std::string_view word) { return word.substr(word.rfind('/') + 1) == "curl"; };
+    const auto here = words.begin() + static_cast<std::ptrdiff_t>(at);
+    if (at == 0 || std::none_of(words.begin(), here, is_curl)) return std::nullopt;
+    const std::string_view word = words[at];
+    const bool in_one_word = begins_login(word.substr(0, word.find(':'))) ||
+                             (word.starts_with("--") && gives_login(word.substr(0, word.find('='))));
+    if (!in_one_word && !gives_login(words[at - 1])) return std::nullopt;
+    const auto colon = word.find(':');
+    if (colon == std::string_view::npos || colon + 1 == word.size()) return std::nullopt;
+    return TextSpan{colon + 1, word.size()};
+}
+
 }  // namespace
 
 bool names_secret(std::string_view name) {
@@ -257,6 +368,7 @@ bool names_secret(std::string_view name) {
         return true;
     if (last == "pass") return words.size() > 1 && std::none_of(name.begin(), name.end(), is_lower);
     if (last == "id") return before == "key" && words.size() > 2 && words[words.size() - 3] == "access";
+    if (last == "signature") return before == "amz" || before == "goog" || before == "access";
     if (last == "token") return !one_of(before, before_harmless_token);
     if (last == "key") return !one_of(before, before_harmless_key);
     return one_of(last, secret_last_words);
@@ -272,6 +384,8 @@ std::vector<std::string> redacted_arguments(const std::vector<std::string>& argu
         const auto given = assignment_in(arguments[i]);
         if (i > 0 && gives_secret(arguments[i - 1], arguments[i]))
             out.emplace_back(hidden);
+        else if (const auto password = password_for_curl(arguments, i))
+            out.push_back(arguments[i].substr(0, password->begin) + std::string(hidden));
         else if (given && is_secret(*given))
             out.push_back(given->name + "=" + std::string(hidden));
         else
@@ -291,6 +405,7 @@ KnownSecrets::KnownSecrets(const Environment& environment, const std::vector<std
         const auto given = assignment_in(arguments[i]);
         if (given && is_secret(*given)) add(given->value);
         if (i > 0 && gives_secret(arguments[i - 1], arguments[i])) add(arguments[i]);
+        if (const auto password = password_for_curl(arguments, i)) add(arguments[i].substr(password->begin));
     }
     std::sort(values_.begin(), values_.end(),
               [](const auto& a, const auto& b) { return a.size() > b.size(); });

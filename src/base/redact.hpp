@@ -35,8 +35,10 @@ std::string redacted_value(std::string_view name, const std::string& value);
 std::vector<std::string> redacted_arguments(const std::vector<std::string>& arguments);
 
 /// Prose, logs and JSON with the secrets hidden that stand behind a name: name=value, "name": "value", --name
-/// value, Authorization: Bearer value, and passwords in URLs. More careful than for arguments: `key` or
-/// `token` alone is a common word, and `key = ...` a common line of a program.
+/// value, Authorization: Bearer value, passwords in URLs and behind curl's -u, signatures of signed URLs; and
+/// those that are known by their form: private keys, tokens of GitHub, Hugging Face, AWS and others. More
+/// careful than for arguments: `key` or `token` alone is a common word, and `key = ...` a common line of a
+/// program.
 std::string redacted_text(std::string_view text);
 
 /// The secrets themselves, known from an environment and a command line, to be hidden wherever they turn up.

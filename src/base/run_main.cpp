@@ -9,6 +9,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/redact.hpp"
 
 namespace dtrain {
 namespace {
@@ -23,7 +24,7 @@ void open_standard_streams() {
 
 int run_main(const std::string& program, const std::function<int()>& body) {
     const auto complain = [&](const std::exception& error) {
-        write_all(STDERR_FILENO, program + ": " + error.what() + "\n");
+        write_all(STDERR_FILENO, program + ": " + redacted_text(error.what()) + "\n");
     };
     open_standard_streams();
     try {

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/address.hpp"
 
-#include <algorithm>
-#include <cctype>
-
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "cluster/host_name.hpp"
 
 namespace dtrain::cluster {
 namespace {
@@ -27,7 +25,8 @@ Address parse_address(std::string_view text) {
     auto host = whole;
     std::string_view port;
     bool has_port = false;
-    if (whole.starts_with('[')) {
+    const bool bracketed = whole.starts_with('[');
+    if (bracketed) {
         const auto close = whole.find(']');
         if (close == std::string_view::npos) refuse(text, "the bracket is not closed");
         host = whole.substr(1, close - 1);
@@ -42,11 +41,11 @@ Address parse_address(std::string_view text) {
         has_port = true;
     }
     if (host.empty()) refuse(text, "it has no host");
-    const bool clean = std::all_of(host.begin(), host.end(), [](unsigned char letter) {
-        return std::isalnum(letter) != 0 ||
-               std::string_view("._-:%").find(static_cast<char>(letter)) != std::string_view::npos;
-    });
-    if (!clean) refuse(text, "a host has letters, digits, dots and dashes");
+    if (bracketed && !is_ipv6_address(host)) refuse(text, "brackets are for IPv6 addresses");
+    if (!is_host(host))
+        refuse(text,
+               "a host is an IPv4 or IPv6 address, or a name of letters, digits, dots and dashes that begins "
+               "with a letter or digit");
     Address out{.host = std::string(host)};
     if (has_port) {
         out.port = parse_int(port);

@@ -10,9 +10,18 @@ namespace dtrain::cluster {
 
 /// As in DNS (RFC 1035, 2.3.4).
 inline constexpr std::size_t longest_host_name = 255;
+inline constexpr std::size_t longest_label = 63;
 
-/// Whether `text` can be a host: a name, an IPv4 or IPv6 address, that in brackets or not, each perhaps with
-/// "user@" before it.
+/// Whether `text` is an IPv6 address, perhaps with a zone ("fe80::1%eth0"), without brackets.
+bool is_ipv6_address(std::string_view text);
+
+/// Whether `text` is a host and nothing else, so that no program takes it for an option: a name as RFC 1123
+/// has it (labels of letters, digits and dashes that neither begin nor end with a dash; underscores too,
+/// which schedulers allow), an IPv4 or an IPv6 address.
+bool is_host(std::string_view text);
+
+/// The same for a place where people write hosts: an IPv6 address in brackets or not, and perhaps "user@"
+/// before it.
 bool is_host_name(std::string_view text);
 
 struct HostAndNumber {

@@ -70,8 +70,8 @@ class Expander {
             item.remove_prefix(close + 1);
         }
         check_count(hosts_.size() + names.size());
-        // They differ in digits only.
-        if (!is_host_name(names.front())) fail(fmt::format("has '{}', which is no host name", names.front()));
+        for (const auto& name : names)
+            if (!is_host(name)) fail(fmt::format("has '{}', which is no host name", name));
         std::move(names.begin(), names.end(), std::back_inserter(hosts_));
     }
 

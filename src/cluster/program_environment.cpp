@@ -101,8 +101,6 @@ void set_paddle_current(Environment& out, const ProgramContext& context) {
     out.set("PADDLE_LOCAL_RANK", std::to_string(id.local_rank));
     out.set("PADDLE_NNODES", std::to_string(id.nodes));
     if (!out.has("PADDLE_AUTO_CLUSTER")) out.set("PADDLE_AUTO_CLUSTER", "0");
-    set_or_unset(out, "POD_NAME", context.pod_name);
-    set_or_unset(out, "PADDLE_LOG_DIR", context.log_dir);
     set_or_unset(out, "PADDLE_BACKUP_ENV_PATH", context.backup_env_path);
 }
 
@@ -145,6 +143,8 @@ Environment program_environment(const Environment& inherited, const ProgramConte
         set_paddle_current(out, context);
         if (context.rpc) set_paddle_rpc(out, context);
     }
+    set_or_unset(out, "POD_NAME", context.pod_name);
+    set_or_unset(out, "PADDLE_LOG_DIR", context.log_dir);
     set_gloo(out, context);
     set_torch(out, context);
     set_compute_resources(out, context);

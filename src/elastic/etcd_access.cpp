@@ -23,7 +23,12 @@ std::string endpoint(std::string_view option, std::string_view servers, std::str
             rest.remove_prefix(given.size());
         }
     if (rest.ends_with('/')) rest.remove_suffix(1);
-    if (rest.find_first_of("/@?#\"\\ ") != std::string_view::npos)
+    if (const auto user_end = rest.rfind('@'); user_end != std::string_view::npos)
+        throw UsageError(
+            fmt::format("{} ***@{}: an etcd's address has no user and password; ETCDCTL_USER and "
+                        "ETCDCTL_PASSWORD tell them",
+                        option, rest.substr(user_end + 1)));
+    if (rest.find_first_of("/?#\"\\ ") != std::string_view::npos)
         throw UsageError(
             fmt::format("{} {}: \"{}\" is no host:port or https://host:port", option, servers, part));
     const auto address = cluster::parse_address_of(option, servers, rest);

@@ -10,6 +10,7 @@
 
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "cluster/host_name.hpp"
 
 namespace dtrain::elastic {
 namespace {
@@ -32,6 +33,14 @@ Node read_node(const Json& json) {
     json.at("dtrain").get_to(out.version);
     json.at("start").get_to(out.start);
     return out;
+}
+
+/// Addresses go into command lines, and anybody who may write to etcd may have written the key.
+bool can_be(const Node& node) {
+    if (!cluster::is_host(node.address)) return false;
+    const auto number = std::string_view(node.name).substr(std::min(node.address.size(), node.name.size()));
+    return node.name.starts_with(node.address) &&
+           (number.empty() || (number.front() == '#' && parse_int(number.substr(1))));
 }
 
 std::optional<NodeCount> count_of(const std::string& text) {
@@ -57,7 +66,8 @@ std::string to_json(const Node& node) {
 }
 
 std::optional<Node> node_of(std::string_view json) {
-    return read_json(json, read_node);
+    auto node = read_json(json, read_node);
+    return node && can_be(*node) ? node : std::nullopt;
 }
 
 std::string to_json(const Start& start) {
@@ -68,7 +78,7 @@ std::string to_json(const Start& start) {
 }
 
 std::optional<Start> start_of(std::string_view json) {
-    return read_json(json, [](const Json& object) {
+    auto start = read_json(json, [](const Json& object) {
         Start out;
         object.at("number").get_to(out.number);
         out.run = object.value("run", "");  // earlier versions have written none
@@ -76,6 +86,7 @@ std::optional<Start> start_of(std::string_view json) {
         for (const auto& node : object.at("nodes")) out.nodes.push_back(read_node(node));
         return out;
     });
+    return start && std::all_of(start->nodes.begin(), start->nodes.end(), can_be) ? start : std::nullopt;
 }
 
 const Node* JobView::node(std::string_view name) const {

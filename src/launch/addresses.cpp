@@ -81,6 +81,31 @@ struct MeetingPorts {
     bool free = false;
 };
 
+/// The option that names this port of this machine; "" where dtrain has chosen it.
+std::string option_with_port(const PlanInput& input, const ServerJobPlaces& places, int port) {
+    const auto has = [&](const std::vector<MemberPlace>& members) {
+        return std::any_of(members.begin(), members.end(), [&](const MemberPlace& member) {
+            return member.own_choice && member.port == port && is_own_host(input, member.host);
+        });
+    };
+    if (has(places.servers)) return "--servers";
+    if (has(places.workers)) return "--workers";
+    if (std::any_of(places.stages.begin(), places.stages.end(),
+                    [&](const StagePlaces& stage) { return has(stage.members); }))
+        return "--heter_workers";
+    return input.options.http_port == port ? "--http_port" : "";
+}
+
+void prove_own_ports(const PlanInput& input, const ServerJobPlaces& places, const std::vector<int>& ports) {
+    try {
+        input.ports.exactly(ports);
+    } catch (const PortTaken& taken) {
+        const auto option = option_with_port(input, places, taken.port());
+        if (option.empty()) throw;
+        throw taken.with_advice(fmt::format("choose another in {}", option));
+    }
+}
+
 MeetingPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
     const auto wanted_gloo = input.options.http_port;
     std::vector<MemberPlace*> open;
@@ -100,11 +125,11 @@ MeetingPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
             .gloo = wanted_gloo.value_or(highest + 1), .master = highest + 2, .torch = highest + 3};
         if (is_own_host(input, places.servers.front().host))
             own.insert(own.end(), {out.gloo, out.master, out.torch});
-        input.ports.exactly(own);
+        prove_own_ports(input, places, own);
         return out;
     }
     if (wanted_gloo) own.push_back(*wanted_gloo);
-    input.ports.exactly(own);
+    prove_own_ports(input, places, own);
     constexpr int meeting_ports = 3;
     const auto ports = input.ports.any(static_cast<int>(open.size()) + meeting_ports);
     auto next = ports.begin();

@@ -62,7 +62,8 @@ std::vector<TableRow> rows_of_member(const cluster::ServerJob& job, const RankPl
 
 }  // namespace
 
-std::string configuration_banner(const Options& options, const std::string& gpus) {
+std::string configuration_banner(const Options& options, const Plan& plan) {
+    const auto& gpus = plan.nodes.front().cuda_visible_devices;
     // Those that the documents show are always there, others when they were given.
     constexpr std::array always{"gpus"sv,    "ips"sv,        "log_dir"sv, "server_num"sv,
                                 "servers"sv, "worker_num"sv, "workers"sv};
@@ -76,6 +77,7 @@ std::string configuration_banner(const Options& options, const std::string& gpus
         if (shown || value != value_text(defaults, row)) lines[std::string(row.name)] = value;
     }
     lines["gpus"] = gpus.empty() ? "None" : gpus;
+    if (plan.nodes.size() > 1) lines["ips"] = join(plan.hosts(), ",");
     std::string out = "-----------  Configuration Arguments -----------\n";
     for (const auto& [name, value] : lines)
         out += value.empty() ? fmt::format("{}:\n", name) : fmt::format("{}: {}\n", name, value);

@@ -9,6 +9,7 @@
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "cluster/host_name.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -22,7 +23,7 @@ std::vector<std::string> ssh_words(const std::string& host) {
             "-o",  "ConnectTimeout=5",
             "-o",  "ServerAliveInterval=5",
             "-o",  "LogLevel=ERROR",
-            host};
+            "--",  host};
 }
 
 }  // namespace
@@ -47,6 +48,11 @@ std::vector<std::string> command_by_srun(const std::string& host, const std::str
 
 Way::Way(const JobRecord& record, const std::filesystem::path& folder, const Environment& environment)
     : record_(record), folder_(folder) {
+    if (!cluster::is_host(record.host)) {
+        obstacle_ = fmt::format("its record names \"{}\" as its launcher's machine, which is no host name",
+                                one_line(record.host, 300));
+        return;
+    }
     std::string complaint = "there is no ssh";
     if (find_in_path("ssh", environment)) {
         auto words = ssh_words(record.host);

@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/interfaces.hpp"
 #include "base/log.hpp"
 #include "base/log_files.hpp"
+#include "base/ports.hpp"
 #include "launch/hello.hpp"
+#include "launch/nodes.hpp"
 #include "link/key_file.hpp"
 
 namespace dtrain::launch {
@@ -20,6 +23,16 @@ namespace fs = std::filesystem;
 
 bool is_name_of_log(const fs::path& name) {
     return name.has_filename() && name == name.filename() && name.string().find("log.") != std::string::npos;
+}
+
+/// Who may have the port of node 0 when that is no launcher.
+std::string port_holder(const Meeting& meeting) {
+    const bool here = is_loopback(meeting.head) ||
+                      own_names(own_addresses(), {meeting.head}, dtrain::addresses_of).contains(meeting.head);
+    if (!here)
+        return fmt::format(" (on {} \"ss -ltnp sport = :{}\" tells which)", meeting.head, meeting.port);
+    const auto holder = holder_of_port(meeting.port);
+    return holder.empty() ? "" : " (" + holder + ")";
 }
 
 link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello& hello,
@@ -42,7 +55,8 @@ link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello
                     if (is_name_of_log(words.log)) append_line(fs::path(log_dir) / words.log, words.line);
                 },
             .must_leave = {},
-            .on_stop = {}};
+            .on_stop = {},
+            .holder = [meeting] { return port_holder(meeting); }};
 }
 
 }  // namespace

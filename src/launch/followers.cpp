@@ -21,6 +21,7 @@
 #include "launch/hello.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/nodes.hpp"
+#include "launch/order_probe.hpp"
 #include "launch/ssh_probe.hpp"
 #include "link/key_file.hpp"
 
@@ -141,6 +142,8 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
     const auto begin = Clock::now();
     auto complain_at = begin + between_complaints;
     SshProbe ssh(environment_);
+    std::optional<OrderProbe> order;
+    if (named_ && strays_end_it_) order.emplace(options_, plan_, environment_);
     for (auto absent = missing(); !absent.empty(); absent = missing()) {
         head_->reactor().wait(look_again);
         if (must_leave()) return false;
@@ -151,6 +154,8 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
         }
         absent = missing();
         const auto now = Clock::now();
+        if (order && now - begin >= before_ssh)
+            if (const auto complaint = order->complaint(absent)) give_up(*complaint);
         if (named_ && now - begin >= before_ssh)
             for (const int node : ssh.reached(absent, hosts_)) by_ssh_.insert(node);
         if (!absent.empty() && now - begin >= options_.start_timeout)

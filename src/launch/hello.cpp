@@ -11,6 +11,8 @@
 
 #include "base/text.hpp"
 #include "cluster/assignment.hpp"
+#include "cluster/host_name.hpp"
+#include "cluster/rank_list.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -31,6 +33,13 @@ std::vector<std::vector<std::string>> gpus_of(const NodePlan& node) {
     return out;
 }
 
+const link::Refused another_job{.reason = "this is another job", .of_another_job = true};
+
+std::vector<std::string> sorted(std::vector<std::string> words) {
+    std::sort(words.begin(), words.end());
+    return words;
+}
+
 std::optional<link::Refused> other_version(const link::Hello& hello) {
     if (hello.version == version) return std::nullopt;
     return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", hello.version, version)};
@@ -40,7 +49,8 @@ std::optional<link::Refused> other_version(const link::Hello& hello) {
 
 link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
                      int nodes_at_master) {
-    link::Hello hello{.version = version, .host_name = host_name, .log_dir = plan.log_dir};
+    link::Hello hello{
+        .version = version, .host_name = host_name, .log_dir = plan.log_dir, .job_id = plan.job_id};
     if (nodes_at_master == 0) {
         hello.nodes = plan.hosts();
         hello.node_count = static_cast<int>(hello.nodes.size());
@@ -66,7 +76,14 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
 
 link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
     const auto hosts = plan.hosts();
+    const bool same_nodes = sorted(hello.nodes) == sorted(hosts);
+    if (hello.leads && (!same_nodes || hello.job_id != plan.job_id)) return another_job;
     if (auto refused = other_version(hello)) return *refused;
+    if (same_nodes && hello.nodes != hosts)
+        return link::Refused{
+            fmt::format("its nodes stand in the order {}, node 0's in the order {}; give all nodes the same "
+                        "list, in the same order",
+                        join(hello.nodes, ","), join(hosts, ","))};
     if (hello.nodes != hosts)
         return link::Refused{
             fmt::format("it was started for the nodes {}, node 0 for {}; give all nodes the same list",
@@ -96,11 +113,14 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
 
 link::Judgement judge_at_master(const link::Hello& hello, int count,
                                 const std::map<int, std::optional<int>>& wanted_by_others) {
+    if (hello.leads) return another_job;
     if (auto refused = other_version(hello)) return *refused;
     if (!hello.nodes.empty())
         return link::Refused{
             fmt::format("it was started with --ips {}, node 0 without; give all nodes the same options",
                         join(hello.nodes, ","))};
+    if (!hello.address.empty() && !cluster::is_host(hello.address))
+        return link::Refused{fmt::format("its --host \"{}\" is no address", one_line(hello.address, 300))};
     if (hello.node_count != count)
         return link::Refused{
             fmt::format("it was started with --nnodes {}, node 0 with {}; give all nodes the same",
@@ -136,12 +156,32 @@ std::vector<int> numbered(const std::vector<std::optional<int>>& wanted) {
     return out;
 }
 
+namespace {
+
+/// The ranks of a node of a parameter-server job do not follow each other.
+std::string members_text(const NodePlan& node) {
+    std::vector<std::string> parts;
+    for (const auto role : {cluster::Role::server, cluster::Role::worker, cluster::Role::heter_worker}) {
+        std::vector<std::string> numbers;
+        for (const auto& rank : node.ranks)
+            if (rank.role == role) numbers.push_back(std::to_string(rank.index));
+        if (numbers.empty()) continue;
+        const auto name = role == cluster::Role::heter_worker ? "heterogeneous worker" : to_string(role);
+        parts.push_back(plural(numbers.size(), name) + " " +
+                        cluster::RankList::parse(join(numbers, ",")).to_string());
+    }
+    return join(parts, ", ");
+}
+
+}  // namespace
+
 link::Welcome welcome_of(const Plan& plan, int node) {
     const auto& ranks = node_of(plan, node).ranks;
     return {.node = node,
             .nodes = static_cast<int>(plan.nodes.size()),
             .first_rank = ranks.empty() ? 0 : ranks.front().rank,
-            .ranks = static_cast<int>(ranks.size())};
+            .ranks = static_cast<int>(ranks.size()),
+            .members = plan.servers ? members_text(node_of(plan, node)) : ""};
 }
 
 Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos) {
@@ -163,9 +203,10 @@ Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos) {
 
 std::string part_text(const link::Welcome& welcome) {
     const auto last = welcome.first_rank + welcome.ranks - 1;
-    const auto ranks = welcome.ranks == 0   ? std::string("no ranks")
-                       : welcome.ranks == 1 ? fmt::format("rank {}", last)
-                                            : fmt::format("ranks {}-{}", welcome.first_rank, last);
+    const auto ranks = !welcome.members.empty() ? welcome.members
+                       : welcome.ranks == 0     ? std::string("no ranks")
+                       : welcome.ranks == 1     ? fmt::format("rank {}", last)
+                                                : fmt::format("ranks {}-{}", welcome.first_rank, last);
     return fmt::format("node {} of {}: {}{}", welcome.node, welcome.nodes, ranks,
                        welcome.by_ssh ? ", started over ssh before this launcher came" : "");
 }

@@ -17,7 +17,6 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr const char* this_machine = "127.0.0.1";
 constexpr int most_members = 65536;
 
 std::vector<MemberPlace> listed(const std::string& list, const char* option) {
@@ -152,6 +151,30 @@ std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places) {
     for (auto& stage : places.stages)
         for (auto& member : stage.members) out.push_back(&member);
     return out;
+}
+
+std::vector<std::string> hosts_of_lists(const Options& options) {
+    std::vector<std::string> out;
+    const auto add = [&](const std::string& list, const char* option) {
+        if (list.empty()) return;
+        for (const auto& member : listed(list, option))
+            if (std::find(out.begin(), out.end(), member.host) == out.end()) out.push_back(member.host);
+    };
+    add(options.servers, "--servers");
+    add(options.workers, "--workers");
+    for (const auto& stage : split(options.heter_workers, ';')) add(stage, "--heter_workers");
+    return out;
+}
+
+std::optional<NumberWithoutList> number_without_list(const Options& options) {
+    if (options.server_num && options.servers.empty())
+        return NumberWithoutList{fmt::format("--server_num {}", *options.server_num), "--servers"};
+    if (options.worker_num && options.workers.empty())
+        return NumberWithoutList{fmt::format("--worker_num {}", *options.worker_num), "--workers"};
+    if (!options.heter_worker_num.empty() && options.heter_workers.empty())
+        return NumberWithoutList{fmt::format("--heter_worker_num {}", options.heter_worker_num),
+                                 "--heter_workers"};
+    return std::nullopt;
 }
 
 ServerJobPlaces server_job_places(const Options& options, int first_port,

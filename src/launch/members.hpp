@@ -32,6 +32,20 @@ struct ServerJobPlaces {
     bool one_machine = false;  ///< made of numbers only
 };
 
+inline constexpr const char* this_machine = "127.0.0.1";
+
+/// The hosts that --servers, --workers and --heter_workers name, each once.
+/// @throws UsageError for an address that is none
+std::vector<std::string> hosts_of_lists(const Options& options);
+
+struct NumberWithoutList {
+    std::string option;  ///< "--worker_num 2"
+    std::string list;    ///< the option that names them
+};
+
+/// The first of the numbers of members that no list names.
+std::optional<NumberWithoutList> number_without_list(const Options& options);
+
 /// Lists may leave ports out: such a member gets `first_port` + its place in the whole job (servers, workers,
 /// stages), which every node computes alike without talking; ports that somebody else on the host has are
 /// skipped, and so is --http_port on the first server's host.
@@ -39,7 +53,7 @@ struct ServerJobPlaces {
 /// and stages that do not fit --heter_devices.
 /// @param hosts where the members of numbers go in turn
 ServerJobPlaces server_job_places(const Options& options, int first_port,
-                                  const std::vector<std::string>& hosts = {"127.0.0.1"});
+                                  const std::vector<std::string>& hosts = {this_machine});
 
 /// Servers, workers, then stage by stage: the order of MPI's ranks.
 std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places);

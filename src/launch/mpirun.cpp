@@ -54,7 +54,7 @@ std::vector<std::string> links_between_nodes(const std::string& remote_shell) {
     const bool by_ssh = remote_shell.empty();
     const std::array<std::pair<std::string, std::string>, 4> parameters{
         {{by_ssh ? "plm_rsh_args" : "plm_rsh_agent",
-          by_ssh ? "-o BatchMode=yes -o ConnectTimeout=10" : remote_shell},
+          by_ssh ? "-o BatchMode=yes -o ConnectTimeout=10 --" : remote_shell},
          {"oob_tcp_keepalive_time", "5"},
          {"oob_tcp_keepalive_intvl", "2"},
          {"oob_tcp_keepalive_probes", "3"}}};

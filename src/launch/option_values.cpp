@@ -11,6 +11,7 @@
 
 #include "base/redact.hpp"
 #include "base/text.hpp"
+#include "cluster/host_name.hpp"
 #include "launch/option_table.hpp"
 
 namespace dtrain::launch {
@@ -19,6 +20,7 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr const char* permissions = "log-mode";
+constexpr const char* option_with_host = "host";
 
 [[noreturn]] void refuse(const std::string& source, const std::string& text, const std::string& wanted) {
     throw UsageError(fmt::format("{}{}{}: it must be {}; see dtrain-launch --help", source,
@@ -84,6 +86,8 @@ std::string as_text(const OptionRow& row, const std::string& text, const std::st
     if (text.find('\0') != std::string::npos) refuse(source, "with a zero byte", "text");
     if (!row.choices.empty() && std::find(row.choices.begin(), row.choices.end(), text) == row.choices.end())
         refuse(source, text, fmt::format("one of {}", fmt::join(row.choices, ", ")));
+    if (row.name == option_with_host && !cluster::is_host(text))
+        refuse(source, text, "this node's address: an IPv4 or IPv6 address, or a host name");
     return text;
 }
 

@@ -135,7 +135,8 @@ class PlanMaker {
                                                   options_.start_port.value_or(cluster::base_port(
                                                       options_.job_id, most_ports_of_server_job)),
                                                   hosts_of(*input_.allocation))
-                              : server_job_places(options_, options_.start_port.value_or(paddles_first_port));
+                              : server_job_places(options_, options_.start_port.value_or(paddles_first_port),
+                                                  host_of_numbers());
         auto addresses = server_job_addresses(input_, places);
         plan_.servers = std::move(addresses.job);
         plan_.endpoints = std::move(addresses.endpoints);
@@ -144,6 +145,26 @@ class PlanMaker {
         plan_.own_node = own_node_of_server_job();
         warn_of_assumed_nodes();
         return std::move(plan_);
+    }
+
+    /// --worker_num and the like count on this machine, which a list beside them may call by another name.
+    std::vector<std::string> host_of_numbers() const {
+        const auto named = hosts_of_lists(options_);
+        if (named.empty()) return {this_machine};
+        if (const auto found = std::find_if(named.begin(), named.end(), is_loopback);
+            found != named.end() && named.size() > 1)
+            throw UsageError(
+                fmt::format("--servers and --workers name {}: {} means another machine on each node; write "
+                            "the address that all can reach",
+                            join(named, ", "), *found));
+        if (std::all_of(named.begin(), named.end(),
+                        [this](const std::string& host) { return is_own_host(input_, host); }))
+            return {named.front()};
+        if (const auto number = number_without_list(options_))
+            throw UsageError(fmt::format(
+                "{} puts its processes on this machine, and the lists name {}; name them all with {}",
+                number->option, join(named, ", "), number->list));
+        return {this_machine};
     }
 
     /// salloc's shell is told no GPUs' names: Slurm numbers those that a node's tasks see from 0.

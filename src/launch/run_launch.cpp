@@ -261,7 +261,7 @@ class Launch {
     void announce(const Plan& plan) const {
         for (const auto& warning : plan.warnings) log_warning("{}", warning);
         if (options_.quiet || options_.no_banner) return;
-        write_all(STDOUT_FILENO, configuration_banner(options_, plan.nodes.front().cuda_visible_devices));
+        write_all(STDOUT_FILENO, configuration_banner(options_, plan));
         for (const auto& greeting : greetings(plan)) {
             log_info("{}", greeting.line);
             write_all(STDOUT_FILENO, distributed_envs_table(greeting.rows));

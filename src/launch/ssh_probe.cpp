@@ -27,7 +27,7 @@ std::string all_of(int pipe) {
 }  // namespace
 
 std::vector<std::string> ssh_command(const std::string& host, const std::string& command) {
-    return {"ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", host, command};
+    return {"ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "--", host, command};
 }
 
 std::string SshProbe::complaint_about(int node) const {

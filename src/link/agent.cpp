@@ -23,6 +23,7 @@
 namespace dtrain::link {
 namespace {
 
+constexpr const char* end_of_options = "--";
 constexpr const char* not_by_hand = "mpirun starts this program for dtrain-launch; it is of no use by itself";
 
 /// The next message, or nothing when the launcher is gone.
@@ -40,8 +41,11 @@ std::optional<Message> receive(int fd, FrameReader& frames) {
 /// Behind options for ssh (plm_rsh_args).
 std::size_t place_of_host(const std::vector<std::string>& arguments) {
     std::size_t place = 0;
-    while (place < arguments.size() && arguments[place].starts_with('-'))
-        place += arguments[place] == "-o" ? 2 : 1;
+    while (place < arguments.size() && arguments[place].starts_with('-')) {
+        const auto& option = arguments[place];
+        place += option == "-o" ? 2 : 1;
+        if (option == end_of_options) break;
+    }
     if (place + 1 >= arguments.size()) throw UsageError(not_by_hand);
     return place;
 }
@@ -49,6 +53,8 @@ std::size_t place_of_host(const std::vector<std::string>& arguments) {
 [[noreturn]] void become_ssh(std::vector<std::string> arguments, std::size_t place, const std::string& host,
                              const Environment& environment) {
     if (!host.empty()) arguments[place] = host;
+    if (place == 0 || arguments[place - 1] != end_of_options)
+        arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(place++), end_of_options);
     std::vector<std::string> argv{"ssh", "-x", "-o", "BatchMode=yes"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     const auto ssh = find_in_path("ssh", environment);

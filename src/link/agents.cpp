@@ -11,9 +11,15 @@
 #include <utility>
 
 #include "link/channel.hpp"
+#include "link/tcp.hpp"
 #include "link/unix_socket.hpp"
 
 namespace dtrain::link {
+namespace {
+
+constexpr std::size_t most_kept_for_agent = 4 * 1024 * 1024;
+
+}  // namespace
 
 Agents::Agents(Reactor& reactor, const std::string& path, Actions actions)
     : reactor_(reactor), actions_(std::move(actions)), listener_(listen_at_path(path)) {
@@ -26,11 +32,17 @@ Agents::~Agents() {
 }
 
 void Agents::accept_one() {
-    FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    auto socket = accept_from(listener_);
+    while (!socket.valid() && lacks_resources(errno) && actions_.make_room()) socket = accept_from(listener_);
     if (!socket.valid()) return;
     const int fd = socket.get();
-    agents_.emplace(fd, Agent{std::move(socket), FrameReader(longest_message)});
-    reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t) { read_from(fd); });
+    agents_.emplace(fd, Agent{.socket = std::move(socket), .frames = FrameReader(longest_message)});
+    reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t events) { serve(fd, events); });
+}
+
+void Agents::serve(int agent, std::uint32_t events) {
+    if ((events & EPOLLOUT) != 0) write_to(agent);
+    if ((events & ~EPOLLOUT) != 0) read_from(agent);
 }
 
 void Agents::read_from(int agent) {
@@ -55,10 +67,33 @@ void Agents::end(int agent) {
     actions_.gone(agent);
 }
 
+/// A broken connection is seen where it is read.
+void Agents::write_to(int agent) {
+    auto& output = agents_.at(agent).output;
+    while (!output.empty()) {
+        const auto sent = ::send(agent, output.data(), output.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0 && errno != EAGAIN) output.clear();
+        if (sent < 0) break;
+        output.erase(0, static_cast<std::size_t>(sent));
+    }
+    reactor_.change(agent, output.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
+}
+
+/// An agent prints what its daemon printed, and somebody may have stopped it: of that not everything is kept.
 void Agents::send(int agent, const Message& message) {
-    // Little is ever said, and an agent does nothing but listen: what does not fit at once is not worth a
-    // queue.
-    if (agents_.contains(agent)) write_all(agent, framed(encode(message)));
+    const auto found = agents_.find(agent);
+    if (found == agents_.end()) return;
+    auto& [socket, frames, output, left_out] = found->second;
+    const auto* printed = std::get_if<DaemonOutput>(&message);
+    if (printed != nullptr && output.size() > most_kept_for_agent) {
+        if (std::exchange(left_out, true)) return;
+        output += framed(encode(
+            DaemonOutput{.run = printed->run, .to_stderr = true, .text = "[some output is left out]\n"}));
+    } else {
+        output += framed(encode(message));
+    }
+    write_to(agent);
 }
 
 }  // namespace dtrain::link

@@ -22,6 +22,7 @@ class Agents {
     struct Actions {
         std::function<void(int agent, const RunOn&)> asked;
         std::function<void(int agent)> gone;  ///< mpirun has ended it
+        std::function<bool()> make_room;      ///< frees a descriptor for an agent; false: there is none
     };
 
     /// @param path of the socket; short enough for one
@@ -30,17 +31,21 @@ class Agents {
     Agents(const Agents&) = delete;
     Agents& operator=(const Agents&) = delete;
 
-    /// Nothing happens when the agent is gone.
+    /// What the agent does not take at once waits for it. Nothing happens when the agent is gone.
     void send(int agent, const Message& message);
 
   private:
     struct Agent {
         FileDescriptor socket;
         FrameReader frames;
+        std::string output;
+        bool left_out = false;  ///< some of its daemon's output
     };
 
     void accept_one();
+    void serve(int agent, std::uint32_t events);
     void read_from(int agent);
+    void write_to(int agent);
     void end(int agent);
 
     Reactor& reactor_;

@@ -134,6 +134,10 @@ bool Channel::open() const {
     return state_->step == State::Step::open;
 }
 
+bool Channel::has_begun() const {
+    return state_->step > State::Step::second;
+}
+
 void Channel::take(std::string_view bytes) {
     state_->frames.take(bytes);
     while (auto frame = state_->frames.next()) state_->take_frame(std::move(*frame));

@@ -27,6 +27,9 @@ class Channel {
     /// The other side has proven that it has the key.
     bool open() const;
 
+    /// A head's side: the first message had a proof of the key. It may be a recording.
+    bool has_begun() const;
+
     /// Bytes that came from the other side.
     /// @throws WrongKey, LinkError; then only take_output() is of use, for what explains it to the other
     /// side.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <poll.h>
 #include <sys/socket.h>
 #include <utility>
 
@@ -17,8 +18,12 @@ constexpr std::size_t most_unsent = 16 * 1024 * 1024;
 
 }  // namespace
 
-Connection::Connection(FileDescriptor socket, Channel::Side side, const Key& key)
-    : socket_(std::move(socket)), channel_(side, key), peer_(peer_of(socket_)) {
+Connection::Connection(FileDescriptor socket, Channel::Side side, const Key& key, Clock::time_point now)
+    : socket_(std::move(socket)),
+      channel_(side, key),
+      peer_(peer_of(socket_)),
+      begin_(now),
+      last_heard_(now) {
     notice_silence(socket_);
     output_ = channel_.take_output();
 }
@@ -31,7 +36,7 @@ bool Connection::lost(int error) {
     return false;
 }
 
-bool Connection::read() {
+bool Connection::read(Clock::time_point now) {
     std::array<char, 64 * 1024> buffer;
     const auto got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (got < 0) return lost(errno);
@@ -39,7 +44,7 @@ bool Connection::read() {
         reason_ = "it closed the connection";
         return false;
     }
-    last_heard_ = Clock::now();
+    last_heard_ = now;
     try {
         channel_.take({buffer.data(), static_cast<std::size_t>(got)});
     } catch (const LinkError&) {
@@ -49,6 +54,11 @@ bool Connection::read() {
     }
     output_ += channel_.take_output();
     return true;
+}
+
+bool Connection::has_input() const {
+    pollfd readable{socket_.get(), POLLIN, 0};
+    return ::poll(&readable, 1, 0) > 0;
 }
 
 std::optional<Message> Connection::next() {

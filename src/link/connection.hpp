@@ -17,17 +17,22 @@ class Connection {
   public:
     using Clock = std::chrono::steady_clock;
 
-    Connection(FileDescriptor socket, Channel::Side side, const Key& key);
+    Connection(FileDescriptor socket, Channel::Side side, const Key& key,
+               Clock::time_point now = Clock::now());
 
     int fd() const { return socket_.get(); }
     const std::string& peer() const { return peer_; }
     bool open() const { return channel_.open(); }
+    bool has_begun() const { return channel_.has_begun(); }
     Clock::time_point begin() const { return begin_; }
     Clock::time_point last_heard() const { return last_heard_; }
 
     /// Takes what has arrived; false when the other side has closed the connection or is not there any more.
     /// @throws WrongKey, LinkError
-    bool read();
+    bool read(Clock::time_point now = Clock::now());
+
+    /// Something has arrived that read() has not taken yet.
+    bool has_input() const;
 
     /// The next message; LinkError for one that cannot be understood.
     std::optional<Message> next();
@@ -49,8 +54,8 @@ class Connection {
     std::string peer_;
     std::string output_;
     std::string reason_;
-    Clock::time_point begin_ = Clock::now();
-    Clock::time_point last_heard_ = begin_;
+    Clock::time_point begin_;
+    Clock::time_point last_heard_;
 };
 
 }  // namespace dtrain::link

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/follower.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <filesystem>
@@ -36,7 +37,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds try_again{300};
 constexpr milliseconds connecting_limit{2'000};
 constexpr milliseconds between_complaints{15'000};
-constexpr milliseconds between_heartbeats{2'000};
+constexpr milliseconds between_looks{500};
+constexpr milliseconds least_time_to_prove{1'000};
 constexpr milliseconds daemon_cleanup{3'000};  // what a daemon needs to kill ranks that ignore SIGTERM
 constexpr milliseconds end_margin{3'000};
 constexpr int status_link_lost = 1;
@@ -108,20 +110,37 @@ void end_all_of(Daemon& daemon) {
     }
 }
 
-class Following {
+std::string what_to_do_about_the_port(const FollowerOptions& options) {
+    return fmt::format(
+        "another program may have the port{}: end that, or give the job another --link-port, --job_id or "
+        "--master on all nodes",
+        options.holder ? options.holder() : "");
+}
+
+}  // namespace
+
+class Following::State {
   public:
-    Following(const FollowerOptions& options, Connection connection)
-        : options_(options), connection_(std::move(connection)) {
+    State(const FollowerOptions& options, FileDescriptor socket, milliseconds time_to_prove, Reactor::Now now)
+        : options_(options),
+          time_to_prove_(time_to_prove),
+          reactor_(std::move(now)),
+          connection_(std::move(socket), Channel::Side::follower, options.key, reactor_.now()) {
         reactor_.watch(connection_.fd(), EPOLLIN | EPOLLOUT,
                        [this](std::uint32_t events) { serve_link(events); });
+        reactor_.every(between_looks, [this] { look_at_clock(); });
         reactor_.every(between_heartbeats, [this] {
-            if (welcomed_) say(Heartbeat{});
+            if (introduced_) say(Heartbeat{});
         });
     }
 
-    /// Nothing when the head went away before it said anything: it may be busy, or not the head.
+    Reactor& reactor() { return reactor_; }
+    const std::optional<Followed>& outcome() const { return outcome_; }
+    const std::string& lost() const { return lost_; }
+    bool is_stranger() const { return !introduced_; }
+
     std::optional<Followed> run() {
-        while (!outcome_ && !(gone_ && !welcomed_)) {
+        while (!outcome_ && (lost_.empty() || welcomed_)) {
             reactor_.wait(options_.must_leave ? try_again : between_heartbeats);
             if (!outcome_ && must_leave(options_)) outcome_ = Followed{.left = true};
         }
@@ -132,12 +151,13 @@ class Following {
   private:
     void serve_link(std::uint32_t events) {
         try {
-            if ((events & ~EPOLLOUT) != 0 && !connection_.read()) return lose(connection_.reason());
+            if ((events & ~EPOLLOUT) != 0 && !connection_.read(reactor_.now()))
+                return lose(connection_.reason());
             if (connection_.open() && !introduced_) {
                 introduced_ = true;
                 connection_.send(options_.hello);
             }
-            while (!outcome_) {
+            while (!outcome_ && lost_.empty()) {
                 const auto message = connection_.next();
                 if (!message) break;
                 std::visit([this](const auto& each) { take(each); }, *message);
@@ -146,29 +166,44 @@ class Following {
             throw UsageError(fmt::format("node 0 ({}) has another key than {}; {}", options_.head,
                                          "this node", how_to_copy_key(options_.head, "this node")));
         } catch (const LinkError& error) {
-            return lose(error.what());
+            return lose(introduced_ ? error.what()
+                                    : fmt::format("it answers as no dtrain-launch of this version does: {}",
+                                                  error.what()));
         }
         send_rest();
     }
 
+    void look_at_clock() {
+        if (!lost_.empty() || connection_.has_input()) return;
+        const auto now = reactor_.now();
+        if (!connection_.open() && now - connection_.begin() >= time_to_prove_)
+            lose(fmt::format("it accepts connections and has not answered for {} s",
+                             std::chrono::ceil<std::chrono::seconds>(time_to_prove_).count()));
+        else if (now - connection_.last_heard() >= longest_silence)
+            lose("it says nothing any more");
+    }
+
     void send_rest() {
+        if (!lost_.empty()) return;
         if (!connection_.write()) return lose(connection_.reason());
         reactor_.change(connection_.fd(), connection_.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
     }
 
     void say(const Message& message) {
-        if (gone_) return;
+        if (!lost_.empty()) return;
         try {
             connection_.send(message);
         } catch (const LinkError& error) {
-            return lose(error.what());
+            return lose(introduced_ ? error.what()
+                                    : fmt::format("it answers as no dtrain-launch of this version does: {}",
+                                                  error.what()));
         }
         send_rest();
     }
 
     void lose(const std::string& reason) {
-        if (gone_) return;
-        gone_ = true;
+        if (!lost_.empty()) return;
+        lost_ = reason;
         reactor_.forget(connection_.fd());
         if (welcomed_ && !outcome_)
             outcome_ = Followed{.status = status_link_lost,
@@ -176,7 +211,8 @@ class Following {
     }
 
     void take(const Refused& refused) {
-        throw UsageError(fmt::format("node 0 ({}) refuses this node: {}", options_.head, refused.reason));
+        if (refused.of_another_job) return lose(refused.reason);
+        throw HeadRefuses(fmt::format("node 0 ({}) refuses this node: {}", options_.head, refused.reason));
     }
 
     void take(const Welcome& welcome) {
@@ -271,19 +307,43 @@ class Following {
     }
 
     const FollowerOptions& options_;
-    Connection connection_;
+    milliseconds time_to_prove_;
     Reactor reactor_;
+    Connection connection_;
     std::optional<SignalSource> signals_;
     std::optional<Daemon> daemon_;
     int daemon_told_ = 0;  ///< the run whose daemon's end the head knows
     std::optional<Followed> outcome_;
     bool introduced_ = false;
     bool welcomed_ = false;
-    bool gone_ = false;
+    std::string lost_;  ///< why the connection is of no use any more
     bool asked_to_stop_ = false;
 };
 
-}  // namespace
+Following::Following(const FollowerOptions& options, FileDescriptor socket, milliseconds time_to_prove,
+                     Reactor::Now now)
+    : state_(std::make_unique<State>(options, std::move(socket), time_to_prove, std::move(now))) {}
+Following::~Following() = default;
+
+Reactor& Following::reactor() {
+    return state_->reactor();
+}
+
+const std::optional<Followed>& Following::outcome() const {
+    return state_->outcome();
+}
+
+const std::string& Following::lost() const {
+    return state_->lost();
+}
+
+bool Following::is_stranger() const {
+    return state_->is_stranger();
+}
+
+std::optional<Followed> Following::run() {
+    return state_->run();
+}
 
 Followed follow(const FollowerOptions& options) {
     const auto begin = Clock::now();
@@ -291,22 +351,27 @@ Followed follow(const FollowerOptions& options) {
     for (;;) {
         if (must_leave(options)) return {.left = true};
         auto connected = connect_to(options.head, options.port, connecting_limit);
-        std::string reason = "it closed the connection at once";
+        std::string reason;
+        bool taken = false;
         if (auto* socket = std::get_if<FileDescriptor>(&connected)) {
-            Following following(options,
-                                Connection(std::move(*socket), Channel::Side::follower, options.key));
+            const auto left =
+                std::chrono::duration_cast<milliseconds>(begin + options.patience - Clock::now());
+            Following following(options, std::move(*socket),
+                                std::clamp(left, least_time_to_prove, link::time_to_prove));
             if (const auto outcome = following.run()) return *outcome;
+            reason = following.lost();
+            taken = following.is_stranger();
         } else {
             reason = std::get<std::string>(connected);
         }
+        const auto advice = taken ? what_to_do_about_the_port(options) : "start the same command there";
         const auto now = Clock::now();
         if (now - begin >= options.patience)
-            throw UsageError(
-                fmt::format("node 0 ({} port {}) is not there after {} s: {}; start the same command there",
-                            options.head, options.port, seconds_text(options.patience), reason));
+            throw UsageError(fmt::format("node 0 ({} port {}) is not there after {} s: {}; {}", options.head,
+                                         options.port, seconds_text(options.patience), reason, advice));
         if (now >= complain_at) {
-            log_warning("waiting for node 0 ({} port {}): {}; start the same command there", options.head,
-                        options.port, reason);
+            log_warning("waiting for node 0 ({} port {}): {}; {}", options.head, options.port, reason,
+                        advice);
             complain_at += between_complaints;
         }
         std::this_thread::sleep_for(try_again);

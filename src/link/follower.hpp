@@ -4,14 +4,26 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include <dtrain/environment.hpp>
+#include <dtrain/error.hpp>
 
+#include "base/files.hpp"
 #include "link/key.hpp"
 #include "link/messages.hpp"
+#include "link/patience.hpp"
+#include "link/reactor.hpp"
 
 namespace dtrain::link {
+
+/// Node 0 does not want this node.
+class HeadRefuses : public UsageError {
+  public:
+    using UsageError::UsageError;
+};
 
 struct FollowerOptions {
     std::string head;  ///< node 0's address
@@ -26,12 +38,44 @@ struct FollowerOptions {
     std::function<bool()> must_leave;
     /// What a stop signal does; not set: it stops the whole job.
     std::function<void(int signal)> on_stop;
+    /// Where something else answers at the head's port: who that may be, as the rest of a sentence.
+    std::function<std::string()> holder;
 };
 
 struct Followed {
     int status = 0;
     std::string text;   ///< what went wrong
     bool left = false;  ///< because of FollowerOptions::must_leave
+};
+
+/// One connection to the head, from its first byte until the job is over or the connection lost. follow()
+/// serves it; a test with a clock of its own does so itself.
+class Following {
+  public:
+    /// @param time_to_prove how long the other side has to prove the key
+    Following(const FollowerOptions& options, FileDescriptor socket,
+              std::chrono::milliseconds time_to_prove = link::time_to_prove,
+              Reactor::Now now = Reactor::Clock::now);
+    ~Following();
+    Following(const Following&) = delete;
+    Following& operator=(const Following&) = delete;
+
+    Reactor& reactor();
+    /// The job is over for this node.
+    const std::optional<Followed>& outcome() const;
+    /// Why the connection was lost; "" while it is there.
+    const std::string& lost() const;
+    /// The other side has not proven the key: it may be something else.
+    bool is_stranger() const;
+
+    /// Serves until the job is over; nothing when the head went away before it said anything: it may be busy,
+    /// or not the head.
+    /// @throws UsageError when the head has another key or refuses this node
+    std::optional<Followed> run();
+
+  private:
+    class State;
+    std::unique_ptr<State> state_;
 };
 
 /// The launcher of a node other than the first: connects to the head as soon as that is there, runs the MPI

@@ -3,13 +3,16 @@
 #include "link/head.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/log.hpp"
 #include "link/key_file.hpp"
+#include "link/patience.hpp"
 #include "link/tcp.hpp"
 
 namespace dtrain::link {
@@ -19,16 +22,23 @@ using Clock = Connection::Clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t most_strangers = 1024;
+constexpr std::size_t least_strangers = 16;
 constexpr int accepted_at_once = 64;  // then it is the turn of those who are in
-constexpr milliseconds time_to_prove{5'000};
 constexpr milliseconds look_period{1'000};
-constexpr milliseconds longest_silence{60'000};  // the kernel notices dead machines long before
 constexpr milliseconds time_to_say_goodbye{2'000};
 constexpr std::size_t most_warnings = 8;
 
+/// A part of the descriptors that this process may have: followers, agents, logs and mpirun need some too.
+std::size_t strangers_allowed() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return most_strangers;
+    return std::clamp<std::size_t>(limit.rlim_cur / 4, least_strangers, most_strangers);
+}
+
 }  // namespace
 
-Head::Head(Options options) : options_(std::move(options)) {
+Head::Head(Options options)
+    : options_(std::move(options)), reactor_(options_.now), most_strangers_(strangers_allowed()) {
     reactor_.watch(options_.listener.get(), EPOLLIN, [this](std::uint32_t) { accept_some(); });
     reactor_.every(look_period, [this] { look_at_clock(); });
 }
@@ -38,24 +48,43 @@ Head::~Head() = default;
 void Head::accept_some() {
     for (int count = 0; count < accepted_at_once; ++count) {
         auto socket = accept_from(options_.listener);
-        if (!socket.valid()) return;
-        make_room();
+        if (!socket.valid()) {
+            if (!lacks_resources(errno)) return;
+            if (!make_room()) return listen(false);
+            continue;
+        }
+        if (strangers_.size() >= most_strangers_) make_room();
         const int fd = socket.get();
-        peers_.emplace(fd, Peer{.connection = {std::move(socket), Channel::Side::head, options_.key}});
+        peers_.emplace(
+            fd, Peer{.connection = {std::move(socket), Channel::Side::head, options_.key, reactor_.now()}});
         strangers_.push_back(fd);
         reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t events) { serve_peer(fd, events); });
+        serve_peer(fd,
+                   EPOLLIN);  // a follower has said something already, and is no stranger to be pushed out
     }
 }
 
+/// Off until the next look at the clock: a connection that cannot be accepted would wake us for ever.
+void Head::listen(bool wanted) {
+    if (wanted == listening_) return;
+    listening_ = wanted;
+    reactor_.change(options_.listener.get(), wanted ? std::uint32_t{EPOLLIN} : 0);
+}
+
 /// A follower proves its key within a round trip, so the oldest stranger is the one that least likely is one.
-void Head::make_room() {
-    if (strangers_.size() >= most_strangers) drop(strangers_.front(), "others came");
+bool Head::make_room() {
+    if (strangers_.empty()) return false;
+    const auto silent = std::find_if(strangers_.begin(), strangers_.end(),
+                                     [this](int fd) { return !peers_.at(fd).connection.has_begun(); });
+    drop(silent == strangers_.end() ? strangers_.front() : *silent, "others came");
+    return true;
 }
 
 void Head::serve_peer(int fd, std::uint32_t events) {
     auto& connection = peers_.at(fd).connection;
     try {
-        if ((events & ~EPOLLOUT) != 0 && !connection.read()) return drop(fd, connection.reason());
+        if ((events & ~EPOLLOUT) != 0 && !connection.read(reactor_.now()))
+            return drop(fd, connection.reason());
         take_messages(fd);
     } catch (const WrongKey& error) {
         refuse_key(connection.peer());
@@ -92,11 +121,10 @@ void Head::take(int fd, const Message& message) {
 }
 
 void Head::welcome(int fd, const Hello& hello) {
-    std::erase(strangers_, fd);
     auto& peer = peers_.at(fd);
     auto judgement = options_.judge(hello);
     if (const auto* refused = std::get_if<Refused>(&judgement)) {
-        if (!refusal_)
+        if (!refusal_ && !refused->of_another_job)
             refusal_ = fmt::format("{} ({}): {}", hello.host_name, peer.connection.peer(), refused->reason);
         peer.connection.send(*refused);
         peer.leaving = true;
@@ -108,6 +136,7 @@ void Head::welcome(int fd, const Hello& hello) {
         peer.leaving = true;
         return;
     }
+    std::erase(strangers_, fd);
     peer.node = node;
     followers_[node] = fd;
     hellos_[node] = hello;
@@ -144,12 +173,15 @@ void Head::refuse_key(const std::string& peer) {
 }
 
 void Head::look_at_clock() {
-    const auto now = Clock::now();
+    const auto now = reactor_.now();
+    listen(true);
     while (!strangers_.empty() && now - peers_.at(strangers_.front()).connection.begin() > time_to_prove)
         drop(strangers_.front(), "it proved no key in time");
     std::vector<int> silent;
     for (const auto& [node, fd] : followers_)
-        if (now - peers_.at(fd).connection.last_heard() > longest_silence) silent.push_back(fd);
+        if (const auto& connection = peers_.at(fd).connection;
+            now - connection.last_heard() > longest_silence && !connection.has_input())
+            silent.push_back(fd);
     for (const int fd : silent) drop(fd, "it says nothing any more");
     send_to_all(Heartbeat{});
 }
@@ -189,7 +221,8 @@ void Head::serve_agents(const std::string& path) {
     agents_ = std::make_unique<Agents>(
         reactor_, path,
         Agents::Actions{.asked = [this](int agent, const RunOn& wish) { run_on(agent, wish); },
-                        .gone = [this](int agent) { agent_gone(agent); }});
+                        .gone = [this](int agent) { agent_gone(agent); },
+                        .make_room = [this] { return make_room(); }});
 }
 
 void Head::begin_run(const JobFacts& facts, std::vector<std::string> names, std::vector<std::string> hosts) {

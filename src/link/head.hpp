@@ -32,7 +32,8 @@ using Judgement = std::variant<int, Refused>;
 
 /// The launcher that runs mpirun, as its followers see it: they connect in any order, prove the key, say what
 /// they have, start the MPI daemon when mpirun asks for it, and stay connected until the job is over.
-/// Strangers cost a descriptor for a few seconds; many at once push each other out.
+/// Strangers cost a descriptor for a few seconds; many at once push each other out, those first that have
+/// shown no sign of the key, and leave most descriptors of the process to others.
 class Head {
   public:
     struct Options {
@@ -41,6 +42,7 @@ class Head {
         std::string name;  ///< this node's, for messages
         std::function<Judgement(const Hello&)> judge;
         std::function<void(int node)> arrived;
+        Reactor::Now now = Reactor::Clock::now;
     };
 
     explicit Head(Options options);
@@ -83,7 +85,8 @@ class Head {
     };
 
     void accept_some();
-    void make_room();
+    void listen(bool wanted);
+    bool make_room();
     void serve_peer(int fd, std::uint32_t events);
     void take_messages(int fd);
     void take(int fd, const Message& message);
@@ -97,8 +100,10 @@ class Head {
 
     Options options_;
     Reactor reactor_;
-    std::map<int, Peer> peers_;     ///< by descriptor
-    std::deque<int> strangers_;     ///< descriptors, oldest first
+    std::map<int, Peer> peers_;  ///< by descriptor
+    std::deque<int> strangers_;  ///< descriptors of those that are no followers, oldest first
+    std::size_t most_strangers_;
+    bool listening_ = true;
     std::map<int, int> followers_;  ///< node -> descriptor
     std::map<int, Hello> hellos_;
     std::map<int, int> agent_of_;  ///< node -> agent

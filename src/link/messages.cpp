@@ -81,13 +81,17 @@ void fields(M& message, const Field& field) {
         field("visible_gpus", message.visible_gpus);
         field("assignments", message.assignments);
         field("log_dir", message.log_dir);
+        field("job_id", message.job_id);
+        field("leads", message.leads);
     } else if constexpr (std::is_same_v<T, Refused>) {
         field("reason", message.reason);
+        field("of_another_job", message.of_another_job);
     } else if constexpr (std::is_same_v<T, Welcome>) {
         field("node", message.node);
         field("nodes", message.nodes);
         field("first_rank", message.first_rank);
         field("ranks", message.ranks);
+        field("members", message.members);
         field("by_ssh", message.by_ssh);
     } else if constexpr (std::is_same_v<T, RunOn>) {
         field("host", message.host);

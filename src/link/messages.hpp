@@ -28,12 +28,15 @@ struct Hello {
     std::map<std::string, std::string>
         assignments;      ///< what its ranks got of it, as write_assignments has it
     std::string log_dir;  ///< absolute, on its own disk
+    std::string job_id;
+    bool leads = false;  ///< it takes itself for node 0, and asks whether this one does so too
     friend bool operator==(const Hello&, const Hello&) = default;
 };
 
 /// Head: the follower is not wanted.
 struct Refused {
     std::string reason;
+    bool of_another_job = false;  ///< and nothing is wrong with either
     friend bool operator==(const Refused&, const Refused&) = default;
 };
 
@@ -43,6 +46,7 @@ struct Welcome {
     int nodes = 0;
     int first_rank = 0;
     int ranks = 0;
+    std::string members;  ///< of a parameter-server job, instead: "server 1, workers 2-3"
     bool by_ssh = false;  ///< its ranks were started over ssh before it came
     friend bool operator==(const Welcome&, const Welcome&) = default;
 };

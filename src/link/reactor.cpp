@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/reactor.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <poll.h>
@@ -20,18 +21,9 @@ constexpr int events_at_once = 64;
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-FileDescriptor timer(std::chrono::milliseconds period) {
-    FileDescriptor fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-    if (!fd.valid()) fail("cannot make a timer");
-    const timespec interval{.tv_sec = period.count() / 1000, .tv_nsec = period.count() % 1000 * 1'000'000};
-    const itimerspec times{.it_interval = interval, .it_value = interval};
-    if (::timerfd_settime(fd.get(), 0, &times, nullptr) != 0) fail("cannot set a timer");
-    return fd;
-}
-
 }  // namespace
 
-Reactor::Reactor() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+Reactor::Reactor(Now now) : now_(std::move(now)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
     if (!epoll_.valid()) fail("cannot wait for connections");
 }
 
@@ -56,11 +48,38 @@ void Reactor::forget(int fd) {
 }
 
 void Reactor::every(std::chrono::milliseconds period, std::function<void()> action) {
-    const int fd = timers_.emplace_back(timer(period)).get();
-    watch(fd, EPOLLIN, [fd, action = std::move(action)](std::uint32_t) {
-        std::uint64_t times = 0;
-        if (::read(fd, &times, sizeof times) == sizeof times) action();
-    });
+    timers_.push_back({.period = period, .due = now() + period, .action = std::move(action)});
+    if (!alarm_.valid()) {
+        alarm_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+        if (!alarm_.valid()) fail("cannot make a timer");
+        watch(alarm_.get(), EPOLLIN, [fd = alarm_.get()](std::uint32_t) {
+            std::uint64_t times = 0;
+            [[maybe_unused]] const auto ignored = ::read(fd, &times, sizeof times);
+        });
+    }
+    set_alarm();
+}
+
+void Reactor::set_alarm() const {
+    const auto next = std::min_element(timers_.begin(), timers_.end(),
+                                       [](const Timer& a, const Timer& b) { return a.due < b.due; });
+    const auto left = std::max(next->due - now(), Clock::duration(1));  // 0 would mean never
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(left - seconds);
+    const itimerspec times{.it_interval = {},
+                           .it_value = {.tv_sec = seconds.count(), .tv_nsec = rest.count()}};
+    if (::timerfd_settime(alarm_.get(), 0, &times, nullptr) != 0) fail("cannot set a timer");
+}
+
+void Reactor::serve_timers() {
+    bool any = false;
+    for (auto& timer : timers_) {
+        if (now() < timer.due) continue;
+        timer.due = now() + timer.period;
+        timer.action();
+        any = true;
+    }
+    if (any) set_alarm();
 }
 
 void Reactor::serve() {
@@ -73,6 +92,7 @@ void Reactor::serve() {
         const auto action = found->second;      // which may forget itself
         (*action)(event.events);
     }
+    serve_timers();
 }
 
 void Reactor::wait(std::chrono::milliseconds limit) {

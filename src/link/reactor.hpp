@@ -18,10 +18,14 @@ namespace dtrain::link {
 class Reactor {
   public:
     using Action = std::function<void(std::uint32_t events)>;
+    using Clock = std::chrono::steady_clock;
+    using Now = std::function<Clock::time_point()>;
 
-    Reactor();
+    /// @param now what time it is; with a clock of somebody's own, serve() does what is due by that
+    explicit Reactor(Now now = Clock::now);
 
     int fd() const { return epoll_.get(); }
+    Clock::time_point now() const { return now_(); }
 
     /// @param events EPOLLIN and EPOLLOUT
     void watch(int fd, std::uint32_t events, Action action);
@@ -38,11 +42,21 @@ class Reactor {
     void wait(std::chrono::milliseconds limit);
 
   private:
-    void control(int operation, int fd, std::uint32_t events) const;
+    struct Timer {
+        std::chrono::milliseconds period;
+        Clock::time_point due;
+        std::function<void()> action;
+    };
 
+    void control(int operation, int fd, std::uint32_t events) const;
+    void serve_timers();
+    void set_alarm() const;
+
+    Now now_;
     FileDescriptor epoll_;
+    FileDescriptor alarm_;  ///< readable when the next timer is due
     std::map<int, std::shared_ptr<Action>> actions_;
-    std::list<FileDescriptor> timers_;
+    std::list<Timer> timers_;
 };
 
 }  // namespace dtrain::link

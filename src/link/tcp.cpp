@@ -100,6 +100,10 @@ FileDescriptor accept_from(const FileDescriptor& listener) {
     return FileDescriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }
 
+bool lacks_resources(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
 std::variant<FileDescriptor, std::string> connect_to(const std::string& host, int port,
                                                      std::chrono::milliseconds limit) {
     const auto addresses = addresses_of(host, port, 0);

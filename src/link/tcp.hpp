@@ -16,8 +16,12 @@ namespace dtrain::link {
 /// @throws UsageError when `host` is not known
 FileDescriptor listen_at(const std::string& host, int port);
 
-/// The next connection that waits, or an invalid descriptor.
+/// The next connection that waits, or an invalid descriptor, with errno.
 FileDescriptor accept_from(const FileDescriptor& listener);
+
+/// Whether nothing could be accepted, by this error, because the process or the machine has no descriptor or
+/// memory left for it.
+bool lacks_resources(int error);
 
 /// A connection, or why there is none: "Connection refused".
 std::variant<FileDescriptor, std::string> connect_to(const std::string& host, int port,

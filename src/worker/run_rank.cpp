@@ -246,8 +246,11 @@ class Rank {
         context.gloo_fs_path = inherited_.get_or("DTRAIN_GLOO_FS_PATH", gloo_fs_path(identity_, ::geteuid()));
         context.pod_name = inherited_.get_or("DTRAIN_POD_NAME", pod_name(identity_));
         auto variables = cluster::program_environment(inherited_, context);
-        if (!servers_ && !variables.has("PADDLE_TRAINER_ENDPOINTS"))
-            variables.set("DTRAIN_ENDPOINTS_FILE", endpoints_file_in(log_dir));
+        const bool too_long = !variables.has("PADDLE_TRAINER_ENDPOINTS");
+        if (!servers_ && (too_long || (under_launcher_ && identity_.local_rank == 0))) {
+            const auto file = endpoints_file_in(log_dir);
+            if (too_long) variables.set("DTRAIN_ENDPOINTS_FILE", file);
+        }
         variables.set("DTRAIN_RANK_CPUS", assignment_.cpus.to_string());
         if (!assignment_.adapter.empty()) variables.set("DTRAIN_RANK_ADAPTER", assignment_.adapter);
         name_network_interface(variables, identity_, [&](const std::string& host) {

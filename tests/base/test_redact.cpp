@@ -154,6 +154,102 @@ TEST(RedactedText, OfLogs) {
     for (const auto& [text, expected] : cases) EXPECT_EQ(redacted_text(text), expected);
 }
 
+// RFC 3986 wants such letters escaped in a password; SQLAlchemy's and other URLs have them as they are.
+TEST(RedactedText, PasswordsInUrlsWithLettersThatOughtToBeEscaped) {
+    const std::pair<const char*, const char*> cases[]{
+        {"postgresql://me:pa/ss@db.example.org/x", "postgresql://me:***@db.example.org/x"},
+        {"postgresql://me:pa#ss@db", "postgresql://me:***@db"},
+        {"redis://:pa?ss/w#rd@host:6379/0", "redis://:***@host:6379/0"},
+        {"mysql://me:/@db", "mysql://me:***@db"},
+        {"x 'https://me:12ab/c@host/a' y@z", "x 'https://me:***@host/a' y@z"},
+        {"amqp://me:a@b@host/x", "amqp://me:***@host/x"},
+    };
+    for (const auto& [text, expected] : cases) EXPECT_EQ(redacted_text(text), expected);
+    for (const char* text : {"http://host:8080/@someone", "http://host:8080/a?mail=a@b",
+                             "http://[::1]:8080/a@b", "s3://a/b@c", "https://example.org/@someone",
+                             "https://host:8080 me@host", "file:///a:b/c@d", "see http://host: a@b"})
+        EXPECT_EQ(redacted_text(text), text);
+}
+
+TEST(RedactedText, SignedUrls) {
+    EXPECT_EQ(redacted_text("https://a.blob.core.windows.net/c?sv=2022&sig=ab%2Bc%3D&se=2026"),
+              "https://a.blob.core.windows.net/c?sv=2022&sig=***&se=2026");
+    EXPECT_EQ(
+        redacted_text("GET /b/k?X-Amz-Credential=AKIA/2026&X-Amz-Expires=60&X-Amz-Signature=0a1b HTTP/1.1"),
+        "GET /b/k?X-Amz-Credential=***&X-Amz-Expires=60&X-Amz-Signature=*** HTTP/1.1");
+    EXPECT_EQ(redacted_text("https://d.cloudfront.net/x?Expires=1&Signature=ab-c_~&Key-Pair-Id=K1"),
+              "https://d.cloudfront.net/x?Expires=1&Signature=***&Key-Pair-Id=K1");
+    EXPECT_EQ(redacted_text("x?X-Goog-Signature=0a1b"), "x?X-Goog-Signature=***");
+    EXPECT_EQ(redacted_text("SharedAccessSignature=sv=1&sig=abc"), "SharedAccessSignature=***&sig=***");
+    for (const char* text :
+         {"signature = inspect.signature(f)", "input_signature=[TensorSpec]", "sig=3", "f(sig=x)"})
+        EXPECT_EQ(redacted_text(text), text);
+    EXPECT_TRUE(names_secret("X-Amz-Signature"));
+    EXPECT_FALSE(names_secret("signature"));
+}
+
+TEST(RedactedText, PrivateKeys) {
+    const std::string begin = "-----BEGIN RSA PRIVATE KEY-----";
+    const std::string end = "-----END RSA PRIVATE KEY-----";
+    const std::string lines = "\nMIIEpAIBAAKCAQEAx3\nabcdefghijklmnop+/==\n";
+    EXPECT_EQ(redacted_text("a\n" + begin + lines + end + "\nb"), "a\n" + begin + "***" + end + "\nb");
+    EXPECT_EQ(redacted_text("a\n" + begin + lines), "a\n" + begin + "***") << "cut off";
+    EXPECT_EQ(redacted_text("a b\nMIIEpAIBAAKCAQEAx3\nabcd==\n" + end), "a b\n***\n" + end) << "begins later";
+    EXPECT_EQ(
+        redacted_text(R"({"private_key": "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n"})"),
+        R"({"private_key": "***\n"})");
+    EXPECT_EQ(redacted_text(
+                  R"('k': '-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----')"),
+              R"('k': '-----BEGIN OPENSSH PRIVATE KEY-----***-----END OPENSSH PRIVATE KEY-----')");
+    EXPECT_EQ(redacted_value("A", begin + lines + end), begin + "***" + end);
+    EXPECT_EQ(redacted_text(begin + "-----x"), begin + "***");
+    for (const std::string& text :
+         {std::string("-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----"),
+          std::string("----- 3 -----"), std::string("-----BEGIN a\nPRIVATE KEY-----"),
+          std::string("-----BEGIN PUBLIC KEY-----\nMIIE\n-----END PUBLIC KEY-----")})
+        EXPECT_EQ(redacted_text(text), text);
+}
+
+TEST(RedactedText, TokensThatServicesGiveOut) {
+    const std::string forty = "0123456789abcdefghijABCDEFGHIJ0123456789";
+    for (const std::string& token :
+         {"ghp_" + forty.substr(0, 36), "gho_" + forty.substr(0, 36), "github_pat_11ABC_" + forty,
+          "hf_" + forty.substr(0, 34), "sk-" + forty, "sk-proj-" + forty, "sk-ant-api03-" + forty,
+          std::string("AKIAIOSFODNN7EXAMPLE"), std::string("ASIAIOSFODNN7EXAMPLE"),
+          "glpat-" + forty.substr(0, 20), "AIza" + forty.substr(0, 35), std::string("xoxb-123456789012-abc"),
+          std::string("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlX3g")}) {
+        EXPECT_EQ(redacted_text("401 for " + token + "."), "401 for ***.") << token;
+        EXPECT_EQ(redacted_text("['" + token + "', x=" + token + "]"), "['***', x=***]") << token;
+        EXPECT_THAT(redacted_arguments({"a.py", token}), ElementsAre("a.py", "***")) << token;
+        EXPECT_EQ(redacted_value("ANY", token), "***") << token;
+    }
+    for (const char* text : {"sk-learn-contrib-examples-and-more", "hf_transformers_model_of_2024",
+                             "ghp_short", "AKIA", "AKIAiosfodnn7", "task-0123456789abcdefghijABCDEF",
+                             "eyJ.eyJ.x", "eyJhbGciOiJIUzI1NiJ9 alone", "npm_config_cache"})
+        EXPECT_EQ(redacted_text(text), text);
+}
+
+TEST(RedactedText, LoginsOfCurl) {
+    const std::pair<const char*, const char*> cases[]{
+        {"curl -u me:s3cret https://host", "curl -u me:*** https://host"},
+        {"curl -sume:s3cret,x x", "curl -sume:*** x"},
+        {"curl -su me:s3cret x", "curl -su me:*** x"},
+        {"/usr/bin/curl --user me:s3:cret x", "/usr/bin/curl --user me:*** x"},
+        {"curl --user=me:s3cret x", "curl --user=me:*** x"},
+        {"curl -U 'me:s3 cret' x", "curl -U 'me:***' x"},
+        {"['curl', '-u', 'me:s3,cret', 'x']", "['curl', '-u', 'me:***', 'x']"},
+    };
+    for (const auto& [text, expected] : cases) EXPECT_EQ(redacted_text(text), expected);
+    for (const char* text :
+         {"curl -u me x", "sort -u a:b", "curl x\nid -u a:b", "curly -u a:b", "curl -u me: x"})
+        EXPECT_EQ(redacted_text(text), text);
+    EXPECT_THAT(
+        redacted_arguments({"/usr/bin/curl", "-u", "me:s3 cret", "-sume:s3cret", "--user=me:s3cret", "x:y"}),
+        ElementsAre("/usr/bin/curl", "-u", "me:***", "-sume:***", "--user=me:***", "x:y"));
+    EXPECT_THAT(redacted_arguments({"docker", "-u", "me:group"}), ElementsAre("docker", "-u", "me:group"));
+    EXPECT_EQ(KnownSecrets({}, {"curl", "-u", "me:s3cret"}).hidden_in("401: s3cret"), "401: ***");
+}
+
 TEST(RedactedText, OrdinaryWordsStay) {
     for (const char* text :
          {"KeyError: 'conv1.weight'", "SyntaxError: Unexpected token: <", "    key = self.keys[index]",
@@ -166,13 +262,53 @@ TEST(RedactedText, OrdinaryWordsStay) {
 
 /// A text of pieces that mean something to the search for secrets.
 std::string random_text(std::mt19937& random) {
-    static const std::vector<std::string> pieces{"token",  "key",   "api_key", "--password", "Authorization",
-                                                 "Bearer", "basic", "=",       ":",          "==",
-                                                 "://",    "http",  "@",       "\"",         "'",
-                                                 "\\",     " ",     "\n",      ",",          "&",
-                                                 "-",      "x",     "42",      "\xff",       "{",
-                                                 "}",      "\r",    "\t",      "--",         "?",
-                                                 "none",   "//",    "***",     ".",          "_",
+    static const std::vector<std::string> pieces{"token",
+                                                 "key",
+                                                 "api_key",
+                                                 "--password",
+                                                 "Authorization",
+                                                 "Bearer",
+                                                 "basic",
+                                                 "=",
+                                                 ":",
+                                                 "==",
+                                                 "://",
+                                                 "http",
+                                                 "@",
+                                                 "\"",
+                                                 "'",
+                                                 "\\",
+                                                 " ",
+                                                 "\n",
+                                                 ",",
+                                                 "&",
+                                                 "-",
+                                                 "x",
+                                                 "42",
+                                                 "\xff",
+                                                 "{",
+                                                 "}",
+                                                 "\r",
+                                                 "\t",
+                                                 "--",
+                                                 "?",
+                                                 "none",
+                                                 "//",
+                                                 "***",
+                                                 ".",
+                                                 "_",
+                                                 "curl ",
+                                                 "-u ",
+                                                 "--user",
+                                                 "sig",
+                                                 "?",
+                                                 "#",
+                                                 "/",
+                                                 "AKIAIOSFODNN7EXAMPLE",
+                                                 "\\n",
+                                                 "-----BEGIN PRIVATE KEY-----",
+                                                 "-----END PRIVATE KEY-----",
+                                                 "MIIEpAIBAAKCAQEAx3",
                                                  ""};
     std::string text;
     for (auto length = random() % 24; length > 0; --length) text += pieces[random() % pieces.size()];

@@ -32,8 +32,11 @@ TEST(Address, Ipv6) {
 }
 
 TEST(Address, WhatIsNoneIsQuoted) {
-    for (const char* text : {"", " ", ":80", "[]", "[]:80", "[::1", "[::1]80", "a b", "a/b", "n1:", "n1:0",
-                             "n1:65536", "n1:-1", "n1:http", "n1:80x", "n1: 80", "h\xc3\xb6st"})
+    for (const char* text : {"",        " ",        ":80",       "[]",           "[]:80",
+                             "[::1",    "[::1]80",  "a b",       "a/b",          "n1:",
+                             "n1:0",    "n1:65536", "n1:-1",     "-Fevil.conf",  "-Fevil.conf:22",
+                             "[n1]:80", "[-x]",     "256.1.1.1", "10.0.0.1.:80", "user@n1",
+                             "n1:http", "n1:80x",   "n1: 80",    "h\xc3\xb6st"})
         EXPECT_THAT([&] { parse_address(text); },
                     ThrowsMessage<UsageError>(HasSubstr("\"" + std::string(text) + "\" is no address")))
             << text;

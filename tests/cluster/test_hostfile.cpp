@@ -42,7 +42,8 @@ TEST(Hostfile, PbsNodefileAddsUpInOrderOfFirstAppearance) {
 
 TEST(Hostfile, ErrorsNameTheLine) {
     for (const char* wrong : {"b slots=0", "b slots=x", "b slots=", "b slots", "b slot=2", "b:x", "b:-1",
-                              "b:2000000", "b;c", "b slots=99999999999", "a slots=1000000"}) {
+                              "b:2000000", "b;c", "-Fevil.conf", "-oProxyCommand:2", "u@-x", "-l@b", "b..c",
+                              "[b]:2", "b slots=99999999999", "a slots=1000000"}) {
         SCOPED_TRACE(wrong);
         try {
             parse_hostfile(std::string("a\n# comment\n") + wrong + "\n");

@@ -33,9 +33,29 @@ TEST(Nodelist, Examples) {
 }
 
 TEST(Nodelist, MalformedListsAreQuoted) {
-    for (const char* wrong :
-         {"n[1-3", "n1-3]", "n[1-[2]]", "n[3-1]", "n[]", "n[1,]", "n[-1]", "n[1-2-3]", "n[a-c]", "a,,b", "a,",
-          ",a", "n[1 2]", "a b", "n[0x1]", "n[+1]", "n[1-99999999999]", "n[000000000001]"}) {
+    for (const char* wrong : {"n[1-3",
+                              "n1-3]",
+                              "n[1-[2]]",
+                              "n[3-1]",
+                              "n[]",
+                              "n[1,]",
+                              "n[-1]",
+                              "n[1-2-3]",
+                              "n[a-c]",
+                              "a,,b",
+                              "a,",
+                              ",a",
+                              "n[1 2]",
+                              "a b",
+                              "n[0x1]",
+                              "n[+1]",
+                              "-Fevil.conf",
+                              "a,-oProxyCommand=x",
+                              "-[1-2]",
+                              "n[1-2]-",
+                              "10.0.0.[1-300]",
+                              "n[1-99999999999]",
+                              "n[000000000001]"}) {
         SCOPED_TRACE(wrong);
         try {
             expand_nodelist(wrong);
@@ -52,7 +72,9 @@ TEST(Nodelist, LimitsHold) {
                              "n[1-999999999]", "n[1-1000][1-1000][1-1000][1-1000][1-1000][1-1000][1-1000]"})
         EXPECT_THROW(expand_nodelist(huge), UsageError) << huge;
     EXPECT_THROW(expand_nodelist(std::string(256, 'n')), UsageError);
-    EXPECT_EQ(expand_nodelist(std::string(255, 'n')).size(), 1U);
+    const std::string label(63, 'n');
+    EXPECT_EQ(expand_nodelist(label + "." + label + "." + label + "." + label).size(), 1U);
+    EXPECT_THROW(expand_nodelist(label + "n"), UsageError);
 }
 
 /// A random list together with the names that it stands for.
@@ -81,8 +103,14 @@ class Composer {
     std::string letters() {
         std::string out;
         const int count = pick(1, 6);
-        for (int i = 0; i < count; ++i) out += "abcxyz-."[pick(0, 7)];
+        for (int i = 0; i < count; ++i) out += "abcxyz"[pick(0, 5)];
         return out;
+    }
+
+    /// Behind a bracket.
+    std::string tail() {
+        static const std::vector<std::string> joints{"", "-", ".", "_", "--"};
+        return joints[static_cast<std::size_t>(pick(0, 4))] + letters();
     }
 
     void add_item(Composed& out) {
@@ -104,7 +132,7 @@ class Composer {
                 text += numbers[numbers.size() - static_cast<std::size_t>(count)];
                 if (count > 1 || pick(0, 1) == 1) text += '-' + numbers.back();
             }
-            const auto tail = pick(0, 1) == 1 ? letters() : "";
+            const auto tail = pick(0, 1) == 1 ? this->tail() : "";
             out.list += fmt::format("[{}]{}", text, tail);
             std::vector<std::string> longer;
             for (const auto& name : names)

@@ -47,6 +47,8 @@ TEST(PbsAllocation, WhatIsNoNodeIsNamed) {
     EXPECT_THAT([] { read(in_a_job, "n1\nn 2\n"); },
                 ThrowsMessage<UsageError>(
                     AllOf(HasSubstr("PBS_NODEFILE=/var/spool/pbs/aux/123.server"), HasSubstr("2"))));
+    EXPECT_THAT([] { read(in_a_job, "n1\n-Fevil.conf\n"); },
+                ThrowsMessage<UsageError>(HasSubstr("'-Fevil.conf' is no host name")));
     EXPECT_THAT([] { read(in_a_job, "\n"); }, ThrowsMessage<UsageError>(HasSubstr("names no node")));
 }
 

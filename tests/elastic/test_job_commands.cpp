@@ -92,7 +92,7 @@ TEST_F(JobCommands, CleanRemovesOneJobOnly) {
     const JobKeys other("job10");
     open_job(*client_, keys_, {2, 2}, false);
     open_job(*client_, other, {2, 2}, false);
-    const Node node{.name = "10.0.0.1"};
+    const Node node{.name = "10.0.0.1", .address = "10.0.0.1"};
     client_->put(Change::put(keys_.node(node.name), to_json(node)));
     EXPECT_THAT(message_of([&] { clean_job(*client_, keys_, false); }),
                 AllOf(HasSubstr("10.0.0.1"), HasSubstr("--force")));

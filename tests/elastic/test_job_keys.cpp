@@ -48,7 +48,27 @@ TEST(JobKeys, ValuesComeBack) {
         EXPECT_EQ(node_of(text), std::nullopt) << text;
         EXPECT_EQ(start_of(text), std::nullopt) << text;
     }
-    EXPECT_TRUE(node_of(to_json(Node{.host = "caf\xe9"}))) << "a host name that is no UTF-8";
+    EXPECT_TRUE(node_of(to_json(Node{.name = "n1", .address = "n1", .host = "caf\xe9"})))
+        << "a host name that is no UTF-8";
+}
+
+TEST(JobKeys, NoNodeIsAnOption) {
+    for (const char* address :
+         {"-Fevil.conf", "-oProxyCommand=sh", "", "10.0.0.3,-Fevil.conf", "a b", "a\nb"}) {
+        auto node = node_b;
+        node.address = address;
+        node.name = address;
+        EXPECT_EQ(node_of(to_json(node)), std::nullopt) << address;
+        EXPECT_EQ(start_of(to_json(Start{.number = 4, .head = node_a.name, .nodes = {node_a, node}})),
+                  std::nullopt)
+            << address;
+        EXPECT_TRUE(job_view(keys, {.keys = {key_of(node, 7)}}).nodes.empty()) << address;
+    }
+    for (const char* name : {"10.0.0.3", "10.0.0.2#", "10.0.0.2#x", "10.0.0.2\n", "#2"}) {
+        auto node = node_b;
+        node.name = name;
+        EXPECT_EQ(node_of(to_json(node)), std::nullopt) << name;
+    }
 }
 
 TEST(JobView, IsReadFromAllKeys) {

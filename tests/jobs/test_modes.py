@@ -186,6 +186,7 @@ def test_the_console_greets_each_role(job):
         for name in ("TRAINING_ROLE", "PADDLE_PORT", "POD_IP", "PADDLE_TRAINERS_NUM", "PADDLE_GLOO_HTTP_ENDPOINT",
                      "PADDLE_TRAINER_ENDPOINTS"):
             assert shown[name] == env[name], name
+        assert env["PADDLE_LOG_DIR"] == str(job.folder / "log") and re.fullmatch("[a-z]{6}", env["POD_NAME"])
 
 
 def test_collective_with_several_cards_a_process(job):
@@ -436,16 +437,18 @@ def taken_port():
             holder.close()
 
 
-@pytest.mark.parametrize("options", [
-    ["--nproc_per_node", "1", "--start_port", "{taken}"],
-    ["--nproc_per_node", "2", "--start_port", "{before}"],
-    ["--server_num", "1", "--worker_num", "1", "--start_port", "{taken}"],
-    ["--server_num", "1", "--worker_num", "1", "--http_port", "{taken}"],
-    ["--servers", "127.0.0.1:{taken}", "--workers", "127.0.0.1:{free}"],
-    ["--servers", "127.0.0.1:{free}", "--workers", "127.0.0.1:{taken}"],
-    ["--servers", "127.0.0.1:{free}", "--worker_num", "1", "--heter_workers", "127.0.0.1:{taken}"],
-], ids=lambda options: " ".join(options))
-def test_a_port_that_is_taken_is_named_with_its_holder_before_anything_starts(job, options):
+@pytest.mark.parametrize("options, remedy", [
+    (["--nproc_per_node", "1", "--start_port", "{taken}"], "with --start_port"),
+    (["--nproc_per_node", "2", "--start_port", "{before}"], "with --start_port"),
+    (["--server_num", "1", "--worker_num", "1", "--start_port", "{taken}"], "with --start_port"),
+    (["--server_num", "1", "--worker_num", "1", "--http_port", "{taken}"], "in --http_port"),
+    (["--servers", "127.0.0.1:{taken}", "--workers", "127.0.0.1:{free}"], "in --servers"),
+    (["--servers", "127.0.0.1:{free}", "--workers", "127.0.0.1:{taken}"], "in --workers"),
+    (["--servers", "127.0.0.1:{free}", "--worker_num", "1", "--start_port", "{before}"], "with --start_port"),
+    (["--servers", "127.0.0.1:{free}", "--worker_num", "1", "--heter_workers", "127.0.0.1:{taken}"], "in --heter_workers"),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_a_port_that_is_taken_is_named_with_its_holder_before_anything_starts(job, options, remedy):
+    """The advice names the option that the port stands in; a port that follows from others is --start_port's."""
     job.script("place.py", PLACE)
     with taken_port() as holder:
         taken = holder.getsockname()[1]
@@ -454,6 +457,7 @@ def test_a_port_that_is_taken_is_named_with_its_holder_before_anything_starts(jo
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("dtrain-launch: ") and done.stderr.count("\n") == 1, done.stderr
     assert f"TCP port {taken} " in done.stderr and f"held by pid {os.getpid()} (" in done.stderr
+    assert done.stderr.endswith(f"; choose another {remedy}\n"), done.stderr
     assert sorted(path.name for path in job.folder.iterdir()) == ["place.py"]
 
 

@@ -297,6 +297,39 @@ def test_secrets_are_not_shown(job):
     assert "login ['a.py', '--token', '***', '--api_key=***'] *** db_password=***\n" in done.report
 
 
+@pytest.mark.parametrize("text, hidden", [
+    ("postgresql://me:hun/ter2@db/x", "postgresql://me:***@db/x"),
+    ("https://a.blob.core.windows.net/c?se=2026&sig=hunter2%3D", "https://a.blob.core.windows.net/c?se=2026&sig=***"),
+    ("GET /k?X-Amz-Signature=hunter2", "GET /k?X-Amz-Signature=***"),
+    ("ghp_hunter2" + 40 * "x", "***"),
+    ("hf_hunter2A" + 30 * "x", "***"),
+    ("sk-proj-hunter2A" + 30 * "x", "***"),
+    ("AKIAHUNTER2HUNTER200", "***"),
+    ("curl -u me:hunter2 https://host", "curl -u me:*** https://host"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----",
+     "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----"),
+])
+def test_secrets_that_their_form_tells(job, text, hidden):
+    """In the report, in its form for programs, in the banner and in the command that --dry-run shows. The secrets say hunter."""
+    job.script("a.py", RANK_1 + f"print({text!r}, flush=True)\nsys.exit(3)")
+    done = job.launch("--nproc_per_node", 2, "--report", "report.json", "a.py", "--note=" + text)
+    shown = job.launch("--dry-run=json", "a.py", text)
+    assert done.returncode == 3 and shown.returncode == 0
+    for place in (done.stderr, done.stdout, (job.folder / "report.json").read_text(), shown.stdout):
+        assert "hun" not in place.lower()
+    assert f"---- last lines of workerlog.1 ----\n{hidden}\n----" in done.stderr
+    assert hidden in json.loads(shown.stdout)["program"]
+
+
+def test_messages_hide_secrets(job):
+    job.script("a.py", "")
+    done = job.launch("--master", "etcd://root:hunter2@10.0.0.1:2379", "--nnodes", 2, "a.py")
+    assert done.returncode == 2 and "***@10.0.0.1:2379: an etcd's address has no user" in done.stderr
+    assert "hunter2" not in done.stderr
+    done = job.launch("--ips", "10.0.0.1,https://me:hunter2@10.0.0.2", "a.py")
+    assert done.returncode == 2 and "https://me:***@10.0.0.2" in done.stderr and "hunter2" not in done.stderr
+
+
 # --- --report FILE --------------------------------------------------------------------------------------------------
 
 def read_report(job, name="report.json"):

@@ -15,8 +15,19 @@ constexpr const char* rule_of_87 =
 constexpr const char* dashes_of_87 =
     "---------------------------------------------------------------------------------------\n";
 
+Plan on_nodes(const std::vector<std::string>& hosts, const std::string& gpus) {
+    Plan plan;
+    for (const auto& host : hosts) plan.nodes.push_back({.host = host, .cuda_visible_devices = gpus});
+    return plan;
+}
+
+TEST(ConfigurationBanner, NamesTheNodesOfAScheduler) {
+    const auto banner = configuration_banner({.script = "train.py"}, on_nodes({"n1", "n2"}, ""));
+    EXPECT_NE(banner.find("\nips: n1,n2\n"), std::string::npos) << banner;
+}
+
 TEST(ConfigurationBanner, OfDefaults) {
-    EXPECT_EQ(configuration_banner({.script = "train.py"}, "0,1,2,3"),
+    EXPECT_EQ(configuration_banner({.script = "train.py"}, on_nodes({"127.0.0.1"}, "0,1,2,3")),
               "-----------  Configuration Arguments -----------\n"
               "gpus: 0,1,2,3\n"
               "ips: 127.0.0.1\n"
@@ -39,7 +50,7 @@ TEST(ConfigurationBanner, OfOptions) {
                                     .servers = "a:1",
                                     .script = "train.py",
                                     .script_arguments = {"--batch_size=64", "a b"}},
-                                   ""),
+                                   on_nodes({"127.0.0.1"}, "")),
               "-----------  Configuration Arguments -----------\n"
               "gpus: None\n"
               "ips: 127.0.0.1\n"
@@ -135,8 +146,8 @@ TEST(Console, OfFourCardsIsThatOfTheDocuments) {
         plan.nodes.front().ranks.push_back(of_rank);
     }
     const auto greeting = greetings(plan).front();
-    EXPECT_EQ(configuration_banner({.script = "train.py"}, plan.nodes.front().cuda_visible_devices) +
-                  greeting.line + "\n" + distributed_envs_table(greeting.rows),
+    EXPECT_EQ(configuration_banner({.script = "train.py"}, plan) + greeting.line + "\n" +
+                  distributed_envs_table(greeting.rows),
               "-----------  Configuration Arguments -----------\n"
               "gpus: 0,1,2,3\n"
               "ips: 127.0.0.1\n"

@@ -39,9 +39,9 @@ CheckSite site(Engine engine, const std::string& remote_shell = "") {
 TEST(CheckCommand, IsWhatTheEngineWouldReachTheNodeWith) {
     const CallBack back{.port = 4711, .nonce = "abc"};
     EXPECT_THAT(check_command(site(Engine::mpirun), 0, "a", back), ElementsAre("/opt/my check"));
-    EXPECT_THAT(
-        check_command(site(Engine::mpirun), 1, "a", back),
-        ElementsAre("ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "b", "'/opt/my check'"));
+    EXPECT_THAT(check_command(site(Engine::mpirun), 1, "a", back),
+                ElementsAre("ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "--", "b",
+                            "'/opt/my check'"));
     EXPECT_THAT(
         check_command(site(Engine::mpirun, "/opt/pbs/bin/pbs_tmrsh"), 1, "a", back),
         ElementsAre("/opt/pbs/bin/pbs_tmrsh", "b", "/opt/my check", "--call", "a", "4711", "abc", "1"));

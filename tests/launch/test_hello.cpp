@@ -97,6 +97,40 @@ TEST(Judge, WhatDiffersIsNamed) {
     EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("it has dtrain 0.0.9"));
 }
 
+TEST(Judge, AListInAnotherOrderIsNamedAsThat) {
+    auto plan = two_nodes(0);
+    plan.job_id = "mine";
+    auto hello = hello_of_second();
+    std::swap(hello.nodes[0], hello.nodes[1]);
+    const std::string order =
+        "its nodes stand in the order 10.0.0.2,10.0.0.1, node 0's in the order 10.0.0.1,10.0.0.2; give all "
+        "nodes "
+        "the same list, in the same order";
+    EXPECT_EQ(reason(judge_named(hello, plan)), order);
+    hello.leads = true;
+    hello.job_id = "mine";
+    EXPECT_EQ(reason(judge_named(hello, plan)), order);
+}
+
+TEST(Judge, AnotherJobThatAsksIsNoMistakeOfAnybody) {
+    auto plan = two_nodes(0);
+    plan.job_id = "mine";
+    auto hello = hello_of_second();
+    hello.leads = true;
+    hello.job_id = "other";
+    const auto is_another = [](const link::Judgement& judgement) {
+        return std::get<link::Refused>(judgement).of_another_job;
+    };
+    EXPECT_TRUE(is_another(judge_named(hello, plan)));
+    EXPECT_TRUE(is_another(judge_at_master(hello, 2, {})));
+    hello.job_id = "mine";
+    std::swap(hello.nodes[0], hello.nodes[1]);
+    EXPECT_FALSE(is_another(judge_named(hello, plan)));
+    hello.version = "0.0.9";
+    hello.nodes = {"10.0.0.7", "10.0.0.8"};
+    EXPECT_TRUE(is_another(judge_named(hello, plan)));
+}
+
 TEST(Judge, AtAMasterTheLowestFreeNumberIsGiven) {
     const auto hello = hello_of(two_nodes(0), {}, "b", 3);
     EXPECT_EQ(judge_at_master(hello, 3, {}), link::Judgement(1));
@@ -105,6 +139,9 @@ TEST(Judge, AtAMasterTheLowestFreeNumberIsGiven) {
     EXPECT_THAT(reason(judge_at_master(hello, 3, {{1, std::nullopt}, {2, std::nullopt}})),
                 HasSubstr("all 3 nodes"));
     EXPECT_THAT(reason(judge_at_master(hello, 4, {})), HasSubstr("--nnodes 3, node 0 with 4"));
+    auto option = hello;
+    option.address = "-Fevil.conf";
+    EXPECT_THAT(reason(judge_at_master(option, 3, {})), HasSubstr("\"-Fevil.conf\" is no address"));
     EXPECT_THAT(reason(judge_at_master(hello_of_second(), 2, {})), HasSubstr("--ips 10.0.0.1,10.0.0.2"));
     const auto second = hello_of(two_nodes(0), {.rank = 2}, "b", 3);
     EXPECT_THAT(reason(judge_at_master(second, 3, {{1, 2}})), HasSubstr("another node has --rank 2"));
@@ -124,6 +161,22 @@ TEST(Welcome, SaysWhichRanks) {
     EXPECT_EQ(part_text(welcome_of(two_nodes(0), 1)), "node 1 of 2: ranks 2-3");
     EXPECT_EQ(part_text({.node = 2, .nodes = 3, .first_rank = 5, .ranks = 1}), "node 2 of 3: rank 5");
     EXPECT_EQ(part_text({.node = 2, .nodes = 3}), "node 2 of 3: no ranks");
+}
+
+TEST(Welcome, SaysWhichServersAndWorkers) {
+    Plan plan;
+    plan.servers = cluster::ServerJob{};
+    plan.nodes = {{.host = "a"}, {.host = "b"}};
+    const auto seat = [&](int rank, cluster::Role role, int index) {
+        plan.nodes[1].ranks.push_back({.rank = rank, .role = role, .index = index});
+    };
+    seat(1, cluster::Role::server, 1);
+    EXPECT_EQ(part_text(welcome_of(plan, 1)), "node 1 of 2: server 1");
+    seat(4, cluster::Role::worker, 2);
+    seat(5, cluster::Role::worker, 3);
+    seat(7, cluster::Role::worker, 5);
+    seat(9, cluster::Role::heter_worker, 1);
+    EXPECT_EQ(part_text(welcome_of(plan, 1)), "node 1 of 2: server 1, workers 2-3,5, heterogeneous worker 1");
 }
 
 TEST(Facts, OfFollowersReplaceWhatWasAssumed) {

@@ -6,6 +6,7 @@
 
 #include "launch/elsewhere.hpp"
 #include "launch/job_status.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -112,9 +113,22 @@ TEST(JobStatus, WordsThatNameNoJobOrSeveral) {
 TEST(Elsewhere, CommandsAreQuotedForTheShellThere) {
     EXPECT_EQ(command_by_ssh("n1", "/home/a b/jobs", {"/opt/bin/dtrain-launch", "logs", "it's"}).back(),
               "env DTRAIN_JOBS_DIR='/home/a b/jobs' /opt/bin/dtrain-launch logs 'it'\\''s'");
+    EXPECT_THAT(command_by_ssh("n1", "/jobs", {"dtrain-launch"}), testing::IsSupersetOf({"--", "n1"}));
     EXPECT_THAT(command_by_srun("n1.cluster", "12", {"dtrain-launch", "status"}),
                 testing::AllOf(testing::Contains("--overlap"), testing::Contains("--nodelist=n1"),
                                testing::Contains("--jobid=12")));
+}
+
+TEST(Elsewhere, NoMachineIsAnOption) {
+    const tests::TemporaryFolder folder;
+    const auto proof = folder / "was-run";
+    tests::write_bytes(folder / "ssh", "#!/bin/sh\ntouch '" + proof.string() + "'\n");
+    std::filesystem::permissions(folder / "ssh", std::filesystem::perms::owner_all);
+    auto record = running().record;
+    record.host = "-oProxyCommand=sh";
+    const Way way(record, folder.path(), Environment{{"PATH", folder.path().string() + ":/usr/bin:/bin"}});
+    EXPECT_THAT(way.obstacle(), testing::HasSubstr("\"-oProxyCommand=sh\""));
+    EXPECT_FALSE(std::filesystem::exists(proof));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST_F(SshProbeTest, WithoutSshNobodyIsReached) {
 
 TEST(SshCommand, AsksNothing) {
     EXPECT_THAT(ssh_command("a", "true"),
-                ElementsAre("ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "a", "true"));
+                ElementsAre("ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "--", "a", "true"));
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Real followers in threads of their own, over the loopback network, and an agent as mpirun would start it.
-// Oracle: what each side is to learn of the other.
+// Oracle: what each side is to learn of the other; ssh's and getopt's "--".
 #include <future>
+#include <numeric>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +16,7 @@
 
 #include "base/ports.hpp"
 #include "keys.hpp"
+#include "link/agent.hpp"
 #include "link/follower.hpp"
 #include "link/head.hpp"
 #include "link/tcp.hpp"
@@ -42,6 +46,8 @@ class HeadTest : public testing::Test {
 
     static Judgement judge(const Hello& hello) {
         if (hello.address == "stranger") return Refused{"it is a stranger"};
+        if (hello.address == "another job")
+            return Refused{.reason = "this is another job", .of_another_job = true};
         return hello.wanted_node.value_or(1);
     }
 
@@ -57,7 +63,8 @@ class HeadTest : public testing::Test {
                 .welcomed = {},
                 .write_last_words = {},
                 .must_leave = {},
-                .on_stop = {}};
+                .on_stop = {},
+                .holder = {}};
     }
 
     /// Serves until that is so.
@@ -114,6 +121,23 @@ TEST_F(HeadTest, RefusesWithTheReason) {
     EXPECT_EQ(head_->take_refusal(), "here (127.0.0.1): it is a stranger");
     EXPECT_EQ(head_->take_refusal(), std::nullopt);
     EXPECT_FALSE(head_->here(1));
+}
+
+TEST_F(HeadTest, AQuestionOfAnotherJobDisturbsNobody) {
+    const auto options = [&] {
+        auto out = node(1);
+        out.hello.address = "another job";
+        return out;
+    }();
+    auto socket = connect_to("127.0.0.1", port_, seconds(5));
+    Following asking(options, std::move(std::get<FileDescriptor>(socket)));
+    serve_until([&] {
+        asking.reactor().serve();
+        return !asking.lost().empty();
+    });
+    EXPECT_EQ(asking.lost(), "this is another job");
+    EXPECT_FALSE(asking.is_stranger());
+    EXPECT_EQ(head_->take_refusal(), std::nullopt);
 }
 
 TEST_F(HeadTest, ANodeIsThereOnlyOnce) {
@@ -189,6 +213,7 @@ class Agent {
         write_all(socket_.get(), framed(encode(RunOn{.host = host, .command = command})));
     }
     std::optional<Message> heard() {
+        if (const auto frame = frames_.next()) return decode(*frame);
         pollfd readable{socket_.get(), POLLIN, 0};
         if (::poll(&readable, 1, 0) > 0) {
             std::array<char, 4096> buffer{};
@@ -201,7 +226,7 @@ class Agent {
 
   private:
     FileDescriptor socket_;
-    FrameReader frames_{4096};
+    FrameReader frames_{longest_message};
 };
 
 TEST_F(HeadTest, AnAgentOfANodeWithoutAFollowerUsesSsh) {
@@ -215,6 +240,96 @@ TEST_F(HeadTest, AnAgentOfANodeWithoutAFollowerUsesSsh) {
     unknown.ask("elsewhere", "orted");
     serve_until([&] { return (heard = unknown.heard()).has_value(); });
     EXPECT_EQ(*heard, Message(UseSsh{""}));
+}
+
+TEST_F(HeadTest, AnAgentTakesNoHostForAnOptionOfSsh) {
+    head_->begin_run({}, {"a", "n2"}, {"a", "-oProxyCommand=sh"});
+    const auto ssh = folder_ / "ssh";
+    tests::write_bytes(ssh,
+                       "#!/bin/sh\nprintf '%s\\n' \"$@\" > '" + (folder_ / "arguments").string() + "'\n");
+    std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
+    const Environment environment{{"PATH", folder_.path().string() + ":/usr/bin:/bin"},
+                                  {"DTRAIN_AGENT_SOCKET", agents()}};
+    for (const bool by_mpirun : {false, true}) {
+        std::vector<std::string> arguments{"-o", "BatchMode=yes", "n2", "orted", "-mca"};
+        if (by_mpirun) arguments.insert(arguments.begin() + 2, "--");
+        const auto pid = ::fork();
+        if (pid == 0) ::_exit(run_agent(arguments, environment));
+        serve_until([&] { return ::waitpid(pid, nullptr, WNOHANG) == pid; });
+        EXPECT_EQ(tests::bytes_of(folder_ / "arguments"),
+                  "-x\n-o\nBatchMode=yes\n-o\nBatchMode=yes\n--\n-oProxyCommand=sh\norted\n-mca\n");
+    }
+}
+
+/// What the agent hears until its daemon has ended.
+std::string printed_until_the_end(Agent& agent, Reactor& reactor) {
+    std::string text;
+    const auto give_up_at = std::chrono::steady_clock::now() + seconds(20);
+    while (std::chrono::steady_clock::now() < give_up_at) {
+        reactor.wait(milliseconds(0));
+        const auto heard = agent.heard();
+        if (!heard) continue;
+        if (std::holds_alternative<DaemonEnded>(*heard)) return text;
+        text += std::get<DaemonOutput>(*heard).text;
+    }
+    ADD_FAILURE() << "no end after " << text.size() << " bytes";
+    return text;
+}
+
+class AgentsTest : public testing::Test {
+  protected:
+    void ask() {
+        agent_.ask("b", "orted");
+        for (int count = 0; !asked_ && count < 1000; ++count) reactor_.wait(milliseconds(20));
+        ASSERT_TRUE(asked_);
+    }
+    /// @returns all that was said
+    std::string say(int lines) {
+        std::string all;
+        for (int line = 0; line < lines; ++line) {
+            all += std::string(8 * 1024, static_cast<char>('a' + line % 26));
+            agents_.send(*asked_, DaemonOutput{.text = all.substr(all.size() - 8 * 1024)});
+        }
+        agents_.send(*asked_, DaemonEnded{});
+        return all;
+    }
+
+    tests::TemporaryFolder folder_;
+    Reactor reactor_;
+    std::optional<int> asked_;
+    Agents agents_{reactor_,
+                   (folder_ / "agents").string(),
+                   {.asked = [this](int agent, const RunOn&) { asked_ = agent; },
+                    .gone = [this](int) { asked_.reset(); },
+                    .make_room = [] { return false; }}};
+    Agent agent_{(folder_ / "agents").string()};
+};
+
+TEST_F(AgentsTest, WhatAnAgentDoesNotTakeAtOnceWaitsForIt) {
+    ask();
+    const auto all = say(300);  // more than a socket holds
+    EXPECT_EQ(printed_until_the_end(agent_, reactor_), all);
+}
+
+TEST_F(AgentsTest, OfMuchOutputOfADaemonTheEndIsLeftOut) {
+    ask();
+    const auto all = say(2000);
+    const auto printed = printed_until_the_end(agent_, reactor_);
+    const std::string remark = "[some output is left out]\n";
+    ASSERT_THAT(printed, testing::EndsWith(remark));
+    EXPECT_EQ(all.substr(0, printed.size() - remark.size()),
+              printed.substr(0, printed.size() - remark.size()));
+    EXPECT_LT(printed.size(), all.size() / 2);
+}
+
+TEST_F(AgentsTest, OneThatIsGoneIsToldNothing) {
+    ask();
+    agent_ = Agent((folder_ / "agents").string());
+    const int gone = *asked_;
+    say(300);
+    for (int count = 0; asked_ && count < 1000; ++count) reactor_.wait(milliseconds(20));
+    EXPECT_FALSE(asked_);
+    agents_.send(gone, DaemonEnded{});
 }
 
 TEST_F(HeadTest, ACommandThatIsNoDaemonIsNotRun) {

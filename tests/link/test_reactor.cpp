@@ -100,5 +100,22 @@ TEST(Reactor, TimersGoOnAndWaitingEnds) {
     idle.wait(milliseconds(1));
 }
 
+TEST(Reactor, TimersGoByTheClockTheyAreGiven) {
+    Reactor::Clock::time_point now;
+    Reactor reactor([&] { return now; });
+    std::vector<int> called;
+    reactor.every(milliseconds(1), [&] { called.push_back(1); });
+    reactor.every(milliseconds(3), [&] { called.push_back(3); });
+    reactor.wait(milliseconds(20));  // of ours nothing has passed
+    EXPECT_THAT(called, testing::IsEmpty());
+    now += milliseconds(2);
+    reactor.serve();
+    reactor.serve();
+    EXPECT_THAT(called, ElementsAre(1));
+    now += milliseconds(1);
+    reactor.serve();
+    EXPECT_THAT(called, ElementsAre(1, 1, 3));
+}
+
 }  // namespace
 }  // namespace dtrain::link

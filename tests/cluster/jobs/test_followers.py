@@ -163,12 +163,89 @@ def test_a_head_that_never_comes_is_named(follow):
     assert done[2][0] == 2 and "node 0 (10.77.0.1 port " in done[2][2] and "start the same command there" in done[2][2]
 
 
+SILENT = "import socket, sys, time\ns = socket.create_server(('10.77.0.1', int(sys.argv[1])))\nprint('up', flush=True)\ntime.sleep(100)\n"
+
+
+def test_a_port_that_says_nothing_is_not_waited_for_for_ever(follow):
+    follow.job.script("train.py", HELLO)
+    squatter = follow.cluster[1].start(PYTHON, "-c", SILENT, PORT)
+    try:
+        assert squatter.stdout.readline() == "up\n"
+        begin = time.monotonic()
+        done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--link-port", PORT, "--start-timeout", 5, "train.py",
+                                  nodes=(2, 1)))
+        took = time.monotonic() - begin
+    finally:
+        squatter.kill()
+        squatter.communicate()
+    assert [status for status, _, _ in done.values()] == [2, 2], told(done)
+    assert f"TCP port {PORT}, where the nodes of the job meet, cannot be used" in done[1][2]
+    assert "held by pid" in done[1][2]
+    assert f"node 0 (10.77.0.1 port {PORT}) is not there after 5 s: it accepts connections and has not answered" in done[2][2]
+    assert f'on 10.77.0.1 "ss -ltnp sport = :{PORT}" tells which' in done[2][2]
+    assert 5 <= took < 40
+
+
 def test_lists_that_differ_are_an_error_on_both_sides(follow):
     follow.job.script("train.py", HELLO)
     a, b, c = follow.cluster.addresses(3).split(",")
     done = ends({1: follow.start(1, "--ips", f"{a},{b}", "train.py"), 2: follow.start(2, "--ips", f"{a},{b},{c}", "train.py")})
     for status, _, err in done.values():
         assert status == 2 and f"{a},{b},{c}" in err and "the same list" in err
+
+
+def test_lists_in_opposite_order_are_an_error_on_both_sides(follow):
+    """Each takes itself for node 0."""
+    follow.job.script("train.py", HELLO)
+    a, b = follow.cluster.addresses(2).split(",")
+    begin = time.monotonic()
+    done = ends({1: follow.start(1, "--ips", f"{a},{b}", "train.py"), 2: follow.start(2, "--ips", f"{b},{a}", "train.py")})
+    for status, _, err in done.values():
+        assert status == 2 and "give all nodes the same list, in the same order" in err, told(done)
+        assert f"{a},{b}" in err and f"{b},{a}" in err
+    assert time.monotonic() - begin < 60, "not only after --start-timeout"
+
+
+def test_another_job_with_the_nodes_in_opposite_order_is_let_be(follow):
+    follow.job.script("train.py", HELLO)
+    a, b = follow.cluster.addresses(2).split(",")
+    first = ("--ips", f"{a},{b}", "--job_id", "one", "--link-port", PORT, "--log_dir", "one", "train.py")
+    second = ("--ips", f"{b},{a}", "--job_id", "two", "--link-port", PORT, "--log_dir", "two", "train.py")
+    heads = {1: follow.start(1, *first), 2: follow.start(2, *second)}
+    time.sleep(8)  # in which each has asked the other
+    assert all(child.poll() is None for child in heads.values()), [child.communicate() for child in heads.values()]
+    followers = {1: follow.start(2, *first), 2: follow.start(1, *second)}
+    done = list(ends(heads).values()) + list(ends(followers).values())
+    assert [status for status, _, _ in done] == [0, 0, 0, 0], done
+
+
+def test_a_follower_is_told_its_servers_and_workers(follow):
+    follow.job.script("train.py", "print('up')\n")
+    a, b = follow.cluster.addresses(2).split(",")
+    done = ends(follow.launch("--servers", f"{a}:6270,{b}:6270", "--workers", f"{a}:6271,{b}:6271,{a}:6272,{b}:6272", "train.py"))
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert "node 1 of 2: server 1, workers 1,3;" in done[2][2]
+
+
+def test_endpoints_are_in_the_log_folder_of_every_node(follow):
+    follow.job.script("train.py", "import os\nprint(os.environ['PADDLE_TRAINER_ENDPOINTS'])\n")
+    launchers = {number: follow.start(number, "--ips", follow.cluster.addresses(2), "--nproc_per_node", 2, "--log_dir",
+                                      f"log{number}", "train.py") for number in (1, 2)}
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    for number in (1, 2):
+        endpoints = (follow.job.folder / f"log{number}/workerlog.{2 * number - 2}").read_text().strip()
+        assert (follow.job.folder / f"log{number}/endpoints.log").read_text() == (
+            "PADDLE_TRAINER_ENDPOINTS:\n" + endpoints.replace(",", "\n") + "\n")
+
+
+def test_servers_at_this_machines_own_address_and_a_number_of_workers(follow):
+    """One machine, whatever it is called: nobody is waited for."""
+    follow.job.script("train.py", "import os\nprint(os.environ['TRAINING_ROLE'], os.environ['POD_IP'])\n")
+    done = ends({1: follow.start(1, "--servers", "10.77.0.1:6270", "--worker_num", 2, "train.py")})
+    assert done[1][0] == 0, told(done)
+    assert [(follow.job.folder / "log" / name).read_text() for name in ("serverlog.0", "workerlog.0", "workerlog.1")] == [
+        "PSERVER 10.77.0.1\n", "TRAINER 10.77.0.1\n", "TRAINER 10.77.0.1\n"]
 
 
 def test_different_numbers_of_ranks_are_an_error_on_both_sides(follow):

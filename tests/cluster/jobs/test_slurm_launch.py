@@ -65,6 +65,13 @@ def test_a_program_spawns_its_ranks_on_the_first_node(job, wrap):
     assert sorted(text.splitlines()) == ["[0] rank 0 of 2", "[1] rank 1 of 2"]
 
 
+def test_the_banner_names_slurms_nodes(job):
+    job.script("a.py", "")
+    done = job.cluster.control.run("salloc", "--quiet", "-N2", LAUNCH, "a.py", cwd=job.folder)
+    assert done.returncode == 0, done.stderr
+    assert "\nips: node1,node2\n" in done.stdout
+
+
 def test_unequal_numbers_of_tasks_are_the_ranks(job):
     assert launch(job, ["-N2", "-n3"]).returncode == 0
     assert [values["host"] for values in seen(job, 3)] == ["node1", "node1", "node2"]

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/order_probe.hpp"
+
+#include <utility>
+#include <variant>
+
+#include <dtrain/error.hpp>
+
+#include "base/host.hpp"
+#include "launch/hello.hpp"
+#include "launch/meeting.hpp"
+#include "link/key_file.hpp"
+#include "link/tcp.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+constexpr std::chrono::milliseconds between_questions{1'000};
+constexpr std::chrono::milliseconds time_to_connect{200};
+
+link::FollowerOptions question_of(const Options& options, const Plan& plan, const Environment& environment) {
+    auto hello = hello_of(plan, options, host_name(), 0);
+    hello.leads = true;
+    return {.head = {},
+            .port = 0,
+            .key = link::read_or_make_key(link::key_file(environment)),
+            .hello = std::move(hello),
+            .environment = {},
+            .welcomed = {},
+            .write_last_words = {},
+            .must_leave = {},
+            .on_stop = {},
+            .holder = {}};
+}
+
+}  // namespace
+
+OrderProbe::OrderProbe(const Options& options, const Plan& plan, const Environment& environment)
+    : options_(options), hosts_(plan.hosts()), question_(question_of(options, plan, environment)) {}
+
+std::optional<std::string> OrderProbe::complaint(const std::vector<int>& absent) {
+    try {
+        if (asking_) {
+            asking_->reactor().serve();
+            if (!asking_->lost().empty()) asking_.reset();
+        } else if (!absent.empty() && Clock::now() >= next_at_) {
+            next_at_ = Clock::now() + between_questions;
+            ask(hosts_[static_cast<std::size_t>(absent[asked_++ % absent.size()])]);
+        }
+    } catch (const link::HeadRefuses& refusal) {
+        asking_.reset();
+        return refusal.what();
+    } catch (const UsageError&) {
+        asking_.reset();  // another key, or a name that nobody knows: that is told elsewhere
+    }
+    return std::nullopt;
+}
+
+void OrderProbe::ask(const std::string& host) {
+    const auto meeting = meeting_of(options_, {host});
+    question_.head = meeting.head;
+    question_.port = meeting.port;
+    auto connected = link::connect_to(meeting.head, meeting.port, time_to_connect);
+    if (auto* socket = std::get_if<FileDescriptor>(&connected))
+        asking_ = std::make_unique<link::Following>(question_, std::move(*socket));
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dtrain/environment.hpp>
+
+#include "launch/plan.hpp"
+#include "link/follower.hpp"
+
+namespace dtrain::launch {
+
+/// A node that does not come may take itself for node 0, its list being in another order. Finds out, beside
+/// other things, whether such a launcher waits there.
+class OrderProbe {
+  public:
+    /// @param plan of this launcher, which is node 0
+    OrderProbe(const Options& options, const Plan& plan, const Environment& environment);
+
+    /// What such a launcher says; nothing while none has said anything. Asks one of the absent nodes after
+    /// the other, and waits a moment at most.
+    std::optional<std::string> complaint(const std::vector<int>& absent);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    void ask(const std::string& host);
+
+    const Options& options_;
+    std::vector<std::string> hosts_;
+    link::FollowerOptions question_;
+    std::unique_ptr<link::Following> asking_;
+    std::size_t asked_ = 0;
+    Clock::time_point next_at_;
+};
+
+}  // namespace dtrain::launch
