@@ -24,6 +24,7 @@ MODULES = {"torch-mpi": "torch, mpi4py"}  # that a way imports; else what its na
 OWN_COPIES = 0.9  # as jobs are that say nothing of one_copy
 BFLOAT16 = 1.4  # times the rate with float32, of the model whose step is matrix products
 VIRTUAL_REPEATS = 3
+UNBOUND = 1 / 1.3  # of the rate with OMP_NUM_THREADS=1, where no rank is bound and nobody says how many threads it has
 VIRTUAL_RANKS = {1: 0.6, 2: 0.6, 4: 0.5}  # of each rank, and what of the rate should be left
 
 
@@ -42,6 +43,11 @@ def cases(build):
         if model == "big":
             for ranks in (1, 2):
                 yield with_bfloat16(model, ranks, own)
+        if model == "small":
+            for ranks in (2, 3, 4):
+                yield Case(f"{model} model on {of(ranks)} that are not bound", "steps/s", "higher",
+                           unbound(ranks, [own, model, "own-threads"]), "OMP_NUM_THREADS=1",
+                           unbound(ranks, [own, model, "own-threads"], OMP_NUM_THREADS="1"), UNBOUND, REPEATS)
         for ranks in (1, 2):
             for each, aim in VIRTUAL_RANKS.items():
                 yield Case(f"{model} model on {of(ranks)} with {each * ranks} virtual ranks", "steps/s", "higher",
@@ -71,6 +77,13 @@ def rate(ranks, command):
     if ranks is not None:
         words = ["mpirun", "-np", ranks, "--bind-to", "core" if ranks <= os.cpu_count() else "none", *words]
     return lambda: figure(words, environment=environment, limit=LIMIT)
+
+
+def unbound(ranks, command, **variables):
+    environment = {**mpi_environment(), **variables}
+    if not variables:
+        environment.pop("OMP_NUM_THREADS", None)
+    return lambda: figure(["mpirun", "-np", ranks, "--bind-to", "none", *command], environment=environment, limit=LIMIT)
 
 
 def against(way, model, ranks, own, aim):

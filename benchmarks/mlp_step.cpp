@@ -4,7 +4,8 @@
 //   mlp_step small|big|deep [WAY]      rank 0 prints steps per second
 // WAY: one-copy: of the parameters, for all ranks (default), overlap, blocking: without overlap, compute:
 // nothing is exchanged, communicate: nothing else is, bfloat16: one-copy with products of bfloat16,
-// virtual-1, virtual-2, virtual-4: each rank's batch is that of so many virtual ranks.
+// own-threads: one-copy with as many threads as MpiSession gives a rank, virtual-1, virtual-2, virtual-4:
+// each rank's batch is that of so many virtual ranks.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -70,18 +71,20 @@ double rate_of(const std::string& way, const benchmarks::MlpSizes& sizes, const 
     }
     if (way == "virtual-1" || way == "virtual-2" || way == "virtual-4")
         return rate_with_virtual_ranks(way.back() - '0', sizes, world);
-    if (way != "one-copy" && way != "bfloat16" && way != "overlap" && way != "blocking" && way != "compute")
+    if (way != "one-copy" && way != "own-threads" && way != "bfloat16" && way != "overlap" &&
+        way != "blocking" && way != "compute")
         throw std::invalid_argument(
-            "WAY is one-copy, bfloat16, overlap, blocking, compute, communicate or virtual-1, -2, -4, not '" +
+            "WAY is one-copy, own-threads, bfloat16, overlap, blocking, compute, communicate or virtual-1, "
+            "-2, -4, not '" +
             way + "'");
     const bool rounds = way == "bfloat16";
-    const bool one_copy = way == "one-copy" || rounds;
+    const bool one_copy = way == "one-copy" || way == "own-threads" || rounds;
     const int ranks = way == "compute" ? 1 : world.size();
     const auto parallel = data_parallel(program, {.ranks = ranks, .one_copy = one_copy});
     const auto communicator = ranks == 1 ? Communicator() : world;
     Executor executor(parallel, one_copy ? State(parallel, 1, communicator) : State(parallel, 1),
                       communicator,
-                      {.threads = 1,
+                      {.threads = way == "own-threads" ? 0 : 1,
                        .overlap = way == "overlap",
                        .products = rounds ? ProductNumbers::bfloat16 : ProductNumbers::float32});
     feed(executor, world.rank(), sizes.classes);

@@ -20,6 +20,8 @@ Communicator mpi_world();
 /// Call abort_job() after saying what happened.
 class MpiSession {
   public:
+    /// Threads of OpenMP, which compute matrix products, are as many as processors() for the thread that
+    /// calls this, unless OMP_NUM_THREADS or omp_set_num_threads() has said how many.
     /// @throws MpiError, Error when MPI cannot be initialised (again); VersionMismatch on all ranks, and MPI
     /// has ended then
     MpiSession();
@@ -30,11 +32,16 @@ class MpiSession {
     /// A communicator over all ranks.
     const Communicator& world() const { return *world_; }
 
+    /// Processors that this rank has for itself: of those that it may use (sched_getaffinity) an equal share
+    /// with the ranks of its node that may use some of them too; at least 1.
+    int processors() const { return processors_; }
+
     /// "Open MPI v4.1.4 ...", "MPICH Version: 4.0.2": the library that runs, one line.
     static std::string library_version();
 
   private:
     int exceptions_ = 0;
+    int processors_ = 1;
     std::optional<Communicator> world_;
 };
 

@@ -11,6 +11,8 @@
 #include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/node_map.hpp"
+#include "comm/own_processors.hpp"
 #include "comm/same_version.hpp"
 #include "comm/start_watch.hpp"
 
@@ -36,6 +38,10 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
         throw;
     }
     world_ = mpi_world();
+    MPI_Comm node = comm::split_by_node(MPI_COMM_WORLD, 0);
+    processors_ = comm::own_processors(node);
+    MPI_Comm_free(&node);
+    comm::compute_on(processors_, environment);
 }
 
 MpiSession::~MpiSession() {

@@ -4,6 +4,7 @@
 // do not come.
 #include <csignal>
 #include <cstdio>
+#include <omp.h>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -75,6 +76,16 @@ int stuck(const dtrain::Communicator& world, const std::string& scenario) {
     return 0;
 }
 
+/// All ranks say how many threads compute.
+int threads() {
+    const dtrain::MpiSession session;
+    dtrain::tests::ToldLines lines(session.world().rank());
+    lines.add(fmt::format("<{}> {} processors, {} threads", session.world().rank(), session.processors(),
+                          omp_get_max_threads()));
+    lines.end();
+    return 0;
+}
+
 int environment(int argc, char** argv) {
     const dtrain::ParallelEnv env(argc, argv);
     std::vector<int> ones{1};
@@ -89,6 +100,7 @@ int environment(int argc, char** argv) {
 int body(int argc, char** argv) {
     const std::string scenario = argv[1];
     if (scenario == "environment") return environment(argc, argv);
+    if (scenario == "threads") return threads();
     if (scenario == "well" || scenario == "together" || scenario == "alone") return session(scenario);
     const dtrain::MpiSession session;
     return stuck(session.world(), scenario);

@@ -122,7 +122,8 @@ const std::vector<std::string> ranks_per_node{"0", "2", "1"};
 TEST_P(FirstRankBeforeItsFirstOperation, IsNamedAndToldWhatItHasMissed) {
     if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
     static tests::BegunTogether<std::string, Captured> runs(ranks_per_node, [](const std::string& together) {
-        return under_mpirun(4, "late_first", {{"DTRAIN_COMM_TIMEOUT", "2"}, {"DTRAIN_RANKS_PER_NODE", together}});
+        return under_mpirun(4, "late_first",
+                            {{"DTRAIN_COMM_TIMEOUT", "2"}, {"DTRAIN_RANKS_PER_NODE", together}});
     });
     const auto run = runs.of_this_test();
     std::set<int> ranks;

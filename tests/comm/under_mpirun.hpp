@@ -19,12 +19,17 @@ inline bool can_run_mpi() {
 }
 
 /// With what ranks have told before what they wrote to stderr.
+/// @param variables those without a value are unset
 inline Captured under_mpirun(int ranks, const std::string& scenario,
                              const std::map<std::string, std::string>& variables = {},
                              const std::string& argument = "") {
     auto environment = Environment::of_this_process();
     environment.set("ASAN_OPTIONS", "detect_leaks=0");  // MPI's own would be found
-    for (const auto& [name, value] : variables) environment.set(name, value);
+    for (const auto& [name, value] : variables)
+        if (value.empty())
+            environment.unset(name);
+        else
+            environment.set(name, value);
     const tests::TemporaryFolder told;
     environment.set(tests::ToldLines::variable, told.path().string());
     ProcessOptions options{.environment = environment};

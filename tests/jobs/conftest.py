@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,14 +19,17 @@ from whole_jobs import BUILD, LAUNCH, PYTHON, ROOT, WORKER, clean_environment, p
 
 
 # A file's tests share what it prepares and stay in one process; those of the longest files do not need to.
+OF_EXAMPLES = {"test_examples", "test_losses"}  # compile the same programs
 SPREAD = {"test_servers", "test_checkpoints", "test_native", "test_failing_ranks", "test_launch"}
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Groups for pytest-xdist's --dist loadgroup."""
+    """Groups for pytest-xdist's --dist loadgroup, which looks for them in the same hook."""
     for item in items:
-        if item.path.stem not in SPREAD:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if item.path.stem not in SPREAD and item.get_closest_marker("xdist_group") is None:
+            group = "examples" if item.path.stem in OF_EXAMPLES else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 class Job:
@@ -119,6 +123,16 @@ def build_option(name):
     return next(option["value"] for option in options if option["name"] == name)
 
 
+def build_program(program, source, compile_and_link, link):
+    """In two steps: the compiler's cache does not know programs that are compiled and linked at once."""
+    cache = ["ccache"] if shutil.which("ccache") else []
+    # Names below the folder of both are made relative, so that the cache knows them again wherever that is.
+    objects = [*cache, "g++", "-std=c++20", "-c", source.name, "-o", program.name + ".o", *compile_and_link]
+    for command in (objects, ["g++", program.name + ".o", "-o", program, *compile_and_link, *link]):
+        built = run(command, source.parent, timeout=400, CCACHE_BASEDIR=source.parent.parent)
+        assert built.returncode == 0, built.stderr
+
+
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory):
     """A prefix that is not where the build was told that it would be installed."""
@@ -140,12 +154,12 @@ def torch_program(prefix, tmp_path_factory):
     if (sanitizers := build_option("b_sanitize")) != "none":
         pytest.skip(f"a program outside the build has no {sanitizers} sanitizer to link libdtrain with")
     libraries = prefix / build_option("libdir")
-    program = tmp_path_factory.mktemp("torch") / "train"
-    flags = run(["pkg-config", "--cflags", "--libs", "dtrain"], ROOT, PKG_CONFIG_PATH=libraries / "pkgconfig").stdout.strip()
-    built = run(["sh", "-c", f"g++ -std=c++20 {ROOT}/examples/libtorch/train.cpp -o {program} {flags} {include} -ltorch -ltorch_cpu "
-                 f"-lc10 -Wl,-rpath,'{libraries}'"], ROOT, timeout=400)
-    assert built.returncode == 0, built.stderr
-    return program
+    source = tmp_path_factory.mktemp("torch") / "train.cpp"
+    shutil.copy(ROOT / "examples/libtorch/train.cpp", source)
+    flags = run(["pkg-config", "--cflags", "--libs", "dtrain"], ROOT, PKG_CONFIG_PATH=libraries / "pkgconfig").stdout
+    build_program(source.with_suffix(""), source, shlex.split(flags) + [include],
+                  ["-ltorch", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{libraries}"])
+    return source.with_suffix("")
 
 
 @pytest.fixture(scope="session")

@@ -6,32 +6,17 @@ Oracle: what they print; the loss of several ranks falls as it does on one, and 
 What they save is read by h5py and dtrain-worker.
 """
 import difflib
-import json
 import re
-import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT, WORKER, mpirun, run
-
-
-def compiled(source, folder, *more):
-    """As somebody compiles it who has an installed dtrain."""
-    options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())
-    if (sanitizers := next(option["value"] for option in options if option["name"] == "b_sanitize")) != "none":
-        pytest.skip(f"a program outside the build has no {sanitizers} sanitizer to link libdtrain with")
-    found = subprocess.run(["pkg-config", "--cflags", "--libs", "dtrain"], capture_output=True, text=True, check=True,
-                           env={"PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled"), "PATH": "/usr/bin:/bin"})
-    program = folder / source.stem
-    built = run(["g++", "-std=c++20", source, "-o", program, *found.stdout.split(), *more, f"-Wl,-rpath,{BUILD / 'src'}"],
-                ROOT, timeout=400)
-    assert built.returncode == 0, built.stderr
-    return program
+from conftest import ROOT, WORKER, mpirun, run
+from example_programs import compiled
 
 
 @pytest.fixture(scope="module")
-def regression(tmp_path_factory):
-    return compiled(ROOT / "examples/spawn/regression.cpp", tmp_path_factory.mktemp("spawn"))
+def regression():
+    return compiled(ROOT / "examples/spawn/regression.cpp")
 
 
 @pytest.mark.parametrize("form, gpus, losses", [(1, "", 0), (3, "", 2), (2, "2,3,4", 3), (3, "6,7", 2), (4, "4,5,6", 2)])
@@ -49,9 +34,8 @@ def test_gpus_of_spawn_that_are_not_visible_are_named(regression, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def layer_programs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("layer")
-    return {name: compiled(ROOT / f"examples/layer/{name}.cpp", folder)
+def layer_programs():
+    return {name: compiled(ROOT / f"examples/layer/{name}.cpp")
             for name in ("digits", "digits_ranks", "lenet", "lenet_ranks", "linear_net")}
 
 
@@ -111,8 +95,8 @@ def test_a_network_of_libtorch_is_trained_by_all_ranks(torch_program, tmp_path, 
 
 
 @pytest.fixture(scope="module")
-def model_program(tmp_path_factory):
-    return compiled(ROOT / "examples/model/digits.cpp", tmp_path_factory.mktemp("model"))
+def model_program():
+    return compiled(ROOT / "examples/model/digits.cpp")
 
 
 def test_a_model_is_trained_by_any_number_of_ranks_to_the_same_bits(model_program, tmp_path):
@@ -143,8 +127,8 @@ def test_a_model_without_its_data_says_so(model_program, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def own_kernels(tmp_path_factory):
-    return compiled(ROOT / "examples/own_kernels/train.cpp", tmp_path_factory.mktemp("own_kernels"))
+def own_kernels():
+    return compiled(ROOT / "examples/own_kernels/train.cpp")
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
@@ -181,7 +165,7 @@ def test_h5py_reads_buffers_of_every_type(tmp_path):
     numpy = pytest.importorskip("numpy")
     source = tmp_path / "other_types.cpp"
     source.write_text(OTHER_TYPES)
-    assert run([compiled(source, tmp_path)], tmp_path).returncode == 0
+    assert run([compiled(source)], tmp_path).returncode == 0
     brain = numpy.array([.1, 3e38, -1e-40, .5], dtype=numpy.float32).view(numpy.uint32)
     brain = (brain + 0x7fff + (brain >> 16 & 1)) & 0xffff0000  # rounded to the nearest, ties to even
     for file in ("epoch-000001/index.h5", "epoch-000001.h5"):

@@ -12,7 +12,8 @@ import pytest
 
 from conftest import ROOT, WORKER, mpirun, run
 from test_clicks import clicks, rows, train as train_clicks  # noqa: F401: a fixture
-from test_examples import LINE, compiled
+from example_programs import compiled
+from test_examples import LINE
 from test_native import VIRTUALLY, accuracy, checkpoint_of, complaints, contents, write_job
 from whole_jobs import BUILD, LAUNCH
 
@@ -134,8 +135,8 @@ def test_nccl_without_a_driver_is_one_line(native, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def digits_line_by_line(tmp_path_factory):
-    return compiled(ROOT / "examples/layer/digits_ranks.cpp", tmp_path_factory.mktemp("layer"))
+def digits_line_by_line():
+    return compiled(ROOT / "examples/layer/digits_ranks.cpp")
 
 
 def measures(text):

@@ -230,6 +230,7 @@ def test_example_for_meson_with_an_installed_dtrain(prefix, tmp_path, no_sanitiz
         works(example, tmp_path / "build" / target(example))
 
 
+@pytest.mark.xdist_group("examples")  # test_examples has compiled it
 def test_example_with_libtorch_and_an_installed_dtrain(prefix, torch_program):
     assert str(installed_library(prefix).resolve()) in run("ldd", str(torch_program))
     works("libtorch/train", torch_program)

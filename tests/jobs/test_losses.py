@@ -11,7 +11,7 @@ import re
 import pytest
 
 from conftest import ROOT, mpirun, run
-from test_examples import compiled
+from example_programs import compiled
 
 numpy = pytest.importorskip("numpy", reason="numpy (Debian package python3-numpy) is not installed")
 from numpy_layers import Classifier, Conv3x3, Flatten, Linear, MaxPool2x2, Relu  # noqa: E402
@@ -76,8 +76,8 @@ def assert_each_rank_tells(expected, text, decimals):
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_the_regression_that_spawn_starts(tmp_path, tmp_path_factory, ranks):
-    program = compiled(ROOT / "examples/spawn/regression.cpp", tmp_path_factory.mktemp("spawn"))
+def test_the_regression_that_spawn_starts(tmp_path, ranks):
+    program = compiled(ROOT / "examples/spawn/regression.cpp")
     if ranks == 2:
         done = run([program, 3, STEPS], tmp_path, CUDA_VISIBLE_DEVICES="")
     else:
@@ -89,8 +89,8 @@ def test_the_regression_that_spawn_starts(tmp_path, tmp_path_factory, ranks):
 
 
 @pytest.mark.parametrize("form, gpus, ranks", [(3, "", 2), (2, "2,3,4", 3)])
-def test_the_network_of_ones_own_that_spawn_starts(tmp_path, tmp_path_factory, form, gpus, ranks):
-    program = compiled(ROOT / "examples/layer/linear_net.cpp", tmp_path_factory.mktemp("layer"))
+def test_the_network_of_ones_own_that_spawn_starts(tmp_path, form, gpus, ranks):
+    program = compiled(ROOT / "examples/layer/linear_net.cpp")
     done = run([program, form, STEPS], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
     assert done.returncode == 0, done.stderr
     expected = regression_losses([counted_samples(rank) for rank in range(ranks)])
@@ -127,7 +127,7 @@ def changed(example, folder, old, new):
 def test_the_model_of_digits(tmp_path, ranks):
     source = changed("model/digits.cpp", tmp_path, "{lines, stop}",
                      '{lines, stop, std::make_shared<JsonLines>("steps.jsonl", RowOptions{.every_steps = 1})}')
-    done = mpirun(ranks, [compiled(source, tmp_path), ROOT / "examples/digits.h5"], tmp_path)
+    done = mpirun(ranks, [compiled(source), ROOT / "examples/digits.h5"], tmp_path)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "steps.jsonl").read_text().splitlines()]
     steps = {row["step"]: row["loss"] for row in rows if row["event"] == "step"}  # but the last one of each epoch
@@ -152,7 +152,7 @@ def test_the_convolutions_of_lenet(tmp_path, name, ranks):
     source = changed(f"layer/{name}.cpp", tmp_path, "if ((batch_id + 1) % 22 == 0)", "")
     # mpirun may cut the long output of two ranks in the middle of a line.
     to_its_file = 'exec "$0" "$1" >printed.$OMPI_COMM_WORLD_RANK'
-    done = mpirun(ranks, ["sh", "-c", to_its_file, compiled(source, tmp_path), ROOT / "examples/digits.h5"], tmp_path)
+    done = mpirun(ranks, ["sh", "-c", to_its_file, compiled(source), ROOT / "examples/digits.h5"], tmp_path)
     assert done.returncode == 0, done.stderr
     printed = {}
     for rank in range(ranks):
@@ -197,8 +197,8 @@ def own_kernels_losses(ranks):
     return losses
 
 
-def test_kernels_of_ones_own_that_all_ranks_train(tmp_path, tmp_path_factory):
-    program = compiled(ROOT / "examples/own_kernels/train.cpp", tmp_path_factory.mktemp("own"))
+def test_kernels_of_ones_own_that_all_ranks_train(tmp_path):
+    program = compiled(ROOT / "examples/own_kernels/train.cpp")
     for ranks in (1, 2, 3):
         done = mpirun(ranks, [program], tmp_path)
         assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import re
 import pytest
 
 from conftest import LAUNCH, PYTHON, ROOT, WORKER, mpirun, run
-from test_examples import compiled
+from example_programs import compiled
 
 numpy = pytest.importorskip("numpy", reason="numpy (Debian package python3-numpy) is not installed")
 h5py = pytest.importorskip("h5py", reason="h5py (Debian package python3-h5py) is not installed")
@@ -24,8 +24,8 @@ STEPS = 200
 
 
 @pytest.fixture(scope="module")
-def mnist(tmp_path_factory):
-    return compiled(ROOT / "examples/mnist/mnist.cpp", tmp_path_factory.mktemp("mnist"))
+def mnist():
+    return compiled(ROOT / "examples/mnist/mnist.cpp")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 from conftest import LAUNCH, ROOT, mpirun, run
-from test_examples import compiled
+from example_programs import compiled
 
 SOURCES = ROOT / "examples/tutorial"
 DIGITS = ROOT / "examples/digits.h5"
@@ -19,9 +19,8 @@ PAGE = (ROOT / "docs/tutorial.md").read_text()
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tutorial")
-    return {name: compiled(SOURCES / f"{name}.cpp", folder) for name in ("alone", "ranks")}
+def programs():
+    return {name: compiled(SOURCES / f"{name}.cpp") for name in ("alone", "ranks")}
 
 
 def printed(done):

@@ -13,8 +13,8 @@
 
 namespace dtrain::tests {
 
-/// What the cases of a parameterized test wait for, all of it begun when the first case asks: jobs that wait for deadlines
-/// need time and no processors.
+/// What the cases of a parameterized test wait for, all of it begun when the first case asks: jobs that wait
+/// for deadlines need time and no processors.
 template <class Case, class Result>
 class BegunTogether {
   public:
