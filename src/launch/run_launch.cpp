@@ -166,7 +166,7 @@ class Launch {
             const auto token = random_mark();
             // Bad words for the workers are found before anything is there.
             const auto command = command_for(plan, token, order);
-            make_log_folder(plan.log_dir);
+            make_log_folder(plan.log_dir, log_folders());
             const bool first = !claim_;
             if (first) claim_log_folder(plan);
             if (first) announce(plan);
@@ -249,8 +249,10 @@ class Launch {
 
     bool by_mpirun() const { return planner_.engine() == Engine::mpirun; }
 
+    LogFolders log_folders() const { return options_.trust_log_dir ? LogFolders::any : LogFolders::own; }
+
     void claim_log_folder(const Plan& plan) {
-        claim_.emplace(plan.log_dir, fmt::format("pid {}, job {}", ::getpid(), plan.job_id));
+        claim_.emplace(plan.log_dir, fmt::format("pid {}, job {}", ::getpid(), plan.job_id), log_folders());
         if (claim_->other())
             log_warning(
                 "another job writes into {} ({}): their lines will mix; give each its own --log_dir, "
