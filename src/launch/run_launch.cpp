@@ -15,6 +15,7 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/leftovers.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
 #include "base/random_mark.hpp"
@@ -89,8 +90,10 @@ class Launch {
             options_ = options_of_start(std::move(options_), {own}, own);
         }
         if (!options_.dry_run.empty()) return show_plan();
+        const auto places = leftover_places(environment_);
         if (options_.check) return check();
         if (options_.report) check_report_file(*options_.report);
+        remove_leftovers(places);
         ::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more does not end the job
         if (metrics_address_) serve_metrics();
         if (elastic_) return run_elastic();

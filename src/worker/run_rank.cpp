@@ -20,6 +20,7 @@
 
 #include "base/exec_image.hpp"
 #include "base/host.hpp"
+#include "base/leftovers.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
 #include "base/run_main.hpp"
@@ -79,6 +80,7 @@ class Rank {
     }
 
     [[noreturn]] void become_native_job(const std::string& command) {
+        remove_leftovers_of_dead_jobs();
         auto variables = inherited_;
         if (!variables.has("OMP_NUM_THREADS"))
             variables.set("OMP_NUM_THREADS", std::to_string(assignment_.threads));
@@ -88,6 +90,7 @@ class Rank {
 
     int supervise_program() {
         GuardedProgram program{.argv = wrapped_command(), .grace = options_.grace};
+        remove_leftovers_of_dead_jobs();
         // An open claim on the ports until the program is about to start.
         HeldPorts held;
         std::filesystem::path log;
@@ -138,6 +141,15 @@ class Rank {
     }
 
   private:
+    /// For a node that has no launcher of its own.
+    void remove_leftovers_of_dead_jobs() const {
+        if (identity_.local_rank != 0) return;
+        try {
+            remove_leftovers(leftover_places(inherited_));
+        } catch (const UsageError&) {  // no place for temporary files: a rank needs none
+        }
+    }
+
     void assign() {
         auto planned = cluster::read_assignments(inherited_, identity_.node_rank);
         bool apply = options_.bind && inherited_.get_or("DTRAIN_BIND", "apply") == "apply";
