@@ -287,7 +287,8 @@ class Launch {
     int show_plan() {
         const auto plan = planner_.plan(options_);
         auto [argv, added] = command_for(plan, "", {});
-        for (const char* random : {"DTRAIN_JOB_TOKEN", "DTRAIN_RUN_ID"}) added.unset(random);
+        for (const char* random : {"DTRAIN_JOB_TOKEN", "DTRAIN_RUN_ID", "DTRAIN_GLOO_FS_PATH"})
+            added.unset(random);
         const auto text = options_.dry_run == "json" ? to_json(plan, argv, added) : to_table(plan, argv);
         write_all(STDOUT_FILENO, text);
         return 0;
@@ -298,8 +299,12 @@ class Launch {
         if (wants_page()) start.run_record = run_record(plan);
         if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = order.restarts;
         if (nodes_beat(plan)) start.heartbeats = between_heartbeats;
+        if (!is_this_machine(plan) && !environment_.has("DTRAIN_GLOO_FS_PATH"))
+            start.gloo_folder = "/tmp/dtrain-gloo." + random_mark();  // the nodes share no /tmp
         return start_command(plan, options_, planner_, environment_, given_, start);
     }
+
+    static bool is_this_machine(const Plan& plan) { return plan.nodes.size() == 1 && plan.own_node; }
 
     /// Behind a remote shell the daemon of a node learns of a cut cable from TCP's keepalive, which holds
     /// only while nothing is on its way: signs of life would keep it, and its ranks, alive.
@@ -313,7 +318,7 @@ class Launch {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", hostfile_text(plan));
         std::optional<TemporaryFolder> gloo_folder;
-        if (plan.nodes.size() == 1 && plan.own_node) gloo_folder.emplace();  // the nodes share no /tmp
+        if (is_this_machine(plan)) gloo_folder.emplace();
         WatchOptions options{.command = command.argv,
                              .control = by_mpirun()
                                             ? RankControl::of_mpirun()

@@ -32,6 +32,7 @@
 #include "cluster/node_fields.hpp"
 #include "cluster/slurm_binding.hpp"
 #include "worker/binding.hpp"
+#include "worker/gloo_folder.hpp"
 #include "worker/hang_watch.hpp"
 #include "worker/network.hpp"
 #include "worker/options.hpp"
@@ -255,7 +256,9 @@ class Rank {
         context.cuda_visible_devices = view.cuda_visible_devices;
         context.threads = assignment_.threads;
         context.log_dir = log_dir.string();
-        context.gloo_fs_path = inherited_.get_or("DTRAIN_GLOO_FS_PATH", gloo_fs_path(identity_, ::geteuid()));
+        const auto planned_gloo = inherited_.get("DTRAIN_GLOO_FS_PATH");
+        context.gloo_fs_path =
+            planned_gloo ? *planned_gloo : gloo_folder(log_dir, identity_.job_id, options_.log.folders);
         context.pod_name = inherited_.get_or("DTRAIN_POD_NAME", pod_name(identity_));
         auto variables = cluster::program_environment(inherited_, context);
         if (!servers_ && !variables.has("PADDLE_TRAINER_ENDPOINTS"))

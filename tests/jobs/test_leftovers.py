@@ -8,6 +8,7 @@ import contextlib
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -153,3 +154,34 @@ def test_the_longest_tmpdir_holds_a_job_that_answers(job, places):
         child.communicate(timeout=30)
     finally:
         subprocess.run(["rm", "-rf", base], check=True)
+
+
+def test_gloos_folder_cannot_be_guessed(job):
+    """Ranks agree; two jobs of one name, user and folder do not, and neither name holds what others know."""
+    job.script("a.py", "import os\nprint(os.environ['PADDLE_GLOO_FS_PATH'])\n")
+    names = []
+    for _ in range(2):
+        assert job.mpirun(2, WORKER, "--log_overwrite", "--", PYTHON, "a.py").returncode == 0
+        assert job.log(0) == job.log(1)
+        names.append(job.log(0).strip())
+    assert len(set(names)) == 2
+    for name in names:
+        mark = name.removeprefix("/tmp/dtrain-gloo.")
+        assert len(mark) == 32 and int(mark, 16) >= 0
+
+
+def test_gloos_folder_on_two_nodes_cannot_be_guessed(job):
+    """Two launchers of this machine are two nodes, which share no /tmp as a rule."""
+    job.script("a.py", "import os\nprint(os.environ['PADDLE_GLOO_FS_PATH'])\n")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = ("--master", f"127.0.0.1:{port}", "--nnodes", 2, "--nproc_per_node", 1, "--no-banner", PYTHON, "a.py")
+    launchers = [job.start(LAUNCH, "--log_dir", f"log{number}", *arguments, env={"DTRAIN_KEY_FILE": job.folder / "key"})
+                 for number in (0, 1)]
+    for launcher in launchers:
+        _, said = launcher.communicate(timeout=60)
+        assert launcher.returncode == 0, said
+    names = [path.read_text().strip() for path in job.folder.glob("log?/workerlog.?")]
+    assert len(names) == 2 and len(set(names)) == 1
+    assert len(names[0].removeprefix("/tmp/dtrain-gloo.")) == 32
