@@ -124,7 +124,7 @@ bool is_in_use(const fs::path& file) {
     const FileDescriptor opened(::open(file.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!opened.valid()) return true;
     // Whoever opens the file while the lease lasts would end this process by SIGIO.
-    if (::fcntl(opened.get(), F_SETSIG, SIGURG) != 0) return true;
+    if (::fcntl(opened.get(), F_SETSIG, SIGWINCH) != 0) return true;
     // The kernel gives a lease for writing only to the one who has the file alone.
     return ::fcntl(opened.get(), F_SETLEASE, F_WRLCK) != 0;
 }

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view nowhere = "/dev/null";
+constexpr const char* nowhere = "/dev/null";
 constexpr std::string_view other_folder = "choose another --log_dir";
 constexpr std::string_view or_trust = "or give --trust-log-dir if you trust all who can write there";
 
@@ -71,7 +71,7 @@ OpenedFolder open_folder(const fs::path& named, LogFolders folders) {
 }
 
 bool leads_nowhere(int folder, const std::string& name) {
-    std::array<char, nowhere.size() + 1> target{};
+    std::array<char, std::string_view(nowhere).size() + 1> target{};
     const auto size = ::readlinkat(folder, name.c_str(), target.data(), target.size());
     return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == nowhere;
 }
@@ -113,9 +113,8 @@ OpenedLog open_log_file(const fs::path& file, mode_t mode, LogFolders folders) {
             return {.file = {},
                     .error = ELOOP,
                     .why = "it is a link, of which only one to /dev/null is followed; remove it"};
-        return {.file = FileDescriptor(::open(nowhere.data(), O_RDWR | O_APPEND | O_CLOEXEC)),
-                .error = 0,
-                .why = {}};
+        return {
+            .file = FileDescriptor(::open(nowhere, O_RDWR | O_APPEND | O_CLOEXEC)), .error = 0, .why = {}};
     }
     if (is_there && folders == LogFolders::own && (S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode)))
         if (const auto reason =
@@ -136,6 +135,21 @@ FileDescriptor open_to_append(const fs::path& file, mode_t mode) {
         return FileDescriptor(::open(file.c_str(), how, mode));
     errno = ELOOP;
     return opened;
+}
+
+std::error_code make_log_folders(const fs::path& folder) {
+    constexpr mode_t not_for_all = 0775;
+    fs::path made;
+    for (const auto& part : folder) {
+        made /= part;
+        std::error_code error;
+        if (fs::is_directory(made, error)) continue;
+        if (::mkdir(made.c_str(), not_for_all) == 0) continue;
+        const int failed = errno;
+        if (failed == EEXIST && fs::is_directory(made, error)) continue;  // another rank was faster
+        return {failed == EEXIST ? ENOTDIR : failed, std::generic_category()};
+    }
+    return {};
 }
 
 std::optional<std::string> why_no_log_folder(const fs::path& folder, LogFolders folders) {

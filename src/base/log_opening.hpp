@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <sys/types.h>
+#include <system_error>
 
 #include "base/files.hpp"
 
@@ -42,6 +43,10 @@ struct OpenedLog {
 /// one to /dev/null is followed.
 /// @param mode of a new file
 OpenedLog open_log_file(const std::filesystem::path& file, mode_t mode, LogFolders folders);
+
+/// Makes a folder for logs and those above it that are not there; in none of them everybody may write,
+/// whatever the umask. @returns why it cannot be made
+std::error_code make_log_folders(const std::filesystem::path& folder);
 
 /// Why no log can or should be in this folder, beginning with its path, or nothing.
 std::optional<std::string> why_no_log_folder(const std::filesystem::path& folder, LogFolders folders);

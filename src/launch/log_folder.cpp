@@ -3,7 +3,6 @@
 #include "launch/log_folder.hpp"
 
 #include <cerrno>
-#include <filesystem>
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
@@ -41,8 +40,7 @@ std::string expanded_log_dir(const Options& options, const Environment& environm
 }
 
 void make_log_folder(const std::string& folder, LogFolders folders) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
+    const auto error = make_log_folders(folder);
     if (error || ::access(folder.c_str(), W_OK | X_OK) != 0)
         throw UsageError(fmt::format("--log_dir {} cannot be written: {}", folder,
                                      error ? error.message() : std::generic_category().message(errno)));

@@ -224,10 +224,9 @@ class Rank {
     }
 
     std::filesystem::path log_path() const {
-        std::error_code ignored;  // open_log tells
         const auto folder =
             std::filesystem::absolute(inherited_.get_or("DTRAIN_NODE_LOG_DIR", options_.log_dir));
-        std::filesystem::create_directories(folder, ignored);
+        make_log_folders(folder);  // what fails, open_log tells
         return folder / log_name();
     }
 

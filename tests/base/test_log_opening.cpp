@@ -117,6 +117,17 @@ TEST_F(LogOpening, AnOwnLinkMayLeadToAFolder) {
     EXPECT_TRUE(fs::exists(folder_ / "scratch/workerlog.0"));
 }
 
+TEST_F(LogOpening, NoFolderIsMadeForAllToWrite) {
+    const auto umask_before = ::umask(0);
+    EXPECT_FALSE(make_log_folders(folder_ / "a/b/log"));
+    EXPECT_FALSE(make_log_folders(folder_ / "a/b/log/"));
+    ::umask(umask_before);
+    EXPECT_EQ(why_no_log_folder(folder_ / "a/b/log", LogFolders::own), std::nullopt);
+    EXPECT_EQ(why_no_log_folder(folder_ / "a", LogFolders::own), std::nullopt);
+    EXPECT_EQ(make_log_folders(target_ / "log"), std::errc::not_a_directory);
+    EXPECT_EQ(make_log_folders("/proc/no/log"), std::errc::no_such_file_or_directory);
+}
+
 TEST_F(LogOpening, WhatIsNoFolderIsNamed) {
     EXPECT_EQ(open_log_file(folder_ / "no/workerlog.0", 0600, LogFolders::own).error, ENOENT);
     EXPECT_THAT(*why_no_log_folder(target_, LogFolders::own),
