@@ -10,6 +10,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/random_mark.hpp"
+
 namespace dtrain {
 namespace {
 
@@ -17,27 +19,61 @@ namespace {
     throw std::system_error(errno, std::generic_category(), what);
 }
 
+void sync_open(int fd, const std::filesystem::path& path) {
+    // Some file systems cannot sync a folder; they say EINVAL and need no sync.
+    if (::fsync(fd) != 0 && errno != EINVAL) fail("cannot sync " + path.string());
+}
+
 void sync_path(const std::filesystem::path& path, int flags) {
     FileDescriptor fd(::open(path.c_str(), flags | O_CLOEXEC));
     if (!fd.valid()) fail("cannot open " + path.string());
-    // Some file systems cannot sync a folder; they say EINVAL and need no sync.
-    if (::fsync(fd.get()) != 0 && errno != EINVAL) fail("cannot sync " + path.string());
+    sync_open(fd.get(), path);
 }
 
-void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
-    if (::rename(from.c_str(), to.c_str()) != 0)
-        fail("cannot rename " + from.string() + " to " + to.string());
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+    return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-std::filesystem::path written_beside(std::filesystem::path path, std::string_view content,
-                                     std::optional<mode_t> mode) {
-    path += ".tmp." + std::to_string(::getpid());
-    FileDescriptor out(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode.value_or(0666)));
-    if (!out.valid()) fail("cannot write " + path.string());
-    if (mode && ::fchmod(out.get(), *mode) != 0) fail("cannot set the mode of " + path.string());
-    if (!write_all(out.get(), content)) fail("cannot write " + path.string());
-    return path;
-}
+/// The next content of a file, beside it; gone with the object unless it has taken the file's place.
+class NextContent {
+  public:
+    NextContent(const std::filesystem::path& path, mode_t mode)
+        : path_(path),
+          folder_(::open(folder_of(path).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+          name_(temporary_name(path).filename()) {
+        if (!folder_.valid()) fail("cannot write " + path_.string());
+        file_ = FileDescriptor(::openat(folder_.get(), name_.c_str(),
+                                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+        if (!file_.valid()) fail("cannot write " + path_.string());
+    }
+    NextContent(const NextContent&) = delete;
+    NextContent& operator=(const NextContent&) = delete;
+    ~NextContent() {
+        if (!in_place_) ::unlinkat(folder_.get(), name_.c_str(), 0);
+    }
+
+    void write(std::string_view content, std::optional<mode_t> mode) {
+        if (mode && ::fchmod(file_.get(), *mode) != 0) fail("cannot set the mode of " + path_.string());
+        if (!write_all(file_.get(), content)) fail("cannot write " + path_.string());
+    }
+
+    void sync() { sync_open(file_.get(), path_); }
+
+    void put_in_place() {
+        // A network file system may tell only now that there is no room.
+        if (::close(file_.release()) != 0) fail("cannot write " + path_.string());
+        if (::renameat(folder_.get(), name_.c_str(), folder_.get(), path_.filename().c_str()) != 0)
+            fail("cannot replace " + path_.string());
+        in_place_ = true;
+    }
+
+  private:
+    std::filesystem::path path_;
+    FileDescriptor folder_;
+    std::filesystem::path name_;
+    FileDescriptor file_;
+    bool in_place_ = false;
+};
 
 }  // namespace
 
@@ -110,17 +146,34 @@ std::error_code make_writable_folder(const std::filesystem::path& path) {
     return failed;
 }
 
+std::filesystem::path temporary_name(std::filesystem::path path) {
+    return path += ".tmp." + random_mark().substr(0, 16);
+}
+
+void make_new_file(const std::filesystem::path& path) {
+    const FileDescriptor made(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!made.valid()) fail("cannot write " + path.string());
+}
+
 void replace_file(const std::filesystem::path& path, std::string_view content, std::optional<mode_t> mode) {
-    publish_file(written_beside(path, content, mode), path);
+    NextContent next(path, mode.value_or(0666));
+    next.write(content, mode);
+    next.sync();
+    next.put_in_place();
+    sync_folder(path.parent_path());
 }
 
 void replace_passing_file(const std::filesystem::path& path, std::string_view content, mode_t mode) {
-    rename_file(written_beside(path, content, mode), path);
+    NextContent next(path, mode);
+    next.write(content, mode);
+    next.put_in_place();
 }
 
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path) {
-    sync_path(temporary, O_RDONLY);
-    rename_file(temporary, path);
+    sync_path(temporary, O_RDONLY | O_NOFOLLOW);
+    if (::rename(temporary.c_str(), path.c_str()) != 0)
+        fail("cannot rename " + temporary.string() + " to " + path.string());
     sync_folder(path.parent_path());
 }
 

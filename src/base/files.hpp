@@ -62,8 +62,17 @@ std::uintmax_t size_or_zero(const std::filesystem::path& path);
 /// Makes the folder where there is none. @returns why nothing can be written into it, or no error
 std::error_code make_writable_folder(const std::filesystem::path& path);
 
+/// Where a file is written before it takes the place of `path`: beside it, under a name that nobody knows
+/// before. The name begins with that of `path` and ".tmp.".
+std::filesystem::path temporary_name(std::filesystem::path path);
+
+/// Makes an empty file that was not there, and follows no link.
+/// @throws std::system_error naming the path.
+void make_new_file(const std::filesystem::path& path);
+
 /// Puts `content` at `path` so that a reader, or a machine that loses power, sees the old file or the new
-/// one, never a part: temporary file beside it, fsync, rename, fsync of the folder.
+/// one, never a part: a new file beside it, under a name that nobody knows before, fsync, rename, fsync of
+/// the folder. A link at `path` is replaced, not followed. What fails leaves nothing behind.
 /// @param mode the file's permissions, whatever the umask; none: as the umask has it
 /// @throws std::system_error naming the path.
 void replace_file(const std::filesystem::path& path, std::string_view content,

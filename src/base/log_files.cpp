@@ -18,7 +18,7 @@ constexpr std::uintmax_t read_of_log = 64 * 1024;
 
 std::string tail_of(const std::filesystem::path& log, std::uintmax_t begin) {
     const auto size = size_or_zero(log);
-    const FileDescriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor file(::open(log.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file.valid() || size <= begin) return "";
     std::string text(std::min(size - begin, read_of_log), '\0');
     const auto got = ::pread(file.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
@@ -27,7 +27,7 @@ std::string tail_of(const std::filesystem::path& log, std::uintmax_t begin) {
 }
 
 void append_line(const std::filesystem::path& log, const std::string& line) {
-    const FileDescriptor file(::open(log.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK));
+    const FileDescriptor file(::open(log.c_str(), O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     struct stat info {};
     if (!file.valid() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return;
     char last = '\n';

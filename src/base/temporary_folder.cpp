@@ -2,24 +2,88 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/temporary_folder.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
+#include <sys/un.h>
 #include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
 
 namespace dtrain {
+namespace {
 
-TemporaryFolder::TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
+constexpr std::string_view prefix = "dtrain.";
+constexpr const char* mark = ".owner";
+constexpr std::string_view longest_socket = "/dtrain.XXXXXX/control";
+constexpr std::size_t longest_place = sizeof(sockaddr_un::sun_path) - 1 - longest_socket.size();
+
+struct NamedPlace {
+    std::string path = "/tmp";
+    std::string variable;  ///< that names it; "": none does
+};
+
+NamedPlace named_place(const Environment& environment) {
+    for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
+        if (auto value = environment.get_or(name, ""); !value.empty())
+            return {.path = std::move(value), .variable = name};
+    return {};
+}
+
+}  // namespace
+
+std::filesystem::path temporary_place(const Environment& environment) {
+    const auto place = named_place(environment);
+    const auto name = place.variable.empty() ? place.path : place.variable + "=" + place.path;
+    const auto& variable = place.variable.empty() ? "TMPDIR" : place.variable;
+    std::error_code error;
+    const bool is_folder = std::filesystem::is_directory(place.path, error);
+    if (!is_folder || ::access(place.path.c_str(), W_OK | X_OK) != 0)
+        throw UsageError(
+            fmt::format("{}: temporary files cannot be made there: {}; make that folder, or set {} to one "
+                        "that can be written",
+                        name,
+                        std::generic_category().message(error       ? error.value()
+                                                        : is_folder ? errno
+                                                                    : ENOTDIR),
+                        variable));
+    if (place.path.size() > longest_place)
+        throw UsageError(
+            fmt::format("{}: these are {} letters, and sockets there have a name with at most {}; set {} "
+                        "to a shorter one, such as /tmp",
+                        name, place.path.size(), longest_place, variable));
+    return place.path;
+}
+
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(temporary_place(Environment::of_this_process())) {}
 
 TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
-    auto pattern = (parent / "dtrain.XXXXXX").string();
+    auto pattern = (parent / fmt::format("{}XXXXXX", prefix)).string();
     if (::mkdtemp(pattern.data()) == nullptr)
         throw std::system_error(errno, std::generic_category(), "cannot make a folder like " + pattern);
     path_ = pattern;
+    claim_ = FolderClaim(path_, mark);
 }
 
 TemporaryFolder::~TemporaryFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
+}
+
+int remove_abandoned_folders(const std::filesystem::path& parent) {
+    int removed = 0;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(parent, ignored))
+        if (remove_abandoned_folder(entry.path())) ++removed;
+    return removed;
+}
+
+bool remove_abandoned_folder(const std::filesystem::path& folder) {
+    return folder.filename().string().starts_with(prefix) && remove_if_abandoned(folder, mark);
 }
 
 }  // namespace dtrain

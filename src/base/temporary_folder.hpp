@@ -5,12 +5,22 @@
 #include <filesystem>
 #include <string>
 
+#include <dtrain/environment.hpp>
+
+#include "base/folder_claim.hpp"
+
 namespace dtrain {
 
-/// A folder that only this user can enter, gone with the object.
+/// Where temporary files are: $TMPDIR, $TMP, $TEMP, $TEMPDIR, the first that is set, or /tmp.
+/// @throws UsageError naming the variable when there is no such folder, nothing can be written there, or its
+/// name is too long for sockets below it
+std::filesystem::path temporary_place(const Environment& environment);
+
+/// A folder that only this user can enter, gone with the object. What processes that were killed have left,
+/// remove_abandoned_folders() removes.
 class TemporaryFolder {
   public:
-    TemporaryFolder();  ///< below /tmp, or $TMPDIR
+    TemporaryFolder();  ///< in the temporary_place() of this process
     explicit TemporaryFolder(const std::filesystem::path& parent);
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -19,6 +29,14 @@ class TemporaryFolder {
 
   private:
     std::string path_;
+    FolderClaim claim_;
 };
+
+/// Removes the TemporaryFolders in `parent` that killed processes of this user have left.
+/// @returns how many
+int remove_abandoned_folders(const std::filesystem::path& parent);
+
+/// Removes one TemporaryFolder if the process that made it is gone.
+bool remove_abandoned_folder(const std::filesystem::path& folder);
 
 }  // namespace dtrain

@@ -104,7 +104,7 @@ void Checkpointer::start(const CheckpointHeader& header, const Numbers& numbers)
     static_cast<void>(arrays_.to_read());  // memory_ is up to date from here on
     header_ = header;
     path_ = folder_.path(header, options_.format);
-    if (options_.collective) return write_together();
+    if (options_.collective) return or_abandon([&] { write_together(); });
     const bool is_directory = options_.format == CheckpointFormat::directory;
     throw_together<Error>(communicator_, error_of([&] {
                               if (is_directory && communicator_.rank() == 0) io::begin_directory(*path_);
@@ -149,6 +149,7 @@ void Checkpointer::write_together() {
                               if (!first) return;
                               std::filesystem::create_directories(temporary.parent_path());
                               std::filesystem::remove(temporary);
+                              make_new_file(temporary);
                           }));
     CollectiveFile file(communicator_, temporary, options_.hints);
     const auto layout = make_file(temporary);
@@ -203,8 +204,23 @@ bool Checkpointer::part_is_written() const {
     return !part_.valid() || part_.is_ready();
 }
 
+/// What was written of a checkpoint that fails goes.
+template <class Action>
+void Checkpointer::or_abandon(const Action& action) const {
+    try {
+        action();
+    } catch (...) {
+        if (communicator_.rank() == 0) io::abandon_checkpoint(*path_);
+        throw;
+    }
+}
+
 void Checkpointer::commit() {
     if (!std::exchange(in_progress_, false) || options_.format != CheckpointFormat::directory) return;
+    or_abandon([this] { collect_parts(); });
+}
+
+void Checkpointer::collect_parts() {
     std::string facts;
     const auto error = error_of([&] {
         if (part_.valid()) facts = io::to_json(part_.get());
@@ -224,9 +240,11 @@ void Checkpointer::commit() {
 void Checkpointer::finish() {
     if (!path_) return;
     commit();
-    throw_together<Error>(communicator_, error_of([&] {
-                              if (completion_.valid()) completion_.get();
-                          }));
+    or_abandon([this] {
+        throw_together<Error>(communicator_, error_of([&] {
+                                  if (completion_.valid()) completion_.get();
+                              }));
+    });
 }
 
 }  // namespace dtrain::checkpoint

@@ -55,6 +55,9 @@ class Checkpointer final : public CheckpointWriter {
     void begin_shard();
     void begin_file(const CheckpointHeader& header);
     void stage();
+    void collect_parts();
+    template <class Action>
+    void or_abandon(const Action& action) const;
 
     CheckpointFolder folder_;
     CheckpointOptions options_;

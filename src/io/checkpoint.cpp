@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <system_error>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -123,24 +122,29 @@ void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoi
     add_all("/parameters/", checkpoint.parameters);
     const auto plan = io::plan_shards(index.tensors, shards);
     io::begin_directory(path);
-    for (std::size_t shard = 0; shard < plan.size(); ++shard) {
-        std::vector<io::PieceSource> pieces;
-        for (const auto& piece : plan[shard])
-            pieces.push_back(
-                {piece, memory[piece.tensor] + piece.first_row * index.tensors[piece.tensor].row_bytes()});
-        index.shards.push_back(
-            io::write_shard(io::temporary_path(path) / io::shard_name(shard), index.tensors, pieces));
+    try {
+        for (std::size_t shard = 0; shard < plan.size(); ++shard) {
+            std::vector<io::PieceSource> pieces;
+            for (const auto& piece : plan[shard])
+                pieces.push_back({piece, memory[piece.tensor] +
+                                             piece.first_row * index.tensors[piece.tensor].row_bytes()});
+            index.shards.push_back(
+                io::write_shard(io::temporary_path(path) / io::shard_name(shard), index.tensors, pieces));
+        }
+        io::commit_directory(path, index);
+    } catch (...) {
+        io::abandon_checkpoint(path);
+        throw;
     }
-    io::commit_directory(path, index);
 }
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-    auto temporary = path;
-    temporary += ".tmp." + std::to_string(::getpid());
+    const auto temporary = temporary_name(path);
     try {
         if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
         io::check_space(temporary, bytes_of(checkpoint.parameters) + bytes_of(checkpoint.optimizer),
                         checkpoint.parameters.size() + checkpoint.optimizer.size() + checkpoint.job.size());
+        make_new_file(temporary);
         auto file = io::Hdf5File::create(temporary);
         const bool within = checkpoint.epoch_step != 0;
         file.write_text("/", "format", within ? format_within_an_epoch : format_name);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -60,10 +61,16 @@ void begin_directory(const std::filesystem::path& path) {
     try {
         const auto temporary = temporary_path(path);
         std::filesystem::remove_all(temporary);
-        std::filesystem::create_directories(temporary);
+        if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
+        if (::mkdir(temporary.c_str(), 0777) != 0) fail_at(errno, temporary);  // never another's folder
     } catch (const std::system_error& error) {
         throw Error("cannot write the checkpoint " + path.string() + ": " + error.code().message());
     }
+}
+
+void abandon_checkpoint(const std::filesystem::path& path) noexcept {
+    std::error_code ignored;
+    std::filesystem::remove_all(temporary_path(path), ignored);
 }
 
 void commit_directory(const std::filesystem::path& path, const CheckpointIndex& index) {

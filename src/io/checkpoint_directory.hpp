@@ -24,6 +24,9 @@ std::string checkpoint_name(const std::filesystem::path& path);
 /// Makes temporary_path() of `path`, empty. @throws Error naming the path.
 void begin_directory(const std::filesystem::path& path);
 
+/// Takes away what was written at temporary_path(), for a checkpoint that cannot be completed.
+void abandon_checkpoint(const std::filesystem::path& path) noexcept;
+
 /// Syncs temporary_path() and gives it the name; what `path` was before is gone, and was there until then
 /// where the file system can exchange two names. @throws Error naming the path
 void complete_directory(const std::filesystem::path& path);

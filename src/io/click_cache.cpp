@@ -97,7 +97,7 @@ std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickL
 class MakersLock {
   public:
     MakersLock(const std::filesystem::path& file, const CacheWatch& watch)
-        : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+        : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666)) {
         while (file_.valid() && ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
             if (errno != EWOULDBLOCK) {
                 file_.reset();

@@ -13,6 +13,7 @@
 #include "base/files.hpp"
 #include "base/json_text.hpp"
 #include "base/process_tree.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::launch {
@@ -25,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view extension = ".json";
+constexpr const char* pid_space_key = "pid_space";
 constexpr std::uintmax_t largest_record = 4 * 1024 * 1024;  // 10,000 nodes with long names
 constexpr std::string_view letters_of_files =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-[]";
@@ -50,11 +52,17 @@ std::string_view number_of(std::string_view scheduler_job) {
 }  // namespace
 
 std::string to_json(const JobRecord& record) {
-    return dumped(record) + "\n";
+    nlohmann::json json = record;
+    json[pid_space_key] = record.pid_space;
+    return dumped(json) + "\n";
 }
 
 std::optional<JobRecord> parse_record(std::string_view text) {
-    return read_json(text, [](const nlohmann::json& json) { return json.get<JobRecord>(); });
+    return read_json(text, [](const nlohmann::json& json) {
+        auto record = json.get<JobRecord>();
+        record.pid_space = json.value(pid_space_key, "");  // which records of dtrain 0.1 have not
+        return record;
+    });
 }
 
 std::string full_name(const JobRecord& record) {
@@ -102,6 +110,22 @@ std::vector<JobRecord> read_records(const fs::path& folder) {
     return records;
 }
 
+std::string own_pid_space() {
+    const auto boot = read_file("/proc/sys/kernel/random/boot_id");
+    std::error_code error;
+    const auto space = fs::read_symlink("/proc/self/ns/pid", error);
+    if (!boot || error) return "";
+    return fmt::format("{} {}", trimmed(*boot), space.string());
+}
+
+void remove_lost(const fs::path& folder, const std::string& host) {
+    const auto here = own_pid_space();
+    if (here.empty()) return;
+    for (const auto& record : read_records(folder))
+        if (record.host == host && record.pid_space == here && !is_running(record))
+            remove_traces(folder, record);
+}
+
 bool is_running(const JobRecord& record) {
     const auto process = stat_of(record.pid);
     return process && !process->ended && process->start_time == record.started;
@@ -111,8 +135,7 @@ void remove_traces(const fs::path& folder, const JobRecord& record) {
     std::error_code ignored;
     fs::remove(record_file(folder, record), ignored);
     if (record.socket.empty()) return;
-    fs::remove(record.socket, ignored);
-    fs::remove(fs::path(record.socket).parent_path(), ignored);  // empty, or not ours
+    remove_abandoned_folder(fs::path(record.socket).parent_path());
 }
 
 }  // namespace dtrain::launch

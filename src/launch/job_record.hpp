@@ -28,6 +28,7 @@ struct JobRecord {
     std::string socket;              ///< where the launcher answers questions; "": it does not
     int size = 0;                    ///< ranks; 0 while that is not known
     std::vector<std::string> hosts;  ///< its nodes as the plan calls them
+    std::string pid_space;           ///< where `pid` counts, see own_pid_space(); "": not known
 
     friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
@@ -56,6 +57,13 @@ void write_record(const std::filesystem::path& folder, const JobRecord& record);
 
 /// All records, the oldest job first. Files that are none are passed over.
 std::vector<JobRecord> read_records(const std::filesystem::path& folder);
+
+/// The boot of this machine and the container that this process' number is of; "" where that cannot be told.
+std::string own_pid_space();
+
+/// Takes away the records, and what goes with them, of launchers of this machine that were killed. Whether
+/// those of another boot or container run cannot be told: they stay.
+void remove_lost(const std::filesystem::path& folder, const std::string& host);
 
 /// Whether the launcher of a record of this machine still runs.
 bool is_running(const JobRecord& record);

@@ -3,11 +3,10 @@
 #include "launch/log_folder.hpp"
 
 #include <cerrno>
-#include <fcntl.h>
-#include <filesystem>
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -40,17 +39,21 @@ std::string expanded_log_dir(const Options& options, const Environment& environm
     return out;
 }
 
-void make_log_folder(const std::string& folder) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
+void make_log_folder(const std::string& folder, LogFolders folders) {
+    const auto error = make_log_folders(folder);
     if (error || ::access(folder.c_str(), W_OK | X_OK) != 0)
         throw UsageError(fmt::format("--log_dir {} cannot be written: {}", folder,
                                      error ? error.message() : std::generic_category().message(errno)));
+    if (const auto reason = why_no_log_folder(folder, folders)) throw UsageError("--log_dir " + *reason);
 }
 
-LogFolderClaim::LogFolderClaim(const std::string& folder, const std::string& who)
-    : file_(::open((folder + "/.dtrain.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    if (!file_.valid()) return;  // the folder is somebody else's: nothing to tell
+LogFolderClaim::LogFolderClaim(const std::string& folder, const std::string& who, LogFolders folders) {
+    const auto path = folder + "/.dtrain.lock";
+    auto opened = open_log_file(path, 0600, folders);
+    if (opened.error == ELOOP || opened.error == EPERM)
+        throw UsageError(fmt::format("cannot write {}: {}", path, opened.why));
+    if (!opened.file.valid()) return;  // the folder is somebody else's: nothing to tell
+    file_ = std::move(opened.file);
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) == 0) {
         if (::ftruncate(file_.get(), 0) == 0) write_all(file_.get(), who + "\n");
         return;

@@ -8,6 +8,7 @@
 #include <dtrain/environment.hpp>
 
 #include "base/files.hpp"
+#include "base/log_opening.hpp"
 #include "launch/options.hpp"
 
 namespace dtrain::launch {
@@ -21,14 +22,15 @@ std::string expanded_log_dir(const Options& options, const Environment& environm
                              const std::string& otherwise);
 
 /// Makes the folder of a job's logs.
-/// @throws UsageError when it cannot be made or written to.
-void make_log_folder(const std::string& folder);
+/// @throws UsageError when it cannot be made or written to, or should not be trusted.
+void make_log_folder(const std::string& folder, LogFolders folders);
 
 /// Tells that a live job writes into a folder, for as long as the object lives.
 class LogFolderClaim {
   public:
     /// @param who of this job, for those who find the folder claimed
-    LogFolderClaim(const std::string& folder, const std::string& who);
+    /// @throws UsageError when the claim would be written into a file that somebody else chose
+    LogFolderClaim(const std::string& folder, const std::string& who, LogFolders folders);
 
     /// Who has the folder already, or nothing.
     const std::optional<std::string>& other() const { return other_; }

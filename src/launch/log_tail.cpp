@@ -39,7 +39,7 @@ bool LogTail::show(int console, bool complete) {
 }
 
 bool LogTail::open() {
-    FileDescriptor file(::open(log_.c_str(), O_RDONLY | O_CLOEXEC));
+    FileDescriptor file(::open(log_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file.valid()) return false;
     struct stat info {};
     if (::fstat(file.get(), &info) == 0 && info.st_size < at_) at_ = 0;

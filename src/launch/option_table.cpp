@@ -145,6 +145,7 @@ const std::vector<OptionRow>& rows() {
      .preset_by = "DTRAIN_LOG_MAX_SIZE", .in_settings = true},
     {.name = "log-mode", .group = own, .value = "MODE", .help = "Permissions of log and report files, octal", .field = &O::log_mode, .most = 0777,
      .preset_by = "DTRAIN_LOG_MODE", .in_settings = true},
+    {.name = "trust-log-dir", .group = own, .help = "Take --log_dir also when it belongs to another user, or everybody may change what is in it", .field = &O::trust_log_dir, .in_settings = true},
     {.name = "report", .group = own, .value = "FILE", .help = "Write the outcome for programs, as JSON; FILE.html: a page for people, with placement, timeline, failures and curves", .field = &O::report},
     {.name = "metrics-port", .group = own, .value = "PORT", .help = "Serve the job's metrics to Prometheus at http://127.0.0.1:PORT/metrics, to this machine alone and to all of its users; HOST:PORT, such as 0.0.0.0:9400: to others too, nobody is asked for a password (0: any free port)", .field = &O::metrics_port, .in_settings = true},
 

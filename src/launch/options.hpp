@@ -21,6 +21,7 @@ struct Options {
     std::string job_id = "default";
     std::string log_level = "INFO";
     bool log_overwrite = false;
+    bool trust_log_dir = false;  ///< also when others can change it
     std::string backend = "auto";
     std::optional<std::string> gpus;
     std::optional<int> nproc_per_node;

@@ -15,6 +15,7 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/leftovers.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
 #include "base/random_mark.hpp"
@@ -89,8 +90,10 @@ class Launch {
             options_ = options_of_start(std::move(options_), {own}, own);
         }
         if (!options_.dry_run.empty()) return show_plan();
+        const auto places = leftover_places(environment_);
         if (options_.check) return check();
         if (options_.report) check_report_file(*options_.report);
+        remove_leftovers(places);
         ::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more does not end the job
         if (metrics_address_) serve_metrics();
         if (elastic_) return run_elastic();
@@ -166,7 +169,7 @@ class Launch {
             const auto token = random_mark();
             // Bad words for the workers are found before anything is there.
             const auto command = command_for(plan, token, order);
-            make_log_folder(plan.log_dir);
+            make_log_folder(plan.log_dir, log_folders());
             const bool first = !claim_;
             if (first) claim_log_folder(plan);
             if (first) announce(plan);
@@ -249,8 +252,10 @@ class Launch {
 
     bool by_mpirun() const { return planner_.engine() == Engine::mpirun; }
 
+    LogFolders log_folders() const { return options_.trust_log_dir ? LogFolders::any : LogFolders::own; }
+
     void claim_log_folder(const Plan& plan) {
-        claim_.emplace(plan.log_dir, fmt::format("pid {}, job {}", ::getpid(), plan.job_id));
+        claim_.emplace(plan.log_dir, fmt::format("pid {}, job {}", ::getpid(), plan.job_id), log_folders());
         if (claim_->other())
             log_warning(
                 "another job writes into {} ({}): their lines will mix; give each its own --log_dir, "
@@ -282,7 +287,8 @@ class Launch {
     int show_plan() {
         const auto plan = planner_.plan(options_);
         auto [argv, added] = command_for(plan, "", {});
-        for (const char* random : {"DTRAIN_JOB_TOKEN", "DTRAIN_RUN_ID"}) added.unset(random);
+        for (const char* random : {"DTRAIN_JOB_TOKEN", "DTRAIN_RUN_ID", "DTRAIN_GLOO_FS_PATH"})
+            added.unset(random);
         const auto text = options_.dry_run == "json" ? to_json(plan, argv, added) : to_table(plan, argv);
         write_all(STDOUT_FILENO, text);
         return 0;
@@ -293,8 +299,12 @@ class Launch {
         if (wants_page()) start.run_record = run_record(plan);
         if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = order.restarts;
         if (nodes_beat(plan)) start.heartbeats = between_heartbeats;
+        if (!is_this_machine(plan) && !environment_.has("DTRAIN_GLOO_FS_PATH"))
+            start.gloo_folder = "/tmp/dtrain-gloo." + random_mark();  // the nodes share no /tmp
         return start_command(plan, options_, planner_, environment_, given_, start);
     }
+
+    static bool is_this_machine(const Plan& plan) { return plan.nodes.size() == 1 && plan.own_node; }
 
     /// Behind a remote shell the daemon of a node learns of a cut cable from TCP's keepalive, which holds
     /// only while nothing is on its way: signs of life would keep it, and its ranks, alive.
@@ -308,7 +318,7 @@ class Launch {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", hostfile_text(plan));
         std::optional<TemporaryFolder> gloo_folder;
-        if (plan.nodes.size() == 1 && plan.own_node) gloo_folder.emplace();  // the nodes share no /tmp
+        if (is_this_machine(plan)) gloo_folder.emplace();
         WatchOptions options{.command = command.argv,
                              .control = by_mpirun()
                                             ? RankControl::of_mpirun()

@@ -18,6 +18,7 @@ Environment variables_of_workers(const Plan& plan, const Options& options, Engin
     auto out = engine == Engine::mpirun ? worker_environment(plan, options, start.token, as_root)
                                         : srun_worker_environment(plan, options, start.token, as_root);
     if (start.heartbeats) out.set("DTRAIN_HEARTBEAT", std::to_string(start.heartbeats->count()));
+    if (start.gloo_folder) out.set("DTRAIN_GLOO_FS_PATH", *start.gloo_folder);
     if (start.run_record) out.set("DTRAIN_RUN_RECORD", *start.run_record);
     if (start.restarts) {
         for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})

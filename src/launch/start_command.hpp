@@ -25,6 +25,7 @@ struct StartFacts {
     std::optional<int> restarts;                     ///< before it; not told where there can be none
     std::string run = {};                            ///< mark of the job, told with restarts
     std::optional<std::chrono::seconds> heartbeats;  ///< how often each node gives a sign of life
+    std::optional<std::string> gloo_folder = {};     ///< for PADDLE_GLOO_FS_PATH on several nodes
     std::optional<std::string> run_record = {};      ///< file in which a native job says what it measures
 };
 

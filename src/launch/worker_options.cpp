@@ -33,6 +33,7 @@ std::vector<std::string> worker_options(const std::string& log_dir, const Option
     };
     if (options.log_mode != Options().log_mode) add("--log-mode", fmt::format("{:04o}", options.log_mode));
     if (options.log_overwrite) argv.emplace_back("--log_overwrite");
+    if (options.trust_log_dir) argv.emplace_back("--trust-log-dir");
     if (options.log_max_size) add("--log-max-size", std::to_string(*options.log_max_size));
     if (options.tee) read_option("--tee", *options.tee, cluster::RankList::parse);
     if (options.wrap) read_option("--wrap", *options.wrap, shell_words);

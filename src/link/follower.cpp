@@ -62,7 +62,7 @@ constexpr const char* session_variable = "OMPI_MCA_orte_tmpdir_base";
 
 std::filesystem::path session_parent(const Environment& environment) {
     const auto own = environment.get_or(session_variable, "");
-    return own.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(own);
+    return own.empty() ? temporary_place(environment) : std::filesystem::path(own);
 }
 
 /// The MPI daemon of one mpirun.

@@ -3,7 +3,6 @@
 #include "report/recorder.hpp"
 
 #include <cerrno>
-#include <fcntl.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -13,6 +12,7 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/log_opening.hpp"
 #include "report/event_record.hpp"
 #include "report/page.hpp"
 
@@ -24,7 +24,7 @@ constexpr std::size_t most_rows_of_a_kind = 4000;
 constexpr mode_t for_all = 0644, for_the_user = 0600;
 
 void append(const std::filesystem::path& path, const std::string& text) {
-    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    const auto file = open_to_append(path, 0666);
     if (!file.valid() || !write_all(file.get(), text))
         throw std::system_error(errno, std::generic_category(), path.string());
 }

@@ -3,16 +3,26 @@
 #include "worker/end_facts.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <iterator>
 #include <span>
 #include <sys/statvfs.h>
+#include <system_error>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::worker {
+namespace {
+
+constexpr std::size_t probe_bytes = 64 * 1024;
+
+}  // namespace
 
 std::optional<SharedMemory> shared_memory() {
     struct statvfs info {};
@@ -20,6 +30,21 @@ std::optional<SharedMemory> shared_memory() {
     const auto block = static_cast<std::int64_t>(info.f_frsize);
     return SharedMemory{.bytes = static_cast<std::int64_t>(info.f_blocks) * block,
                         .free_bytes = static_cast<std::int64_t>(info.f_bavail) * block};
+}
+
+std::optional<std::string> no_room_for(const std::filesystem::path& log) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(log, none))) return std::nullopt;
+    const auto probe = temporary_name(log);
+    const FileDescriptor file(
+        ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const bool has_room =
+        file.valid() && write_all(file.get(), std::string(probe_bytes, ' ')) && ::fsync(file.get()) == 0;
+    const int error = errno;
+    if (file.valid()) ::unlink(probe.c_str());
+    if (has_room || (error != ENOSPC && error != EDQUOT)) return std::nullopt;
+    return fmt::format("there is no room for its log {} ({}): its output is lost, and writing it fails",
+                       log.string(), std::generic_category().message(error));
 }
 
 std::vector<std::string> xid_facts(const std::vector<topology::Xid>& xids) {
@@ -41,7 +66,8 @@ std::vector<std::string> new_xid_facts(std::vector<topology::Xid>& known,
 
 std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
                          const std::vector<topology::Xid>& xids,
-                         const std::optional<SharedMemory>& shared_memory) {
+                         const std::optional<SharedMemory>& shared_memory,
+                         const std::optional<std::string>& no_room_for_log) {
     // A shell tells the signal that ended its command as a status.
     const auto ended_by = [&](int signal) { return ended.shell_status() == 128 + signal; };
     std::vector<std::string> facts;
@@ -53,6 +79,7 @@ std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>&
     if (shared_memory && ended_by(SIGBUS))
         facts.push_back(fmt::format("/dev/shm holds {}, {} of it free after the end",
                                     bytes_text(shared_memory->bytes), bytes_text(shared_memory->free_bytes)));
+    if (no_room_for_log) facts.push_back(*no_room_for_log);
     return join(facts, "; ");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct SharedMemory {
 /// The size of /dev/shm here, if there is one.
 std::optional<SharedMemory> shared_memory();
 
+/// Why there is no room for more beside a log, in words, or nothing. Finds it out by writing a file there.
+std::optional<std::string> no_room_for(const std::filesystem::path& log);
+
 /// "the kernel logged Xid 79 of GPU ..." for each, the first few: one error has others follow. Pure.
 std::vector<std::string> xid_facts(const std::vector<topology::Xid>& xids);
 
@@ -29,12 +33,14 @@ std::vector<std::string> new_xid_facts(std::vector<topology::Xid>& known,
                                        const std::vector<topology::Xid>& come);
 
 /// What only a program's own machine knows about its end: whether the OOM killer did it, which errors of GPUs
-/// the kernel logged, whether shared memory is full.
+/// the kernel logged, whether shared memory or its log's disk is full.
 /// "" when it knows nothing that matters. Pure.
 /// @param kills by the OOM killer while the program ran; nothing: not known
 /// @param xids while the program ran
+/// @param no_room_for_log as no_room_for() has it
 std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
                          const std::vector<topology::Xid>& xids,
-                         const std::optional<SharedMemory>& shared_memory);
+                         const std::optional<SharedMemory>& shared_memory,
+                         const std::optional<std::string>& no_room_for_log = std::nullopt);
 
 }  // namespace dtrain::worker

@@ -29,7 +29,7 @@ off_t size_of(const FileDescriptor& file) {
 }
 
 FileDescriptor open_for_reading(const std::filesystem::path& path) {
-    return FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return FileDescriptor(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 }  // namespace

@@ -3,31 +3,41 @@
 #include "worker/log_policy.hpp"
 
 #include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
 namespace dtrain::worker {
+namespace {
 
-FileDescriptor try_open_log(const std::filesystem::path& log, const LogPolicy& policy) {
-    const int how = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (policy.overwrite ? O_TRUNC : 0);
-    FileDescriptor fd(::open(log.c_str(), how, policy.mode));
+OpenedLog opened(const std::filesystem::path& log, const LogPolicy& policy) {
+    auto opened = open_log_file(log, policy.mode, policy.folders);
     // The umask does not count, nor what an earlier job chose; but a link to /dev/null stays what it is.
     struct stat info {};
-    if (fd.valid() && ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode)) ::fchmod(fd.get(), policy.mode);
-    return fd;
+    if (!opened.file.valid() || ::fstat(opened.file.get(), &info) != 0 || !S_ISREG(info.st_mode))
+        return opened;
+    ::fchmod(opened.file.get(), policy.mode);
+    if (policy.overwrite && ::ftruncate(opened.file.get(), 0) != 0)
+        return {.file = {}, .error = errno, .why = "it cannot be emptied"};
+    return opened;
+}
+
+}  // namespace
+
+FileDescriptor try_open_log(const std::filesystem::path& log, const LogPolicy& policy) {
+    auto result = opened(log, policy);
+    errno = result.error;
+    return std::move(result.file);
 }
 
 FileDescriptor open_log(const std::filesystem::path& log, const LogPolicy& policy) {
-    auto fd = try_open_log(log, policy);
-    if (!fd.valid())
-        throw UsageError(
-            fmt::format("cannot write {}: {}; choose another --log_dir", log.string(), std::strerror(errno)));
-    return fd;
+    auto result = opened(log, policy);
+    if (!result.file.valid()) throw UsageError(fmt::format("cannot write {}: {}", log.string(), result.why));
+    return std::move(result.file);
 }
 
 }  // namespace dtrain::worker

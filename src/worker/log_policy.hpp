@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/files.hpp"
+#include "base/log_opening.hpp"
 
 namespace dtrain::worker {
 
@@ -18,6 +19,7 @@ struct LogPolicy {
     /// Bytes from which on the log becomes `<log>.1` and begins again. Without a limit the program writes
     /// into the file itself; with one the worker does, from a pipe.
     std::optional<std::uintmax_t> max_size;
+    LogFolders folders = LogFolders::own;
 };
 
 /// The log opened for reading and appending, with the permissions of the policy also when it was there

@@ -42,7 +42,7 @@ struct Words {
     std::optional<std::string> show;
     std::optional<std::uint64_t> log_max_size;
     std::string bind = "auto", info, shell, log_mode = "0600", wrap, wrap_ranks = "all";
-    bool manual = false;
+    bool manual = false, trust_log_dir = false;
     CLI::App app{
         "One rank of a job: pins itself, sets the variables, then supervises a program or trains a job file.",
         "dtrain-worker"};
@@ -81,6 +81,10 @@ struct Words {
             ->capture_default_str();
         app.add_flag("--log_overwrite,--log-overwrite", options.log.overwrite,
                      "Begin the log anew instead of appending to it");
+        app.add_flag(
+            "--trust-log-dir,--trust_log_dir", trust_log_dir,
+            "Take --log_dir also when it belongs to another user, or everybody may change what is in "
+            "it");
         app.add_option("--log-max-size,--log_max_size", log_max_size,
                        "Size at which a log becomes workerlog.<rank>.1 and begins again, such as 100M")
             ->type_name("SIZE")
@@ -138,6 +142,7 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     options.grace = grace_of(words.grace_s);
     options.bind = words.bind == "auto";
     options.log.mode = mode_of(words.log_mode);
+    if (words.trust_log_dir) options.log.folders = LogFolders::any;
     if (const auto size = words.log_max_size) {
         if (*size < smallest_log || *size > largest_log)
             throw UsageError(fmt::format("--log-max-size {} is no size of a log; give 4K to 1024T", *size));

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/rank_setup.hpp"
 
-#include <cctype>
-
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
@@ -142,13 +140,6 @@ std::vector<int> ports_of_rank(const cluster::Identity& identity, const cluster:
         ports.push_back(endpoints.master_port);
     }
     return ports;
-}
-
-std::string gloo_fs_path(const cluster::Identity& identity, unsigned user) {
-    std::string job = identity.job_id;
-    for (char& letter : job)
-        if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '-';
-    return fmt::format("/tmp/dtrain-gloo.{}.{}", user, job);
 }
 
 std::string pod_name(const cluster::Identity& identity) {

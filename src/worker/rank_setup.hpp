@@ -70,10 +70,6 @@ struct DeviceView {
 /// @param visible the node's devices, "" when CUDA_VISIBLE_DEVICES is to stay as it is
 DeviceView view_of(const std::string& visible, const std::vector<int>& devices, bool own_devices_only);
 
-/// Paddle's PADDLE_GLOO_FS_PATH for a job that dtrain-launch has not planned: the same for all ranks of the
-/// job, and no other job's. Whoever uses it makes it.
-std::string gloo_fs_path(const cluster::Identity& identity, unsigned user);
-
 /// Six letters that name this node in the job, the same for all its ranks (Paddle's POD_NAME).
 std::string pod_name(const cluster::Identity& identity);
 

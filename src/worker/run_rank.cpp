@@ -20,6 +20,7 @@
 
 #include "base/exec_image.hpp"
 #include "base/host.hpp"
+#include "base/leftovers.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
 #include "base/run_main.hpp"
@@ -31,6 +32,7 @@
 #include "cluster/node_fields.hpp"
 #include "cluster/slurm_binding.hpp"
 #include "worker/binding.hpp"
+#include "worker/gloo_folder.hpp"
 #include "worker/hang_watch.hpp"
 #include "worker/network.hpp"
 #include "worker/options.hpp"
@@ -79,6 +81,7 @@ class Rank {
     }
 
     [[noreturn]] void become_native_job(const std::string& command) {
+        remove_leftovers_of_dead_jobs();
         auto variables = inherited_;
         if (!variables.has("OMP_NUM_THREADS"))
             variables.set("OMP_NUM_THREADS", std::to_string(assignment_.threads));
@@ -88,6 +91,7 @@ class Rank {
 
     int supervise_program() {
         GuardedProgram program{.argv = wrapped_command(), .grace = options_.grace};
+        remove_leftovers_of_dead_jobs();
         // An open claim on the ports until the program is about to start.
         HeldPorts held;
         std::filesystem::path log;
@@ -138,6 +142,15 @@ class Rank {
     }
 
   private:
+    /// For a node that has no launcher of its own.
+    void remove_leftovers_of_dead_jobs() const {
+        if (identity_.local_rank != 0) return;
+        try {
+            remove_leftovers(leftover_places(inherited_));
+        } catch (const UsageError&) {  // no place for temporary files: a rank needs none
+        }
+    }
+
     void assign() {
         auto planned = cluster::read_assignments(inherited_, identity_.node_rank);
         bool apply = options_.bind && inherited_.get_or("DTRAIN_BIND", "apply") == "apply";
@@ -211,10 +224,9 @@ class Rank {
     }
 
     std::filesystem::path log_path() const {
-        std::error_code ignored;  // open_log tells
         const auto folder =
             std::filesystem::absolute(inherited_.get_or("DTRAIN_NODE_LOG_DIR", options_.log_dir));
-        std::filesystem::create_directories(folder, ignored);
+        make_log_folders(folder);  // what fails, open_log tells
         return folder / log_name();
     }
 
@@ -243,7 +255,9 @@ class Rank {
         context.cuda_visible_devices = view.cuda_visible_devices;
         context.threads = assignment_.threads;
         context.log_dir = log_dir.string();
-        context.gloo_fs_path = inherited_.get_or("DTRAIN_GLOO_FS_PATH", gloo_fs_path(identity_, ::geteuid()));
+        const auto planned_gloo = inherited_.get("DTRAIN_GLOO_FS_PATH");
+        context.gloo_fs_path =
+            planned_gloo ? *planned_gloo : gloo_folder(log_dir, identity_.job_id, options_.log.folders);
         context.pod_name = inherited_.get_or("DTRAIN_POD_NAME", pod_name(identity_));
         auto variables = cluster::program_environment(inherited_, context);
         const bool too_long = !variables.has("PADDLE_TRAINER_ENDPOINTS");

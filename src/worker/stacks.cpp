@@ -95,7 +95,9 @@ std::string headline(pid_t pid) {
 /// The child's whole life.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
                     const Environment& environment) {
-    const auto out = try_open_log(file, {.mode = mode, .overwrite = true});
+    // Its folder was looked at when the log was opened.
+    const auto out =
+        try_open_log(file, {.mode = mode, .overwrite = true, .max_size = {}, .folders = LogFolders::any});
     const auto tools_until = Clock::now() + all_tools_limit;
     std::string top;
     for (std::size_t each = 0; each < std::min(processes.size(), most_processes); ++each) {

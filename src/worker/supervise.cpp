@@ -224,7 +224,8 @@ class Supervisor {
                 tell_use_of_gpus();
                 note_xids();
                 if (!ended_->success() && !stop_signal_)
-                    facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory());
+                    facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
+                                          no_room_for(job_.log));
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) tell_others_once();

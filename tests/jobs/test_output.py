@@ -62,7 +62,7 @@ def test_a_bounded_log_keeps_the_last_lines_whole(job):
         kept = "".join(parts).splitlines()
         assert kept == numbered(rank, 60000, 100)[-len(kept):]
     assert sorted(p.name for p in (job.folder / "log").iterdir()) == \
-        ["workerlog.0", "workerlog.0.1", "workerlog.1", "workerlog.1.1"]
+        [".dtrain.gloo", "workerlog.0", "workerlog.0.1", "workerlog.1", "workerlog.1.1"]
 
 
 @pytest.mark.parametrize("bound", [[], ["--log-max-size", "100M"]])

@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 JobRecord example() {
     return {.job = "my/job \"x\"",
@@ -34,7 +35,8 @@ JobRecord example() {
             .begin_us = 1'795'273'926'936'740,
             .socket = "/tmp/dtrain.x/control",
             .size = 2,
-            .hosts = {"node1", "node2"}};
+            .hosts = {"node1", "node2"},
+            .pid_space = "boot pid:[1]"};
 }
 
 TEST(JobRecord, IsReadAsItWasWritten) {
@@ -88,6 +90,39 @@ TEST(JobRecord, FilesOfAFolder) {
     EXPECT_EQ(record_file(jobs, younger).parent_path(), jobs);
     remove_traces(jobs, younger);
     EXPECT_THAT(read_records(jobs), ElementsAre(example()));
+}
+
+TEST(JobRecord, OneOfAnOlderDtrainIsRead) {
+    auto text = to_json(example());
+    const std::string newer = R"(,"pid_space":"boot pid:[1]")";
+    const auto at = text.find(newer);
+    ASSERT_NE(at, std::string::npos) << text;
+    auto older = example();
+    older.pid_space = "";
+    EXPECT_EQ(parse_record(text.erase(at, newer.size())), older);
+}
+
+TEST(JobRecord, LostOnesAreRemovedWhereThatCanBeTold) {
+    const TemporaryFolder folder;
+    const fs::path jobs = folder.path();
+    const auto here = own_pid_space();
+    ASSERT_FALSE(here.empty());
+    const auto own_start = stat_of(::getpid())->start_time;
+    const JobRecord running{
+        .job = "running", .host = "node1", .pid = ::getpid(), .started = own_start, .pid_space = here};
+    const JobRecord lost{
+        .job = "lost", .host = "node1", .pid = 1, .started = own_start + 1, .pid_space = here};
+    auto elsewhere = lost, of_another_boot = lost, of_an_older_dtrain = lost;
+    elsewhere.host = "node2";
+    of_another_boot.pid = 2;
+    of_another_boot.pid_space = "boot pid:[1]";
+    of_an_older_dtrain.pid = 3;
+    of_an_older_dtrain.pid_space = "";
+    for (const auto& record : {running, lost, elsewhere, of_another_boot, of_an_older_dtrain})
+        write_record(jobs, record);
+    remove_lost(jobs, "node1");
+    EXPECT_THAT(read_records(jobs),
+                UnorderedElementsAre(running, elsewhere, of_another_boot, of_an_older_dtrain));
 }
 
 TEST(JobRecord, AReusedPidIsAnotherProcess) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: Slurm's meaning of %j; that a lock lives as long as its holder.
 #include <filesystem>
+#include <sys/stat.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,24 +44,39 @@ class Folder : public testing::Test {
 };
 
 TEST_F(Folder, IsMadeWithItsParents) {
-    make_log_folder(path_ + "/a/b");
+    make_log_folder(path_ + "/a/b", LogFolders::own);
     EXPECT_TRUE(std::filesystem::is_directory(path_ + "/a/b"));
-    EXPECT_THAT([&] { make_log_folder("/proc/no/log"); },
+    EXPECT_THAT([&] { make_log_folder("/proc/no/log", LogFolders::own); },
                 ThrowsMessage<UsageError>(HasSubstr("--log_dir /proc/no/log cannot be written")));
 }
 
 TEST_F(Folder, ASecondClaimSeesTheFirstWhileItLives) {
     {
-        const LogFolderClaim first(path_, "pid 1, job night");
+        const LogFolderClaim first(path_, "pid 1, job night", LogFolders::own);
         EXPECT_EQ(first.other(), std::nullopt);
-        EXPECT_EQ(LogFolderClaim(path_, "pid 2, job day").other(), "pid 1, job night");
-        EXPECT_EQ(LogFolderClaim(path_, "pid 3, job day").other(), "pid 1, job night");
+        EXPECT_EQ(LogFolderClaim(path_, "pid 2, job day", LogFolders::own).other(), "pid 1, job night");
+        EXPECT_EQ(LogFolderClaim(path_, "pid 3, job day", LogFolders::own).other(), "pid 1, job night");
     }
-    EXPECT_EQ(LogFolderClaim(path_, "pid 4, job day").other(), std::nullopt);
+    EXPECT_EQ(LogFolderClaim(path_, "pid 4, job day", LogFolders::own).other(), std::nullopt);
+}
+
+TEST_F(Folder, ThatAllMayChangeIsRefusedUnlessItIsTrusted) {
+    ASSERT_EQ(::chmod(path_.c_str(), 0777), 0);
+    EXPECT_THAT([&] { make_log_folder(path_, LogFolders::own); },
+                ThrowsMessage<UsageError>(HasSubstr("--log_dir " + path_ + " has mode 0777")));
+    make_log_folder(path_, LogFolders::any);
+}
+
+TEST_F(Folder, AClaimIsWrittenIntoNoOtherFile) {
+    tests::write_bytes(folder_ / "target", "mine");
+    std::filesystem::create_symlink(folder_ / "target", folder_ / ".dtrain.lock");
+    EXPECT_THAT([&] { LogFolderClaim(path_, "pid 1", LogFolders::any); },
+                ThrowsMessage<UsageError>(HasSubstr(".dtrain.lock: it is a link")));
+    EXPECT_EQ(tests::bytes_of(folder_ / "target"), "mine");
 }
 
 TEST_F(Folder, ThatCannotBeClaimedIsNobodys) {
-    EXPECT_EQ(LogFolderClaim(path_ + "/none", "pid 1").other(), std::nullopt);
+    EXPECT_EQ(LogFolderClaim(path_ + "/none", "pid 1", LogFolders::own).other(), std::nullopt);
 }
 
 }  // namespace

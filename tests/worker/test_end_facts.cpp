@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: what a person would look up on the machine after each end, written out by hand.
 #include <csignal>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "support/temporary_folder.hpp"
 #include "worker/end_facts.hpp"
 
 namespace dtrain::worker {
@@ -45,6 +47,20 @@ TEST(EndFacts, ErrorsOfGpusAreNamed) {
     const auto many = facts_of_end({.code = 1}, OomKills{}, std::vector(20, xid), small);
     EXPECT_EQ(many.size(), 3 * facts_of_end({.code = 1}, OomKills{}, {xid}, small).size() + 4)
         << "one error has many others follow";
+}
+
+TEST(EndFacts, AFullDiskOfTheLogIsNamed) {
+    EXPECT_EQ(facts_of_end({.code = 1}, OomKills{}, {}, small, "there is no room for its log"),
+              "there is no room for its log");
+}
+
+TEST(EndFacts, ADiskWithRoomIsNoFactAndKeepsNoTrace) {
+    const tests::TemporaryFolder folder;
+    tests::write_bytes(folder / "workerlog.0", "x");
+    EXPECT_EQ(no_room_for(folder / "workerlog.0"), std::nullopt);
+    EXPECT_EQ(no_room_for(folder / "none"), std::nullopt);
+    EXPECT_EQ(no_room_for("/dev/null"), std::nullopt);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
 TEST(EndFacts, OtherwiseNothing) {

@@ -92,6 +92,8 @@ TEST(WorkerOptions, Output) {
     EXPECT_EQ(nothing.log.mode, 0600U);
     EXPECT_FALSE(nothing.log.overwrite);
     EXPECT_EQ(nothing.log.max_size, std::nullopt);
+    EXPECT_EQ(nothing.log.folders, LogFolders::own);
+    EXPECT_EQ(parsed({"--trust-log-dir", "--", "true"}).log.folders, LogFolders::any);
     EXPECT_EQ(nothing.show, std::nullopt);
     for (const auto& words :
          {Words{"--log-mode", "0640", "--log-max-size", "100M", "--log_overwrite", "--show", "0,2-3", "--",

@@ -330,10 +330,5 @@ TEST(PodName, DiffersBetweenNodesOfAJob) {
     EXPECT_EQ(names.size(), 16U);
 }
 
-TEST(GlooFsPath, IsOfTheUserAndTheJobAndOneFolderDeep) {
-    EXPECT_EQ(gloo_fs_path({.job_id = "night.01234567"}, 1000), "/tmp/dtrain-gloo.1000.night-01234567");
-    EXPECT_EQ(gloo_fs_path({.job_id = "../x/y z"}, 0), "/tmp/dtrain-gloo.0.---x-y-z");
-}
-
 }  // namespace
 }  // namespace dtrain::worker

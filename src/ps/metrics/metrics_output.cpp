@@ -3,7 +3,6 @@
 #include "ps/metrics/metrics_output.hpp"
 
 #include <cerrno>
-#include <fcntl.h>
 #include <mutex>
 #include <string_view>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/log_opening.hpp"
 #include "base/ports.hpp"
 #include "ps/metrics/server_metrics.hpp"
 #include "scrape/listen_address.hpp"
@@ -25,7 +25,7 @@ constexpr mode_t readable = 0644;
 constexpr std::string_view port_option = "metrics_port";
 
 void append(const std::filesystem::path& path, const std::string& text) {
-    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, readable));
+    const auto file = open_to_append(path, readable);
     if (!file.valid() || !write_all(file.get(), text))
         throw std::system_error(errno, std::generic_category(), path.string());
 }

@@ -34,15 +34,18 @@ std::vector<std::int64_t> sorted_ids(const SparseTable& table) {
 /// Writes a file beside `path` by write(temporary) and moves it there.
 template <class Write>
 void published(const std::filesystem::path& path, const Write& write) {
-    auto temporary = path;
-    temporary += ".tmp";
+    const auto temporary = temporary_name(path);
+    std::error_code ignored;
     try {
+        make_new_file(temporary);
         write(temporary);
         publish_file(temporary, path);
     } catch (const std::system_error& error) {
-        std::error_code ignored;
         std::filesystem::remove(temporary, ignored);
         throw Error("cannot write " + path.string() + ": " + error.code().message());
+    } catch (...) {
+        std::filesystem::remove(temporary, ignored);
+        throw;
     }
 }
 
@@ -55,7 +58,7 @@ void append(std::string& out, const auto& value) {
 
 void export_csv(const SparseTable& table, const std::filesystem::path& path) {
     published(path, [&](const std::filesystem::path& temporary) {
-        const FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        const FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
         const auto flush = [&](std::string& lines) {
             if (!file.valid() || !write_all(file.get(), lines))
                 throw std::system_error(errno, std::generic_category());

@@ -85,7 +85,8 @@ void TableSaver::begin(const SaveRequest& request) {
 
 void TableSaver::make_file() const {
     const auto& path = save_->path;
-    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    const FileDescriptor file(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (!file.valid()) fail(path, std::strerror(errno));
     try {
         io::reserve_space(file.get(), save_->layout.bytes);

@@ -5,9 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <string>
-#include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -28,12 +26,9 @@ constexpr const char* owner_file = "owner";
 
 void remove_leftovers(const std::filesystem::path& parent) {
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
-        if (!entry.path().filename().string().starts_with(prefix)) continue;
-        const FileDescriptor owner(::open((entry.path() / owner_file).c_str(), O_RDWR | O_CLOEXEC));
-        if (owner.valid() && ::flock(owner.get(), LOCK_EX | LOCK_NB) == 0)
-            std::filesystem::remove_all(entry.path(), ignored);
-    }
+    for (const auto& entry : std::filesystem::directory_iterator(parent, ignored))
+        if (entry.path().filename().string().starts_with(prefix))
+            remove_if_abandoned(entry.path(), owner_file);
 }
 
 }  // namespace
@@ -46,11 +41,8 @@ SpillFolder::SpillFolder(const std::filesystem::path& parent) {
     auto pattern = (parent / fmt::format("{}{}-XXXXXX", prefix, ::getpid())).string();
     if (::mkdtemp(pattern.data()) == nullptr) refuse(parent, errno);
     path_ = pattern;
-    // It gets its name when it is locked: what has no such file, nobody removes.
-    const auto unlocked = path_ / "owner.tmp";
-    owner_ = FileDescriptor(::open(unlocked.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!owner_.valid() || ::flock(owner_.get(), LOCK_EX | LOCK_NB) != 0 ||
-        ::rename(unlocked.c_str(), (path_ / owner_file).c_str()) != 0) {
+    owner_ = FolderClaim(path_, owner_file);
+    if (!owner_.is_held()) {
         const int reason = errno;
         std::filesystem::remove_all(path_, error);
         refuse(parent, reason);

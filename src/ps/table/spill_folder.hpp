@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/files.hpp"
+#include "base/folder_claim.hpp"
 
 namespace dtrain::ps {
 
@@ -23,7 +23,7 @@ class SpillFolder {
 
   private:
     std::filesystem::path path_;
-    FileDescriptor owner_;  // locked while this lives: how others know that the folder is in use
+    FolderClaim owner_;
 };
 
 }  // namespace dtrain::ps

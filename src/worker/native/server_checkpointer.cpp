@@ -51,6 +51,16 @@ void ServerCheckpointer::by_the_first(const Action& action) const {
     throw_together<Error>(trainers_, error);
 }
 
+template <class Action>
+void ServerCheckpointer::or_abandon(const Action& action) const {
+    try {
+        action();
+    } catch (...) {
+        if (trainers_.rank() == 0) io::abandon_checkpoint(*path_);
+        throw;
+    }
+}
+
 void ServerCheckpointer::start(const CheckpointHeader& header) {
     finish();
     meet_();
@@ -100,8 +110,10 @@ void ServerCheckpointer::commit() {
     } catch (const std::exception& failed) {
         error = failed.what();
     }
-    throw_together<Error>(trainers_, error);
-    by_the_first([&] { complete(); });
+    or_abandon([&] {
+        throw_together<Error>(trainers_, error);
+        by_the_first([&] { complete(); });
+    });
 }
 
 void ServerCheckpointer::complete() {
@@ -119,11 +131,13 @@ void ServerCheckpointer::complete() {
 void ServerCheckpointer::finish() {
     if (!path_) return;
     commit();
-    by_the_first([&] {
-        if (!completion_.valid()) return;
-        completion_.get();
-        chain_ = since_;
-        chain_.push_back(path_->filename().string());
+    or_abandon([&] {
+        by_the_first([&] {
+            if (!completion_.valid()) return;
+            completion_.get();
+            chain_ = since_;
+            chain_.push_back(path_->filename().string());
+        });
     });
 }
 

@@ -52,6 +52,9 @@ class ServerCheckpointer final : public checkpoint::CheckpointWriter {
     /// What the first trainer does; what it throws, all do.
     template <class Action>
     void by_the_first(const Action& action) const;
+    /// What was written of a checkpoint that fails goes.
+    template <class Action>
+    void or_abandon(const Action& action) const;
 
     CheckpointSettings settings_;
     const ServerConnection& servers_;

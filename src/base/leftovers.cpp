@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/leftovers.hpp"
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/process_tree.hpp"
+#include "base/temporary_folder.hpp"
+#include "base/text.hpp"
+
+namespace dtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of Open MPI 4 and 5, and of dtrain's own letters. MPI makes a name and maps the file at once.
+constexpr std::array<std::string_view, 5> shared_files{"vader_segment.", "sm_segment.", "osc_sm.",
+                                                       "osc_rdma.", "dtrain-letters-"};
+constexpr double clock_margin = 10;  // seconds
+
+bool is_own(const fs::path& path, mode_t kind) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == kind && info.st_uid == ::geteuid();
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+    std::vector<fs::path> out;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) out.push_back(entry.path());
+    return out;
+}
+
+/// A session of mpirun is called after its process. One that was started later than the folder was last
+/// changed is another process with the same number.
+bool may_be_of_process(const fs::path& session, pid_t pid) {
+    const auto process = stat_of(pid);
+    struct stat info {};
+    timespec now{}, up{};
+    if (!process || process->ended || ::lstat(session.c_str(), &info) != 0) return false;
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    ::clock_gettime(CLOCK_BOOTTIME, &up);
+    const auto started =
+        static_cast<double>(now.tv_sec - up.tv_sec) +
+        static_cast<double>(process->start_time) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    return started < static_cast<double>(info.st_ctim.tv_sec) + clock_margin;
+}
+
+/// mpirun and its daemons hold some of their session's files all the time; an overlay does not tell of files
+/// that are mapped.
+bool is_dead_session(const fs::path& session) {
+    struct statfs system {};
+    if (::statfs(session.c_str(), &system) != 0 || system.f_type == OVERLAYFS_SUPER_MAGIC) return false;
+    const auto name = session.filename().string();
+    if (name.starts_with("pid.")) {
+        const auto pid = parse_int(name.substr(4));
+        if (!pid || may_be_of_process(session, *pid)) return false;
+    } else if (!name.starts_with("jf.")) {
+        return false;
+    }
+    bool has_held_kind = false;
+    std::error_code failed;
+    for (const auto& entry : fs::recursive_directory_iterator(session, failed)) {
+        if (!is_own(entry.path(), S_IFREG)) continue;
+        if (is_in_use(entry.path())) return false;
+        has_held_kind |= entry.path().filename() == "hwloc.sm" ||
+                         entry.path().parent_path().filename().string().starts_with("pmix_dstor");
+    }
+    return !failed && has_held_kind;
+}
+
+bool is_of_host(std::string_view name, const std::string& host) {
+    const auto middle = fmt::format(".{}", ::geteuid());
+    constexpr std::string_view begin = "ompi.";
+    if (!name.starts_with(begin) || !name.ends_with(middle)) return false;
+    name.remove_prefix(begin.size());
+    name.remove_suffix(middle.size());
+    return name == host || name == split(host, '.').front();
+}
+
+int remove_sessions(const LeftoverPlaces& places) {
+    int removed = 0;
+    for (const auto& top : entries_of(places.temporary)) {
+        if (!is_of_host(top.filename().string(), places.host) || !is_own(top, S_IFDIR)) continue;
+        for (const auto& session : entries_of(top)) {
+            if (!is_own(session, S_IFDIR) || !is_dead_session(session)) continue;
+            std::error_code failed;
+            fs::remove_all(session, failed);
+            if (!failed) ++removed;
+        }
+    }
+    return removed;
+}
+
+int remove_shared_memory(const fs::path& folder) {
+    int removed = 0;
+    for (const auto& file : entries_of(folder)) {
+        const auto name = file.filename().string();
+        for (const auto& begin : shared_files)
+            if (name.starts_with(begin) && is_own(file, S_IFREG) && !is_in_use(file) &&
+                ::unlink(file.c_str()) == 0)
+                ++removed;
+    }
+    return removed;
+}
+
+}  // namespace
+
+bool is_in_use(const fs::path& file) {
+    const FileDescriptor opened(::open(file.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!opened.valid()) return true;
+    // Whoever opens the file while the lease lasts would end this process by SIGIO.
+    if (::fcntl(opened.get(), F_SETSIG, SIGWINCH) != 0) return true;
+    // The kernel gives a lease for writing only to the one who has the file alone.
+    return ::fcntl(opened.get(), F_SETLEASE, F_WRLCK) != 0;
+}
+
+LeftoverPlaces leftover_places(const Environment& environment) {
+    return {.temporary = temporary_place(environment), .host = host_name()};
+}
+
+int remove_leftovers(const LeftoverPlaces& places) {
+    return remove_abandoned_folders(places.temporary) + remove_sessions(places) +
+           remove_shared_memory(places.shared_memory);
+}
+
+}  // namespace dtrain

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: a child process that ends without its destructors, as one that is killed; the longest name of a
+// socket in <sys/un.h>.
+#include <filesystem>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace dtrain {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// A folder whose owner has ended without removing it.
+void leave_a_folder_in(const fs::path& parent) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const auto* folder = new TemporaryFolder(parent);
+        fs::create_directory(fs::path(folder->path()) / "session");
+        ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+}
+
+TEST(TemporaryFolders, OfDeadProcessesAreRemovedAndThoseOfLivingOnesStay) {
+    const tests::TemporaryFolder parent;
+    const TemporaryFolder living(parent.path());
+    fs::create_directory(parent / "dtrain.older");  // of a dtrain that made no claim
+    fs::create_directory(parent / "other");
+    leave_a_folder_in(parent.path());
+    leave_a_folder_in(parent.path());
+    ASSERT_EQ(std::distance(fs::directory_iterator(parent.path()), {}), 5);
+    EXPECT_EQ(remove_abandoned_folders(parent.path()), 2);
+    EXPECT_EQ(remove_abandoned_folders(parent.path()), 0);
+    EXPECT_TRUE(fs::exists(living.path()));
+    EXPECT_TRUE(fs::exists(parent / "dtrain.older"));
+    EXPECT_EQ(std::distance(fs::directory_iterator(parent.path()), {}), 3);
+}
+
+TEST(TemporaryFolders, LinksAreNotFollowed) {
+    const tests::TemporaryFolder parent, other;
+    leave_a_folder_in(other.path());
+    const auto left = fs::directory_iterator(other.path())->path();
+    fs::create_directory_symlink(left, parent / "dtrain.link");
+    EXPECT_EQ(remove_abandoned_folders(parent.path()), 0);
+    EXPECT_TRUE(fs::exists(left / "session"));
+}
+
+TEST(TemporaryPlace, IsTheFirstThatIsNamed) {
+    const tests::TemporaryFolder folder;
+    const auto place = folder.path().string();
+    EXPECT_EQ(temporary_place({}), "/tmp");
+    EXPECT_EQ(temporary_place({{"TMPDIR", ""}}), "/tmp");
+    EXPECT_EQ(temporary_place({{"TMPDIR", place}, {"TMP", "/no"}}), place);
+    EXPECT_EQ(temporary_place({{"TEMP", place}}), place);
+}
+
+TEST(TemporaryPlace, ThatCannotBeUsedIsNamedWithItsVariable) {
+    const tests::TemporaryFolder folder;
+    const auto refused = [](const std::string& value, const std::string& reason) {
+        EXPECT_THAT(
+            [&] {
+                temporary_place({{"TMPDIR", value}});
+            },
+            ThrowsMessage<UsageError>(AllOf(HasSubstr("TMPDIR=" + value), HasSubstr(reason))));
+    };
+    refused("/no/such/place", "No such file or directory");
+    tests::write_bytes(folder / "file", "");
+    refused((folder / "file").string(), "Not a directory");
+    const auto base = folder.path().string();
+    const auto longest = base + "/" + std::string(85 - base.size() - 1, 'x');
+    fs::create_directory(longest);
+    EXPECT_EQ(temporary_place({{"TMPDIR", longest}}), longest);
+    fs::create_directory(longest + "x");
+    refused(longest + "x", "at most 85");
+}
+
+}  // namespace
+}  // namespace dtrain

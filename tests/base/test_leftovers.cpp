@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: files that this process holds in the ways of Open MPI 4.1 (mapped and closed, or open), and the
+// names it has for them.
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/leftovers.hpp"
+#include "base/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace dtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t page = 4096;
+
+/// A file that is mapped and not open, as shared memory of MPI is.
+class MappedFile {
+  public:
+    explicit MappedFile(const fs::path& path) {
+        const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
+        if (::ftruncate(file.get(), page) == 0)
+            memory_ = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    }
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    ~MappedFile() { ::munmap(memory_, page); }
+    bool is_mapped() const { return memory_ != MAP_FAILED; }
+
+  private:
+    void* memory_ = MAP_FAILED;
+};
+
+/// The pid of a process that is gone.
+pid_t dead_process() {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    ::waitpid(child, nullptr, 0);
+    return child;
+}
+
+class Leftovers : public testing::Test {
+  protected:
+    void SetUp() override {
+        tests::write_bytes(folder_ / "probe", "");
+        if (is_in_use(folder_ / "probe"))
+            GTEST_SKIP() << "the file system of " << folder_.path() << " does not tell who has a file open";
+        fs::create_directory(places_.temporary);
+        fs::create_directory(places_.shared_memory);
+    }
+
+    /// A session of mpirun, as after kill -9.
+    fs::path session(const std::string& name) const {
+        const auto path = places_.temporary / fmt::format("ompi.node1.{}", ::geteuid()) / name;
+        fs::create_directories(path / "pmix_dstor_ds21_7");
+        tests::write_bytes(path / "contact.txt", "x");
+        tests::write_bytes(path / "pmix_dstor_ds21_7/initial-pmix_shared-segment-0", "x");
+        return path;
+    }
+
+    const tests::TemporaryFolder folder_;
+    const LeftoverPlaces places_{
+        .temporary = folder_ / "tmp", .shared_memory = folder_ / "shm", .host = "node1.site"};
+};
+
+TEST_F(Leftovers, AFileIsInUseWhileItIsOpenOrMapped) {
+    const auto file = folder_ / "file";
+    {
+        const MappedFile mapped(file);
+        ASSERT_TRUE(mapped.is_mapped());
+        EXPECT_TRUE(is_in_use(file));
+    }
+    EXPECT_FALSE(is_in_use(file));
+    {
+        const FileDescriptor open(::open(file.c_str(), O_RDONLY));
+        EXPECT_TRUE(is_in_use(file));
+    }
+    EXPECT_FALSE(is_in_use(file));
+    EXPECT_TRUE(is_in_use(folder_ / "none"));
+    fs::create_symlink(file, folder_ / "link");
+    EXPECT_TRUE(is_in_use(folder_ / "link"));
+}
+
+TEST_F(Leftovers, SharedMemoryGoesUnlessItIsMapped) {
+    const auto living = places_.shared_memory / "vader_segment.node1.0.1f690001.0";
+    const MappedFile mapped(living);
+    const auto other = places_.shared_memory / "psm3_shm.1";
+    for (const char* dead :
+         {"vader_segment.node1.0.2f690001.0", "sm_segment.node1.0.2f690001.0", "dtrain-letters-1-2"})
+        tests::write_bytes(places_.shared_memory / dead, "x");
+    tests::write_bytes(other, "x");
+    EXPECT_EQ(remove_leftovers(places_), 3);
+    EXPECT_TRUE(fs::exists(living));
+    EXPECT_TRUE(fs::exists(other)) << "not a name that dtrain knows";
+}
+
+TEST_F(Leftovers, SessionsGoUnlessAProcessHasThem) {
+    const auto dead = session(fmt::format("pid.{}", dead_process()));
+    const auto dead_daemon = session("jf.30701");
+    const auto held = session("jf.8366");
+    const MappedFile mapped(held / "hwloc.sm");
+    const auto own = session(fmt::format("pid.{}", ::getpid()));
+    const auto starting = session("jf.1");
+    fs::remove_all(starting / "pmix_dstor_ds21_7");
+    const auto of_others = session("ompi5");
+    EXPECT_EQ(remove_leftovers(places_), 2);
+    EXPECT_FALSE(fs::exists(dead));
+    EXPECT_FALSE(fs::exists(dead_daemon));
+    for (const auto& kept : {held, own, starting, of_others}) EXPECT_TRUE(fs::exists(kept)) << kept;
+}
+
+TEST_F(Leftovers, SessionsOfOtherHostsStay) {
+    const auto there = session("jf.7");
+    EXPECT_EQ(remove_leftovers(
+                  {.temporary = places_.temporary, .shared_memory = places_.shared_memory, .host = "node2"}),
+              0);
+    EXPECT_TRUE(fs::exists(there));
+}
+
+TEST_F(Leftovers, FoldersOfLaunchersGoWithThem) {
+    const TemporaryFolder living(places_.temporary);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        new TemporaryFolder(places_.temporary);
+        ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+    EXPECT_EQ(remove_leftovers(places_), 1);
+    EXPECT_TRUE(fs::exists(living.path()));
+}
+
+}  // namespace
+}  // namespace dtrain
