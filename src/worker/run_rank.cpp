@@ -226,7 +226,7 @@ class Rank {
     std::filesystem::path log_path() const {
         const auto folder =
             std::filesystem::absolute(inherited_.get_or("DTRAIN_NODE_LOG_DIR", options_.log_dir));
-        static_cast<void>(make_log_folders(folder));  // what fails, open_log tells
+        [[maybe_unused]] const auto open_log_tells = make_log_folders(folder);
         return folder / log_name();
     }
 
