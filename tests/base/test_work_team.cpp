@@ -4,6 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -119,10 +121,21 @@ TEST(WorkTeam, NeedsAThread) {
 }
 
 TEST(WorkTeam, ComesAndGoes) {
+    const auto threads = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                             std::filesystem::directory_iterator());
+    };
+    const auto before = threads();
+    std::vector<int> times(2);
     for (int i = 0; i < 300; ++i) {
         WorkTeam team(4);
-        if (i % 2 == 0) team.run(2, [](std::size_t) {});
+        if (i % 2 == 0) team.run(2, [&](std::size_t piece) { ++times[piece]; });
     }
+    EXPECT_EQ(times, std::vector<int>(2, 150));
+    // The kernel forgets a thread a moment after it was waited for.
+    for (int i = 0; i < 1000 && threads() > before; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_LE(threads(), before);
 }
 
 }  // namespace

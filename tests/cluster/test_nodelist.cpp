@@ -177,14 +177,27 @@ TEST(Nodelist, GarbageIsRefusedOrExpanded) {
 
 TEST(Nodelist, BrokenListsNeverCrash) {
     Composer composer(99);
+    int accepted = 0;
+    int refused = 0;
     for (int i = 0; i < 2000; ++i) {
         auto text = composer.compose().list;
-        text.erase(static_cast<std::size_t>(composer.pick(0, static_cast<int>(text.size()) - 1)), 1);
+        const auto place = static_cast<std::size_t>(composer.pick(0, static_cast<int>(text.size()) - 1));
+        const bool is_bracket = text[place] == '[' || text[place] == ']';
+        text.erase(place, 1);
         try {
-            expand_nodelist(text);
-        } catch (const UsageError&) {
+            for (const auto& name : expand_nodelist(text)) {
+                ASSERT_FALSE(name.empty()) << text;
+                ASSERT_EQ(name.find_first_of("[],"), std::string::npos) << text;
+            }
+            ASSERT_FALSE(is_bracket) << text;
+            ++accepted;
+        } catch (const UsageError& error) {
+            ASSERT_THAT(error.what(), testing::HasSubstr(fmt::format("'{}", text.substr(0, 100))));
+            ++refused;
         }
     }
+    EXPECT_GT(accepted, 0);
+    EXPECT_GT(refused, 0);
 }
 
 }  // namespace

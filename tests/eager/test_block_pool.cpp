@@ -47,10 +47,21 @@ TEST(BlockPool, StepsThatTakeTheSameGetTheSame) {
 }
 
 TEST(BlockPool, BlocksOutliveIt) {
-    auto pool = std::make_shared<BlockPool>();
-    const auto block = pool->take(8);
+    std::vector<std::byte> memory(block_size(8));
+    int freed = 0;
+    auto pool = std::make_shared<BlockPool>([&](std::size_t bytes) {
+        EXPECT_EQ(bytes, memory.size());
+        return std::shared_ptr<std::byte>(memory.data(), [&](std::byte*) { ++freed; });
+    });
+    const std::weak_ptr<BlockPool> forgotten = pool;
+    auto block = pool->take(8);
     pool.reset();
+    EXPECT_EQ(block.get(), memory.data());
+    EXPECT_EQ(freed, 0);
     *block = std::byte{1};
+    block.reset();
+    EXPECT_EQ(freed, 1);
+    EXPECT_TRUE(forgotten.expired());
 }
 
 TEST(LruCache, KeepsWhatWasUsedLast) {

@@ -102,34 +102,58 @@ TEST_F(Letters, SaySectionsThatDoNotFit) {
               "a section of 3 has 16 bytes");
 }
 
-/// Reads all there is, of whatever sizes it says.
-void read_all(std::span<const std::byte> bytes) {
+/// Reads all there is, of whatever sizes it says. False when the letter is refused before its end; what one
+/// section does not have is refused by itself.
+bool is_read_to_its_end(std::span<const std::byte> bytes) {
+    const auto give = [&](const auto& read) {
+        try {
+            const auto part = std::as_bytes(read());
+            if (part.empty()) return;
+            EXPECT_GE(part.data(), bytes.data());
+            EXPECT_LE(part.data() + part.size(), bytes.data() + bytes.size());
+        } catch (const LetterError&) {
+        }
+    };
     try {
         LetterReader reader(bytes);
-        (void)reader.text();
+        give([&] { return std::span(reader.text()); });
         while (const auto section = reader.next()) {
-            (void)section->floats(section->count).size();
-            (void)section->floats_behind_ids(section->ids().size() * 3).size();
+            give([&] { return section->payload; });
+            give([&] { return section->ids(); });
+            give([&] { return section->floats(section->count); });
+            give([&] { return section->floats_behind_ids(section->ids().size() * 3); });
         }
+        return true;
     } catch (const LetterError&) {
+        return false;
     }
 }
 
 TEST_F(Letters, OfAnyBytesAreReadOrRefused) {
+    LetterWriter writer(*posts_[0], {.kind = LetterKind::push});
+    std::vector<std::size_t> ends_of_parts{writer.size()};
+    writer.add_dense(5, 3);
+    ends_of_parts.push_back(writer.size());
     const auto whole = push();
+    std::vector<std::size_t> read;
     for (std::size_t length = 0; length < whole.size(); ++length) {
         // Exactly so long, so that a sanitizer sees a byte too many.
         const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
-        read_all(cut);
+        if (is_read_to_its_end(cut)) read.push_back(length);
     }
+    EXPECT_EQ(read, ends_of_parts);
+    EXPECT_TRUE(is_read_to_its_end(whole));
     std::mt19937_64 random(5);
     const auto rounds = std::max<std::uint64_t>(20'000, tests::rounds());
-    for (std::uint64_t round = 0; round < rounds; ++round) {
+    std::uint64_t refused = 0;
+    for (std::uint64_t round = 0; round < rounds && !HasFailure(); ++round) {
         auto changed = whole;
         for (auto changes = random() % 4 + 1; changes > 0; --changes)
             changed[random() % changed.size()] = static_cast<std::byte>(random());
-        read_all(changed);
+        if (!is_read_to_its_end(changed)) ++refused;
     }
+    EXPECT_GT(refused, rounds / 100);
+    EXPECT_LT(refused, rounds);
 }
 
 }  // namespace
