@@ -44,6 +44,10 @@ void start_hdf5() {
     H5open();
 }
 
+void leave_hdf5_at_exit() {
+    H5dont_atexit();
+}
+
 QuietHdf5::QuietHdf5() : exceptions_(std::uncaught_exceptions()) {
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

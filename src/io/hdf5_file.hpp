@@ -43,6 +43,11 @@ class Hdf5Handle {
 /// before other threads use Hdf5File.
 void start_hdf5();
 
+/// For a program all of whose HDF5 files are Hdf5File, which close themselves. As it ends HDF5 would close
+/// what is open, though another thread may be writing it: it prints "infinite loop closing library" then, or
+/// crashes. To be called before anything of HDF5.
+void leave_hdf5_at_exit();
+
 /// HDF5 1.10 does not survive a file that it cannot finish: it crashes when the process ends. So files are
 /// begun only where there is room for them.
 /// @param structures groups, datasets and attributes that the file will have

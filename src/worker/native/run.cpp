@@ -21,6 +21,7 @@
 #include "base/host.hpp"
 #include "base/run_main.hpp"
 #include "base/status_line.hpp"
+#include "io/hdf5_file.hpp"
 #include "worker/native/console.hpp"
 #include "worker/native/export_rows.hpp"
 #include "worker/native/gpu_advice.hpp"
@@ -55,6 +56,7 @@ bool mpi_has_ended() {
 }  // namespace
 
 int run(const std::string& command, std::vector<std::string> arguments) {
+    io::leave_hdf5_at_exit();
     const auto program = std::filesystem::path(command).filename().string();
     const auto environment = Environment::of_this_process();
     const bool is_supervised = environment.has("DTRAIN_RANK_CPUS");
