@@ -204,15 +204,9 @@ bool Checkpointer::part_is_written() const {
     return !part_.valid() || part_.is_ready();
 }
 
-/// What was written of a checkpoint that fails goes.
 template <class Action>
 void Checkpointer::or_abandon(const Action& action) const {
-    try {
-        action();
-    } catch (...) {
-        if (communicator_.rank() == 0) io::abandon_checkpoint(*path_);
-        throw;
-    }
+    io::or_abandon(*path_, action, communicator_.rank() == 0);
 }
 
 void Checkpointer::commit() {

@@ -10,6 +10,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "base/unfinished_file.hpp"
 #include "base/with_element.hpp"
 #include "io/checkpoint_directory.hpp"
 #include "io/hash.hpp"
@@ -122,7 +123,7 @@ void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoi
     add_all("/parameters/", checkpoint.parameters);
     const auto plan = io::plan_shards(index.tensors, shards);
     io::begin_directory(path);
-    try {
+    io::or_abandon(path, [&] {
         for (std::size_t shard = 0; shard < plan.size(); ++shard) {
             std::vector<io::PieceSource> pieces;
             for (const auto& piece : plan[shard])
@@ -132,20 +133,17 @@ void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoi
                 io::write_shard(io::temporary_path(path) / io::shard_name(shard), index.tensors, pieces));
         }
         io::commit_directory(path, index);
-    } catch (...) {
-        io::abandon_checkpoint(path);
-        throw;
-    }
+    });
 }
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-    const auto temporary = temporary_name(path);
+    const UnfinishedFile made(temporary_name(path));
     try {
         if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
-        io::check_space(temporary, bytes_of(checkpoint.parameters) + bytes_of(checkpoint.optimizer),
+        io::check_space(made.path(), bytes_of(checkpoint.parameters) + bytes_of(checkpoint.optimizer),
                         checkpoint.parameters.size() + checkpoint.optimizer.size() + checkpoint.job.size());
-        make_new_file(temporary);
-        auto file = io::Hdf5File::create(temporary);
+        make_new_file(made.path());
+        auto file = io::Hdf5File::create(made.path());
         const bool within = checkpoint.epoch_step != 0;
         file.write_text("/", "format", within ? format_within_an_epoch : format_name);
         file.write_integer("/", "epoch", checkpoint.epoch);
@@ -162,15 +160,9 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
         write(file, "/parameters", checkpoint.parameters);
         write(file, "/optimizer", checkpoint.optimizer);
         file.close();
-        publish_file(temporary, path);
+        publish_file(made.path(), path);
     } catch (const std::system_error& error) {
-        std::error_code ignored;
-        std::filesystem::remove(temporary, ignored);
         throw Error("cannot write the checkpoint " + path.string() + ": " + error.code().message());
-    } catch (...) {
-        std::error_code ignored;
-        std::filesystem::remove(temporary, ignored);
-        throw;
     }
 }
 

@@ -27,6 +27,18 @@ void begin_directory(const std::filesystem::path& path);
 /// Takes away what was written at temporary_path(), for a checkpoint that cannot be completed.
 void abandon_checkpoint(const std::filesystem::path& path) noexcept;
 
+/// Does it; what was written of the checkpoint goes when it throws.
+/// @param is_first of several ranks that write it, the one that takes it away
+template <class Action>
+void or_abandon(const std::filesystem::path& path, const Action& action, bool is_first = true) {
+    try {
+        action();
+    } catch (...) {
+        if (is_first) abandon_checkpoint(path);
+        throw;
+    }
+}
+
 /// Syncs temporary_path() and gives it the name; what `path` was before is gone, and was there until then
 /// where the file system can exchange two names. @throws Error naming the path
 void complete_directory(const std::filesystem::path& path);

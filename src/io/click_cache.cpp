@@ -17,6 +17,7 @@
 
 #include "base/files.hpp"
 #include "base/random_mark.hpp"
+#include "base/unfinished_file.hpp"
 #include "io/click_stream.hpp"
 #include "io/hash.hpp"
 
@@ -118,23 +119,6 @@ class MakersLock {
     bool others_were_first_ = false;
 };
 
-/// A file that is gone with the object, unless it was published under another name.
-class UnfinishedFile {
-  public:
-    explicit UnfinishedFile(const std::filesystem::path& of)
-        : path_(fmt::format("{}.{}{}", of.string(), random_mark(), unfinished_suffix)) {}
-    UnfinishedFile(const UnfinishedFile&) = delete;
-    UnfinishedFile& operator=(const UnfinishedFile&) = delete;
-    ~UnfinishedFile() {
-        std::error_code ignored;
-        std::filesystem::remove(path_, ignored);
-    }
-    const std::filesystem::path& path() const { return path_; }
-
-  private:
-    std::filesystem::path path_;
-};
-
 /// Of makers that were killed.
 void remove_unfinished(const std::filesystem::path& of) {
     std::error_code ignored;
@@ -158,7 +142,7 @@ void make(const std::filesystem::path& log, const ClickLayout& layout, const Cli
     const auto clicks = open_clicks(log, layout);
     ClickLog block;
     clicks->next(block);
-    const UnfinishedFile made(file);
+    const UnfinishedFile made(fmt::format("{}.{}{}", file.string(), random_mark(), unfinished_suffix));
     ClickCacheWriter cache(made.path(), clicks->integers(), clicks->slots());
     for (bool goes_on = true; goes_on;) {
         goes_on = clicks->next(block);

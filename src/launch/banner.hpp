@@ -17,7 +17,6 @@ namespace dtrain::launch {
 
 /// "-----------  Configuration Arguments -----------" and the options, in alphabetical order: those that the
 /// documents show, and all that are no defaults.
-/// @param gpus the GPUs that were chosen, "" for none
 std::string configuration_banner(const Options& options, const Plan& plan);
 
 /// A row of the Distributed Envs table.

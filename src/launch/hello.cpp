@@ -45,6 +45,21 @@ std::optional<link::Refused> other_version(const link::Hello& hello) {
     return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", hello.version, version)};
 }
 
+/// The ranks of a node of a parameter-server job do not follow each other.
+std::string members_text(const NodePlan& node) {
+    std::vector<std::string> parts;
+    for (const auto role : {cluster::Role::server, cluster::Role::worker, cluster::Role::heter_worker}) {
+        std::vector<std::string> numbers;
+        for (const auto& rank : node.ranks)
+            if (rank.role == role) numbers.push_back(std::to_string(rank.index));
+        if (numbers.empty()) continue;
+        const auto name = role == cluster::Role::heter_worker ? "heterogeneous worker" : to_string(role);
+        parts.push_back(plural(numbers.size(), name) + " " +
+                        cluster::RankList::parse(join(numbers, ",")).to_string());
+    }
+    return join(parts, ", ");
+}
+
 }  // namespace
 
 link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
@@ -155,25 +170,6 @@ std::vector<int> numbered(const std::vector<std::optional<int>>& wanted) {
     }
     return out;
 }
-
-namespace {
-
-/// The ranks of a node of a parameter-server job do not follow each other.
-std::string members_text(const NodePlan& node) {
-    std::vector<std::string> parts;
-    for (const auto role : {cluster::Role::server, cluster::Role::worker, cluster::Role::heter_worker}) {
-        std::vector<std::string> numbers;
-        for (const auto& rank : node.ranks)
-            if (rank.role == role) numbers.push_back(std::to_string(rank.index));
-        if (numbers.empty()) continue;
-        const auto name = role == cluster::Role::heter_worker ? "heterogeneous worker" : to_string(role);
-        parts.push_back(plural(numbers.size(), name) + " " +
-                        cluster::RankList::parse(join(numbers, ",")).to_string());
-    }
-    return join(parts, ", ");
-}
-
-}  // namespace
 
 link::Welcome welcome_of(const Plan& plan, int node) {
     const auto& ranks = node_of(plan, node).ranks;

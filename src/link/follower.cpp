@@ -166,9 +166,7 @@ class Following::State {
             throw UsageError(fmt::format("node 0 ({}) has another key than {}; {}", options_.head,
                                          "this node", how_to_copy_key(options_.head, "this node")));
         } catch (const LinkError& error) {
-            return lose(introduced_ ? error.what()
-                                    : fmt::format("it answers as no dtrain-launch of this version does: {}",
-                                                  error.what()));
+            return lose_by(error);
         }
         send_rest();
     }
@@ -194,11 +192,15 @@ class Following::State {
         try {
             connection_.send(message);
         } catch (const LinkError& error) {
-            return lose(introduced_ ? error.what()
-                                    : fmt::format("it answers as no dtrain-launch of this version does: {}",
-                                                  error.what()));
+            return lose_by(error);
         }
         send_rest();
+    }
+
+    void lose_by(const LinkError& error) {
+        lose(introduced_
+                 ? error.what()
+                 : fmt::format("it answers as no dtrain-launch of this version does: {}", error.what()));
     }
 
     void lose(const std::string& reason) {

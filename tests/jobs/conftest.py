@@ -125,6 +125,8 @@ def build_option(name):
 
 def build_program(program, source, compile_and_link, link):
     """In two steps: the compiler's cache does not know programs that are compiled and linked at once."""
+    if (sanitizers := build_option("b_sanitize")) != "none":
+        pytest.skip(f"a program outside the build has no {sanitizers} sanitizer to link libdtrain with")
     cache = ["ccache"] if shutil.which("ccache") else []
     # Names below the folder of both are made relative, so that the cache knows them again wherever that is.
     objects = [*cache, "g++", "-std=c++20", "-c", source.name, "-o", program.name + ".o", *compile_and_link]
@@ -151,8 +153,6 @@ def torch_program(prefix, tmp_path_factory):
     if subprocess.run(["g++", "-E", "-x", "c++", include, "-"], input="#include <torch/torch.h>", text=True, capture_output=True,
                       check=False).returncode != 0:
         pytest.skip("libtorch-dev is not installed")
-    if (sanitizers := build_option("b_sanitize")) != "none":
-        pytest.skip(f"a program outside the build has no {sanitizers} sanitizer to link libdtrain with")
     libraries = prefix / build_option("libdir")
     source = tmp_path_factory.mktemp("torch") / "train.cpp"
     shutil.copy(ROOT / "examples/libtorch/train.cpp", source)

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/unfinished_file.hpp"
 #include "io/block_stream.hpp"
 #include "io/hdf5_file.hpp"
 
@@ -34,18 +35,13 @@ std::vector<std::int64_t> sorted_ids(const SparseTable& table) {
 /// Writes a file beside `path` by write(temporary) and moves it there.
 template <class Write>
 void published(const std::filesystem::path& path, const Write& write) {
-    const auto temporary = temporary_name(path);
-    std::error_code ignored;
+    const UnfinishedFile made(temporary_name(path));
     try {
-        make_new_file(temporary);
-        write(temporary);
-        publish_file(temporary, path);
+        make_new_file(made.path());
+        write(made.path());
+        publish_file(made.path(), path);
     } catch (const std::system_error& error) {
-        std::filesystem::remove(temporary, ignored);
         throw Error("cannot write " + path.string() + ": " + error.code().message());
-    } catch (...) {
-        std::filesystem::remove(temporary, ignored);
-        throw;
     }
 }
 

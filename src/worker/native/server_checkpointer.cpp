@@ -53,12 +53,7 @@ void ServerCheckpointer::by_the_first(const Action& action) const {
 
 template <class Action>
 void ServerCheckpointer::or_abandon(const Action& action) const {
-    try {
-        action();
-    } catch (...) {
-        if (trainers_.rank() == 0) io::abandon_checkpoint(*path_);
-        throw;
-    }
+    io::or_abandon(*path_, action, trainers_.rank() == 0);
 }
 
 void ServerCheckpointer::start(const CheckpointHeader& header) {
