@@ -16,44 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t no_limit_from = std::int64_t{1} << 60;  // version 1 writes "none" as a huge number
-
-/// The number behind `name` in lines of "name number".
-std::optional<std::int64_t> field_of(const fs::path& file, std::string_view name) {
-    const auto content = read_file(file);
-    if (!content) return std::nullopt;
-    for (const auto& line : split(*content, '\n')) {
-        const auto words = split(line, ' ');
-        if (words.size() == 2 && words[0] == name) return parse_int<std::int64_t>(words[1]);
-    }
-    return std::nullopt;
-}
-
-struct Membership {
-    int version = 2;
-    std::string path;
-};
-
-/// Version 1's memory controller where it is mounted, else version 2's only hierarchy.
-std::optional<Membership> memory_cgroup(std::string_view membership) {
-    std::optional<Membership> unified;
-    for (const auto& line : split(membership, '\n')) {
-        const auto first = line.find(':');
-        const auto second = line.find(':', first + 1);
-        if (first == std::string::npos || second == std::string::npos) continue;
-        const auto controllers = split(line.substr(first + 1, second - first - 1), ',');
-        const auto path = line.substr(second + 1);
-        if (std::find(controllers.begin(), controllers.end(), "memory") != controllers.end())
-            return Membership{1, path};
-        if (line.starts_with("0::")) unified = Membership{2, path};
-    }
-    return unified;
-}
-
-fs::path counter_file(const fs::path& folder, int version) {
-    return folder / (version == 2 ? "memory.events" : "memory.oom_control");
-}
-
 }  // namespace
 
 std::string bytes_text(std::int64_t bytes) {
@@ -75,13 +37,7 @@ std::string OomKills::to_sentence() const {
 }
 
 OomWatch::OomWatch(const OomSources& sources) : sources_(sources) {
-    if (const auto own = memory_cgroup(read_file(sources.membership).value_or(""))) {
-        version_ = own->version;
-        root_ = version_ == 1 ? sources.cgroups / "memory" : sources.cgroups;
-        folder_ = root_ / fs::path(own->path).relative_path();
-        // A container that sees its own cgroup as the root of all may be told its path from outside.
-        if (!fs::exists(counter_file(folder_, version_))) folder_ = root_;
-    }
+    cgroup_ = memory_cgroup_in(sources.cgroups, read_file(sources.membership).value_or(""));
     cgroup_before_ = count_of_cgroup();
     machine_before_ = count_of_machine();
 }
@@ -98,33 +54,34 @@ std::optional<OomKills> OomWatch::kills_since() const {
 }
 
 std::string OomWatch::name() const {
-    return folder_ == root_ ? "/" : "/" + folder_.lexically_relative(root_).string();
+    return cgroup_->folder == cgroup_->root
+               ? "/"
+               : "/" + cgroup_->folder.lexically_relative(cgroup_->root).string();
 }
 
 std::optional<std::int64_t> OomWatch::count_of_cgroup() const {
-    if (folder_.empty()) return std::nullopt;
-    auto sum = field_of(counter_file(folder_, version_), "oom_kill");
-    if (!sum || version_ == 2 || folder_ == root_) return sum;
+    if (!cgroup_) return std::nullopt;
+    auto sum = number_behind(cgroup_->counters(), "oom_kill");
+    if (!sum || cgroup_->version == 2 || cgroup_->folder == cgroup_->root) return sum;
     std::error_code error;  // version 1 counts each cgroup by itself
-    for (fs::recursive_directory_iterator entry(folder_, error), end; !error && entry != end;
+    for (fs::recursive_directory_iterator entry(cgroup_->folder, error), end; !error && entry != end;
          entry.increment(error))
         if (entry->path().filename() == "memory.oom_control" && entry.depth() > 0)
-            *sum += field_of(entry->path(), "oom_kill").value_or(0);
+            *sum += number_behind(entry->path(), "oom_kill").value_or(0);
     return sum;
 }
 
 std::optional<std::int64_t> OomWatch::count_of_machine() const {
-    return field_of(sources_.machine, "oom_kill");
+    return number_behind(sources_.machine, "oom_kill");
 }
 
 /// The lowest limit from the cgroup up to the root: each of them can be what was hit.
 std::optional<std::int64_t> OomWatch::limit() const {
     std::optional<std::int64_t> lowest;
-    for (auto folder = folder_;; folder = folder.parent_path()) {
-        const auto text = read_file(folder / (version_ == 2 ? "memory.max" : "memory.limit_in_bytes"));
-        const auto bytes = text ? parse_int<std::int64_t>(trimmed(*text)) : std::nullopt;
-        if (bytes && *bytes < no_limit_from && (!lowest || *bytes < *lowest)) lowest = bytes;
-        if (folder == root_ || folder == folder.parent_path()) return lowest;
+    for (auto folder = cgroup_->folder;; folder = folder.parent_path()) {
+        const auto bytes = number_in_cgroup(folder / cgroup_->limit_name());
+        if (bytes && (!lowest || *bytes < *lowest)) lowest = bytes;
+        if (folder == cgroup_->root || folder == folder.parent_path()) return lowest;
     }
 }
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/memory_cgroup.hpp"
+
 namespace dtrain {
 
 /// What the kernel's OOM killer did while somebody watched.
@@ -47,9 +49,7 @@ class OomWatch {
     std::optional<std::int64_t> limit() const;
 
     OomSources sources_;
-    int version_ = 2;
-    std::filesystem::path folder_;  ///< the cgroup's; empty: none found
-    std::filesystem::path root_;    ///< of all memory cgroups
+    std::optional<MemoryCgroup> cgroup_;
     std::optional<std::int64_t> cgroup_before_;
     std::optional<std::int64_t> machine_before_;
 };

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/memory_at_hand.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/files.hpp"
+#include "base/memory_cgroup.hpp"
+#include "base/oom_watch.hpp"
+#include "base/text.hpp"
+
+namespace dtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "MemAvailable:   23045678 kB".
+std::optional<std::int64_t> available_in(const std::string& meminfo) {
+    constexpr std::string_view name = "MemAvailable:";
+    for (const auto& line : split(meminfo, '\n')) {
+        if (!line.starts_with(name)) continue;
+        const auto words = split(trimmed(std::string_view(line).substr(name.size())), ' ');
+        const auto kib = parse_int<std::int64_t>(words.front());
+        if (kib && *kib >= 0 && *kib < std::numeric_limits<std::int64_t>::max() / 1024) return *kib * 1024;
+    }
+    return std::nullopt;
+}
+
+/// What the pages of files take that the kernel gives up first.
+std::int64_t page_cache(const fs::path& folder, int version) {
+    const std::string all = version == 2 ? "" : "total_";
+    std::int64_t bytes = 0;
+    for (const auto* name : {"inactive_file", "active_file"})
+        bytes += std::max<std::int64_t>(0, number_behind(folder / "memory.stat", all + name).value_or(0));
+    return bytes;
+}
+
+std::optional<std::int64_t> left_in(const MemoryCgroup& cgroup) {
+    std::optional<std::int64_t> least;
+    for (auto folder = cgroup.folder;; folder = folder.parent_path()) {
+        const auto limit = number_in_cgroup(folder / cgroup.limit_name());
+        const auto used = number_in_cgroup(folder / cgroup.usage_name());
+        if (limit && used) {
+            const auto left =
+                std::clamp<std::int64_t>(*limit - *used + page_cache(folder, cgroup.version), 0, *limit);
+            least = std::min(least.value_or(left), left);
+        }
+        if (folder == cgroup.root || folder == folder.parent_path()) return least;
+    }
+}
+
+}  // namespace
+
+std::optional<std::int64_t> memory_at_hand(const MemorySources& sources) {
+    auto bytes = available_in(read_file(sources.machine).value_or(""));
+    if (const auto cgroup = memory_cgroup_in(sources.cgroups, read_file(sources.membership).value_or("")))
+        if (const auto left = left_in(*cgroup)) bytes = std::min(bytes.value_or(*left), *left);
+    return bytes;
+}
+
+void check_memory_at_hand(const std::string& what, std::int64_t values, std::int64_t element_bytes) {
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(values, element_bytes, &bytes))
+        throw UsageError(fmt::format("{} has {} values, more than memory holds", what, values));
+    // To ask takes longer than to read what is short.
+    constexpr std::int64_t always_there = 16 << 20;
+    if (bytes <= always_there) return;
+    if (const auto left = memory_at_hand(); left && bytes > *left)
+        throw UsageError(
+            fmt::format("{} has {} values, more than memory holds: they take {}, and {} are left", what,
+                        values, bytes_text(bytes), bytes_text(*left)));
+}
+
+}  // namespace dtrain

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/files.hpp"
+
+/// Files that somebody else may have put there, or named: only regular ones are read, whatever is in their
+/// place.
+namespace dtrain {
+
+enum class Links { followed, refused };
+
+/// Opens a regular file for reading. Never waits, as one does who opens a FIFO.
+/// @param links whether the path may be that of a symbolic link; those on the way are followed
+/// @throws UsageError naming the path, and what is there instead or why it cannot be read
+FileDescriptor open_regular_file(const std::filesystem::path& path, Links links = Links::followed);
+
+/// Its whole content. @throws UsageError as open_regular_file(), and when it has more than `most` bytes
+std::string read_regular_file(const std::filesystem::path& path, Links links = Links::followed,
+                              std::uintmax_t most = std::uintmax_t{1} << 30U);
+
+/// Whether a name that a file tells can be that of a file in the same folder, and of nothing else.
+bool is_plain_name(std::string_view name);
+
+}  // namespace dtrain
