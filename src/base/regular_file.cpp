@@ -6,19 +6,14 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <utility>
 
 #include <fmt/format.h>
-
-#include <dtrain/error.hpp>
 
 #include "base/text.hpp"
 
 namespace dtrain {
 namespace {
-
-[[noreturn]] void refuse(const std::filesystem::path& path, std::string_view why) {
-    throw UsageError(fmt::format("cannot read {}: {}", one_line(path.string()), why));
-}
 
 const char* kind_of(mode_t mode) {
     if (S_ISDIR(mode)) return "it is a folder";
@@ -29,30 +24,36 @@ const char* kind_of(mode_t mode) {
 
 struct stat facts_of(const FileDescriptor& file, const std::filesystem::path& path) {
     struct stat facts {};
-    if (::fstat(file.get(), &facts) != 0) refuse(path, std::strerror(errno));
+    if (::fstat(file.get(), &facts) != 0) throw UnreadableFile(path, std::strerror(errno));
     return facts;
 }
 
 }  // namespace
 
+UnreadableFile::UnreadableFile(const std::filesystem::path& path, std::string reason)
+    : UsageError(fmt::format("cannot read {}: {}", one_line(path.string()), reason)),
+      reason_(std::move(reason)) {}
+
 FileDescriptor open_regular_file(const std::filesystem::path& path, Links links) {
     const int no_links = links == Links::refused ? O_NOFOLLOW : 0;
     FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | no_links));
     if (!file.valid())
-        refuse(path, errno == ELOOP && no_links != 0 ? "it is a symbolic link, which is not followed here"
-                     : errno == ENXIO                ? "it is no regular file"
-                                                     : std::strerror(errno));
-    if (const auto mode = facts_of(file, path).st_mode; !S_ISREG(mode)) refuse(path, kind_of(mode));
+        throw UnreadableFile(path, errno == ELOOP && no_links != 0
+                                       ? "it is a symbolic link, which is not followed here"
+                                   : errno == ENXIO ? "it is no regular file"
+                                                    : std::strerror(errno));
+    if (const auto mode = facts_of(file, path).st_mode; !S_ISREG(mode))
+        throw UnreadableFile(path, kind_of(mode));
     return file;
 }
 
 std::string read_regular_file(const std::filesystem::path& path, Links links, std::uintmax_t most) {
     const auto file = open_regular_file(path, links);
     const auto bytes = static_cast<std::uintmax_t>(facts_of(file, path).st_size);
-    if (bytes > most) refuse(path, fmt::format("it has {} bytes, more than {}", bytes, most));
+    if (bytes > most) throw UnreadableFile(path, fmt::format("it has {} bytes, more than {}", bytes, most));
     std::string content(bytes, '\0');
     const auto there = read_at(file.get(), content.data(), content.size(), 0);
-    if (!there) refuse(path, std::strerror(errno));
+    if (!there) throw UnreadableFile(path, std::strerror(errno));
     content.resize(*there);
     return content;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <dtrain/error.hpp>
+
 #include "base/files.hpp"
 
 /// Files that somebody else may have put there, or named: only regular ones are read, whatever is in their
@@ -15,12 +17,22 @@ namespace dtrain {
 
 enum class Links { followed, refused };
 
+/// "cannot read PATH: REASON".
+class UnreadableFile : public UsageError {
+  public:
+    UnreadableFile(const std::filesystem::path& path, std::string reason);
+    const std::string& reason() const { return reason_; }
+
+  private:
+    std::string reason_;
+};
+
 /// Opens a regular file for reading. Never waits, as one does who opens a FIFO.
 /// @param links whether the path may be that of a symbolic link; those on the way are followed
-/// @throws UsageError naming the path, and what is there instead or why it cannot be read
+/// @throws UnreadableFile: what is there instead, or why it cannot be read
 FileDescriptor open_regular_file(const std::filesystem::path& path, Links links = Links::followed);
 
-/// Its whole content. @throws UsageError as open_regular_file(), and when it has more than `most` bytes
+/// Its whole content. @throws UnreadableFile, also when it has more than `most` bytes
 std::string read_regular_file(const std::filesystem::path& path, Links links = Links::followed,
                               std::uintmax_t most = std::uintmax_t{1} << 30U);
 

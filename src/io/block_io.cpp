@@ -145,10 +145,31 @@ class DirectFile {
     std::atomic<bool> can_direct_ = false;
 };
 
+using Sum = std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)>;
+
+Sum new_sum() {
+    Sum sum(XXH3_createState(), XXH3_freeState);
+    if (!sum) throw std::bad_alloc();
+    XXH3_64bits_reset(sum.get());
+    return sum;
+}
+
 }  // namespace
 
 std::uint64_t xxh3(std::span<const std::byte> bytes) {
     return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+std::uint64_t xxh3(const FileDescriptor& file) {
+    const auto sum = new_sum();
+    auto* const memory = spare_block();
+    for (std::int64_t at = 0;;) {
+        const auto count = read_at(file.get(), memory, part_bytes, at);
+        if (!count) throw std::system_error(errno, std::generic_category(), "cannot read");
+        if (*count == 0) return XXH3_64bits_digest(sum.get());
+        XXH3_64bits_update(sum.get(), memory, *count);
+        at += static_cast<std::int64_t>(*count);
+    }
 }
 
 std::uint64_t extent_sum(std::span<const std::byte> bytes) {
@@ -189,9 +210,7 @@ std::uint64_t BlockFile::read(const ReadExtent& extent) const {
 /// does not begin at a cache line at a third of the speed: such memory is reached through a buffer.
 std::uint64_t BlockFile::read_block(std::byte* data, std::size_t bytes, std::int64_t offset) const {
     const bool straight = data != nullptr && std::bit_cast<std::uintptr_t>(data) % cache_line == 0;
-    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> sum(XXH3_createState(), XXH3_freeState);
-    if (!sum) throw std::bad_alloc();
-    XXH3_64bits_reset(sum.get());
+    const auto sum = new_sum();
     for (std::size_t at = 0; at < bytes; at += part_bytes) {
         const auto part = std::min(part_bytes, bytes - at);
         auto* const to = straight ? data + at : spare_block();

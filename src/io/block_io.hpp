@@ -19,6 +19,9 @@ inline constexpr std::size_t direct_alignment = 4096;
 /// XXH3's 64 bit of some bytes.
 std::uint64_t xxh3(std::span<const std::byte> bytes);
 
+/// The same of a whole file, of which a few pages are in memory at a time. @throws std::system_error
+std::uint64_t xxh3(const FileDescriptor& file);
+
 /// The sum of an extent: XXH3 of the XXH3 (little endian) of its blocks of 8 MiB, so that threads can make it
 /// together.
 std::uint64_t extent_sum(std::span<const std::byte> bytes);

@@ -13,6 +13,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/regular_file.hpp"
 #include "base/text.hpp"
 
 namespace dtrain {
@@ -62,6 +63,16 @@ bool is_unfinished(const std::string& name) {
     return false;
 }
 
+/// Nothing when it cannot be read.
+std::optional<std::string> small_file(const std::filesystem::path& file) {
+    constexpr std::uintmax_t most = 16 << 20;
+    try {
+        return read_regular_file(file, Links::followed, most);
+    } catch (const UnreadableFile&) {
+        return std::nullopt;
+    }
+}
+
 void replace(const std::filesystem::path& file, const std::string& content) {
     try {
         replace_file(file, content);
@@ -86,7 +97,7 @@ std::vector<std::filesystem::path> CheckpointFolder::all() const {
 }
 
 std::optional<std::filesystem::path> CheckpointFolder::latest() const {
-    const auto content = read_file(folder_ / latest_name);
+    const auto content = small_file(folder_ / latest_name);
     if (!content) return std::nullopt;
     auto named = folder_ / std::filesystem::path(trimmed(*content)).filename();
     if (!moment_of(named) || !std::filesystem::exists(named)) return std::nullopt;
@@ -116,7 +127,7 @@ std::vector<std::filesystem::path> CheckpointFolder::own() const {
 }
 
 std::set<std::string> CheckpointFolder::published() const {
-    const auto content = run_.empty() ? std::nullopt : read_file(folder_ / run_name);
+    const auto content = run_.empty() ? std::nullopt : small_file(folder_ / run_name);
     if (!content) return {};
     const auto lines = split(trimmed(*content), '\n');
     if (lines.front() != run_) return {};

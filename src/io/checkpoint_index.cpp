@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
-#include <fstream>
 #include <limits>
 #include <system_error>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/regular_file.hpp"
 #include "io/block_io.hpp"
 #include "io/index_block.hpp"
 #include "io/index_json.hpp"
@@ -72,14 +71,19 @@ bool is_sound(const CheckpointIndex& index) {
         rows[i] = bytes == 0 ? 0 : index.tensors[i].rows();
     }
     std::vector<std::int64_t> found(rows.size());
-    for (const auto& shard : index.shards)
+    for (const auto& shard : index.shards) {
+        if (shard.bytes < 0) return false;
+        auto left = shard.bytes;  // no byte is two values
         for (const auto& [piece, offset, sum] : shard.pieces) {
             if (piece.tensor >= rows.size() || piece.rows < 1 || piece.first_row != found[piece.tensor] ||
                 piece.rows > rows[piece.tensor] - found[piece.tensor] || offset < 0 ||
                 piece.rows * index.tensors[piece.tensor].row_bytes() > shard.bytes - offset)
                 return false;
+            left -= piece.rows * index.tensors[piece.tensor].row_bytes();
+            if (left < 0) return false;
             found[piece.tensor] += piece.rows;
         }
+    }
     return found == rows;
 }
 
@@ -114,13 +118,11 @@ void write_index(const std::filesystem::path& path, const CheckpointIndex& index
 }
 
 CheckpointIndex read_index(const std::filesystem::path& path) {
-    errno = 0;
-    const auto content = std::filesystem::is_directory(path) ? std::nullopt : read_file(path);
-    if (!content) throw UsageError("cannot read " + path.string() + ": " + std::strerror(errno));
-    const auto user_block = index_block_in(*content, magic);
+    const auto content = read_regular_file(path);
+    const auto user_block = index_block_in(content, magic);
     if (!user_block) throw UsageError(path.string() + ": this is no index of a checkpoint");
-    const auto json = json_of_index_block(*content, magic);
-    if (!json || !std::string_view(*content).substr(*user_block).starts_with(hdf5_signature))
+    const auto json = json_of_index_block(content, magic);
+    if (!json || !std::string_view(content).substr(*user_block).starts_with(hdf5_signature))
         refuse_damaged(path);
     auto index = index_from_json(*json);
     if (!index || !is_sound(*index))
@@ -172,19 +174,17 @@ void finish_checkpoint_file(const std::filesystem::path& path, const FileLayout&
 }
 
 std::optional<CheckpointIndex> read_index_of_file(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string content(longest_index_line, '\0');
-    const auto take = [&](std::size_t from) {
-        file.read(content.data() + from, static_cast<std::streamsize>(content.size() - from));
-        content.resize(from + static_cast<std::size_t>(file.gcount()));
+    const auto file = open_regular_file(path);
+    const auto beginning = [&](std::size_t bytes) {
+        std::string content(bytes, '\0');
+        content.resize(read_at(file.get(), content.data(), bytes, 0).value_or(0));
+        return content;
     };
-    take(0);
-    const auto bytes = index_block_in(content, magic_of_a_file);
+    const auto line = beginning(longest_index_line);
+    const auto bytes = index_block_in(line, magic_of_a_file);
     if (!bytes) return std::nullopt;
-    const auto there = content.size();
-    if (*bytes < there || *bytes > size_or_zero(path)) refuse_damaged(path);
-    content.resize(*bytes);
-    take(there);
+    if (*bytes < line.size() || *bytes > size_or_zero(path)) refuse_damaged(path);
+    const auto content = beginning(*bytes);
     const auto json = json_of_index_block(content, magic_of_a_file);
     if (!json) refuse_damaged(path);
     auto index = index_from_json(*json);

@@ -46,6 +46,7 @@ std::string Hdf5File::read_text(const std::string& group, const std::string& att
         H5Sget_simple_extent_npoints(space.get()) != 1)
         wrong();
     const auto size = H5Tget_size(type.get());
+    if (size > static_cast<std::size_t>(bytes())) wrong();
     std::string text(size, '\0');
     const auto memory = text_type(size);
     if (H5Aread(handle.get(), memory.get(), text.data()) < 0) wrong();

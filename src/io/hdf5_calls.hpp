@@ -48,6 +48,10 @@ inline Hdf5Handle without_times(hid_t kind) {
     return properties;
 }
 
+/// Access to groups and datasets that follows no link into another file; such a link is noted in
+/// `leads_elsewhere`, which lives as long.
+Hdf5Handle own_links_only(hid_t kind, bool& leads_elsewhere);
+
 Hdf5Handle file_access(bool virtual_datasets);
 Hdf5Handle text_type(std::size_t size);
 

@@ -4,20 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <exception>
-#include <fcntl.h>
 #include <limits>
 #include <type_traits>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <hdf5.h>
 
 #include <dtrain/error.hpp>
 
-#include "base/files.hpp"
+#include "base/memory_at_hand.hpp"
+#include "base/regular_file.hpp"
 #include "io/hdf5_calls.hpp"
 
 namespace dtrain::io {
@@ -31,6 +28,17 @@ Hdf5Handle file_access(bool virtual_datasets) {
     // Parallel file systems are often mounted without locks, and files here are never changed in place.
     H5Pset_file_locking(access.get(), false, true);
 #endif
+    return access;
+}
+
+Hdf5Handle own_links_only(hid_t kind, bool& leads_elsewhere) {
+    auto access = plist(kind);
+    const auto refuse = [](const char*, const char*, const char*, const char*, unsigned*, hid_t,
+                           void* met) -> herr_t {
+        *static_cast<bool*>(met) = true;
+        return -1;
+    };
+    H5Pset_elink_cb(access.get(), refuse, &leads_elsewhere);
     return access;
 }
 
@@ -91,12 +99,7 @@ void Hdf5File::fail_writing(const std::string& what) const {
 Hdf5File Hdf5File::open(const std::filesystem::path& path) {
     const QuietHdf5 quiet;
     Hdf5File out(path, {});
-    {
-        const FileDescriptor readable(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-        if (!readable.valid()) throw UsageError("cannot read " + path.string() + ": " + std::strerror(errno));
-        if (std::filesystem::is_directory(path))
-            throw UsageError("cannot read " + path.string() + ": it is a folder");
-    }
+    open_regular_file(path);
     if (H5Fis_hdf5(path.c_str()) <= 0) out.fail_reading("this is no HDF5 file, or its beginning is damaged");
     const auto access = file_access(false);
     out.file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
@@ -105,11 +108,14 @@ Hdf5File Hdf5File::open(const std::filesystem::path& path) {
 }
 
 Hdf5Handle Hdf5File::open_dataset(const std::string& name) const {
-    Hdf5Handle object(H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT), H5Oclose);
+    bool leads_elsewhere = false;
+    const auto access = own_links_only(H5P_LINK_ACCESS, leads_elsewhere);
+    Hdf5Handle object(H5Oopen(file_.get(), name.c_str(), access.get()), H5Oclose);
+    if (leads_elsewhere) refuse(name, "is a link into another file, and only the file itself is read");
     if (!object.valid()) {
         // A damaged object and one that is not there fail alike; the links on the way tell.
         for (auto end = name.find('/', 1);; end = name.find('/', end + 1)) {
-            if (H5Lexists(file_.get(), name.substr(0, end).c_str(), H5P_DEFAULT) == 0)
+            if (H5Lexists(file_.get(), name.substr(0, end).c_str(), access.get()) == 0)
                 fail_reading("there is no dataset '" + name + "'");
             if (end == std::string::npos) break;
         }
@@ -120,18 +126,19 @@ Hdf5Handle Hdf5File::open_dataset(const std::string& name) const {
 }
 
 Hdf5Handle Hdf5File::open_group(const std::string& name) const {
-    Hdf5Handle group(H5Gopen2(file_.get(), name.c_str(), H5P_DEFAULT), H5Gclose);
+    bool leads_elsewhere = false;
+    const auto access = own_links_only(H5P_GROUP_ACCESS, leads_elsewhere);
+    Hdf5Handle group(H5Gopen2(file_.get(), name.c_str(), access.get()), H5Gclose);
+    if (leads_elsewhere)
+        fail_reading("group '" + name + "' is a link into another file, and only the file itself is read");
     if (!group.valid()) fail_reading("group '" + name + "' is missing or damaged");
     return group;
 }
 
-Hdf5DatasetInfo Hdf5File::info(const std::string& dataset) const {
-    const QuietHdf5 quiet;
-    const auto handle = open_dataset(dataset);
+Hdf5DatasetInfo Hdf5File::shape_of(const Hdf5Handle& handle, const std::string& dataset) const {
     const Hdf5Handle space(H5Dget_space(handle.get()), H5Sclose);
-    const Hdf5Handle type(H5Dget_type(handle.get()), H5Tclose);
     const int rank = space.valid() ? H5Sget_simple_extent_ndims(space.get()) : -1;
-    if (rank < 0 || !type.valid()) fail_reading("dataset '" + dataset + "' is damaged");
+    if (rank < 0) refuse(dataset, "is damaged");
     std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
     H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
 
@@ -141,10 +148,20 @@ Hdf5DatasetInfo Hdf5File::info(const std::string& dataset) const {
         std::int64_t count = 0;
         if (extent > static_cast<hsize_t>(std::numeric_limits<std::int64_t>::max()) ||
             __builtin_mul_overflow(info.count, static_cast<std::int64_t>(extent), &count))
-            fail_reading("dataset '" + dataset + "' has an impossible size");
+            refuse(dataset, "has an impossible size");
         info.count = count;
         info.shape.push_back(static_cast<std::int64_t>(extent));
     }
+    return info;
+}
+
+Hdf5DatasetInfo Hdf5File::info(const std::string& dataset) const {
+    const QuietHdf5 quiet;
+    const auto handle = open_dataset(dataset);
+    check_storage(handle, dataset);
+    auto info = shape_of(handle, dataset);
+    const Hdf5Handle type(H5Dget_type(handle.get()), H5Tclose);
+    if (!type.valid()) refuse(dataset, "is damaged");
     info.element = element_in(type);
     switch (H5Tget_class(type.get())) {
         case H5T_INTEGER:
@@ -165,6 +182,7 @@ std::vector<Value> Hdf5File::read(const std::string& dataset) const {
     const QuietHdf5 quiet;
     const auto handle = open_dataset(dataset);
     std::vector<Value> values;
+    check_memory_at_hand(fmt::format("{}: dataset '{}'", path_.string(), dataset), count, sizeof(Value));
     try {
         values.resize(static_cast<std::size_t>(count));
     } catch (const std::exception&) {
@@ -189,6 +207,7 @@ void Hdf5File::read_rows(const std::string& dataset, std::int64_t first, std::in
                          std::span<float> values) const {
     const QuietHdf5 quiet;
     const auto handle = open_dataset(dataset);
+    check_storage(handle, dataset);
     const Hdf5Handle space(H5Dget_space(handle.get()), H5Sclose);
     const auto rank = static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space.get())));
     std::vector<hsize_t> start(rank, 0);

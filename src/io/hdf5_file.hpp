@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -79,7 +80,9 @@ struct Hdf5DatasetInfo {
 };
 
 /// An HDF5 file with the few operations that dtrain needs, from any thread: calls take turns. HDF5's own
-/// printing of errors is off while one of these works. Reading errors are UsageErrors that name the file and,
+/// printing of errors is off while one of these works. What a file that somebody else made may name is never
+/// read outside of it: neither external links nor external storage are followed, and virtual datasets have
+/// their values in files beside it. Reading errors are UsageErrors that name the file and,
 /// where there is one, the dataset; writing errors are Errors.
 class Hdf5File {
   public:
@@ -133,6 +136,17 @@ class Hdf5File {
     Hdf5File(std::filesystem::path path, Hdf5Handle file) : path_(std::move(path)), file_(std::move(file)) {}
 
     Hdf5Handle open_dataset(const std::string& name) const;
+    /// All values lie in this file, or, of a virtual dataset, in files of the same folder; there are as many
+    /// as the dataset says, and memory holds a chunk of them.
+    void check_storage(const Hdf5Handle& dataset, const std::string& name) const;
+    void check_one_piece(const Hdf5Handle& dataset, const std::string& name, std::int64_t count) const;
+    void check_chunks(const Hdf5Handle& dataset, const Hdf5Handle& creation, const std::string& name) const;
+    void check_parts(const Hdf5Handle& creation, const std::string& name) const;
+    void check_covers(const Hdf5Handle& creation, const std::string& name, std::int64_t count) const;
+    [[noreturn]] void refuse(const std::string& dataset, const std::string& what) const;
+    std::int64_t bytes() const;
+    /// Of the info, nothing but shape and count.
+    Hdf5DatasetInfo shape_of(const Hdf5Handle& dataset, const std::string& name) const;
     Hdf5Handle open_group(const std::string& name) const;
     Hdf5Handle open_attribute(const std::string& group, const std::string& attribute) const;
     void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, ElementType element,
@@ -147,6 +161,7 @@ class Hdf5File {
 
     std::filesystem::path path_;
     Hdf5Handle file_;
+    mutable std::set<std::string> sound_;  ///< datasets that check_storage() has seen
 };
 
 }  // namespace dtrain::io

@@ -23,6 +23,14 @@ std::size_t bytes_of(const Piece& piece, std::span<const TensorInfo> tensors) {
     return static_cast<std::size_t>(piece.rows * tensors[piece.tensor].row_bytes());
 }
 
+[[noreturn]] void refuse_damaged(const std::filesystem::path& path, const std::string& what) {
+    throw UsageError(path.string() + ": the checkpoint is damaged (" + what + "); resume from another one");
+}
+
+[[noreturn]] void refuse_unreadable(const std::filesystem::path& path, const std::system_error& error) {
+    throw UsageError(path.string() + ": the checkpoint cannot be read: " + error.code().message());
+}
+
 }  // namespace
 
 std::string shard_name(std::size_t shard) {
@@ -83,26 +91,32 @@ ShardFacts write_shard(const std::filesystem::path& path, std::span<const Tensor
     }
 }
 
-void read_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
-                const ShardFacts& facts, std::span<std::byte* const> targets) {
-    const auto damaged = [&](const std::string& what) {
-        throw UsageError(path.string() + ": the checkpoint is damaged (" + what +
-                         "); resume from another one");
-    };
+void check_size(const std::filesystem::path& path, const ShardFacts& facts) {
     try {
         const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
-        if (bytes != facts.bytes) damaged(fmt::format("{} bytes instead of {}", bytes, facts.bytes));
+        if (bytes != facts.bytes)
+            refuse_damaged(path, fmt::format("{} bytes instead of {}", bytes, facts.bytes));
+    } catch (const std::system_error& error) {
+        refuse_unreadable(path, error);
+    }
+}
+
+void read_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
+                const ShardFacts& facts, std::span<std::byte* const> targets) {
+    check_size(path, facts);
+    try {
         std::vector<ReadExtent> extents;
         for (std::size_t i = 0; i < facts.pieces.size(); ++i)
             extents.push_back({targets[i], bytes_of(facts.pieces[i].piece, tensors), facts.pieces[i].offset});
         const auto sums = read_extents(path, extents);
         for (std::size_t i = 0; i < sums.size(); ++i)
             if (sums[i] != facts.pieces[i].sum)
-                damaged("the checksum of " + tensors[facts.pieces[i].piece.tensor].name + " differs");
+                refuse_damaged(path,
+                               "the checksum of " + tensors[facts.pieces[i].piece.tensor].name + " differs");
         if (frame_sum(path, tensors, facts) != facts.frame)
-            damaged("the checksum of its HDF5 structures differs");
+            refuse_damaged(path, "the checksum of its HDF5 structures differs");
     } catch (const std::system_error& error) {
-        throw UsageError(path.string() + ": the checkpoint cannot be read: " + error.code().message());
+        refuse_unreadable(path, error);
     }
 }
 

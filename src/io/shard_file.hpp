@@ -47,6 +47,9 @@ std::uint64_t frame_sum(const std::filesystem::path& path, std::span<const Tenso
 ShardFacts write_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
                        std::span<const PieceSource> pieces);
 
+/// Before memory is taken for what the shard says it has. @throws UsageError when the file has another size
+void check_size(const std::filesystem::path& path, const ShardFacts& facts);
+
 /// Fills `targets` (as PieceSource, one for each piece of the shard in its order; null: its piece is checked
 /// and not kept) and checks all of the file.
 /// @throws UsageError naming the path and what is damaged.

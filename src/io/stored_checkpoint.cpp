@@ -79,6 +79,11 @@ StoredCheckpoint::StoredCheckpoint(std::filesystem::path path, Checkpoint conten
     content_ = std::make_shared<const Checkpoint>(std::move(content));
 }
 
+void StoredCheckpoint::check_sizes() const {
+    for (std::size_t shard = 0; shard < index_.shards.size(); ++shard)
+        check_size(files_[shard], index_.shards[shard]);
+}
+
 void StoredCheckpoint::read(std::span<std::byte* const> memory) const {
     if (content_) {
         for (std::size_t i = 0; i < memory.size(); ++i)
@@ -98,6 +103,7 @@ void StoredCheckpoint::read(std::span<std::byte* const> memory) const {
 }
 
 Checkpoint loaded(const StoredCheckpoint& stored) {
+    stored.check_sizes();
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = stored.header();
     const auto& infos = stored.tensors();

@@ -29,6 +29,10 @@ class StoredCheckpoint {
     /// Named "/parameters/fc_0.weight", "/optimizer/adam.step".
     const std::vector<TensorInfo>& tensors() const { return index_.tensors; }
 
+    /// Looks at the files' sizes alone, so that no memory is taken for values that are nowhere.
+    /// @throws UsageError naming the file that is damaged or missing
+    void check_sizes() const;
+
     /// Fills TensorInfo::bytes() bytes for each of tensors(). Where there is no memory, values are checked
     /// and not kept.
     /// @throws UsageError naming the file that is damaged or missing; the memory then holds anything.

@@ -8,12 +8,14 @@
 #include <numeric>
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/error.hpp>
 
+#include "io/checkpoint_index.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/sample_checkpoint.hpp"
 #include "support/message_of.hpp"
@@ -142,6 +144,39 @@ TEST_F(DamagedDirectory, EveryCutAndEveryAdditionIsNoticed) {
         write_bytes(file, whole);
     }
     EXPECT_EQ(load_checkpoint(path), checkpoint);
+}
+
+// Else memory would be taken for what is nowhere.
+TEST_F(DamagedDirectory, AnIndexThatSaysMoreThanTheShardsHaveIsRefused) {
+    auto index = io::read_index(path / io::index_name);
+    auto& tensor = index.tensors.at(0);
+    auto& shard = index.shards.at(0);
+    const auto before = shard.bytes;
+    const std::int64_t rows = std::int64_t{1} << 44;
+    tensor = {tensor.name, ElementType::float32, {rows}};
+    std::erase_if(shard.pieces, [](const io::PieceFacts& each) { return each.piece.tensor == 0; });
+    std::erase_if(index.shards.at(1).pieces,
+                  [](const io::PieceFacts& each) { return each.piece.tensor == 0; });
+    shard.pieces.push_back({{0, 0, rows}, 4096, 0});
+    shard.bytes = std::int64_t{1} << 50;
+    io::write_index(path / io::index_name, index);
+    EXPECT_EQ(refusal(),
+              fmt::format("{}: the checkpoint is damaged ({} bytes instead of {}); resume from another one",
+                          (path / "shard-0000.h5").string(), before, shard.bytes));
+}
+
+TEST_F(DamagedDirectory, AnIndexThatGivesBytesToTwoTensorsIsRefused) {
+    auto index = io::read_index(path / io::index_name);
+    auto& shard = index.shards.at(0);
+    const auto first = shard.pieces.at(0);
+    for (int i = 0; i < 1000; ++i) {
+        const auto number = index.tensors.size();
+        index.tensors.push_back(index.tensors.at(first.piece.tensor));
+        index.tensors.back().name += fmt::format(".{}", i);
+        shard.pieces.push_back({{number, 0, index.tensors.back().rows()}, first.offset, first.sum});
+    }
+    io::write_index(path / io::index_name, index);
+    EXPECT_THAT(refusal(), HasSubstr("index.h5: this index of a checkpoint makes no sense"));
 }
 
 TEST_F(DamagedDirectory, AShardOfAnotherCheckpointIsNoticed) {

@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -455,7 +456,7 @@ def test_a_damaged_checkpoint_is_noticed_and_the_one_before_used(native, tmp_pat
     (newest / "servers.json").unlink()
     again = mpirun(3, [native, job, "--resume", "auto"], tmp_path)
     assert again.returncode == 0, again.stderr
-    assert again.stderr.endswith("servers.json: it cannot be read; trying job/epoch-000001\n")
+    assert again.stderr.endswith("servers.json: it cannot be read: No such file or directory; trying job/epoch-000001\n")
     assert checksum(again) == checksum(whole)
 
 
@@ -493,6 +494,25 @@ def test_inspect_says_what_is_inside(native, tmp_path, clicks):
     refused = run([WORKER, "--inspect", "elsewhere"], tmp_path)
     assert refused.returncode == 2
     assert refused.stderr == "dtrain-worker: cannot read elsewhere: No such file or directory\n"
+
+
+@pytest.mark.parametrize("content, expected", [
+    (lambda whole: whole[:len(whole) // 2], "it is damaged"),
+    (lambda whole: b"", "it is damaged"),
+    (lambda whole: None, "it cannot be read: No such file or directory")], ids=["truncated", "empty", "missing"])
+def test_inspect_refuses_what_servers_have_not_finished(native, tmp_path, small_save, content, expected):
+    """servers.json says which files belong together: without it nothing is known of the rows."""
+    folder = tmp_path / "epoch-000001"
+    shutil.copytree(small_save / "epoch-000001", folder)
+    manifest = folder / "servers.json"
+    text = content(manifest.read_bytes())
+    manifest.unlink()
+    if text is not None:
+        manifest.write_bytes(text)
+    refused = run([WORKER, "--inspect", folder], tmp_path)
+    assert refused.returncode == 2, refused.stdout
+    assert refused.stdout == ""
+    assert refused.stderr == f"dtrain-worker: {manifest}: {expected}\n"
 
 
 def test_inspect_lists_the_checkpoints_of_servers(native, tmp_path, clicks):

@@ -8,8 +8,13 @@
 namespace dtrain::ps {
 
 SaveFacts facts_of_save(const std::filesystem::path& folder) {
-    return making_sense(
-        folder, [&] { return SaveFacts{static_cast<int>(read_manifest(folder).at("servers").size())}; });
+    return making_sense(folder, [&] {
+        const auto manifest = read_manifest(folder);
+        SaveFacts facts{.servers = static_cast<int>(manifest.at("servers").size())};
+        for (const auto& save : chain_of(folder, manifest)) facts.needs.push_back(save.filename().string());
+        facts.needs.pop_back();
+        return facts;
+    });
 }
 
 void check_save(const std::filesystem::path& folder) {

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace dtrain::ps {
 
 struct SaveFacts {
-    int servers = 0;  ///< that wrote it
+    int servers = 0;                      ///< that wrote it
+    std::vector<std::string> needs = {};  ///< names of the folders beside it that have what it goes on from
 };
 
 /// What any number of servers have saved in that folder: the manifest alone is read.

@@ -60,14 +60,14 @@ std::string DenseCopy::write(const std::filesystem::path& folder) const {
     for (const auto& [name, variable, first, is_parameter] : blocks_)
         tensors.push_back(
             {{"name", name}, {"parameter", is_parameter}, {"variable", variable}, {"first", first}});
-    return json{{"file", file_}, {"xxh3", sum_of(content_of(folder / file_))}, {"tensors", tensors}}.dump();
+    return json{{"file", file_}, {"xxh3", sum_of(folder / file_)}, {"tensors", tensors}}.dump();
 }
 
 SavedDense::SavedDense(std::filesystem::path folder, const json& servers) : folder_(std::move(folder)) {
     for (const auto& server : servers) {
         const auto& dense = server.at("dense");
-        const auto file = folder_ / dense.at("file").get<std::string>();
-        if (sum_of(content_of(file)) != dense.at("xxh3").get<std::string>()) refuse(file, "it is damaged");
+        const auto file = named_file(folder_, dense.at("file").get<std::string>());
+        if (sum_of(file) != dense.at("xxh3").get<std::string>()) refuse(file, "it is damaged");
         auto checkpoint = load_checkpoint(file);
         for (const auto& tensor : dense.at("tensors")) {
             const auto name = tensor.at("name").get<std::string>();

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,8 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/regular_file.hpp"
+#include "base/text.hpp"
 #include "io/block_io.hpp"
 #include "io/checkpoint_index.hpp"
 #include "io/index_block.hpp"
@@ -24,21 +25,32 @@ using nlohmann::json;
 
 constexpr const char* manifest_name = io::servers_name;
 constexpr std::string_view manifest_mark = "dtrain servers 1";
+constexpr std::size_t longest_name = 200;  ///< in messages
+
+auto reading(const std::filesystem::path& file, const auto& read) {
+    try {
+        return read();
+    } catch (const UnreadableFile& error) {
+        refuse(file, fmt::format("it cannot be read: {}", error.reason()));
+    }
+}
 
 }  // namespace
 
-std::string sum_of(std::string_view bytes) {
-    return fmt::format("{:016x}", io::xxh3(std::as_bytes(std::span(bytes))));
+std::string sum_of(const std::filesystem::path& file) {
+    return reading(file,
+                   [&] { return fmt::format("{:016x}", io::xxh3(open_regular_file(file, Links::refused))); });
 }
 
 void refuse(const std::filesystem::path& file, const std::string& what) {
     throw UsageError(fmt::format("{}: {}", file.string(), what));
 }
 
-std::string content_of(const std::filesystem::path& file) {
-    auto content = read_file(file);
-    if (!content) refuse(file, "it cannot be read");
-    return std::move(*content);
+std::filesystem::path named_file(const std::filesystem::path& folder, const std::string& name) {
+    if (!is_plain_name(name))
+        refuse(folder / manifest_name,
+               fmt::format("it names '{}', which is no file in its folder", one_line(name, longest_name)));
+    return folder / name;
 }
 
 void write_manifest(const std::filesystem::path& folder, std::span<const std::string> servers,
@@ -53,7 +65,7 @@ void write_manifest(const std::filesystem::path& folder, std::span<const std::st
     std::map<std::string, std::string> others;
     for (const auto& entry : std::filesystem::directory_iterator(folder))
         if (const auto name = entry.path().filename().string(); !theirs.contains(name))
-            others[name] = sum_of(content_of(entry.path()));
+            others[name] = sum_of(entry.path());
     const auto text = json{{"servers", std::move(all)}, {"others", others}, {"needs", needs}}.dump(1) + "\n";
     const auto file = folder / manifest_name;
     try {
@@ -65,7 +77,7 @@ void write_manifest(const std::filesystem::path& folder, std::span<const std::st
 
 json read_manifest(const std::filesystem::path& folder) {
     const auto file = folder / manifest_name;
-    const auto content = content_of(file);
+    const auto content = reading(file, [&] { return read_regular_file(file, Links::refused); });
     const auto text = std::string_view(content).substr(content.find('\n') + 1);
     if (content != io::sum_line(manifest_mark, text.size(), text).append(text)) refuse(file, "it is damaged");
     auto manifest = json::parse(text, nullptr, false);
@@ -77,9 +89,9 @@ std::vector<std::filesystem::path> chain_of(const std::filesystem::path& folder,
     std::vector<std::filesystem::path> chain;
     for (const auto& each : manifest.value("needs", json::array())) {
         const auto name = each.get<std::string>();
-        if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos)
-            refuse(folder / manifest_name,
-                   fmt::format("it needs '{}', which is no checkpoint beside it", name));
+        if (!is_plain_name(name) || name.front() == '.')
+            refuse(folder / manifest_name, fmt::format("it needs '{}', which is no checkpoint beside it",
+                                                       one_line(name, longest_name)));
         // What is one with a link to it lies beside what it is a link to.
         chain.push_back(std::filesystem::canonical(folder).parent_path() / name);
     }
@@ -101,8 +113,8 @@ std::vector<std::string> needs_of(const std::filesystem::path& folder) {
 
 void check_others(const std::filesystem::path& folder, const json& manifest) {
     for (const auto& [name, sum] : manifest.at("others").items())
-        if (sum_of(content_of(folder / name)) != sum.get<std::string>())
-            refuse(folder / name, "it is damaged");
+        if (const auto file = named_file(folder, name); sum_of(file) != sum.get<std::string>())
+            refuse(file, "it is damaged");
 }
 
 }  // namespace dtrain::ps

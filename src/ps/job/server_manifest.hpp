@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,11 +14,12 @@
 /// of tables, of the headers that have those of the rest.
 namespace dtrain::ps {
 
-/// XXH3 as the manifest has it.
-std::string sum_of(std::string_view bytes);
+/// XXH3 of a file as the manifest has it. @throws UsageError naming the file when it cannot be read
+std::string sum_of(const std::filesystem::path& file);
 
-/// The whole content. @throws UsageError naming the file when it cannot be read
-std::string content_of(const std::filesystem::path& file);
+/// A file in the folder of a manifest. @throws UsageError when the name that the manifest tells leads
+/// elsewhere
+std::filesystem::path named_file(const std::filesystem::path& folder, const std::string& name);
 
 /// Says what is wrong with a file.
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what);

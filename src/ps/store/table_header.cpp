@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <limits>
 #include <system_error>
 
@@ -15,6 +14,7 @@
 #include "base/aligned_memory.hpp"
 #include "base/files.hpp"
 #include "base/json_text.hpp"
+#include "base/regular_file.hpp"
 #include "base/text.hpp"
 #include "io/index_block.hpp"
 #include "ps/store/options_json.hpp"
@@ -226,7 +226,7 @@ TableFile table_file_from_json(std::string_view text) {
         value.at("rows").get_to(out.rows);
         return out;
     });
-    if (!file || file->file.empty() || file->file.find('/') != std::string::npos)
+    if (!file || !is_plain_name(file->file))
         throw UsageError("this is no entry for a file of a sparse table: '" + std::string(text) + "'");
     return *file;
 }
@@ -246,8 +246,7 @@ void refuse_damaged(const std::filesystem::path& path, const std::string& what) 
 }
 
 StoredHeader read_table_header(const std::filesystem::path& path) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.valid()) throw UsageError("cannot read " + path.string() + ": " + std::strerror(errno));
+    const auto file = open_regular_file(path, Links::refused);
     const auto line = beginning_of(file, longest_line, path);
     const auto bytes = io::index_block_in(line, magic);
     if (!bytes || *bytes > longest_header || *bytes % alignment != 0)

@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "io/stored_checkpoint.hpp"
-#include "ps/job/server_manifest.hpp"
+#include "ps/job/check_save.hpp"
 #include "ps/store/describe_tables.hpp"
 #include "worker/native/inspect_folder.hpp"
 #include "worker/native/server_checkpointer.hpp"
@@ -36,8 +36,9 @@ std::string inspect(const std::filesystem::path& checkpoint) {
     const auto& header = stored.header();
     std::vector<std::vector<std::string>> facts{{"checkpoint", checkpoint.string()},
                                                 {"stands at", moment_of(header)}};
-    for (const auto& needed : by_servers ? ps::needs_of(checkpoint) : std::vector<std::string>())
-        facts.push_back({"needs", needed_beside(checkpoint, needed)});
+    if (by_servers)
+        for (const auto& needed : ps::facts_of_save(checkpoint).needs)
+            facts.push_back({"needs", needed_beside(checkpoint, needed)});
     for (const auto& [field, value] : header.job) facts.push_back({field, value});
     std::vector<std::vector<std::string>> tensors{{"tensor", "elements", "shape", "bytes"}};
     for (const auto& tensor : stored.tensors())

@@ -3,12 +3,15 @@
 // Oracle: a server in this process that was told the same and saves while nothing else happens, and the
 // server itself at the moment when it said that it saves.
 #include <array>
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "io/index_block.hpp"
+#include "ps/job/check_save.hpp"
 #include "ps/job/saving_server.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
@@ -233,6 +236,76 @@ TEST(SaveOfChanges, AManifestThatMakesNoSenseIsRefused) {
     write_manifest(folder / "a", {&other, 1});
     EXPECT_THAT(refusal(server, folder / "a"), HasSubstr("makes no sense"));
     EXPECT_THAT(needs_of(folder / "nowhere"), testing::IsEmpty());
+}
+
+/// A manifest of any content, with the checksum of it.
+void put_manifest(const std::filesystem::path& folder, const nlohmann::json& manifest) {
+    const auto text = manifest.dump(1) + "\n";
+    write_bytes(folder / "servers.json", io::sum_line("dtrain servers 1", text.size(), text) + text);
+}
+
+TEST(Manifest, NamesNothingButFilesOfItsFolder) {
+    const TemporaryFolder folder;
+    SavingServer server;
+    const auto facts = facts_of(server.save({.folder = folder / "a"}));
+    write_bytes(folder / "secret", "of somebody else");
+    write_manifest(folder / "a", {&facts, 1});
+    const auto sound = read_manifest(folder / "a");
+    ASSERT_EQ(refusal(server, folder / "a"), "");
+    for (const std::string name :
+         {"../secret", "/dev/zero", "../../../../../dev/zero", ".", "..", "", "b/c"}) {
+        auto manifest = sound;
+        manifest["others"] = {{name, "0123456789abcdef"}};
+        put_manifest(folder / "a", manifest);
+        const auto expected =
+            fmt::format("servers.json: it names '{}', which is no file in its folder", name);
+        EXPECT_THAT(refusal(server, folder / "a"), HasSubstr(expected));
+        EXPECT_THAT(message_of([&] { check_save(folder / "a"); }), HasSubstr(expected));
+        manifest = sound;
+        manifest["servers"][0]["dense"]["file"] = name;
+        put_manifest(folder / "a", manifest);
+        EXPECT_THAT(refusal(server, folder / "a"), HasSubstr(expected));
+        manifest = sound;
+        manifest["servers"][0]["tables"][0]["file"] = name;
+        put_manifest(folder / "a", manifest);
+        EXPECT_THAT(refusal(server, folder / "a"), HasSubstr("no entry for a file of a sparse table"));
+    }
+}
+
+// A FIFO would let a reader wait for ever, and /dev/zero would take all memory.
+TEST(Manifest, NamesNothingButRegularFiles) {
+    const TemporaryFolder folder;
+    SavingServer server;
+    const auto facts = facts_of(server.save({.folder = folder / "a"}));
+    write_manifest(folder / "a", {&facts, 1});
+    const auto sound = read_manifest(folder / "a");
+    const auto dense = folder / "a" / sound["servers"][0]["dense"]["file"].get<std::string>();
+    const auto table = folder / "a" / sound["servers"][0]["tables"][0]["file"].get<std::string>();
+    const auto other = folder / "a" / "other";
+    auto with_other = sound;
+    with_other["others"] = {{"other", "0123456789abcdef"}};
+    put_manifest(folder / "a", with_other);
+    write_bytes(other, "anything");
+    EXPECT_EQ(refusal(server, folder / "a"), other.string() + ": it is damaged");
+    for (const auto& file : {other, dense, table, folder / "a" / "servers.json"}) {
+        const auto content = bytes_of(file);
+        const auto refused_as = [&](const char* what) {
+            EXPECT_THAT(refusal(server, folder / "a"),
+                        testing::AllOf(HasSubstr(file.string()), HasSubstr(what)));
+            std::filesystem::remove(file);
+        };
+        std::filesystem::remove(file);
+        ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+        refused_as("it is a FIFO, not a regular file");
+        std::filesystem::create_symlink("/dev/zero", file);
+        refused_as("it is a symbolic link, which is not followed here");
+        write_bytes(folder / "elsewhere", content);
+        std::filesystem::create_symlink(folder / "elsewhere", file);
+        refused_as("it is a symbolic link, which is not followed here");
+        write_bytes(file, content);
+        if (file == other) put_manifest(folder / "a", sound);
+    }
+    EXPECT_EQ(refusal(server, folder / "a"), "");
 }
 
 TEST(SaveOfChanges, NumbersThatNoServerHasAreRefused) {
