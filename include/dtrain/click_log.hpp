@@ -32,7 +32,8 @@ struct CsvClickColumns {
     std::optional<std::vector<std::string>> numbers = {};
     std::optional<std::vector<std::string>> categories = {};
     char separator = ',';
-    std::optional<bool> header = {};  ///< none: unless the first line has a label, 0 or 1, in its column
+    /// None: unless the first line has a label, 0 or 1, in its column. Refused when that is another number.
+    std::optional<bool> header = {};
     friend bool operator==(const CsvClickColumns&, const CsvClickColumns&) = default;
 };
 

@@ -31,9 +31,11 @@ struct DatasetSource {
     std::filesystem::path labels = {};      ///< IDX: empty: `file` with "labels-idx1" for "images-idx3"
     std::string label_column = {};          ///< CSV: its name or its number from 1; empty: the last
     char separator = ',';                   ///< CSV
-    std::optional<bool> header = {};        ///< CSV: none: when the first line has a field that is no number
-    std::int64_t first_id = 1;              ///< svmlight: the least feature id
-    std::int64_t features = 0;              ///< svmlight: how many there are; 0: as the greatest id says
+    /// CSV: none: when no field of the first line is a number, or is meant as one. A line with both is
+    /// refused.
+    std::optional<bool> header = {};
+    std::int64_t first_id = 1;  ///< svmlight: the least feature id
+    std::int64_t features = 0;  ///< svmlight: how many there are; 0: as the greatest id says
     friend bool operator==(const DatasetSource&, const DatasetSource&) = default;
 };
 

@@ -69,6 +69,40 @@ ClickLogMark mark_of(const std::filesystem::path& log, const ClickLayout& layout
             .layout = hash.value()};
 }
 
+/// Of a sample.
+struct ClickSizes {
+    std::int64_t integers = 0;
+    std::int64_t slots = 0;
+};
+
+/// Nothing when the layout leaves it open.
+std::optional<ClickSizes> sizes_of(const ClickLayout& layout) {
+    struct Sizes {
+        std::optional<ClickSizes> operator()(const ClickColumns& columns) const {
+            return ClickSizes{columns.integers, columns.slots};
+        }
+        std::optional<ClickSizes> operator()(const CsvClickColumns& columns) const {
+            if (!columns.numbers || !columns.categories) return std::nullopt;
+            return ClickSizes{std::ssize(*columns.numbers), std::ssize(*columns.categories)};
+        }
+        std::optional<ClickSizes> operator()(const SvmlightClickColumns& columns) const {
+            const auto slots = columns.slot_ids.empty() ? columns.slots : std::ssize(columns.slot_ids);
+            return slots == 0 ? std::nullopt : std::optional(ClickSizes{columns.numbers, slots});
+        }
+    };
+    return std::visit(Sizes{}, layout);
+}
+
+/// A cache of this layout's hash has its columns, or is none.
+void check_columns(const ClickCacheFile& cache, const ClickLayout& layout) {
+    const auto& facts = cache.facts();
+    if (const auto sizes = sizes_of(layout);
+        sizes && (sizes->integers != facts.integers || sizes->slots != facts.slots))
+        throw DamagedCache(cache.path(),
+                           fmt::format("its samples have {} numbers and {} categories instead of {} and {}",
+                                       facts.integers, facts.slots, sizes->integers, sizes->slots));
+}
+
 std::optional<std::string> change(const ClickLogMark& before, const ClickLogMark& now) {
     if (before.layout != now.layout) return "other columns of the log are read now";
     if (before.bytes != now.bytes || before.modified_ns != now.modified_ns) return "the log has changed";
@@ -77,10 +111,11 @@ std::optional<std::string> change(const ClickLogMark& before, const ClickLogMark
 
 /// What is wrong with a cache that is there. @throws std::system_error
 std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickLogMark& log,
-                                 CacheWatch& watch) {
+                                 const ClickLayout& layout, CacheWatch& watch) {
     try {
         const ClickCacheFile cache(file);
         if (const auto what = change(cache.facts().log, log)) return CacheFlaw{*what};
+        check_columns(cache, layout);
         watch.all = cache.bytes();
         ClickBlock block;
         for (std::int64_t i = 0; i < cache.blocks(); ++i) {
@@ -179,7 +214,7 @@ PreparedCache prepare_click_cache(const std::filesystem::path& log, const ClickL
         // False: there is one, and it is good.
         const auto is_needed = [&] {
             const bool is_there = std::filesystem::exists(out.file);
-            if (is_there) out.flaw = flaw_of(out.file, mark, watch);
+            if (is_there) out.flaw = flaw_of(out.file, mark, layout, watch);
             return !is_there || out.flaw;
         };
         if (!is_needed()) return out;
@@ -204,6 +239,7 @@ ClickCacheFile open_click_cache(const std::filesystem::path& log, const ClickLay
             throw UsageError(fmt::format(
                 "{}: {}; jobs that read other columns of a log at the same time need a folder each",
                 cache.path().string(), *what));
+        check_columns(cache, layout);
         return cache;
     } catch (const std::system_error& failed) {
         throw UsageError(fmt::format("[data] cache: {}", failed.what()));

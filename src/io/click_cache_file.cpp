@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -17,7 +18,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/regular_file.hpp"
 #include "io/hash.hpp"
+#include "io/read_clicks.hpp"
 
 namespace dtrain::io {
 namespace {
@@ -41,6 +44,14 @@ std::size_t read_at(const FileDescriptor& file, const std::filesystem::path& pat
     const auto done = dtrain::read_at(file.get(), data, bytes, offset);
     if (!done) fail(path, "read");
     return *done;
+}
+
+FileDescriptor opened(const std::filesystem::path& path) {
+    try {
+        return open_regular_file(path);
+    } catch (const UnreadableFile& error) {
+        throw UsageError(fmt::format("[data] cache: cannot open {}: {}", path.string(), error.reason()));
+    }
 }
 
 std::uint64_t sum_of(const void* data, std::size_t bytes, std::int64_t block) {
@@ -71,16 +82,19 @@ std::optional<ClickCacheFacts> facts_in(const Head& head) {
     std::uint64_t sum = 0;
     std::memcpy(&sum, head.data() + head.size() - sum_bytes, sum_bytes);
     if (sum != sum_of(head)) return std::nullopt;
-    const auto text = std::string_view(head.data() + cache_magic.size());
+    auto text = std::string_view(head.data(), head.size() - sum_bytes).substr(cache_magic.size());
+    text = text.substr(0, text.find('\0'));
     const auto json = nlohmann::json::parse(text, nullptr, false);
     try {
-        return ClickCacheFacts{.log = {.bytes = json.at("log_bytes"),
-                                       .modified_ns = json.at("log_modified_ns"),
-                                       .layout = json.at("layout")},
-                               .integers = json.at("integers"),
-                               .slots = json.at("slots"),
-                               .samples = json.at("samples"),
-                               .fingerprint = json.at("fingerprint")};
+        ClickCacheFacts facts{.log = {.bytes = json.at("log_bytes"),
+                                      .modified_ns = json.at("log_modified_ns"),
+                                      .layout = json.at("layout")},
+                              .integers = json.at("integers"),
+                              .slots = json.at("slots"),
+                              .samples = json.at("samples"),
+                              .fingerprint = json.at("fingerprint")};
+        if (misfit(facts.integers, facts.slots) || facts.samples < 0) return std::nullopt;
+        return facts;
     } catch (const nlohmann::json::exception&) {
         return std::nullopt;
     }
@@ -112,9 +126,7 @@ std::span<const float> ClickBlock::labels() const {
     return {dense.data() + dense.size(), static_cast<std::size_t>(size_)};
 }
 
-ClickCacheFile::ClickCacheFile(std::filesystem::path path)
-    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (!file_.valid()) fail(path_, "open");
+ClickCacheFile::ClickCacheFile(std::filesystem::path path) : path_(std::move(path)), file_(opened(path_)) {
     Head head{};
     const auto there = read_at(file_, path_, head.data(), head.size(), 0);
     if (!std::string_view(head.data(), there).starts_with(cache_magic))
@@ -124,6 +136,13 @@ ClickCacheFile::ClickCacheFile(std::filesystem::path path)
     facts_ = *facts;
     block_samples_ = block_samples(facts_.integers, facts_.slots);
     const auto found = static_cast<std::int64_t>(std::filesystem::file_size(path_));
+    constexpr auto longest_file =
+        std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(head_bytes);
+    const auto row_bytes =
+        click_row_bytes(facts_.integers, facts_.slots) + static_cast<std::int64_t>(sum_bytes);
+    if (facts_.samples > longest_file / row_bytes)
+        throw DamagedCache(path_,
+                           fmt::format("it has {} bytes, which are not {} samples", found, facts_.samples));
     if (found != bytes())
         throw DamagedCache(path_, fmt::format("it has {} bytes instead of {}", found, bytes()));
 }

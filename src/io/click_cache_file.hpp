@@ -84,7 +84,8 @@ class ClickBlock {
 /// A cache that is read. Several threads may.
 class ClickCacheFile {
   public:
-    /// Looks at the beginning and at the size. @throws DamagedCache, std::system_error
+    /// Looks at the beginning and at the size.
+    /// @throws UsageError when it cannot be opened, DamagedCache, std::system_error
     explicit ClickCacheFile(std::filesystem::path path);
 
     const std::filesystem::path& path() const { return path_; }

@@ -80,7 +80,15 @@ class CsvColumns {
     bool begins_with_a_sample(const CsvClickColumns& wanted) const {
         if (wanted.label.empty()) return !has("label") && !has("click") && label_of(names_[0]).has_value();
         const auto number = parse_int<std::size_t>(wanted.label).value_or(0);
-        return number >= 1 && number <= names_.size() && label_of(names_[number - 1]).has_value();
+        if (number < 1 || number > names_.size()) return false;
+        const auto& text = names_[number - 1];
+        if (label_of(text)) return true;
+        if (io::is_meant_as_number(text))
+            file_.refuse_line(
+                fmt::format("'{}' in column {} is no label: 1 for a click, or 0; if this line has the "
+                            "names of the columns, say so (header = true)",
+                            one_line(text, longest_value), number));
+        return false;
     }
 
     std::size_t usual_label() const {

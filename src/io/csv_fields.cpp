@@ -3,12 +3,26 @@
 #include "io/csv_fields.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "io/read_dataset.hpp"
 
 namespace dtrain::io {
+namespace {
+
+/// One that is too large for its type, too.
+bool is_in_form_of_number(std::string_view text) {
+    if (text.starts_with('+')) text.remove_prefix(1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+}  // namespace
 
 std::span<const std::string_view> CsvFields::of(const InputFile& file, std::string_view line) {
     fields_.clear();
@@ -57,6 +71,26 @@ std::string_view CsvFields::without_blanks_ahead(std::string_view text) const {
     const auto is_blank = [&](char c) { return (c == ' ' || c == '\t') && c != separator_; };
     while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
     return text;
+}
+
+bool is_meant_as_number(std::string_view text) {
+    text = trimmed(text);
+    const auto word = lower_case(std::string(text));
+    constexpr std::array<std::string_view, 9> missing = {"",     "na",  "n/a", "nan", "null",
+                                                         "none", "nil", "?",   "-"};
+    if (std::ranges::find(missing, word) != missing.end() || parse_number(text)) return true;
+    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+    if (text.starts_with('.') || text.starts_with(',')) text.remove_prefix(1);
+    return !text.empty() && text.front() >= '0' && text.front() <= '9';
+}
+
+FirstLine kind_of_first_line(std::span<const std::string_view> fields) {
+    if (std::ranges::all_of(fields, is_in_form_of_number)) return FirstLine::numbers;
+    if (std::ranges::all_of(
+            fields, [](std::string_view text) { return text.empty() || !is_meant_as_number(text); }) &&
+        !std::ranges::all_of(fields, &std::string_view::empty))
+        return FirstLine::names;
+    return FirstLine::unclear;
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {

@@ -32,6 +32,14 @@ class CsvFields {
     std::deque<std::string> unescaped_;  ///< what some fields are views of
 };
 
+/// What the first line of a file is, where nobody says whether it is a header: fields that are numbers, names
+/// alone (a few may be empty), or both, or something that is meant as a number and is none.
+enum class FirstLine { numbers, names, unclear };
+FirstLine kind_of_first_line(std::span<const std::string_view> fields);
+
+/// Whether a text was meant as a number, or as one that is missing: "1.2.3", "12 kg", "", "NA".
+bool is_meant_as_number(std::string_view text);
+
 /// The text without the byte order mark of UTF-8 that some programs begin a file with.
 std::string_view without_byte_order_mark(std::string_view text);
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -12,11 +11,15 @@
 namespace dtrain::io {
 namespace {
 
-bool is_number(std::string_view text) {
-    if (text.starts_with('+')) text.remove_prefix(1);
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error != std::errc::invalid_argument && end == text.data() + text.size();
+/// Whether the first line is a header. One that is neither that nor a sample for sure is not left out
+/// silently.
+bool is_header(const InputFile& file, std::span<const std::string_view> fields) {
+    const auto kind = kind_of_first_line(fields);
+    if (kind != FirstLine::unclear) return kind == FirstLine::names;
+    const auto bad = std::ranges::find_if(fields, [](std::string_view text) { return !parse_number(text); });
+    file.refuse_line(
+        fmt::format("'{}' is no number; if this line has the names of the columns, say so (header = true)",
+                    one_line(*bad, 40)));
 }
 
 std::size_t label_column(const InputFile& file, const DatasetSource& source,
@@ -50,7 +53,7 @@ Dataset read_csv(const DatasetSource& source) {
             if (columns < 2)
                 file.refuse_line(fmt::format("there is no '{}' in it; a line needs a value and a label",
                                              source.separator));
-            const bool has_header = source.header.value_or(!std::ranges::all_of(fields, is_number));
+            const bool has_header = source.header ? *source.header : is_header(file, fields);
             label = label_column(file, source, fields, has_header);
             if (has_header) continue;
         }

@@ -6,6 +6,9 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/memory_at_hand.hpp"
+#include "base/oom_watch.hpp"
+#include "base/text.hpp"
 #include "io/read_dataset.hpp"
 #include "io/svmlight_line.hpp"
 
@@ -20,6 +23,7 @@ struct SparseRows {
     std::vector<float> values = {};
     std::vector<std::int64_t> labels = {};
     std::int64_t features = 0;
+    std::int64_t text_bytes = 0;  ///< of all lines
 
     std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
 };
@@ -44,6 +48,7 @@ SparseRows read_rows(const DatasetSource& source) {
     SparseRows data;
     std::string_view text;
     while (file.next_line(text)) {
+        data.text_bytes += std::ssize(text) + 1;
         SvmlightLine line(file, text, source.first_id);
         if (!line.label().empty()) add_sample(data, file, line, source);
     }
@@ -58,6 +63,22 @@ SparseRows read_rows(const DatasetSource& source) {
     return data;
 }
 
+/// A wrong id in one line would else make rows of any length: 19 bytes took 6 GB.
+void check_length(const SparseRows& sparse, const DatasetSource& source) {
+    constexpr double usual_bytes = 256 << 20;
+    constexpr double most_for_a_byte = 1000;
+    const auto bytes =
+        static_cast<double>(sparse.size()) * static_cast<double>(sparse.features) * sizeof(float);
+    if (source.features == 0 &&
+        bytes > std::max(usual_bytes, most_for_a_byte * static_cast<double>(sparse.text_bytes)))
+        throw UsageError(fmt::format(
+            "{}: the feature id {} makes {} of {} values out of {}; is it one? If so, say how many features "
+            "there "
+            "are (features = {})",
+            source.file.string(), sparse.features - 1 + source.first_id, counted(sparse.size(), "sample"),
+            sparse.features, bytes_text(sparse.text_bytes), sparse.features));
+}
+
 }  // namespace
 
 Dataset read_svmlight(const DatasetSource& source) {
@@ -68,6 +89,8 @@ Dataset read_svmlight(const DatasetSource& source) {
         count > static_cast<std::int64_t>(std::vector<float>().max_size()))
         throw UsageError(fmt::format("{}: {} samples of {} features are more than memory holds",
                                      source.file.string(), sparse.size(), sparse.features));
+    check_length(sparse, source);
+    check_memory_at_hand(source.file.string(), count, sizeof(float));
     std::vector<float> x;
     try {
         x.resize(static_cast<std::size_t>(count));

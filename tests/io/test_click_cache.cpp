@@ -15,6 +15,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/checksum.hpp"
+#include "io/block_io.hpp"
 #include "io/click_batches.hpp"
 #include "io/click_cache.hpp"
 #include "io/click_cache_file.hpp"
@@ -280,6 +281,69 @@ TEST_F(ClickCache, DamageIsToldAndMended) {
                                "this is no cache of a click log, or one of another version of dtrain",
                                "its beginning is cut off or damaged"})
         EXPECT_TRUE(reasons.contains(reason)) << reason;
+}
+
+/// The beginning of a cache with facts of anybody's choice, and the checksum that belongs to them.
+std::string head_with(std::string head, const std::string& key, const std::string& value) {
+    const auto at = head.find(fmt::format("\"{}\":", key)) + key.size() + 3;
+    head.replace(at, head.find_first_of(",}", at) - at, value);
+    head.resize(4096 - 8);
+    const auto sum = xxh3(std::as_bytes(std::span(head)));
+    head.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
+    return head;
+}
+
+// Whoever can write the folder can write a checksum, too.
+TEST_F(ClickCache, FactsThatCannotBeAreDamage) {
+    tests::write_bytes(log, lines(4000));
+    const auto file = prepare().file;
+    const auto whole = tests::bytes_of(file);
+    const auto found_with = [&](const std::string& key, const std::string& value) {
+        tests::write_bytes(file, head_with(whole.substr(0, 4096), key, value) + whole.substr(4096));
+        const auto mended = prepare();
+        EXPECT_EQ(tests::bytes_of(file), whole) << key << " " << value;
+        return mended.flaw && mended.flaw->is_damage ? mended.flaw->what.substr(file.string().size() + 2)
+                                                     : "";
+    };
+    ASSERT_EQ(found_with("samples", "4000"), "");
+    const auto* const no_beginning = "its beginning is cut off or damaged";
+    for (const auto* value : {"-1", "-3", "4097", "9223372036854775807", "1e30", "\"2\"", "[]"})
+        EXPECT_EQ(found_with("integers", value), no_beginning) << value;
+    for (const auto* value : {"0", "-1", "4097", "-9223372036854775808", "null"})
+        EXPECT_EQ(found_with("slots", value), no_beginning) << value;
+    EXPECT_EQ(found_with("samples", "-4000"), no_beginning);
+    EXPECT_THAT(found_with("samples", "9223372036854775807"),
+                HasSubstr("which are not 9223372036854775807 samples"));
+    EXPECT_THAT(found_with("samples", "3999"), HasSubstr("bytes instead of"));
+
+    // Sums that are right, of columns that the job does not have: 4 numbers and 2 categories are as long as 2
+    // and 3.
+    tests::write_bytes(file, head_with(head_with(whole.substr(0, 4096), "integers", "4"), "slots", "2") +
+                                 whole.substr(4096));
+    EXPECT_EQ(message_of<DamagedCache>([&] { open_click_cache(log, columns, caches); }),
+              file.string() + ": its samples have 4 numbers and 2 categories instead of 2 and 3");
+    EXPECT_THAT(prepare().flaw.value().what, HasSubstr("its samples have 4 numbers and 2 categories"));
+    EXPECT_EQ(tests::bytes_of(file), whole);
+}
+
+TEST_F(ClickCache, ABeginningWithoutAnEndIsDamage) {
+    tests::write_bytes(log, lines(10));
+    const auto file = prepare().file;
+    auto head = tests::bytes_of(file).substr(0, 4096);
+    const auto end = head.find('\0');
+    head.replace(end, 4096 - 8 - end, std::string(4096 - 8 - end, ' '));
+    head.resize(4096 - 8);
+    const auto sum = xxh3(std::as_bytes(std::span(head)));
+    head.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
+    tests::write_bytes(file, head);
+    EXPECT_THAT(message_of<DamagedCache>([&] { const ClickCacheFile cache(file); }), HasSubstr("4096 bytes"));
+    head.replace(end - 1, 4096 - 8 - end + 1, std::string(4096 - 8 - end + 1, 'x'));
+    head.resize(4096 - 8);
+    const auto other = xxh3(std::as_bytes(std::span(head)));
+    head.append(reinterpret_cast<const char*>(&other), sizeof(other));
+    tests::write_bytes(file, head);
+    EXPECT_THAT(message_of<DamagedCache>([&] { const ClickCacheFile cache(file); }),
+                HasSubstr("its beginning is cut off or damaged"));
 }
 
 TEST_F(ClickCache, DamageThatComesLaterIsFoundWhenItIsRead) {

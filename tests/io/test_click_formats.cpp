@@ -194,6 +194,14 @@ TEST_F(ClickFormats, ErrorsOfCsvNameFileLineAndColumn) {
         EXPECT_EQ(refusal(wrong.text, columns), wrong.message) << wrong.text;
     EXPECT_EQ(refusal("1,x,a\n", CsvClickColumns{.numbers = {{"2"}}}),
               "c:1: 'x' in column 2 is no finite number");
+    // A sample whose label is wrong would else be taken for a header, and be missing without a word.
+    for (const auto* label : {"2", "-1", "1.0.0", "", "NA"})
+        EXPECT_EQ(
+            refusal(fmt::format("{},2,a\n1,2,b\n", label), CsvClickColumns{.label = "1", .numbers = {{"2"}}}),
+            fmt::format(
+                "c:1: '{}' in column 1 is no label: 1 for a click, or 0; if this line has the names of "
+                "the columns, say so (header = true)",
+                label));
     EXPECT_EQ(refusal("1,2,a\n", CsvClickColumns{.numbers = {{"4"}}}),
               "c:1: there is no column '4' among 3 columns, and no header");
     EXPECT_EQ(

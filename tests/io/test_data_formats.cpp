@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <zlib.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,6 +97,29 @@ TEST_F(DataFormats, CsvErrorsNameFileAndLine) {
     EXPECT_EQ(csv_refusal(""), "d.csv: there is no sample in it");
 }
 
+// A sample that cannot be read would else be taken for a header, and be missing without a word.
+TEST_F(DataFormats, CsvWhoseFirstLineIsUnclearIsRefused) {
+    const auto unclear = [](const char* field) {
+        return fmt::format(
+            "d.csv:1: '{}' is no number; if this line has the names of the columns, say so (header = "
+            "true)",
+            field);
+    };
+    for (const auto& [first, field] :
+         {std::pair{"1.5,2..5,0", "2..5"}, std::pair{"1.5,,0", ""}, std::pair{"NA,1,0", "NA"},
+          std::pair{"1.2.3,4x,5e", "1.2.3"}, std::pair{"n/a,NULL,?", "n/a"}, std::pair{",,", ""},
+          std::pair{"id,2019,label", "id"}, std::pair{"12 kg,a,b", "12 kg"}, std::pair{"1,-3.x,0", "-3.x"}}) {
+        auto from = source("d.csv", std::string(first) + "\n1,2,0\n");
+        EXPECT_EQ(refusal(from), unclear(field)) << first;
+        from.header = true;
+        EXPECT_EQ(Dataset::read(from).size(), 1) << first;
+        from.header = false;
+        EXPECT_THAT(refusal(from), HasSubstr("d.csv:1: ")) << first;
+    }
+    for (const auto* names : {"a,b,label", "a,,label", "x-1,_2,L"})
+        EXPECT_EQ(Dataset::read(source("d.csv", std::string(names) + "\n1,2,0\n")).size(), 1) << names;
+}
+
 TEST_F(DataFormats, LongFilesAreReadToTheirEnd) {
     std::string text;
     for (int i = 0; i < 200'000; ++i) text += std::to_string(i) + "," + std::to_string(i % 7) + "\n";
@@ -131,6 +155,23 @@ TEST_F(DataFormats, SvmlightErrorsNameFileAndLine) {
     EXPECT_EQ(svm_refusal("1\n0\n"), "d.svm: no sample has a feature");
     EXPECT_EQ(svm_refusal("# nothing\n"), "d.svm: there is no sample in it");
     EXPECT_THAT(svm_refusal("1 9223372036854775807:1\n1 1:1\n"), HasSubstr("more than memory holds"));
+}
+
+// One wrong digit, and 19 bytes take 6 GB.
+TEST_F(DataFormats, SvmlightIdsThatTakeAllMemoryAreRefused) {
+    const auto expected =
+        "d.svm: the feature id 1500000000 makes 1 sample of 1500000000 values out of 15 B; is it one? If so, "
+        "say how "
+        "many features there are (features = 1500000000)";
+    auto from = source("d.svm", "1 1500000000:1\n");
+    EXPECT_EQ(refusal(from), expected);
+    from.features = std::int64_t{1} << 50;
+    EXPECT_THAT(refusal(from),
+                testing::StartsWith("d.svm has 1125899906842624 values, more than memory holds"));
+    from.features = 1'499'999'999;
+    EXPECT_EQ(refusal(from), "d.svm:1: '1500000000:1': there are only 1499999999 features");
+    // Rows of usual lengths are taken as they are.
+    EXPECT_EQ(Dataset::read(source("d.svm", "1 1000000:1\n")).features(), 1'000'000);
 }
 
 const std::string images = "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x03\x01\x02\x03\xff\0\x80"s;

@@ -253,6 +253,7 @@ StoredHeader read_table_header(const std::filesystem::path& path) {
         throw UsageError(path.string() +
                          ": this is no file of a sparse table, or its first bytes are damaged; resume from "
                          "another checkpoint");
+    if (*bytes > size_or_zero(path)) refuse_damaged(path, "it ends within its header");
     const auto block = beginning_of(file, *bytes, path);
     const auto text = io::json_of_index_block(block, magic);
     if (!text) refuse_damaged(path, "the checksum of its header differs");
