@@ -4,12 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include <dtrain/communicator.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/nn_tensor.hpp>
+
+namespace dtrain::eager {
+class BatchesOfEpoch;
+}
 
 namespace dtrain::nn {
 
@@ -35,6 +39,10 @@ struct Batch {
 /// Every batch is a part of the epoch's order, which is the same for any number of ranks, and each rank has
 /// an equal, contiguous part of it. The last batch may be smaller. Where the ranks do not divide a batch,
 /// samples of it are repeated, so that all ranks have equally many rows and do equally many steps.
+///
+/// While an epoch of a source that wants to be told of samples ahead (DataSource::lookahead()) is gone
+/// through, as of those that stay on disk, a thread gathers its next batches. Sources of open_data() may be
+/// used by others meanwhile; one of your own is not.
 class DataLoader {
   public:
     /// The source outlives the loader and is the same on all ranks.
@@ -54,7 +62,7 @@ class DataLoader {
     Epoch operator()(std::int64_t epoch) const;
 
   private:
-    Batch batch(const std::vector<std::int64_t>& order, std::int64_t number) const;
+    std::vector<std::int64_t> samples(const std::vector<std::int64_t>& order, std::int64_t number) const;
 
     const DataSource* source_;
     DataLoaderOptions options_;
@@ -70,7 +78,7 @@ class DataLoader::Epoch {
       public:
         Iterator(const Epoch& epoch, std::int64_t number) : epoch_(&epoch), number_(number) {}
 
-        Batch operator*() const { return epoch_->loader_.batch(epoch_->order_, number_); }
+        Batch operator*() const { return epoch_->batch(number_); }
         Iterator& operator++() {
             ++number_;
             return *this;
@@ -82,15 +90,17 @@ class DataLoader::Epoch {
         std::int64_t number_;
     };
 
-    Epoch(DataLoader loader, std::vector<std::int64_t> order)
-        : loader_(std::move(loader)), order_(std::move(order)) {}
+    Epoch(const DataLoader& loader, std::vector<std::int64_t> order);
 
     Iterator begin() const { return {*this, 0}; }
     Iterator end() const { return {*this, loader_.batches()}; }
 
   private:
+    Batch batch(std::int64_t number) const;
+
     DataLoader loader_;
-    std::vector<std::int64_t> order_;
+    std::shared_ptr<const std::vector<std::int64_t>> order_;
+    std::shared_ptr<eager::BatchesOfEpoch> ahead_;  ///< of sources that want to be told
 };
 
 }  // namespace dtrain::nn

@@ -12,6 +12,7 @@
 
 #include "base/divided_up.hpp"
 #include "base/text.hpp"
+#include "eager/batches_of_epoch.hpp"
 #include "eager/tape.hpp"
 
 namespace dtrain::nn {
@@ -54,22 +55,45 @@ DataLoader::Epoch DataLoader::operator()(std::int64_t epoch) const {
     return {*this, std::move(order)};
 }
 
-Batch DataLoader::batch(const std::vector<std::int64_t>& order, std::int64_t number) const {
+std::vector<std::int64_t> DataLoader::samples(const std::vector<std::int64_t>& order,
+                                              std::int64_t number) const {
     const auto first = number * options_.batch_size;
     const auto count = std::min(options_.batch_size, source_->size() - first);
     const auto rows = divided_up(count, ranks_);
     std::vector<std::int64_t> samples;
     for (std::int64_t row = rank_ * rows; row < (rank_ + 1) * rows; ++row)
         samples.push_back(order[static_cast<std::size_t>(first + row % count)]);
+    return samples;
+}
 
+DataLoader::Epoch::Epoch(const DataLoader& loader, std::vector<std::int64_t> order)
+    : loader_(loader), order_(std::make_shared<const std::vector<std::int64_t>>(std::move(order))) {
+    if (loader.source_->lookahead() > 0)
+        ahead_ = std::make_shared<eager::BatchesOfEpoch>(
+            *loader.source_, divided_up(loader.options_.batch_size, loader.ranks_), loader.batches_,
+            [loader, order = order_](std::int64_t number) { return loader.samples(*order, number); });
+}
+
+Batch DataLoader::Epoch::batch(std::int64_t number) const {
+    const auto& source = *loader_.source_;
+    const auto samples = loader_.samples(*order_, number);
+    const auto rows = std::ssize(samples);
     Shape shape{rows};
-    if (options_.sample.empty())
-        shape.push_back(source_->features());
+    if (const auto& sample = loader_.options_.sample; sample.empty())
+        shape.push_back(source.features());
     else
-        shape.insert(shape.end(), options_.sample.begin(), options_.sample.end());
+        shape.insert(shape.end(), sample.begin(), sample.end());
     const auto x = eager::make_value(shape, DataType::float32);
     const auto y = eager::make_value({rows}, DataType::int64);
-    source_->gather(samples, x.here_to_fill().as<float>(), y.here_to_fill().as<std::int64_t>());
+    const auto values = x.here_to_fill().as<float>();
+    const auto labels = y.here_to_fill().as<std::int64_t>();
+    if (ahead_) {
+        const auto& gathered = ahead_->batch(number);
+        std::ranges::copy(gathered.x, values.begin());
+        std::ranges::copy(gathered.labels, labels.begin());
+    } else {
+        source.gather(samples, values, labels);
+    }
     return {number, Tensor({x, {}}), Tensor({y, {}})};
 }
 

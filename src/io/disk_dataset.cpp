@@ -50,12 +50,17 @@ void DiskDataset::read(std::int64_t first, std::int64_t count, std::span<float> 
 }
 
 void DiskDataset::expect(std::span<const std::int64_t> samples) const {
+    const std::scoped_lock one_at_a_time(mutex_);
     expected_.assign(samples.begin(), samples.end());
     given_ = 0;
     window_.resize(samples.size() * static_cast<std::size_t>(samples_.features));
+    read_blocks(expected_, window_);
+}
+
+void DiskDataset::read_blocks(std::span<const std::int64_t> samples, std::span<float> x) const {
     order_.resize(samples.size());
     std::iota(order_.begin(), order_.end(), 0);
-    const auto sample_of = [&](std::int64_t number) { return expected_[static_cast<std::size_t>(number)]; };
+    const auto sample_of = [&](std::int64_t number) { return samples[static_cast<std::size_t>(number)]; };
     std::ranges::sort(order_, {}, sample_of);
     for (auto begin = order_.begin(); begin != order_.end();) {
         const auto block = sample_of(*begin) / block_rows_;
@@ -67,7 +72,7 @@ void DiskDataset::expect(std::span<const std::int64_t> samples) const {
         const auto rows = std::span(block_).first(static_cast<std::size_t>(count * samples_.features));
         read(first, count, rows);
         for (; begin != end; ++begin)
-            std::ranges::copy(row(rows, sample_of(*begin) - first), row(window_, *begin).begin());
+            std::ranges::copy(row(rows, sample_of(*begin) - first), row(x, *begin).begin());
     }
 }
 
@@ -78,6 +83,7 @@ void DiskDataset::gather(std::span<const std::int64_t> samples, std::span<float>
         throw Error(
             fmt::format("a batch of {} samples of {} values does not fit buffers of {} values and {} labels",
                         samples.size(), samples_.features, x.size(), labels.size()));
+    const std::scoped_lock one_at_a_time(mutex_);
     const auto coming = std::span<const std::int64_t>(expected_).subspan(given_);
     if (coming.size() >= samples.size() && std::ranges::equal(coming.first(samples.size()), samples)) {
         const auto rows = std::span<const float>(window_).subspan(
@@ -85,8 +91,7 @@ void DiskDataset::gather(std::span<const std::int64_t> samples, std::span<float>
         std::ranges::copy(rows, x.begin());
         given_ += samples.size();
     } else {
-        for (std::size_t i = 0; i < samples.size(); ++i)
-            read(samples[i], 1, row(x, static_cast<std::int64_t>(i)));
+        read_blocks(samples, x);
     }
     for (std::size_t i = 0; i < samples.size(); ++i)
         labels[i] = samples_.labels[static_cast<std::size_t>(samples[i])];

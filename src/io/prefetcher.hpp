@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,15 @@ struct PreparedBatch {
     std::vector<float> weights;
 };
 
+/// Which samples a batch has. Called by the thread alone, but for start_epoch().
+struct BatchOrder {
+    std::int64_t rows = 0;     ///< of the largest batch
+    std::int64_t batches = 0;  ///< of an epoch
+    std::function<void(std::int64_t epoch)> start_epoch;
+    /// Good until the next call; without weights they stay zero.
+    std::function<LocalBatch(std::int64_t number)> batch;
+};
+
 /// Gathers the mini-batches of an epoch in a thread of its own, some steps ahead of the one that runs.
 /// Buffers are made once. next() is for one thread.
 class Prefetcher {
@@ -28,6 +38,7 @@ class Prefetcher {
     /// @param depth batches that may be ready
     Prefetcher(std::shared_ptr<const DataSource> data, const DistributedSampler& sampler,
                std::size_t depth = 3);
+    Prefetcher(std::shared_ptr<const DataSource> data, BatchOrder order, std::size_t depth = 3);
 
     /// Begins with a step of an epoch; what was prepared for another one is forgotten.
     void start(std::int64_t epoch, std::int64_t first_step);
@@ -43,7 +54,7 @@ class Prefetcher {
     std::shared_ptr<const DataSource> data_;
     std::vector<PreparedBatch> ring_;
     // Of the thread alone, but for start().
-    DistributedSampler sampler_;
+    BatchOrder order_;
     std::vector<std::int64_t> announced_;
     std::int64_t announced_until_ = 0;
     BatchesAhead batches_;

@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: the order of shuffled_order() and 0, 1, 2, ..., cut into batches by hand.
+#include <deque>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dtrain/nn.hpp>
 #include <dtrain/sampler.hpp>
 
+#include "support/chunked_samples.hpp"
 #include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace dtrain::nn {
 namespace {
@@ -65,6 +69,99 @@ TEST(DataLoading, AnEpochOutlivesItsLoader) {
     for (const auto& [id, x, y] : DataLoader(data, {.batch_size = 3})(0))
         for (const auto value : x.values()) total += value;
     EXPECT_EQ(total, 6);
+}
+
+// Oracle: the same samples in memory, and the kernel's count of bytes: 1280 samples read as many chunks
+// of 1.25 MiB; windows of 704 samples read each of the four twice.
+TEST(DataLoading, FromDiskByWholeChunks) {
+    const tests::TemporaryFolder folder;
+    const tests::ChunkedSamples samples(folder / "d.h5");
+    const auto whole = open_data(samples.source, std::int64_t{1} << 40);
+    const auto disk = open_data(samples.source, 4 << 20);
+    ASSERT_GT(disk->lookahead(), 0);
+    const DataLoaderOptions options{.batch_size = 31, .shuffle = true};
+    const auto before = tests::bytes_read();
+    std::vector<Batch> read;
+    for (auto&& batch : DataLoader(*disk, options)(3)) read.push_back(std::move(batch));
+    EXPECT_LT(tests::bytes_read() - before, samples.bytes() * 5 / 2);
+    auto found = read.begin();
+    for (const auto& [id, x, y] : DataLoader(*whole, options)(3)) {
+        ASSERT_NE(found, read.end());
+        EXPECT_EQ(found->id, id);
+        EXPECT_THAT(found->x.values(), testing::ElementsAreArray(x.values()));
+        EXPECT_THAT(found->y.values<std::int64_t>(), testing::ElementsAreArray(y.values<std::int64_t>()));
+        ++found;
+    }
+    EXPECT_EQ(found, read.end());
+}
+
+/// Samples are told of before they are gathered, in that order.
+class Told final : public DataSource {
+  public:
+    std::int64_t size() const override { return 1000; }
+    std::int64_t features() const override { return 1; }
+    std::int64_t classes() const override { return 1000; }
+    std::uint64_t fingerprint() const override { return 1; }
+    void gather(std::span<const std::int64_t> samples, std::span<float> x,
+                std::span<std::int64_t> labels) const override {
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+            was_told = was_told && !coming.empty() && coming.front() == samples[i];
+            if (!coming.empty()) coming.pop_front();
+            x[i] = static_cast<float>(samples[i]);
+            labels[i] = samples[i];
+        }
+    }
+    std::int64_t lookahead() const override { return 64; }
+    void expect(std::span<const std::int64_t> samples) const override {
+        was_told = was_told && samples.size() <= 64;
+        coming.assign(samples.begin(), samples.end());
+    }
+    mutable std::deque<std::int64_t> coming;
+    mutable bool was_told = true;
+};
+
+TEST(DataLoading, SourcesAreToldWhatComes) {
+    const Told data;
+    {
+        const auto epoch = DataLoader(data, {.batch_size = 10, .shuffle = true, .order_seed = 9})(2);
+        const auto order = shuffled_order(1000, 9, 2);
+        std::vector<std::int64_t> labels;
+        for (const auto& [id, x, y] : epoch)
+            labels.insert(labels.end(), y.values<std::int64_t>().begin(), y.values<std::int64_t>().end());
+        EXPECT_EQ(labels, order);
+        // Once more, left early; any batch can be asked for again.
+        auto batch = epoch.begin();
+        for (int i = 0; i < 7; ++i) ++batch;
+        for (int time = 0; time < 2; ++time)
+            EXPECT_THAT((*batch).y.values<std::int64_t>(),
+                        testing::ElementsAreArray(std::span(order).subspan(70, 10)));
+        const auto first = *epoch.begin();
+        EXPECT_THAT(first.y.values<std::int64_t>(), testing::ElementsAreArray(std::span(order).first(10)));
+    }
+    EXPECT_TRUE(data.was_told);
+}
+
+TEST(DataLoading, WhatCannotBeReadIsThrownInTheLoop) {
+    class Broken final : public DataSource {
+      public:
+        std::int64_t size() const override { return 100; }
+        std::int64_t features() const override { return 1; }
+        std::int64_t classes() const override { return 1; }
+        std::uint64_t fingerprint() const override { return 1; }
+        void gather(std::span<const std::int64_t> samples, std::span<float>,
+                    std::span<std::int64_t>) const override {
+            if (samples[0] >= 50) throw UsageError("sample 50 is damaged");
+        }
+        std::int64_t lookahead() const override { return 20; }
+    };
+    const Broken data;
+    int batches = 0;
+    EXPECT_EQ(message_of([&] {
+                  for (const auto& batch : DataLoader(data, {.batch_size = 10})(0))
+                      batches += batch.id >= 0 ? 1 : 0;
+              }),
+              "sample 50 is damaged");
+    EXPECT_EQ(batches, 5);
 }
 
 TEST(DataLoading, Refusals) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 
 #include "io/hdf5_file.hpp"
 #include "io/prefetcher.hpp"
+#include "support/chunked_samples.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -104,6 +106,41 @@ TEST(DiskDataset, GivesTheSamplesOfTheSameFileInMemory) {
             EXPECT_EQ(gathered(*disk, sampler, 0, 0), gathered(*whole, sampler, 0, 0));
         }
     }
+}
+
+// Oracle: the kernel's count of bytes. A batch of 320 samples read 320 chunks, now each of the four once.
+TEST(DiskDataset, ABatchThatWasNotToldReadsEachChunkOnce) {
+    const TemporaryFolder folder;
+    const tests::ChunkedSamples samples(folder / "d.h5");
+    const auto whole = open_data(samples.source, everything);
+    const auto disk = open_data(samples.source, 4 << 20);
+    ASSERT_GT(disk->lookahead(), 0);
+    const auto order = shuffled_order(samples.count, 1, 0);
+    const auto batch = std::span(order).first(320);
+    std::vector<float> x(320 * 1024), expected_x(x.size());
+    std::vector<std::int64_t> labels(320), expected_labels(320);
+    const auto before = tests::bytes_read();
+    disk->gather(batch, x, labels);
+    EXPECT_LT(tests::bytes_read() - before, samples.bytes() * 3 / 2);
+    whole->gather(batch, expected_x, expected_labels);
+    EXPECT_EQ(x, expected_x);
+    EXPECT_EQ(labels, expected_labels);
+}
+
+TEST(DiskDataset, ThreadsTakeTurns) {
+    const TemporaryFolder folder;
+    const auto source = write_samples(folder / "d.h5", 503, 6);
+    const auto whole = open_data(source, everything);
+    const auto disk = open_data(source, 2000);
+    const auto use = [&](int rank) {
+        const DistributedSampler sampler({503, 20, rank, 2, 5});
+        io::Prefetcher prefetcher(disk, sampler);
+        for (std::int64_t epoch = 0; epoch < 4; ++epoch)
+            EXPECT_EQ(prefetched(prefetcher, epoch, 0, sampler.steps()), gathered(*whole, sampler, epoch, 0));
+    };
+    std::thread other([&] { use(1); });
+    use(0);
+    other.join();
 }
 
 TEST(DiskDataset, FingerprintsTellDataApart) {
