@@ -156,9 +156,9 @@ std::string mean_square_error(Program& program, const std::string& x, const std:
 /// overflows.
 std::string bce_with_logits(Program& program, const std::string& logits, const std::string& label);
 
-/// -log of the label's probability: for probabilities [batch, classes] (of softmax()) and label [batch] of
-/// integers, [batch]. Gradients are better behaved with softmax_with_cross_entropy(). The executor throws
-/// when a label is outside 0..classes-1.
+/// -log of the label's probability: for probabilities [batch, classes] (of softmax()) and label [batch] or
+/// [batch, 1] of integers, [batch]. Gradients are better behaved with softmax_with_cross_entropy(). The
+/// executor throws when a label is outside 0..classes-1.
 std::string cross_entropy(Program& program, const std::string& probabilities, const std::string& label);
 
 struct CrossEntropy {
@@ -167,8 +167,8 @@ struct CrossEntropy {
     std::string probabilities = {};  ///< [batch, classes]: softmax of the logits
 };
 
-/// logits [batch, classes], label [batch] of integers in 0..classes-1. The executor throws when a label is
-/// outside. Every row counts, padded ones too; metrics that leave rows out take `weight` below.
+/// logits [batch, classes], label [batch] or [batch, 1] of integers in 0..classes-1. The executor throws when
+/// a label is outside. Every row counts, padded ones too; metrics that leave rows out take `weight` below.
 CrossEntropy softmax_with_cross_entropy(Program& program, const std::string& logits,
                                         const std::string& label);
 
@@ -177,11 +177,12 @@ CrossEntropy softmax_with_cross_entropy(Program& program, const std::string& log
 std::string weighted_sum(Program& program, const std::string& rows, const std::string& weight);
 
 /// Sum over rows of weight[i] where the largest of scores [batch, classes] (the first one of equals) is at
-/// label[i]; [1]. With weights of 1 and 0 the number of real rows that are right.
+/// label[i], [batch] or [batch, 1]; [1]. With weights of 1 and 0 the number of real rows that are right.
 std::string correct_count(Program& program, const std::string& scores, const std::string& label,
                           const std::string& weight);
 
-/// Fraction of rows where the largest of scores (the first one of equals) is at the label; [1]. Every row
+/// Fraction of rows where the largest of scores (the first one of equals) is at the label, [batch] or
+/// [batch, 1]; [1]. Every row
 /// counts.
 std::string accuracy(Program& program, const std::string& scores, const std::string& label);
 

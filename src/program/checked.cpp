@@ -64,6 +64,11 @@ void Checked::expect_integers(std::string_view slot, const Shape& shape) const {
     expect(slot, {shape, is_integer(type) ? type : DataType::int64});
 }
 
+void Checked::expect_labels(std::string_view slot, std::int64_t rows) const {
+    const Shape column{rows, 1};
+    expect_integers(slot, shape(slot) == column ? column : Shape{rows});
+}
+
 void Checked::expect(std::string_view slot, const TensorType& type) const {
     for (const auto& argument : op_.inputs) {
         if (argument.slot != slot) continue;

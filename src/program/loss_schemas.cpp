@@ -11,7 +11,7 @@ namespace {
 DataType check_classification(const Checked& op, std::string_view scores) {
     const auto type = op.real(scores);
     op.expect(scores, {{any, any}, type});
-    op.expect_integers("label", {op.shape(scores)[0]});
+    op.expect_labels("label", op.shape(scores)[0]);
     return type;
 }
 

@@ -51,6 +51,9 @@ class Checked {
     /// @throws ProgramError unless this input's elements are integers of any size
     void expect_integers(std::string_view slot, const Shape& shape) const;
 
+    /// @throws ProgramError unless this input is an integer for each row: [rows] or [rows, 1]
+    void expect_labels(std::string_view slot, std::int64_t rows) const;
+
     /// @throws ProgramError unless every input in this slot is of this type; extents may be `any`
     void expect(std::string_view slot, const TensorType& type) const;
 

@@ -38,7 +38,7 @@ Schema reduction_gradient(std::string_view type) {
 Types infer_count(const Checked& op) {
     const auto type = op.real("scores");
     op.expect("scores", {{any, any}, type});
-    op.expect_integers("label", {op.shape("scores")[0]});
+    op.expect_labels("label", op.shape("scores")[0]);
     op.expect("weight", {{op.shape("scores")[0]}, type});
     return {one(type)};
 }

@@ -45,6 +45,50 @@ namespace {
 using testing::HasSubstr;
 using tests::message_of;
 
+/// What a few steps of a classifier leave behind, with labels of either shape.
+std::vector<float> trained_with_labels(const Shape& labels, bool joined) {
+    Program program;
+    const auto x = layers::data(program, "x", {6, 4});
+    const auto label = layers::data(program, "label", labels, DataType::int64);
+    const auto scores = layers::fc(program, x, 3, {.name = "fc"});
+    const auto loss =
+        joined
+            ? layers::softmax_with_cross_entropy(program, scores, label).loss
+            : layers::mean(program, layers::cross_entropy(program, layers::softmax(program, scores), label));
+    const auto weight = layers::data(program, "weight", {6});
+    const auto right = layers::correct_count(program, scores, label, weight);
+    const auto accuracy = layers::accuracy(program, scores, label);
+    minimize(program, loss, Sgd{.learning_rate = 0.1});
+    State state(program, 3);
+    Executor executor(program, state);
+    std::vector<float> seen;
+    for (int step = 0; step < 3; ++step) {
+        const auto in = executor.feed<float>("x");
+        for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * 7 % 5) - 2.0F;
+        const auto classes = executor.feed<std::int64_t>("label");
+        EXPECT_EQ(classes.size(), 6U);
+        for (std::size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<std::int64_t>(i % 3);
+        std::ranges::fill(executor.feed<float>("weight"), 1.0F);
+        executor.run();
+        for (const auto& name : {loss, accuracy, right}) seen.push_back(executor.fetch_scalar(name));
+    }
+    const auto weights = state.find("fc.weight")->view.as<float>();
+    seen.insert(seen.end(), weights.begin(), weights.end());
+    return seen;
+}
+
+// As the documents' program feeds them.
+TEST(Executor, LabelsMayBeAColumn) {
+    for (const bool joined : {false, true}) {
+        const auto row = trained_with_labels({6}, joined);
+        EXPECT_GT(row[0], row[6]) << "it learns";
+        EXPECT_EQ(trained_with_labels({6, 1}, joined), row);
+    }
+    for (const Shape& wrong : {Shape{6, 2}, Shape{5, 1}, Shape{5}, Shape{6, 1, 1}})
+        EXPECT_THAT(message_of<ProgramError>([&] { trained_with_labels(wrong, true); }),
+                    HasSubstr("label 'label' is int64 ["));
+}
+
 TEST(Executor, ComputesTheForwardPass) {
     Program program;
     const auto x = layers::data(program, "x", {2, 3});
