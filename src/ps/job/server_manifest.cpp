@@ -3,8 +3,10 @@
 #include "ps/job/server_manifest.hpp"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,7 +34,25 @@ auto reading(const std::filesystem::path& file, const auto& read) {
         return read();
     } catch (const UnreadableFile& error) {
         refuse(file, fmt::format("it cannot be read: {}", error.reason()));
+    } catch (const std::system_error& error) {
+        refuse(file, fmt::format("it cannot be read: {}", error.code().message()));
     }
+}
+
+/// Nothing when it is no JSON, or nested deeper than any manifest: calls that write it would use up the
+/// stack.
+std::optional<json> parsed(std::string_view text) {
+    constexpr int deepest = 16;
+    bool is_too_deep = false;
+    auto manifest = json::parse(
+        text,
+        [&](int depth, json::parse_event_t, const json&) {
+            is_too_deep = is_too_deep || depth > deepest;
+            return !is_too_deep;
+        },
+        false);
+    if (is_too_deep || manifest.is_discarded()) return std::nullopt;
+    return manifest;
 }
 
 }  // namespace
@@ -80,9 +100,9 @@ json read_manifest(const std::filesystem::path& folder) {
     const auto content = reading(file, [&] { return read_regular_file(file, Links::refused); });
     const auto text = std::string_view(content).substr(content.find('\n') + 1);
     if (content != io::sum_line(manifest_mark, text.size(), text).append(text)) refuse(file, "it is damaged");
-    auto manifest = json::parse(text, nullptr, false);
-    if (manifest.is_discarded()) refuse(file, "it makes no sense");
-    return manifest;
+    auto manifest = parsed(text);
+    if (!manifest) refuse(file, "it makes no sense");
+    return *std::move(manifest);
 }
 
 std::vector<std::filesystem::path> chain_of(const std::filesystem::path& folder, const json& manifest) {

@@ -227,7 +227,8 @@ TableFile table_file_from_json(std::string_view text) {
         return out;
     });
     if (!file || !is_plain_name(file->file))
-        throw UsageError("this is no entry for a file of a sparse table: '" + std::string(text) + "'");
+        throw UsageError(
+            fmt::format("this is no entry for a file of a sparse table: '{}'", one_line(text, 200)));
     return *file;
 }
 

@@ -308,6 +308,23 @@ TEST(Manifest, NamesNothingButRegularFiles) {
     EXPECT_EQ(refusal(server, folder / "a"), "");
 }
 
+// What takes it apart would use up the stack.
+TEST(Manifest, ThatIsNestedWithoutAnEndMakesNoSense) {
+    const TemporaryFolder folder;
+    SavingServer server;
+    const auto facts = facts_of(server.save({.folder = folder / "a"}));
+    write_manifest(folder / "a", {&facts, 1});
+    auto manifest = read_manifest(folder / "a");
+    manifest["servers"][0]["tables"][0] = "table";
+    auto text = manifest.dump();
+    constexpr std::size_t depth = 1'000'000;
+    text.replace(text.find("\"table\""), 7, std::string(depth, '[') + std::string(depth, ']'));
+    write_bytes(folder / "a" / "servers.json", io::sum_line("dtrain servers 1", text.size(), text) + text);
+    const auto expected = (folder / "a" / "servers.json").string() + ": it makes no sense";
+    EXPECT_EQ(message_of([&] { check_save(folder / "a"); }), expected);
+    EXPECT_EQ(refusal(server, folder / "a"), expected);
+}
+
 TEST(SaveOfChanges, NumbersThatNoServerHasAreRefused) {
     const TemporaryFolder folder;
     SavingServer server;
