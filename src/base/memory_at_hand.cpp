@@ -54,6 +54,15 @@ std::optional<std::int64_t> left_in(const MemoryCgroup& cgroup) {
     }
 }
 
+/// What is at hand, where that is less.
+std::optional<std::int64_t> too_little_for(std::int64_t bytes) {
+    // To ask takes longer than to read what is short.
+    constexpr std::int64_t always_there = 16 << 20;
+    if (bytes <= always_there) return std::nullopt;
+    const auto left = memory_at_hand();
+    return left && bytes > *left ? left : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> memory_at_hand(const MemorySources& sources) {
@@ -67,13 +76,16 @@ void check_memory_at_hand(const std::string& what, std::int64_t values, std::int
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(values, element_bytes, &bytes))
         throw UsageError(fmt::format("{} has {} values, more than memory holds", what, values));
-    // To ask takes longer than to read what is short.
-    constexpr std::int64_t always_there = 16 << 20;
-    if (bytes <= always_there) return;
-    if (const auto left = memory_at_hand(); left && bytes > *left)
+    if (const auto left = too_little_for(bytes))
         throw UsageError(
             fmt::format("{} has {} values, more than memory holds: they take {}, and {} are left", what,
                         values, bytes_text(bytes), bytes_text(*left)));
+}
+
+void check_memory_at_hand(const std::string& what, std::int64_t bytes) {
+    if (const auto left = too_little_for(bytes))
+        throw UsageError(fmt::format("{} is larger than the memory: it takes {}, and {} are left", what,
+                                     bytes_text(bytes), bytes_text(*left)));
 }
 
 }  // namespace dtrain

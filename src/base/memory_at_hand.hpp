@@ -26,4 +26,7 @@ std::optional<std::int64_t> memory_at_hand(const MemorySources& sources = {});
 /// @throws UsageError when they are more than are at hand
 void check_memory_at_hand(const std::string& what, std::int64_t values, std::int64_t element_bytes);
 
+/// The same for something of that many bytes.
+void check_memory_at_hand(const std::string& what, std::int64_t bytes);
+
 }  // namespace dtrain

@@ -12,6 +12,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/memory_at_hand.hpp"
 #include "base/with_element.hpp"
 
 namespace dtrain::checkpoint {
@@ -111,8 +112,11 @@ Numbers read_into(const StoredArrays& arrays, const io::StoredCheckpoint& checkp
     std::map<std::string, std::byte*> places;
     for (const auto& array : arrays.to_write()) places[array.info.name] = array.data;
     Numbers numbers;
+    checkpoint.check_sizes();
     for (const auto& stored : checkpoint.tensors()) {
         if (places.contains(stored.name) || !may_be_numbers(stored)) continue;
+        check_memory_at_hand(fmt::format("{}: {}", checkpoint.path().string(), name_within_group(stored)),
+                             static_cast<std::int64_t>(stored.bytes()));
         auto& values = numbers[name_within_group(stored)];
         values.resize(stored.bytes() / sizeof(double));
         places[stored.name] = std::as_writable_bytes(std::span(values)).data();

@@ -11,6 +11,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/memory_at_hand.hpp"
 #include "base/with_element.hpp"
 #include "io/block_io.hpp"
 
@@ -107,6 +108,9 @@ Checkpoint loaded(const StoredCheckpoint& stored) {
     Checkpoint checkpoint;
     static_cast<CheckpointHeader&>(checkpoint) = stored.header();
     const auto& infos = stored.tensors();
+    std::int64_t bytes = 0;
+    for (const auto& info : infos) bytes += info.bytes();  // no more than the files have
+    check_memory_at_hand(stored.path().string(), bytes);
     std::vector<CheckpointTensor*> tensors;
     for (const auto& info : infos) tensors.push_back(&tensor_of(checkpoint, info.name));
     // Two threads, since making memory takes as long as reading into it.

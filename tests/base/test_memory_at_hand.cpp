@@ -84,6 +84,9 @@ TEST(CheckMemory, RefusesMoreThanThereIs) {
                 testing::StartsWith("f: x has 36028797018963968 values, more than memory holds"));
     EXPECT_EQ(message_of([&] { check_memory_at_hand("f: x", std::numeric_limits<std::int64_t>::max(), 4); }),
               "f: x has 9223372036854775807 values, more than memory holds");
+    EXPECT_NO_THROW(check_memory_at_hand("f", 1000));
+    EXPECT_THAT(message_of([&] { check_memory_at_hand("f", much); }),
+                testing::StartsWith("f is larger than the memory: it takes "));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <dtrain/error.hpp>
 
 #include "checkpoint/state_checkpoint.hpp"
+#include "io/checkpoint_index.hpp"
 #include "program/stored_state.hpp"
 #include "small_state.hpp"
 #include "support/message_of.hpp"
@@ -110,6 +111,26 @@ TEST_P(CheckpointFormats, HoldEveryType) {
     const auto restored = restore_first({path}, job, to, [](const std::string&) { FAIL(); });
     EXPECT_EQ(restored.file, path);
     EXPECT_EQ(bytes_of(to), bytes_of(from));
+}
+
+// How many numbers there are, beside the state, is known from the checkpoint alone.
+TEST(CheckpointOfState, NumbersThatItsFilesDoNotHaveTakeNoMemory) {
+    const tests::TemporaryFolder folder;
+    const auto state = small_state(1);
+    const auto path =
+        CheckpointFolder(folder.path()).save(checkpoint_of(state), 1, CheckpointFormat::directory);
+    auto index = io::read_index(path / io::index_name);
+    auto& shard = index.shards.at(0);
+    const std::int64_t rows = std::int64_t{1} << 45;
+    const auto number = index.tensors.size();
+    index.tensors.push_back({std::string(io::optimizer_group) + "sums", ElementType::float64, {rows}});
+    shard.pieces.push_back({{number, 0, rows}, shard.bytes, 0});
+    shard.bytes += rows * 8;
+    io::write_index(path / io::index_name, index);
+    const auto refusal_of_it = [&] {
+        return tests::message_of<UsageError>([&] { restore_first({path}, job, state, {}); });
+    };
+    EXPECT_THAT(refusal_of_it(), HasSubstr("shard-0000.h5: the checkpoint is damaged ("));
 }
 
 /// All positions under DTRAIN_STRESS, else the first and last of each file, those around every change between

@@ -18,6 +18,7 @@
 #include "io/checkpoint_index.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/sample_checkpoint.hpp"
+#include "io/shard_file.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -163,6 +164,22 @@ TEST_F(DamagedDirectory, AnIndexThatSaysMoreThanTheShardsHaveIsRefused) {
     EXPECT_EQ(refusal(),
               fmt::format("{}: the checkpoint is damaged ({} bytes instead of {}); resume from another one",
                           (path / "shard-0000.h5").string(), before, shard.bytes));
+}
+
+// A file may say that it is long, and have nothing in it but a hole.
+TEST_F(DamagedDirectory, ShardsThatAreLargerThanTheMemoryAreRefused) {
+    auto index = io::read_index(path / io::index_name);
+    auto& shard = index.shards.at(0);
+    const std::int64_t rows = std::int64_t{1} << 41;
+    const auto number = index.tensors.size();
+    index.tensors.push_back({"/parameters/large", ElementType::float32, {rows}});
+    shard.pieces.push_back({{number, 0, rows}, shard.bytes, 0});
+    shard.bytes += rows * 4;
+    io::write_index(path / io::index_name, index);
+    std::error_code error;
+    std::filesystem::resize_file(path / io::shard_name(0), static_cast<std::uintmax_t>(shard.bytes), error);
+    if (error) GTEST_SKIP() << "no file of " << shard.bytes << " bytes can be made here: " << error.message();
+    EXPECT_THAT(refusal(), testing::MatchesRegex(path.string() + " is larger than the memory: it takes .*"));
 }
 
 TEST_F(DamagedDirectory, AnIndexThatGivesBytesToTwoTensorsIsRefused) {
