@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/regular_file.hpp"
 #include "base/text.hpp"
 #include "io/read_dataset.hpp"
 
@@ -25,6 +26,7 @@ double needed_number(const InputFile& file, std::string_view text) {
 
 DataFormat format_of(const DatasetSource& source) {
     if (source.format) return *source.format;
+    open_regular_file(source.file);  // a FIFO would have its first bytes no more
     InputFile file(source.file);
     std::array<std::byte, 8> begin{};
     const auto count = file.read(begin);

@@ -100,9 +100,11 @@ Hdf5File Hdf5File::open(const std::filesystem::path& path) {
     const QuietHdf5 quiet;
     Hdf5File out(path, {});
     open_regular_file(path);
-    if (H5Fis_hdf5(path.c_str()) <= 0) out.fail_reading("this is no HDF5 file, or its beginning is damaged");
+    if (std::filesystem::is_symlink(path)) out.real_path_ = std::filesystem::canonical(path);
+    const auto* const real = out.real_path_.c_str();
+    if (H5Fis_hdf5(real) <= 0) out.fail_reading("this is no HDF5 file, or its beginning is damaged");
     const auto access = file_access(false);
-    out.file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    out.file_ = Hdf5Handle(H5Fopen(real, H5F_ACC_RDONLY, access.get()), H5Fclose);
     if (!out.file_.valid()) out.fail_reading("the HDF5 file is cut off or damaged");
     return out;
 }

@@ -133,7 +133,8 @@ class Hdf5File {
     void close();
 
   private:
-    Hdf5File(std::filesystem::path path, Hdf5Handle file) : path_(std::move(path)), file_(std::move(file)) {}
+    Hdf5File(std::filesystem::path path, Hdf5Handle file)
+        : path_(std::move(path)), real_path_(path_), file_(std::move(file)) {}
 
     Hdf5Handle open_dataset(const std::string& name) const;
     /// All values lie in this file, or, of a virtual dataset, in files of the same folder; there are as many
@@ -160,6 +161,7 @@ class Hdf5File {
     [[noreturn]] void fail_writing(const std::string& what) const;
 
     std::filesystem::path path_;
+    std::filesystem::path real_path_;  ///< no symbolic link: what the file names lies beside this
     Hdf5Handle file_;
     mutable std::set<std::string> sound_;  ///< datasets that check_storage() has seen
 };

@@ -150,7 +150,7 @@ void Hdf5File::check_parts(const Hdf5Handle& creation, const std::string& name) 
                    fmt::format("is a virtual one with values in '{}'; they are read from files in its own "
                                "folder alone, by their names",
                                one_line(file_name, longest_name)));
-        const auto path = path_.parent_path() / file_name;
+        const auto path = real_path_.parent_path() / file_name;
         if (std::filesystem::is_symlink(path))
             refuse(name,
                    fmt::format("is a virtual one with values in '{}', a symbolic link, which is not followed",

@@ -9,6 +9,8 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/memory_at_hand.hpp"
+#include "base/regular_file.hpp"
 #include "io/read_dataset.hpp"
 
 namespace dtrain::io {
@@ -65,6 +67,7 @@ double element(unsigned type, std::span<const std::byte> bytes) {
 /// `use` gets the number of each element and its value.
 template <class Use>
 std::vector<std::int64_t> read_elements(const std::filesystem::path& path, const Use& use) {
+    open_regular_file(path);
     InputFile file(path);
     const auto fill = [&](std::span<std::byte> buffer) {
         if (file.read(buffer) != buffer.size()) file.refuse("the IDX file is cut off");
@@ -84,6 +87,7 @@ std::vector<std::int64_t> read_elements(const std::filesystem::path& path, const
         if (__builtin_mul_overflow(count, shape.back(), &count))
             file.refuse("the IDX file has an impossible size");
     }
+    check_memory_at_hand(path.string(), count, sizeof(float));
     std::vector<std::byte> block(std::size_t{1} << 16U);
     for (std::int64_t done = 0; done < count;) {
         const auto take = std::min(count - done, static_cast<std::int64_t>(block.size() / size));

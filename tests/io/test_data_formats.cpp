@@ -4,6 +4,7 @@
 // Oracle: texts and bytes written out here by hand, with the numbers that anybody reads in them; the example
 // in the description of the IDX format. Files that other programs wrote are read in tests/jobs/test_data.py.
 #include <filesystem>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <fmt/format.h>
@@ -204,11 +205,16 @@ TEST_F(DataFormats, IdxErrorsNameTheFile) {
     EXPECT_EQ(refused(images + "x"), "images-idx3: the IDX file goes on behind its last element");
     EXPECT_EQ(refused("\0\0\x07\x01\0\0\0\x01\0"s),
               "images-idx3: this is no IDX file, or its beginning is damaged");
+    EXPECT_THAT(refused("\0\0\x08\x03\0\xff\xff\xff\0\xff\xff\xff\0\0\x01\0x"s),
+                testing::MatchesRegex("images-idx3 has 72057585447993600 values, more than memory holds.*"));
     EXPECT_EQ(refused("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s),
               "images-idx3: the IDX file has an impossible size");
     EXPECT_THAT(refused("\0\0\x08\x03\0\0\0\x01\0\0\0\x01\0\0\0\x01x"s),
                 HasSubstr("labels-idx1: 2 labels, but"));
     EXPECT_THAT(refusal(source("x.idx", images)), HasSubstr("needs 'labels'"));
+    std::filesystem::remove(folder / "labels-idx1");
+    ASSERT_EQ(::mkfifo((folder / "labels-idx1").c_str(), 0600), 0);
+    EXPECT_THAT(refused(images), HasSubstr("labels-idx1: it is a FIFO, not a regular file"));
 }
 
 std::string compressed(const TemporaryFolder& folder, const std::string& content) {

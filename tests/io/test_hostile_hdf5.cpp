@@ -167,6 +167,26 @@ TEST_F(HostileHdf5, VirtualDatasetsReadFilesOfTheirFolderAlone) {
     EXPECT_EQ(Dataset::read({.file = file_}).x(3)[1], 7);
 }
 
+// HDF5 would look beside the link first, and then in the folder where the program was started.
+TEST_F(HostileHdf5, PartsLieBesideTheFileThatALinkLeadsTo) {
+    RawFile(folder_ / "data" / "part.h5").floats("x", {4, 2});
+    {
+        RawFile file(file_);
+        file.labels("y", 4);
+        const auto creation = H5Pcreate(H5P_DATASET_CREATE);
+        H5Pset_virtual(creation, space_of({4, 2}), "part.h5", "x", space_of({4, 2}));
+        file.dataset("x", {4, 2}, H5T_IEEE_F32LE, creation);
+    }
+    const auto link = folder_ / "link.h5";
+    std::filesystem::create_symlink(file_, link);
+    EXPECT_EQ(Dataset::read({.file = link}).x(3)[1], 7);
+    RawFile(folder_ / "part.h5").floats("x", {4, 3});
+    EXPECT_EQ(Dataset::read({.file = link}).x(3)[1], 7);
+    std::filesystem::remove(folder_ / "data" / "part.h5");
+    EXPECT_THAT(message_of([&] { Dataset::read({.file = link}); }),
+                HasSubstr("data/part.h5: No such file or directory"));
+}
+
 // Parts that are more than there is, or fewer than the dataset needs, would be read as zeros.
 TEST_F(HostileHdf5, VirtualDatasetsHaveAllOfTheirValues) {
     {
@@ -272,6 +292,7 @@ TEST_F(HostileHdf5, AFifoIsNoFile) {
     ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
     EXPECT_THAT(message_of([&] { Hdf5File::open(file_); }), HasSubstr("it is a FIFO, not a regular file"));
     EXPECT_THAT(message_of([&] { load_checkpoint(file_); }), HasSubstr("it is a FIFO, not a regular file"));
+    EXPECT_THAT(refusal(), HasSubstr("it is a FIFO, not a regular file"));
 }
 
 }  // namespace
