@@ -182,8 +182,7 @@ std::string correct_count(Program& program, const std::string& scores, const std
                           const std::string& weight);
 
 /// Fraction of rows where the largest of scores (the first one of equals) is at the label, [batch] or
-/// [batch, 1]; [1]. Every row
-/// counts.
+/// [batch, 1]; [1]. Every row counts.
 std::string accuracy(Program& program, const std::string& scores, const std::string& label);
 
 }  // namespace dtrain::layers

@@ -41,8 +41,8 @@ struct Batch {
 /// samples of it are repeated, so that all ranks have equally many rows and do equally many steps.
 ///
 /// While an epoch of a source that wants to be told of samples ahead (DataSource::lookahead()) is gone
-/// through, as of those that stay on disk, a thread gathers its next batches. Sources of open_data() may be
-/// used by others meanwhile; one of your own is not.
+/// through, as of those that stay on disk, a thread gathers its next batches. A source of open_data() may be
+/// used elsewhere meanwhile, one of your own if it is made for several threads.
 class DataLoader {
   public:
     /// The source outlives the loader and is the same on all ranks.
