@@ -115,7 +115,7 @@ TEST(DiskDataset, ABatchThatWasNotToldReadsEachChunkOnce) {
     const auto whole = open_data(samples.source, everything);
     const auto disk = open_data(samples.source, 4 << 20);
     ASSERT_GT(disk->lookahead(), 0);
-    const auto order = shuffled_order(samples.count, 1, 0);
+    const auto order = shuffled_order(tests::ChunkedSamples::count, 1, 0);
     const auto batch = std::span(order).first(320);
     std::vector<float> x(320 * 1024), expected_x(x.size());
     std::vector<std::int64_t> labels(320), expected_labels(320);
