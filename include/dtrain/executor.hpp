@@ -86,8 +86,9 @@ std::uint64_t parameters_checksum(const State& state);
 bool parameters_are_identical(const State& state, const Communicator& communicator);
 
 struct ExecutorOptions {
-    /// None: what DTRAIN_DEVICE says ("cpu", "gpu", "gpu:1"), else the CPU. A State is on one GPU at most; an
-    /// executor that is told no number computes on that one.
+    /// None: what DTRAIN_DEVICE says ("cpu", "gpu", "gpu:1"); else the rank's GPU where a launcher gave it
+    /// one (FLAGS_selected_gpus), or the CPU and a line on stderr why, where that cannot be; else the CPU. A
+    /// State is on one GPU at most; an executor that is told no number computes on that one.
     std::optional<Device> device = {};
     /// On a GPU, with several ranks that add gradients: they are added by NCCL, in a communicator that the
     /// executor makes of the one that it is given. False: by MPI, through memory of the host, as sparse ones

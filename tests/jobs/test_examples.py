@@ -22,7 +22,7 @@ def regression():
 @pytest.mark.parametrize("form, gpus, losses", [(1, "", 0), (3, "", 2), (2, "2,3,4", 3), (3, "6,7", 2), (4, "4,5,6", 2)])
 def test_the_four_forms_of_spawn(regression, tmp_path, form, gpus, losses):
     """Oracle: a loss of each rank; the program itself compares the ranks' parameters."""
-    done = run([regression, form], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
+    done = run([regression, form], tmp_path, CUDA_VISIBLE_DEVICES=gpus, DTRAIN_DEVICE="cpu")
     assert done.returncode == 0, done.stderr
     assert len(re.findall(r"^\[\d\] loss: \d\.\d{6}$", done.stdout, re.M)) == losses, done.stdout
     assert done.stdout.count("\n") == losses
@@ -80,7 +80,7 @@ def test_layers_without_their_data_say_so(name, layer_programs, tmp_path):
 @pytest.mark.parametrize("form, gpus, losses", [(1, "", 0), (2, "2,3,4", 3), (3, "", 2), (4, "4,5,6", 2)])
 def test_a_network_of_ones_own_in_the_four_forms_of_spawn(layer_programs, tmp_path, form, gpus, losses):
     """Oracle: each rank's own loss; the program itself compares the ranks' parameters."""
-    done = run([layer_programs["linear_net"], form], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
+    done = run([layer_programs["linear_net"], form], tmp_path, CUDA_VISIBLE_DEVICES=gpus, DTRAIN_DEVICE="cpu")
     assert done.returncode == 0, done.stderr
     printed = re.findall(r"^\[\d\] loss: (\d\.\d{4})$", done.stdout, re.M)
     assert len(printed) == losses == len(set(printed)) and done.stdout.count("\n") == losses, done.stdout
