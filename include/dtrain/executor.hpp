@@ -120,6 +120,10 @@ struct ExecutorOptions {
     /// documents' ParallelExecutor): they are compared with the communicator. None: not compared.
     std::optional<int> num_trainers = {};
     std::optional<int> trainer_id = {};
+    /// Each rank of the communicator trains a model of its own, which is meant. False: with several ranks, a
+    /// program that updates parameters and exchanges nothing (data_parallel(), with_virtual_ranks(),
+    /// with_local_sgd()) is refused.
+    bool updates_alone = false;
     /// Of fc, matmul and conv2d, and of their gradients. With float16 train a program of with_loss_scaling().
     ProductNumbers products = ProductNumbers::float32;
     /// Of a trainer with parameter servers: see ServerConnection.
