@@ -260,6 +260,29 @@ def test_a_resumed_job_is_the_undisturbed_one_with_any_number_of_servers(native,
             assert found == expected
 
 
+def saved_number(folder, name):
+    """Of the first server's optimizer."""
+    with h5py.File(folder / "dense-0000-of-0001.h5") as file:
+        return int(file[f"optimizer/{name}"][0])
+
+
+@pytest.mark.parametrize("most_merged", [1, 8])
+def test_schedules_count_all_steps_of_asynchronous_trainers(native, tmp_path, clicks, most_merged):
+    """However many go in one push: 157 steps of each trainer. Adam counts pushes, as its moments decay once in each.
+    With layers as large as these a server is slower than four trainers, so that steps are added up."""
+    schedule = '[train.schedule]\nkind = "exponential"\ndecay_steps = 100\ndecay_rate = 0.9'
+    servers = f'count = 1\nmode = "async"\nmost_merged = {most_merged}'
+    job = write_job(tmp_path, clicks, epochs=1, servers=servers, checkpoint="every = 1", more=schedule)
+    job.write_text(job.read_text().replace("embedding = 8", "embedding = 8\nhidden = [512, 256]"))
+    done = mpirun(5, [native, job], tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "job" / "epoch-000001"
+    steps = 4 * 157
+    assert saved_number(folder, "learning_rate.step") == steps
+    pushes = saved_number(folder, "adam.step")
+    assert pushes == steps if most_merged == 1 else steps / 8 <= pushes <= steps
+
+
 def saved_floats(folder):
     """Of dense parameters, by server."""
     servers = json.loads((folder / "servers.json").read_text().split("\n", 1)[1])["servers"]
