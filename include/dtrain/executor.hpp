@@ -86,8 +86,9 @@ std::uint64_t parameters_checksum(const State& state);
 bool parameters_are_identical(const State& state, const Communicator& communicator);
 
 struct ExecutorOptions {
-    /// None: what DTRAIN_DEVICE says ("cpu", "gpu", "gpu:1"), else the CPU. A State is on one GPU at most; an
-    /// executor that is told no number computes on that one.
+    /// None: what DTRAIN_DEVICE says ("cpu", "gpu", "gpu:1"); else the rank's GPU where a launcher gave it
+    /// one (FLAGS_selected_gpus), or the CPU and a line on stderr why, where that cannot be; else the CPU. A
+    /// State is on one GPU at most; an executor that is told no number computes on that one.
     std::optional<Device> device = {};
     /// On a GPU, with several ranks that add gradients: they are added by NCCL, in a communicator that the
     /// executor makes of the one that it is given. False: by MPI, through memory of the host, as sparse ones
@@ -119,6 +120,10 @@ struct ExecutorOptions {
     /// documents' ParallelExecutor): they are compared with the communicator. None: not compared.
     std::optional<int> num_trainers = {};
     std::optional<int> trainer_id = {};
+    /// Each rank of the communicator trains a model of its own, which is meant. False: with several ranks, a
+    /// program that updates parameters and exchanges nothing (data_parallel(), with_virtual_ranks(),
+    /// with_local_sgd()) is refused.
+    bool updates_alone = false;
     /// Of fc, matmul and conv2d, and of their gradients. With float16 train a program of with_loss_scaling().
     ProductNumbers products = ProductNumbers::float32;
     /// Of a trainer with parameter servers: see ServerConnection.

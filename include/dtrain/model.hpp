@@ -139,8 +139,10 @@ struct Predictions {
 
 struct ModelOptions {
     /// The ranks that train together; the default is this process alone. ParallelEnv::communicator() has one
-    /// rank when the program was started alone and all of them under a launcher.
+    /// rank when the program was started alone and all of them under a launcher. A model without one in a job
+    /// of several ranks says so on stderr when it is trained: each rank has a model of its own.
     Communicator communicator = {};
+    bool trains_alone = false;  ///< that is meant, and not said
     /// Each step's batch is made of so many parts, whose gradients and measures are added in one order: 1, 2,
     /// ... virtual_ranks ranks train to the same bits. 0: as many parts as ranks.
     int virtual_ranks = 0;

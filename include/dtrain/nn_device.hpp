@@ -25,9 +25,9 @@ class DeviceChosenError : public UsageError {
 };
 
 /// Chooses where the tensors and parameters of this process are and its operators compute, before the first
-/// of them is made: paddle.set_device("gpu:0"). Without it DTRAIN_DEVICE says so, or it is the CPU. A GPU
-/// without a number is the rank's, as for an Executor; a program with several ranks makes its ParallelEnv
-/// before.
+/// of them is made: paddle.set_device("gpu:0"). Without it DTRAIN_DEVICE says so, or it is what an Executor
+/// has that was not told (ExecutorOptions::device). A GPU without a number is the rank's, as for an Executor;
+/// a program with several ranks makes its ParallelEnv before.
 /// @throws DeviceChosenError when there is a tensor already, on another device; UsageError when there is no
 /// such GPU, dtrain was built without CUDA, or a launcher started several ranks and there is no ParallelEnv
 /// that says which of its node's GPUs without a number is this one's

@@ -40,9 +40,17 @@ std::vector<VariableBlock> slice(const std::string& variable, const Shape& shape
 using SplitMethod = std::function<std::vector<std::string>(const std::vector<VariableBlock>& blocks,
                                                            const std::vector<std::string>& endpoints)>;
 
-/// One after the other, counted over all blocks of all variables.
+/// First the blocks of variables that are in several, one after the other: each server has as many as the
+/// others, or one more. Then the variables in one piece, the largest first (of those of one size the first in
+/// `blocks`), each to the server that has the fewest elements by then (of several the first in `endpoints`).
 std::vector<std::string> round_robin(const std::vector<VariableBlock>& blocks,
                                      const std::vector<std::string>& endpoints);
+
+/// One after the other, counted over the blocks of all variables in the order of the variables' names (by
+/// their bytes), whatever their sizes. It is where Paddle's RoundRobin puts them, whose optimizers sort
+/// parameters by name.
+std::vector<std::string> round_robin_by_name(const std::vector<VariableBlock>& blocks,
+                                             const std::vector<std::string>& endpoints);
 
 /// By a hash of the block's name that is the same everywhere and always: XXH3 (64 bits) of its bytes, modulo
 /// the number of endpoints.

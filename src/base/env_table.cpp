@@ -76,7 +76,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_NODE_LOG_DIR", both, "--log_dir", "Folder of a node's logs where it is another one than on node 0; set by the dtrain-launch there."},
     Row{"DTRAIN_COMM_TIMEOUT", by_programs, "1800", "Seconds that a rank of a native program waits for others in one operation of a Communicator, and at MPI's start, there 30 at least; 0 is for ever."},
     Row{"DTRAIN_MPI_START_TIMEOUT", by_programs, "DTRAIN_COMM_TIMEOUT, 30 at least", "Seconds that a rank of a native program waits in MPI_Init for the others; 0 is for ever."},
-    Row{"DTRAIN_DEVICE", by_programs, "cpu", "What executors of native programs that were not told, and layers line by line, compute on: cpu, gpu (the one that --gpus chose for the rank) or gpu:1."},
+    Row{"DTRAIN_DEVICE", by_programs, "the GPU of --gpus, else cpu", "What executors of native programs that were not told, and layers line by line, compute on: cpu, gpu (the one that --gpus chose for the rank) or gpu:1."},
     Row{"DTRAIN_GPU_MODULE", by_programs, "libdtrain_gpu.so", "File of the module with the kernels for GPUs; for tests, the stand-in that runs them on the processor."},
     Row{"DTRAIN_GPU_STAND_IN_THREADS", by_programs, "1", "Threads of a block of the stand-in for GPUs, for tests."},
     Row{"DTRAIN_NCCL_GRAPH", by_programs, "1", "0: NCCL's sums stay outside of the CUDA graph of a step; for all ranks when one of them is told so."},

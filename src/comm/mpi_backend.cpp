@@ -21,6 +21,7 @@
 #include "comm/node_operations.hpp"
 #include "comm/own_comm.hpp"
 #include "comm/own_node_rank.hpp"
+#include "comm/own_world_size.hpp"
 #include "comm/post.hpp"
 
 namespace dtrain::comm {
@@ -195,6 +196,7 @@ Communicator mpi_world() {
     if (!comm::mpi_is_running()) throw Error("MPI is not running: make an MpiSession first and keep it");
     Communicator world(comm::mpi_backend(MPI_COMM_WORLD));
     comm::note_own_node_rank(world.node_rank());
+    comm::note_own_world_size(world.size());
     return world;
 }
 

@@ -14,6 +14,7 @@
 #include "eager/place.hpp"
 #include "eager/run_operator.hpp"
 #include "eager/tape.hpp"
+#include "eager/unlisted.hpp"
 #include "kernels/loops.hpp"
 
 namespace dtrain::eager {
@@ -112,7 +113,10 @@ class Backward {
     using Output = std::pair<const Node*, std::size_t>;
 
     void note(const Origin& origin) {
-        if (origin.leaf) leaves_[origin.leaf.get()].expect();
+        if (origin.leaf) {
+            leaves_[origin.leaf.get()].expect();
+            note_reached(origin.leaf);
+        }
         if (!origin.node) return;
         outputs_[{origin.node.get(), origin.output}].expect();
         nodes_.emplace(origin.node->number(), origin.node);

@@ -8,6 +8,7 @@
 
 #include <dtrain/nn_layer.hpp>
 
+#include "eager/leaf.hpp"
 #include "eager/numbering.hpp"
 #include "eager/place.hpp"
 #include "eager/tape.hpp"
@@ -18,6 +19,7 @@ Layer::~Layer() = default;
 
 std::vector<Parameter> Layer::parameters() const {
     auto all = parameters_;
+    for (const auto& parameter : parameters_) parameter.leaf()->is_listed = true;
     for (const auto& layer : layers_)
         for (auto& parameter : layer->parameters()) all.push_back(std::move(parameter));
     return all;

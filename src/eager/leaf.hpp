@@ -45,6 +45,7 @@ struct Leaf {
     std::uint64_t version = 0;           ///< grows when the values are changed by this library
     GradientWatcher* watcher = nullptr;  ///< or none
     std::size_t number = 0;              ///< for the watcher
+    bool is_listed = false;              ///< by parameters() of a layer, or an optimizer has it
 };
 
 }  // namespace dtrain::eager

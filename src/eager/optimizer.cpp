@@ -7,10 +7,13 @@
 
 #include <fmt/format.h>
 
+#include <dtrain/environment.hpp>
 #include <dtrain/nn_training.hpp>
 
+#include "comm/node_line.hpp"
 #include "eager/place.hpp"
 #include "eager/tape.hpp"
+#include "eager/unlisted.hpp"
 #include "kernels/kernel.hpp"
 
 namespace dtrain::nn {
@@ -102,7 +105,10 @@ class Updates {
 Leaves leaves_of(const std::vector<Parameter>& parameters) {
     if (parameters.empty()) throw UsageError("an optimizer needs a parameter at least; there is none");
     Leaves leaves;
-    for (const auto& parameter : parameters) leaves.push_back(parameter.leaf());
+    for (const auto& parameter : parameters) {
+        leaves.push_back(parameter.leaf());
+        leaves.back()->is_listed = true;
+    }
     std::ranges::reverse(leaves);
     return leaves;
 }
@@ -179,6 +185,8 @@ void Optimizer::step() {
     std::vector<bool> wanted;
     for (const auto& leaf : content_->leaves) wanted.push_back(leaf->has_gradient);
     if (std::ranges::find(wanted, true) == wanted.end()) throw NoGradientError(no_gradient(content_->leaves));
+    if (const auto line = eager::unlisted_line(); !line.empty())
+        comm::tell_of_node(line, Environment::of_this_process());
     content_->updates_of(wanted).run();
 }
 

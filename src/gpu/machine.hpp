@@ -6,6 +6,9 @@
 
 namespace dtrain::gpu {
 
+/// @throws UsageError when programs cannot compute on any here, with the reason
+void check_gpus();
+
 /// Makes it the GPU of this thread. @throws UsageError when there is none of this number, with the reason
 void choose_gpu(int number);
 

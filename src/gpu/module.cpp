@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// The one object that programs open, see kernels/gpu.hpp.
+// What programs open, see kernels/gpu.hpp.
 #include <dtrain/error.hpp>
 
 #include "gpu/machine.hpp"
@@ -119,6 +119,10 @@ class OneGpu final : public kernels::Gpu {
 
 }  // namespace
 }  // namespace dtrain::gpu
+
+extern "C" __attribute__((visibility("default"))) void dtrain_check_gpus() {
+    dtrain::gpu::check_gpus();
+}
 
 extern "C" __attribute__((visibility("default"))) dtrain::kernels::Gpu* dtrain_open_gpu(int number) {
     dtrain::gpu::choose_gpu(number);

@@ -11,12 +11,9 @@
 namespace dtrain::kernels {
 namespace {
 
-using Open = Gpu* (*)(int);
-
 // CUDA's libraries are hundreds of megabytes: only who computes on a GPU loads them.
-Open find_module() try {
-    return reinterpret_cast<Open>(
-        open_module({"libdtrain_gpu.so", "DTRAIN_GPU_MODULE", "dtrain_open_gpu"}, RTLD_NOW));
+void* find_entry(const char* name) try {
+    return open_module({"libdtrain_gpu.so", "DTRAIN_GPU_MODULE", name}, RTLD_NOW);
 } catch (const ModuleError& error) {
     if (error.kind() == ModuleError::Kind::foreign)
         throw UsageError(
@@ -30,8 +27,13 @@ Open find_module() try {
 }  // namespace
 
 std::shared_ptr<Gpu> open_gpu(int number) {
-    static const auto open = find_module();
+    static const auto open = reinterpret_cast<Gpu* (*)(int)>(find_entry("dtrain_open_gpu"));
     return std::shared_ptr<Gpu>(open(number));
+}
+
+void check_gpus() {
+    static const auto check = reinterpret_cast<void (*)()>(find_entry("dtrain_check_gpus"));
+    check();
 }
 
 }  // namespace dtrain::kernels

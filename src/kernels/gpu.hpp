@@ -122,4 +122,8 @@ class Gpu {
 /// @throws UsageError when dtrain was built without CUDA or there is no such GPU, with the reason
 std::shared_ptr<Gpu> open_gpu(int number);
 
+/// Opens none. @throws UsageError when dtrain was built without CUDA or this machine has no GPU or no driver,
+/// with the reason
+void check_gpus();
+
 }  // namespace dtrain::kernels

@@ -78,6 +78,7 @@ class Learner {
     std::int64_t epochs() const { return epochs_; }
     std::int64_t steps() const { return steps_; }
     const Communicator& communicator() const { return options_.communicator; }
+    const ModelOptions& options() const { return options_; }
     const State& state() const { return prepared_->state; }
     const Program& network() const { return network_; }
 

@@ -1,14 +1,18 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <dtrain/environment.hpp>
 #include <dtrain/model.hpp>
 
 #include "base/host.hpp"
+#include "comm/node_line.hpp"
+#include "comm/own_world_size.hpp"
 #include "model/learner.hpp"
 #include "model/together.hpp"
 #include "report/slowest_rank.hpp"
@@ -24,6 +28,22 @@ Network with_names(SimpleNetwork network) {
     return [network = std::move(network)](Program& program, const std::vector<std::string>& inputs) {
         return network(program, inputs.front());
     };
+}
+
+void tell_that_it_trains_alone(const ModelOptions& options) {
+    const auto environment = Environment::of_this_process();
+    const auto ranks = comm::own_world_size(environment);
+    static std::atomic<bool> is_told = false;
+    if (options.trains_alone || ranks == 1 || !comm::is_default(options.communicator) ||
+        is_told.exchange(true))
+        return;
+    comm::tell_of_node(
+        fmt::format(
+            "each of the {} ranks trains a Model of its own, as it has no ModelOptions::communicator; "
+            "give it ParallelEnv::communicator() to train one together, or set "
+            "ModelOptions::trains_alone, if that is meant",
+            ranks),
+        environment);
 }
 
 std::vector<std::string> measure_names(const model::Learner& learner, bool evaluates) {
@@ -71,6 +91,7 @@ std::vector<EpochRecord> Model::fit(const Samples& train, const FitOptions& opti
     learner.check(train, Fed::all, options.batch_size);
     if (options.eval) learner.check(*options.eval, Fed::all, options.batch_size);
     const auto names = measure_names(learner, options.eval.has_value());
+    tell_that_it_trains_alone(learner.options());
     try {
         auto history = fit_checked(train, options, names);
         for (const auto& callback : options.callbacks) callback->on_end(*this, nullptr);

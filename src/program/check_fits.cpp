@@ -30,16 +30,18 @@ bool updates_shares(const Operator& op) {
     return op.type == "reduce_shares" || (op.type == "gather_rows" && whole_number(op, "one_copy") != 0);
 }
 
+bool updates_parameters(const Program& program) {
+    return std::ranges::any_of(program.operators(), [&](const auto& op) { return is_update(program, op); });
+}
+
 void check_copies(const Program& program, const State& state, int ranks) {
     const bool has_shares = std::ranges::any_of(program.operators(), updates_shares);
-    const bool updates =
-        std::ranges::any_of(program.operators(), [&](const auto& op) { return is_update(program, op); });
     if (has_shares && ranks > 1 && !state.is_shared())
         throw ProgramError(
             "the program's ranks have one copy of the parameters, and the state is this rank's own; make it "
             "with their communicator",
             "reduce_shares", "");
-    if (updates && !has_shares && state.is_shared())
+    if (updates_parameters(program) && !has_shares && state.is_shared())
         throw ProgramError(
             "the state is shared with other ranks, and the program updates all of it on each rank; make it "
             "with DataParallelOptions::one_copy",
@@ -62,6 +64,20 @@ const Variable* gradient_of_trainers(const Program& program) {
 void check_fits(const Program& program, const State& state, const Communicator& communicator) {
     check_ranks(program, communicator.size());
     check_copies(program, state, communicator.size());
+}
+
+void check_ranks_train_together(const Program& program, const ExecutorOptions& options, int ranks) {
+    if (ranks == 1 || options.updates_alone || options.servers || !updates_parameters(program) ||
+        std::ranges::any_of(program.operators(), is_communication))
+        return;
+    throw ProgramError(
+        fmt::format(
+            "the program updates parameters, and the {} ranks of the executor's communicator exchange "
+            "nothing in it: each would train a model of its own. Give the executor what "
+            "data_parallel(), with_virtual_ranks() or with_local_sgd() makes of the program; or set "
+            "ExecutorOptions::updates_alone, if that is meant",
+            ranks),
+        "", "");
 }
 
 void check_servers(const Program& program, const ExecutorOptions& options) {

@@ -10,6 +10,10 @@ namespace dtrain::program {
 /// @throws ProgramError
 void check_fits(const Program& program, const State& state, const Communicator& communicator);
 
+/// Whether what several ranks update with a program they also exchange, or do not mean to.
+/// @throws ProgramError
+void check_ranks_train_together(const Program& program, const ExecutorOptions& options, int ranks);
+
 /// Whether a program has the servers that its operators talk to, and is run as those need it.
 /// @throws ProgramError
 void check_servers(const Program& program, const ExecutorOptions& options);

@@ -48,6 +48,7 @@ MemoryPlanOptions memory_options(const ExecutorOptions& options, const ElementCh
 std::unique_ptr<ComputeDevice> device_for(const Program& program, const State& state,
                                           const Communicator& communicator, const ExecutorOptions& options) {
     check_fits(program, state, communicator);
+    check_ranks_train_together(program, options, communicator.size());
     check_servers(program, options);
     return make_compute_device(program, options, state, communicator);
 }

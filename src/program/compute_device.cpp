@@ -55,6 +55,17 @@ bool adds_by_nccl(const Program& program) {
     });
 }
 
+/// NCCL adds what is on GPUs. Collective.
+void check_all_or_none_compute_on_gpus(const Device& device, const Communicator& ranks) {
+    const auto with_gpu = ranks.sum(std::int64_t{device.is_gpu()});
+    if (with_gpu == 0) return;
+    throw_together<UsageError>(
+        ranks, device.is_gpu() ? std::nullopt
+                               : std::optional<std::string>(
+                                     "nccl adds the gradients of ranks on GPUs, and this one computes on the "
+                                     "CPU, unlike others; give all ranks GPUs, or leave nccl out"));
+}
+
 }  // namespace
 
 void check_computes(const Program& program, const std::optional<Device>& device,
@@ -68,17 +79,19 @@ void check_computes(const Program& program, const std::optional<Device>& device,
 
 void place(const State& state, const std::optional<Device>& device, const Communicator& communicator) {
     const auto environment = Environment::of_this_process();
-    const auto chosen = device_to_use(device, environment);
+    const auto chosen = device_to_use(device, environment, why_not_on_a_gpu(state));
     if (chosen.is_gpu()) state_on_gpu(state, chosen.number, environment, communicator.node_rank());
 }
 
 std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const ExecutorOptions& options,
                                                    const State& state, const Communicator& communicator) {
     const auto environment = Environment::of_this_process();
-    const auto device = device_to_use(options.device, environment);
+    const auto device = device_to_use(options.device, environment, why_not_on_a_gpu(program, state));
+    const bool adds = communicator.size() > 1 && std::ranges::any_of(program.operators(), is_communication);
+    const bool by_nccl = options.nccl && adds && adds_by_nccl(program);
+    if (by_nccl) check_all_or_none_compute_on_gpus(device, communicator);
     if (!device.is_gpu()) return std::make_unique<CpuDevice>(state, communicator);
     check_gpu_has_state(state);
-    const bool adds = communicator.size() > 1 && std::ranges::any_of(program.operators(), is_communication);
     StateOnGpu* on_gpu = nullptr;
     std::optional<std::string> problem;
     try {
@@ -91,7 +104,6 @@ std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const
     else if (problem)
         throw UsageError(*problem);
     check_gpu_has_all_of(program, *on_gpu->gpu());
-    const bool by_nccl = options.nccl && adds && adds_by_nccl(program);
     auto ranks = by_nccl ? over_nccl(communicator, *on_gpu) : communicator;
     return std::make_unique<GpuDevice>(*on_gpu, state, std::move(ranks), by_nccl);
 }

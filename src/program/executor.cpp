@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "kernels/kernel.hpp"
+#include "program/check_gpu.hpp"
 #include "program/compiled_program.hpp"
 #include "program/gpu_choice.hpp"
 
@@ -37,7 +38,8 @@ void check_trainers(const ExecutorOptions& options, const Communicator& communic
 Executor::Executor(const Program& program, State state, Communicator communicator,
                    const ExecutorOptions& options) {
     check_trainers(options, communicator);
-    const auto device = program::device_to_use(options.device, Environment::of_this_process());
+    const auto device = program::device_to_use(options.device, Environment::of_this_process(),
+                                               program::why_not_on_a_gpu(program, state));
     if (options.products == ProductNumbers::float16 && !device.is_gpu())
         throw UsageError(
             "ExecutorOptions::products is float16, and only GPUs multiply float16: choose one (device "

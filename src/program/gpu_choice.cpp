@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/gpu_choice.hpp"
 
+#include <atomic>
+
+#include <fmt/format.h>
+
 #include <dtrain/error.hpp>
 
+#include "comm/node_line.hpp"
 #include "comm/rank_gpu.hpp"
 
 namespace dtrain::program {
@@ -18,12 +23,40 @@ bool there_is(int number) {
     return true;
 }
 
+std::string why_no_gpu_here() try {
+    kernels::check_gpus();
+    return "";
+} catch (const UsageError& error) {
+    return error.what();
+}
+
+void tell_once(const std::string& warning, const Environment& environment) {
+    static std::atomic<bool> is_told = false;
+    if (!warning.empty() && !is_told.exchange(true)) comm::tell_of_node(warning, environment);
+}
+
 }  // namespace
 
-Device device_to_use(const std::optional<Device>& asked, const Environment& environment) {
-    if (asked) return *asked;
-    const auto said = environment.get_or("DTRAIN_DEVICE", "");
-    return said.empty() ? Device::cpu() : device_of(said, "DTRAIN_DEVICE");
+DeviceChoice choose_device(const std::optional<Device>& asked, const Environment& environment,
+                           const std::function<std::string()>& why_no_gpu) {
+    if (asked) return {*asked, ""};
+    if (const auto said = environment.get_or("DTRAIN_DEVICE", ""); !said.empty())
+        return {device_of(said, "DTRAIN_DEVICE"), ""};
+    const auto given = environment.get_or("FLAGS_selected_gpus", "");
+    if (given.empty()) return {Device::cpu(), ""};
+    const auto why = why_no_gpu();
+    if (why.empty()) return {Device::gpu(), ""};
+    return {Device::cpu(),
+            fmt::format("this rank was given GPU {} (FLAGS_selected_gpus) and computes on the CPU: {}", given,
+                        why)};
+}
+
+Device device_to_use(const std::optional<Device>& asked, const Environment& environment,
+                     std::string_view needs_cpu) {
+    auto [device, warning] = choose_device(
+        asked, environment, [&] { return needs_cpu.empty() ? why_no_gpu_here() : std::string(needs_cpu); });
+    tell_once(warning, environment);
+    return device;
 }
 
 OpenGpu open_gpu_of_rank(const std::optional<int>& number, const Environment& environment, int node_rank) {

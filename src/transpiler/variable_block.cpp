@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
 #include <xxhash.h>
 
 #include <fmt/format.h>
@@ -51,9 +54,37 @@ std::vector<VariableBlock> slice(const std::string& variable, const Shape& shape
 
 std::vector<std::string> round_robin(const std::vector<VariableBlock>& blocks,
                                      const std::vector<std::string>& endpoints) {
-    std::vector<std::string> servers;
-    for (std::size_t number = 0; number < blocks.size(); ++number)
-        servers.push_back(endpoints[number % endpoints.size()]);
+    std::vector<std::string> servers(blocks.size());
+    std::vector<std::int64_t> loads(endpoints.size());
+    const auto place = [&](std::size_t block, std::size_t server) {
+        servers[block] = endpoints[server];
+        loads[server] += element_count(blocks[block].shape);
+    };
+    std::vector<std::size_t> whole;
+    std::size_t pieces = 0;
+    for (std::size_t block = 0; block < blocks.size(); ++block) {
+        if (blocks[block].count == 1)
+            whole.push_back(block);
+        else
+            place(block, pieces++ % endpoints.size());
+    }
+    std::ranges::stable_sort(whole, std::ranges::greater{},
+                             [&](std::size_t block) { return element_count(blocks[block].shape); });
+    for (const auto block : whole)
+        place(block, static_cast<std::size_t>(std::ranges::min_element(loads) - loads.begin()));
+    return servers;
+}
+
+std::vector<std::string> round_robin_by_name(const std::vector<VariableBlock>& blocks,
+                                             const std::vector<std::string>& endpoints) {
+    std::vector<std::size_t> order(blocks.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t block) {
+        return std::pair(blocks[block].variable, blocks[block].number);
+    });
+    std::vector<std::string> servers(blocks.size());
+    for (std::size_t place = 0; place < order.size(); ++place)
+        servers[order[place]] = endpoints[place % endpoints.size()];
     return servers;
 }
 

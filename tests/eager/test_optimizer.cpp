@@ -39,6 +39,55 @@ TEST(OptimizerSteps, UpdateWhatHasAGradient) {
     EXPECT_THAT(unused.values(), ElementsAre(3.75));
 }
 
+class WithAPlainMember : public Layer {
+  public:
+    Tensor forward(const Tensor& x) override { return plain_(added_(x)); }
+
+  private:
+    Linear& added_ = add<Linear>(2, 2, LinearOptions{.name = "added"});
+    Linear plain_{2, 1, {.name = "plain"}};
+};
+
+std::string said_at_a_step(Layer& network, Optimizer& optimizer) {
+    mean(network(randn({4, 2}))).backward();
+    testing::internal::CaptureStderr();
+    optimizer.step();
+    return testing::internal::GetCapturedStderr();
+}
+
+TEST(OptimizerSteps, SayOnceWhichParametersAreInNoParameters) {
+    WithAPlainMember network;
+    Optimizer sgd(Sgd{0.1}, network.parameters());
+    EXPECT_EQ(
+        said_at_a_step(network, sgd),
+        "dtrain: 'plain.bias', 'plain.weight' computed, and no parameters() and no optimizer has them: "
+        "they are never trained. Make the layers of a network by add(): C++ does not find plain members\n");
+    EXPECT_EQ(said_at_a_step(network, sgd), "");
+}
+
+TEST(OptimizerSteps, SayNothingOfWhatAnybodyHas) {
+    Sequential trained{Linear(2, 2)};
+    Sequential frozen{Linear(2, 2)};
+    const auto listed = frozen.parameters();  // and trained by nobody
+    const Parameter own("own", {2});
+    Optimizer of_one(Sgd{0.1}, {own});
+    Optimizer sgd(Sgd{0.1}, trained.parameters());
+    (mean(frozen(trained(randn({4, 2})))) + mean(own)).backward();
+    testing::internal::CaptureStderr();
+    sgd.step();
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(OptimizerSteps, NameAFewOfManyParametersInNoParameters) {
+    WithAPlainMember network;
+    Optimizer sgd(Sgd{0.1}, network.parameters());
+    const Linear a(2, 2, {.name = "a"}), b(2, 2, {.name = "b"});
+    const auto x = randn({4, 2});
+    (mean(linear(x, a.weight(), a.bias())) + mean(linear(x, b.weight(), b.bias()))).backward();
+    EXPECT_THAT(said_at_a_step(network, sgd),
+                HasSubstr("dtrain: 'a.bias', 'a.weight', 'b.bias', 'b.weight' and 2 more computed"));
+}
+
 TEST(OptimizerSteps, WithoutClearGradGradientsAddUp) {
     const Parameter p("p", {1}, Initializer::constant(0));
     Optimizer sgd(Sgd{1}, {p});

@@ -179,9 +179,9 @@ def hydra():
 
 @pytest.fixture
 def ill_gpus(tmp_path):
-    """An environment in which tests/topology/fake_nvml.cpp is NVIDIA's library."""
+    """An environment in which tests/topology/fake_nvml.cpp is NVIDIA's library, and nothing computes on its GPUs."""
     stand_in = BUILD / "tests/topology/libfake_nvml.so"
     if not stand_in.exists():
         pytest.skip(f"{stand_in} was not built")
     (tmp_path / "libnvidia-ml.so.1").symlink_to(stand_in)
-    return {"LD_LIBRARY_PATH": tmp_path, "CUDA_VISIBLE_DEVICES": "0,1"}
+    return {"LD_LIBRARY_PATH": tmp_path, "CUDA_VISIBLE_DEVICES": "0,1", "DTRAIN_DEVICE": "cpu"}

@@ -11,7 +11,7 @@ import re
 import pytest
 
 from conftest import ROOT, WORKER, mpirun, run
-from example_programs import compiled
+from example_programs import compiled, program_of
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def regression():
 @pytest.mark.parametrize("form, gpus, losses", [(1, "", 0), (3, "", 2), (2, "2,3,4", 3), (3, "6,7", 2), (4, "4,5,6", 2)])
 def test_the_four_forms_of_spawn(regression, tmp_path, form, gpus, losses):
     """Oracle: a loss of each rank; the program itself compares the ranks' parameters."""
-    done = run([regression, form], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
+    done = run([regression, form], tmp_path, CUDA_VISIBLE_DEVICES=gpus, DTRAIN_DEVICE="cpu")
     assert done.returncode == 0, done.stderr
     assert len(re.findall(r"^\[\d\] loss: \d\.\d{6}$", done.stdout, re.M)) == losses, done.stdout
     assert done.stdout.count("\n") == losses
@@ -80,7 +80,7 @@ def test_layers_without_their_data_say_so(name, layer_programs, tmp_path):
 @pytest.mark.parametrize("form, gpus, losses", [(1, "", 0), (2, "2,3,4", 3), (3, "", 2), (4, "4,5,6", 2)])
 def test_a_network_of_ones_own_in_the_four_forms_of_spawn(layer_programs, tmp_path, form, gpus, losses):
     """Oracle: each rank's own loss; the program itself compares the ranks' parameters."""
-    done = run([layer_programs["linear_net"], form], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
+    done = run([layer_programs["linear_net"], form], tmp_path, CUDA_VISIBLE_DEVICES=gpus, DTRAIN_DEVICE="cpu")
     assert done.returncode == 0, done.stderr
     printed = re.findall(r"^\[\d\] loss: (\d\.\d{4})$", done.stdout, re.M)
     assert len(printed) == losses == len(set(printed)) and done.stdout.count("\n") == losses, done.stdout
@@ -119,6 +119,37 @@ def test_h5py_reads_what_a_model_saves(model_program, tmp_path):
     with h5py.File(tmp_path / "digits-model.h5") as saved:
         assert saved["parameters/fc_0.weight"].shape == (64, 128)
         assert saved["job"].attrs["optimizer"] in ("adam", b"adam")
+
+
+LONELY = """
+#include <dtrain/model.hpp>
+#include <dtrain/parallel_env.hpp>
+#include <dtrain/layers.hpp>
+#include <cstdlib>
+#include <optional>
+using namespace dtrain;
+int main(int argc, char** argv) {
+    const std::string how = argv[1];
+    std::optional<ParallelEnv> env;
+    if (how != "no-mpi") env.emplace(argc, argv);
+    ModelOptions options{.trains_alone = how == "meant"};
+    if (how == "split") options.communicator = env->communicator().split(env->rank(), 0);
+    Model model([](Program& program, const std::string& x) { return layers::fc(program, x, 2); },
+                {"x", {2}}, {"label", {}, DataType::int64}, options);
+    model.prepare(Sgd{0.1}, CrossEntropyLoss{});
+    const Dataset data({1, 2, 3, 4}, {0, 1}, 2);
+    for (int time = 0; time < 2; ++time) model.fit(data, {.epochs = 1, .batch_size = 2});
+}
+"""
+
+
+@pytest.mark.parametrize("how, ranks, lines", [("", 2, 1), ("no-mpi", 2, 2), ("", 1, 0), ("meant", 2, 0), ("split", 2, 0)])
+def test_a_model_that_each_rank_trains_alone_says_so(tmp_path, how, ranks, lines):
+    """One line of a node; of each rank when there is no MPI that could tell who it is."""
+    done = mpirun(ranks, [program_of("lonely", LONELY), how], tmp_path)
+    assert done.returncode == 0, done.stderr
+    line = f"dtrain: each of the {ranks} ranks trains a Model of its own, as it has no ModelOptions::communicator; "
+    assert done.stderr.count(line) == done.stderr.count("dtrain:") == lines, done.stderr
 
 
 def test_a_model_without_its_data_says_so(model_program, tmp_path):

@@ -121,6 +121,58 @@ def test_what_cannot_be_is_one_line(native, tmp_path, added, environment, messag
     assert not list(tmp_path.glob("**/epoch-*"))
 
 
+GIVEN = "dtrain: this rank was given GPU 0 (FLAGS_selected_gpus) and computes on the CPU: "
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_gpus_that_a_launcher_gives_are_used(native, tmp_path, ranks):
+    """Oracle: the job that asks for the GPU."""
+    asked = trained(native, tmp_path, ranks, write_job(tmp_path, "asked", 2, **ON_GPU))
+    given = trained(native, tmp_path, ranks, write_job(tmp_path, "given", 2), FLAGS_selected_gpus=0)
+    assert ", on GPU 0, this processor\n" in given.stdout
+    assert checksum(given) == checksum(asked) and given.stderr == asked.stderr
+
+
+def test_the_launchers_gpus_are_used(tmp_path):
+    job = write_job(tmp_path, "given", 1)
+    done = run([LAUNCH, "--gpus", "5", job], tmp_path, CUDA_VISIBLE_DEVICES="5", **STAND_IN)
+    assert done.returncode == 0, done.stderr
+    assert ", on GPU 0, this processor\n" in (tmp_path / "log/workerlog.0").read_text()
+
+
+@pytest.mark.parametrize("added, module, why", [
+    ("", "/nowhere.so", "dtrain cannot compute on GPUs here: /nowhere.so: "),
+    ("one_copy = true\n", None, "a GPU does not do one copy of the parameters for the ranks of a node (one_copy) yet\n"),
+])
+def test_why_gpus_that_were_given_are_not_used_is_one_line(native, tmp_path, added, module, why):
+    """Oracle: the job without GPUs; and no line where the CPU was asked for."""
+    module = {"DTRAIN_GPU_MODULE": module} if module else STAND_IN
+    alone = mpirun(2, [native, write_job(tmp_path, "alone", 1, **{"[checkpoint]": added + "[checkpoint]"})], tmp_path)
+    given = mpirun(2, [native, tmp_path / "alone.toml"], tmp_path, FLAGS_selected_gpus=0, **module)
+    assert given.returncode == 0, given.stderr
+    assert given.stderr.count("dtrain: ") == 1 and GIVEN + why in given.stderr, given.stderr
+    assert checksum(given) == checksum(alone)
+    meant = write_job(tmp_path, "meant", 1, **{"[checkpoint]": f'{added}device = "cpu"\n[checkpoint]'})
+    for job, said in ((meant, {}), (tmp_path / "alone.toml", {"DTRAIN_DEVICE": "cpu"})):
+        quiet = mpirun(2, [native, job], tmp_path, FLAGS_selected_gpus=0, **said, **module)
+        assert quiet.returncode == 0 and "GPU" not in quiet.stderr, quiet.stderr
+
+
+def test_a_gpu_that_was_given_and_is_not_there_is_one_line(native, tmp_path):
+    result = mpirun(1, [native, write_job(tmp_path)], tmp_path, FLAGS_selected_gpus=4, **STAND_IN)
+    assert result.returncode == 2
+    assert complaints(result) == ["dtrain-native: there is no GPU 4: the stand-in for GPUs has one, number 0"]
+
+
+def test_nccl_of_ranks_of_which_one_has_no_gpu_is_refused(native, tmp_path):
+    job = write_job(tmp_path, **{"[checkpoint]": "nccl = true\n[checkpoint]"})
+    mixed = ["-x", "DTRAIN_DEVICE=gpu", "-np", 1, native, job, ":", "-x", "DTRAIN_DEVICE=cpu", "-np", 1, native, job]
+    result = run(["mpirun", "--oversubscribe", *mixed], tmp_path, **STAND_IN)
+    assert result.returncode == 2
+    (line,) = complaints(result)
+    assert "nccl adds the gradients of ranks on GPUs, and this one computes on the CPU, unlike others" in line
+
+
 def test_nccl_without_a_driver_is_one_line(native, tmp_path):
     """The stand-in for GPUs needs no driver, NCCL does."""
     if pathlib.Path("/proc/driver/nvidia/version").exists():
@@ -161,6 +213,30 @@ def test_layers_learn_as_on_the_cpu(digits_line_by_line, tmp_path, ranks):
     assert found != [expected] * ranks
     accuracies = [float(re.search(r"test acc is: (\S+)", text)[1]) for text in (here.stdout, *logs)]
     assert accuracies == pytest.approx([accuracies[0]] * len(accuracies), abs=0.01)
+
+
+def test_a_model_computes_on_what_a_launcher_gives(tmp_path):
+    """Oracle: the same program that is told by DTRAIN_DEVICE, or that was given nothing."""
+    command = [compiled(ROOT / "examples/model/digits.cpp"), ROOT / "examples/digits.h5"]
+    asked = run(command, tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
+    given = run(command, tmp_path, FLAGS_selected_gpus=0, **STAND_IN)
+    assert (given.returncode, given.stdout, given.stderr) == (0, asked.stdout, "")
+    without = run(command, tmp_path, FLAGS_selected_gpus=0, DTRAIN_GPU_MODULE="/nowhere.so")
+    here = run(command, tmp_path)
+    assert (without.returncode, without.stdout) == (0, here.stdout) and here.stdout != asked.stdout
+    assert without.stderr.startswith(GIVEN) and without.stderr.count("\n") == 1, without.stderr
+
+
+def test_layers_compute_on_what_a_launcher_gives(digits_line_by_line, tmp_path):
+    """Oracle: the same program that is told by DTRAIN_DEVICE."""
+    command = [digits_line_by_line, ROOT / "examples/digits.h5"]
+    asked = run(command, tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
+    given = run(command, tmp_path, FLAGS_selected_gpus=0, **STAND_IN)
+    assert (given.returncode, given.stdout, given.stderr) == (0, asked.stdout, "")
+    without = run(command, tmp_path, FLAGS_selected_gpus=0, DTRAIN_GPU_MODULE="/nowhere.so")
+    here = run(command, tmp_path)
+    assert (without.returncode, without.stdout) == (0, here.stdout) and here.stdout != asked.stdout
+    assert without.stderr.startswith(GIVEN) and without.stderr.count("\n") == 1, without.stderr
 
 
 @pytest.mark.parametrize("environment, message", [

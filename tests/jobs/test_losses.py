@@ -81,7 +81,7 @@ def test_the_regression_that_spawn_starts(tmp_path, ranks):
     if ranks == 2:
         done = run([program, 3, STEPS], tmp_path, CUDA_VISIBLE_DEVICES="")
     else:
-        done = run([program, 4, STEPS], tmp_path, CUDA_VISIBLE_DEVICES="4,5,6")
+        done = run([program, 4, STEPS], tmp_path, CUDA_VISIBLE_DEVICES="4,5,6", DTRAIN_DEVICE="cpu")
         ranks = 2
     assert done.returncode == 0, done.stderr
     expected = regression_losses([polar_samples(rank) for rank in range(ranks)])
@@ -91,7 +91,7 @@ def test_the_regression_that_spawn_starts(tmp_path, ranks):
 @pytest.mark.parametrize("form, gpus, ranks", [(3, "", 2), (2, "2,3,4", 3)])
 def test_the_network_of_ones_own_that_spawn_starts(tmp_path, form, gpus, ranks):
     program = compiled(ROOT / "examples/layer/linear_net.cpp")
-    done = run([program, form, STEPS], tmp_path, CUDA_VISIBLE_DEVICES=gpus)
+    done = run([program, form, STEPS], tmp_path, CUDA_VISIBLE_DEVICES=gpus, DTRAIN_DEVICE="cpu")
     assert done.returncode == 0, done.stderr
     expected = regression_losses([counted_samples(rank) for rank in range(ranks)])
     assert_each_rank_tells(expected, done.stdout, decimals=4)

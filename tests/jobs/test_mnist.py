@@ -86,7 +86,8 @@ def test_epochs_shorter_than_a_line_have_one_line(mnist, digits, tmp_path):
 
 
 def test_the_launcher_starts_the_same_program(mnist, digits, tmp_path):
-    printed = succeeded(run([LAUNCH, "--gpus", "0,1", mnist, digits, "--epochs", 2], tmp_path, CUDA_VISIBLE_DEVICES="0,1"))
+    gpus = {"CUDA_VISIBLE_DEVICES": "0,1", "DTRAIN_DEVICE": "cpu"}  # wherever this runs
+    printed = succeeded(run([LAUNCH, "--gpus", "0,1", mnist, digits, "--epochs", 2], tmp_path, **gpus))
     assert len(LINE.findall(printed)) == 2 and "ranks: 2, steps: 22, test accuracy: " in printed
     assert printed.splitlines()[-1] == (tmp_path / "log/workerlog.0").read_text().splitlines()[-1]
 

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import time
 
+import h5py
 import pytest
 
 from conftest import BUILD, mpirun, run
@@ -258,6 +259,59 @@ def test_a_resumed_job_is_the_undisturbed_one_with_any_number_of_servers(native,
         assert found["trainer.h5"] == expected["trainer.h5"]
         if servers == 2:
             assert found == expected
+
+
+def saved_number(folder, name):
+    """Of the first server's optimizer."""
+    with h5py.File(folder / "dense-0000-of-0001.h5") as file:
+        return int(file[f"optimizer/{name}"][0])
+
+
+@pytest.mark.parametrize("most_merged", [1, 8])
+def test_schedules_count_all_steps_of_asynchronous_trainers(native, tmp_path, clicks, most_merged):
+    """However many go in one push: 157 steps of each trainer. Adam counts pushes, as its moments decay once in each.
+    With layers as large as these a server is slower than four trainers, so that steps are added up."""
+    schedule = '[train.schedule]\nkind = "exponential"\ndecay_steps = 100\ndecay_rate = 0.9'
+    servers = f'count = 1\nmode = "async"\nmost_merged = {most_merged}'
+    job = write_job(tmp_path, clicks, epochs=1, servers=servers, checkpoint="every = 1", more=schedule)
+    job.write_text(job.read_text().replace("embedding = 8", "embedding = 8\nhidden = [512, 256]"))
+    done = mpirun(5, [native, job], tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "job" / "epoch-000001"
+    steps = 4 * 157
+    assert saved_number(folder, "learning_rate.step") == steps
+    pushes = saved_number(folder, "adam.step")
+    assert pushes == steps if most_merged == 1 else steps / 8 <= pushes <= steps
+
+
+def saved_floats(folder):
+    """Of dense parameters, by server."""
+    servers = json.loads((folder / "servers.json").read_text().split("\n", 1)[1])["servers"]
+    with_parameters = [{tensor["name"] for tensor in server["dense"]["tensors"] if tensor["parameter"]} for server in servers]
+    found = []
+    for server, names in zip(servers, with_parameters):
+        with h5py.File(folder / server["dense"]["file"]) as file:
+            sizes = []
+            file.visititems(lambda path, entry: sizes.append(entry.size) if path.split("/")[-1] in names else None)
+            found.append(sum(sizes))
+    return found
+
+
+def test_where_parameters_are_changes_neither_bits_nor_checkpoints(native, tmp_path, clicks):
+    """The largest parameter has two thirds of the elements. By size one server has that one and the other all else; by
+    name, one has all biases and the other all weights."""
+    how = {"by_size": "slice = false", "by_name": 'slice = false\nsplit_method = "round_robin_by_name"'}
+    jobs = {name: write_job(tmp_path, clicks, name, servers=f"count = 2\n{settings}", checkpoint="every = 1\nkeep = 9")
+            for name, settings in how.items()}
+    found = {name: mpirun(3, [native, job], tmp_path) for name, job in jobs.items()}
+    assert [each.returncode for each in found.values()] == [0, 0], found["by_name"].stderr
+    assert checksum(found["by_size"]) == checksum(found["by_name"])
+    floats = {name: saved_floats(tmp_path / name / "epoch-000001") for name in how}
+    assert sum(floats["by_size"]) == sum(floats["by_name"]) and max(floats["by_size"]) < max(floats["by_name"]), floats
+    for name, other in ("by_size", "by_name"), ("by_name", "by_size"):
+        resumed = mpirun(3, [native, jobs[name], "--resume", tmp_path / other / "epoch-000001"], tmp_path)
+        assert resumed.returncode == 0, resumed.stderr
+        assert checksum(resumed) == checksum(found[name])
 
 
 def test_saves_in_the_background_are_those_that_training_waits_for(native, tmp_path, clicks):

@@ -11,6 +11,7 @@
 #include <dtrain/passes.hpp>
 
 #include "classifier.hpp"
+#include "support/message_of.hpp"
 #include "support/on_gpu.hpp"
 #include "support/test_world.hpp"
 
@@ -165,6 +166,39 @@ TEST_P(OneCopy, TrainsAsOneProcessWithTheWholeBatch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, OneCopy, testing::Values(0, 1, 2));
+
+TEST(Ranks, ThatExchangeNothingAreRefusedUnlessItIsMeant) {
+    const auto& world = test_world();
+    auto made = make_classifier(8);
+    const auto untrained = made.program;
+    minimize(made.program, made.cross_entropy.loss, Sgd{.learning_rate = 0.05});
+    const auto refused = [&](const Program& program, const Communicator& ranks,
+                             const ExecutorOptions& options = {}) {
+        return tests::message_of<ProgramError>([&] { Executor(program, State(program, 1), ranks, options); });
+    };
+    const auto expected =
+        world.size() == 1
+            ? ""
+            : "the program updates parameters, and the " + std::to_string(world.size()) +
+                  " ranks of the executor's communicator exchange nothing in it: each would train a model of "
+                  "its own. Give the executor what data_parallel(), with_virtual_ranks() or with_local_sgd() "
+                  "makes of the program; or set ExecutorOptions::updates_alone, if that is meant";
+    EXPECT_EQ(refused(made.program, world), expected);
+    EXPECT_EQ(refused(data_parallel(made.program, {.ranks = 1}), world), expected) << "of one rank";
+    EXPECT_EQ(refused(made.program, {}), "");
+    EXPECT_EQ(refused(untrained, world), "") << "nothing is updated";
+    for (const auto& together : {data_parallel(made.program, {.ranks = world.size()}),
+                                 with_virtual_ranks(made.program, world.size()),
+                                 with_local_sgd(made.program, {.ranks = world.size(), .every = 2})})
+        EXPECT_EQ(refused(together, world), "");
+    const State state(made.program, 1);
+    Executor alone(made.program, state, world, {.updates_alone = true});
+    feed_samples(alone, static_cast<std::size_t>(world.rank()) * 8);
+    alone.run();
+    EXPECT_EQ(parameters_are_identical(state, world), world.size() == 1);
+    average_parameters(state, world);
+    EXPECT_TRUE(parameters_are_identical(state, world));
+}
 
 TEST(OneCopy, SaysWhatDoesNotFit) {
     const auto& world = test_world();

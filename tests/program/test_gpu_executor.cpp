@@ -252,6 +252,36 @@ TEST(ChoiceOfDevice, IsWhatWasAskedForThenTheEnvironmentThenTheCpu) {
                   "DTRAIN_DEVICE is '" + bad + "', expected cpu, gpu or gpu:NUMBER");
 }
 
+TEST(ChoiceOfDevice, IsTheGpuThatALauncherGaveOrTheCpuAndWhy) {
+    using program::choose_device;
+    using program::DeviceChoice;
+    const Environment launched{{"FLAGS_selected_gpus", "2,3"}};
+    int asked = 0;
+    const auto nothing = [&] {
+        ++asked;
+        return std::string();
+    };
+    const auto no_driver = [&] {
+        ++asked;
+        return std::string("there is no driver");
+    };
+    EXPECT_EQ(choose_device({}, launched, nothing), (DeviceChoice{Device::gpu(), ""}));
+    EXPECT_EQ(choose_device({}, launched, no_driver),
+              (DeviceChoice{Device::cpu(),
+                            "this rank was given GPU 2,3 (FLAGS_selected_gpus) and computes on the CPU: "
+                            "there is no driver"}));
+    EXPECT_EQ(asked, 2);
+    // Who says something means it; and nobody looks for a driver.
+    EXPECT_EQ(choose_device(Device::cpu(), launched, no_driver), (DeviceChoice{Device::cpu(), ""}));
+    EXPECT_EQ(choose_device(Device::gpu(1), launched, no_driver), (DeviceChoice{Device::gpu(1), ""}));
+    for (const auto* const said : {"cpu", "gpu:1"})
+        EXPECT_EQ(choose_device({}, {{"FLAGS_selected_gpus", "0"}, {"DTRAIN_DEVICE", said}}, no_driver),
+                  (DeviceChoice{device_of(said, ""), ""}));
+    for (const auto& none : {Environment{}, Environment{{"FLAGS_selected_gpus", ""}}})
+        EXPECT_EQ(choose_device({}, none, no_driver), (DeviceChoice{Device::cpu(), ""}));
+    EXPECT_EQ(asked, 2);
+}
+
 using ChoiceOfGpu = tests::OnAGpu;
 
 TEST_F(ChoiceOfGpu, IsTheLaunchersThenThatOfTheRanksNumberOrTheOnlyOne) {

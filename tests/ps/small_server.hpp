@@ -13,11 +13,12 @@
 namespace dtrain::ps {
 
 /// One dense parameter of two zeros, updated by SGD with rate 1: it is minus the sum of its gradients.
-inline DensePart two_zeros(int sources) {
+/// @param adjust may have a schedule, which the gradients are multiplied by then
+inline DensePart two_zeros(int sources, const OptimizerOptions& adjust = {}) {
     Program program;
     const auto x = layers::data(program, "x", {2, 1});
     const auto out = layers::fc(program, x, 2, {.name = "fc"});
-    minimize(program, layers::reduce_sum(program, out), Sgd{1});
+    minimize(program, layers::reduce_sum(program, out), Sgd{1}, adjust);
     DistributeTranspiler transpiler;
     transpiler.transpile(program, {.pservers = "a:1", .trainers = sources});
     std::vector<VariableBlock> blocks;

@@ -244,8 +244,11 @@ TEST(Transpiler, InGeoModeTrainersUpdateAndServersAdd) {
   data fc_1.bias@grad float32 [20]
   parameter fc_0.weight.block1 float32 [32, 300] = uniform +-0.128388 of fc_0.weight from 9600
   data fc_0.weight.block1@grad float32 [32, 300]
+  parameter fc_0.bias float32 [300] = 0
+  data fc_0.bias@grad float32 [300]
   sgd(parameter=fc_1.bias, gradient=fc_1.bias@grad) -> parameter=fc_1.bias {learning_rate=1}
   sgd(parameter=fc_0.weight.block1, gradient=fc_0.weight.block1@grad) -> parameter=fc_0.weight.block1 {learning_rate=1}
+  sgd(parameter=fc_0.bias, gradient=fc_0.bias@grad) -> parameter=fc_0.bias {learning_rate=1}
 }
 )");
     EXPECT_EQ(message_of([] {
@@ -277,14 +280,21 @@ TEST(Transpiler, ProgramsAreReadable) {
   data fc_0.weight.block1@grad.trainer_0 float32 [32, 300]
   data fc_0.weight.block1@grad.trainer_1 float32 [32, 300]
   gradient fc_0.weight.block1@grad float32 [32, 300]
+  data fc_0.bias@grad.trainer_0 float32 [300]
+  data fc_0.bias@grad.trainer_1 float32 [300]
+  gradient fc_0.bias@grad float32 [300]
   parameter fc_1.bias float32 [20] = 0
   optimizer_state fc_1.bias.velocity float32 [20] = 0
   parameter fc_0.weight.block1 float32 [32, 300] = uniform +-0.128388 of fc_0.weight from 9600
   optimizer_state fc_0.weight.velocity.block1 float32 [32, 300] = 0
+  parameter fc_0.bias float32 [300] = 0
+  optimizer_state fc_0.bias.velocity float32 [300] = 0
   sum(x=[fc_1.bias@grad.trainer_0, fc_1.bias@grad.trainer_1]) -> out=fc_1.bias@grad
   sum(x=[fc_0.weight.block1@grad.trainer_0, fc_0.weight.block1@grad.trainer_1]) -> out=fc_0.weight.block1@grad
+  sum(x=[fc_0.bias@grad.trainer_0, fc_0.bias@grad.trainer_1]) -> out=fc_0.bias@grad
   momentum(parameter=fc_1.bias, gradient=fc_1.bias@grad, velocity=fc_1.bias.velocity) -> parameter=fc_1.bias, velocity=fc_1.bias.velocity {learning_rate=0.01, mu=0.9, nesterov=0}
   momentum(parameter=fc_0.weight.block1, gradient=fc_0.weight.block1@grad, velocity=fc_0.weight.velocity.block1) -> parameter=fc_0.weight.block1, velocity=fc_0.weight.velocity.block1 {learning_rate=0.01, mu=0.9, nesterov=0}
+  momentum(parameter=fc_0.bias, gradient=fc_0.bias@grad, velocity=fc_0.bias.velocity) -> parameter=fc_0.bias, velocity=fc_0.bias.velocity {learning_rate=0.01, mu=0.9, nesterov=0}
 }
 )");
     EXPECT_EQ(transpiler.get_startup_program(all_servers[1]).to_string(),
@@ -293,6 +303,8 @@ TEST(Transpiler, ProgramsAreReadable) {
   optimizer_state fc_1.bias.velocity float32 [20] = 0
   parameter fc_0.weight.block1 float32 [32, 300] = uniform +-0.128388 of fc_0.weight from 9600
   optimizer_state fc_0.weight.velocity.block1 float32 [32, 300] = 0
+  parameter fc_0.bias float32 [300] = 0
+  optimizer_state fc_0.bias.velocity float32 [300] = 0
 }
 )");
     for (const auto& program :
@@ -323,9 +335,12 @@ TEST(Transpiler, PlacesBlocksAsTheSplitMethodSays) {
         return std::vector<std::string>(blocks.size(), endpoints.back());
     };
     // fc_1.weight, fc_1.bias, two blocks of fc_0.weight and fc_0.bias, in the order of the backward pass.
-    EXPECT_THAT(servers_of({.pservers = first_of(2)}), ElementsAre(0, 1, 0, 1, 0));
-    EXPECT_THAT(servers_of({.pservers = first_of(2), .slice_var_up = false}), ElementsAre(0, 1, 0, 1));
-    EXPECT_THAT(servers_of({.pservers = first_of(2)}, {.slice_var_up = false}), ElementsAre(0, 1, 0, 1));
+    EXPECT_THAT(servers_of({.pservers = first_of(2)}), ElementsAre(0, 1, 0, 1, 1));
+    // fc_0.weight has more elements than all others together.
+    EXPECT_THAT(servers_of({.pservers = first_of(2), .slice_var_up = false}), ElementsAre(1, 1, 0, 1));
+    EXPECT_THAT(servers_of({.pservers = first_of(2)}, {.slice_var_up = false}), ElementsAre(1, 1, 0, 1));
+    EXPECT_THAT(servers_of({.pservers = first_of(2), .split_method = round_robin_by_name}),
+                ElementsAre(0, 1, 1, 0, 0));
     EXPECT_THAT(servers_of({.pservers = first_of(2)}, {.split_method = last}), ElementsAre(1, 1, 1, 1, 1));
     EXPECT_THAT(servers_of({.pservers = first_of(3), .split_method = last}, {.split_method = hash_name}),
                 ElementsAre(2, 2, 2, 2, 2));

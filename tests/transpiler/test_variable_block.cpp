@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: blocks that Paddle's slice_variable made of these shapes, and what the rules promise.
+#include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -92,10 +94,65 @@ std::vector<VariableBlock> several(const std::vector<std::string>& names, int se
     return blocks;
 }
 
-TEST(RoundRobin, CountsOverAllVariables) {
-    auto blocks = slice("small", {10}, 2, 8192);
-    for (auto& block : several({"w"}, 2)) blocks.push_back(std::move(block));
-    EXPECT_THAT(round_robin(blocks, {"a:1", "b:2"}), ElementsAre("a:1", "b:2", "a:1"));
+std::vector<VariableBlock> whole(const std::vector<std::pair<std::string, Shape>>& variables) {
+    std::vector<VariableBlock> blocks;
+    for (const auto& [name, shape] : variables)
+        for (auto& block : slice(name, shape, 1, 8192)) blocks.push_back(std::move(block));
+    return blocks;
+}
+
+std::map<std::string, std::int64_t> loads_of(const std::vector<VariableBlock>& blocks,
+                                             const std::vector<std::string>& servers) {
+    std::map<std::string, std::int64_t> loads;
+    for (std::size_t i = 0; i < blocks.size(); ++i) loads[servers[i]] += element_count(blocks[i].shape);
+    return loads;
+}
+
+TEST(RoundRobin, CountsThePiecesOfAllVariables) {
+    auto blocks = several({"v", "w", "u"}, 3);  // two pieces of each
+    blocks.erase(blocks.begin() + 3);
+    EXPECT_THAT(round_robin(blocks, {"a:1", "b:2", "c:3"}), ElementsAre("a:1", "b:2", "c:3", "a:1", "b:2"));
+}
+
+TEST(RoundRobin, FillsUpWithWholeVariablesTheLargestFirst) {
+    auto blocks = whole({{"small", {10}}, {"same", {10}}});
+    for (auto& block : several({"v"}, 2)) blocks.push_back(std::move(block));
+    for (auto& block : whole({{"large", {5, 40}}})) blocks.push_back(std::move(block));
+    EXPECT_THAT(round_robin(blocks, {"a:1", "b:2"}), ElementsAre("b:2", "b:2", "a:1", "b:2", "a:1"));
+}
+
+TEST(RoundRobin, GivesNoServerAllWeights) {
+    std::vector<std::pair<std::string, Shape>> layers;
+    for (int i = 0; i < 8; ++i) {
+        const auto name = "fc_" + std::to_string(i);
+        layers.emplace_back(name + ".weight", Shape{1000, 1000});
+        layers.emplace_back(name + ".bias", Shape{1000});
+    }
+    const auto blocks = whole(layers);
+    for (int servers = 2; servers <= 4; ++servers) {
+        std::vector<std::string> endpoints;
+        for (int i = 0; i < servers; ++i) endpoints.push_back("node:" + std::to_string(i));
+        const auto loads = loads_of(blocks, round_robin(blocks, endpoints));
+        EXPECT_EQ(loads.size(), endpoints.size());
+        // Greedy by size is at most 4/3 of the best (Graham 1969), and the best is 8 weights divided up.
+        for (const auto& [server, load] : loads)
+            EXPECT_LE(3 * load, 4 * ((8 + servers - 1) / servers) * 1'001'000) << server << " of " << servers;
+    }
+}
+
+TEST(RoundRobinByName, CountsBlocksInTheOrderOfNamesAsPaddleDoes) {
+    // fluid's optimizers sort by name, and its RoundRobin then counts: b_0 before w_0.
+    const auto backward = whole(
+        {{"fc_1.weight", {300, 20}}, {"fc_1.bias", {20}}, {"fc_0.weight", {64, 300}}, {"fc_0.bias", {300}}});
+    EXPECT_THAT(round_robin_by_name(backward, {"a:1", "b:2", "c:3"}),
+                ElementsAre("a:1", "c:3", "b:2", "a:1"));
+    auto blocks = several({"w"}, 2);
+    for (auto& block : slice("bias", {10}, 2, 8192)) blocks.push_back(std::move(block));
+    EXPECT_THAT(round_robin_by_name(blocks, {"a:1", "b:2"}), ElementsAre("b:2", "a:1", "a:1"));
+    auto many = slice("w", {12, 8192}, 12, 8192);  // w.block10 is behind w.block9
+    const auto servers = round_robin_by_name(many, {"a:1", "b:2", "c:3"});
+    for (std::size_t i = 0; i < servers.size(); ++i)
+        EXPECT_EQ(servers[i], (std::vector<std::string>{"a:1", "b:2", "c:3"})[i % 3]);
 }
 
 TEST(HashName, DependsOnTheNameAloneAndOnNoProcess) {

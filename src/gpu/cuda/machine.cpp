@@ -19,14 +19,23 @@ std::string why_none(cudaError_t result) {
     return insufficient_driver_text(driver, runtime);
 }
 
-}  // namespace
-
-void choose_gpu(int number) {
+int count_gpus() {
     int count = 0;
     const auto result = cudaGetDeviceCount(&count);
     if (result != cudaSuccess)
         throw UsageError("this machine has no GPU to compute on: " + why_none(result) +
                          "; leave the device \"cpu\", or see what dtrain-launch --check says");
+    return count;
+}
+
+}  // namespace
+
+void check_gpus() {
+    count_gpus();
+}
+
+void choose_gpu(int number) {
+    const auto count = count_gpus();
     if (number < 0 || number >= count)
         throw UsageError("there is no GPU " + std::to_string(number) + ": this process sees " +
                          std::to_string(count) + ", counted from 0 (CUDA_VISIBLE_DEVICES)");

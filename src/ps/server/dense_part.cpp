@@ -8,6 +8,7 @@
 
 #include <dtrain/optimizer.hpp>
 
+#include "program/exchanges.hpp"
 #include "program/state_access.hpp"
 #include "transpiler/server_program.hpp"
 
@@ -20,12 +21,32 @@ std::vector<std::string> names_of(const std::vector<VariableBlock>& blocks) {
     return names;
 }
 
+/// Counts what schedules count: what is counted and no update goes by.
+Program schedule_counters(const Program& program) {
+    Program counters;
+    const auto goes_by = [&](const std::string& counter) {
+        return std::ranges::any_of(program.operators(), [&](const Operator& op) {
+            return program::is_update(program, op) &&
+                   std::ranges::find(op.inputs, counter, &Argument::variable) != op.inputs.end();
+        });
+    };
+    for (const auto& op : program.operators())
+        if (op.type == "increment" && !goes_by(op.input("step"))) {
+            counters.add(program.variable(op.input("step")));
+            counters.append(op);
+        }
+    return counters;
+}
+
 }  // namespace
 
 DensePart::DensePart(const Program& program, std::vector<VariableBlock> blocks, int sources,
                      std::uint64_t seed, int threads, const Device& device)
     : executor_(program, State(program, seed), {}, {.device = device, .threads = threads}),
       values_(executor_.state(), names_of(blocks)) {
+    if (const auto counters = schedule_counters(program); !counters.operators().empty())
+        counting_.emplace(counters, executor_.state(), Communicator(),
+                          ExecutorOptions{.device = device, .threads = threads});
     for (const auto& tensor : program::StateAccess::here(executor_.state()))
         state_bytes_ += tensor.view.bytes();
     for (const auto& block : blocks) {
@@ -70,9 +91,11 @@ void DensePart::clear_gradient(int source) {
         std::ranges::fill(place.gradients[static_cast<std::size_t>(source)], 0.0F);
 }
 
-void DensePart::update() {
+void DensePart::update(std::uint32_t steps) {
     if (executor_.program().operators().empty()) return;
     executor_.run();
+    if (counting_)
+        for (std::uint32_t more = 1; more < steps; ++more) counting_->run();
     are_brought_ = false;
 }
 

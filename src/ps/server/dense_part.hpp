@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,7 +42,9 @@ class DensePart {
     void clear_gradient(int source);
 
     /// One step of the program: the update, and the counters and rates that it goes by.
-    void update();
+    /// @param steps of a trainer whose gradients were added up for it, 1 at least. Schedules count them all:
+    /// the rate is that of the first of them. Adam's t counts updates, as its moments decay once in each.
+    void update(std::uint32_t steps = 1);
 
     /// What read() gives has all updates in it. @throws Error of an update on a GPU
     void bring();
@@ -72,6 +75,7 @@ class DensePart {
     void for_range(std::size_t first, std::size_t count, const Action& action) const;
 
     Executor executor_;
+    std::optional<Executor> counting_;  ///< one step of the schedules' counters; none: there is no schedule
     program::ValuesHere values_;
     bool are_brought_ = false;
     std::vector<Place> places_;

@@ -138,7 +138,7 @@ void Server::apply_step_of(std::size_t trainer, const LetterHead& last) {
     known.ended += last.steps;
     dense_.clear_gradient(0);
     take_gradients(0, letters);
-    update();
+    update(last.steps);
     recycle(letters);
     reply_with_sizes(trainer, {.kind = LetterKind::applied, .step = steps_, .request = last.request});
 }
@@ -164,9 +164,9 @@ void Server::apply_common_steps() {
     }
 }
 
-void Server::update() {
+void Server::update(std::uint32_t steps) {
     try {
-        dense_.update();
+        dense_.update(steps);
         ++steps_;
         update_tables();
     } catch (const Error& failed) {

@@ -70,7 +70,7 @@ class Server {
     /// True while a trainer waits for others: the trainers that it waits for.
     std::vector<int> missing_trainers() const;
 
-    /// Steps that are in the parameters: with sync of all trainers together, else pushes.
+    /// Updates that are in the parameters: with sync steps of all trainers together, else pushes.
     std::int64_t steps() const { return steps_; }
 
     const DensePart& dense() const { return dense_; }
@@ -175,7 +175,7 @@ class Server {
     void apply_common_steps();
     void apply_step_of(std::size_t trainer, const LetterHead& last);
     void take_gradients(int source, const std::vector<comm::Letter>& letters);
-    void update();
+    void update(std::uint32_t steps = 1);
     void update_tables();
     void bring_dense();
     void recycle(std::vector<comm::Letter>& letters);

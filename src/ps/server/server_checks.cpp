@@ -8,6 +8,9 @@
 namespace dtrain::ps {
 
 void Server::check_push(LetterReader reader) const {
+    if (reader.head().steps > most_steps_of_push)
+        throw LetterError(fmt::format("a push that ends {} steps, and at most {} end with one",
+                                      reader.head().steps, most_steps_of_push));
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
             const auto count = section->floats(section->count).size();

@@ -54,10 +54,14 @@ bool is_answer(LetterKind kind, LetterKind asked);
 /// so that no other trainer says so too. Who asks for it meanwhile is answered when it is given back.
 enum class SizesTurn : std::uint32_t { none, takes, gives_back };
 
+/// Steps that may end with one push.
+inline constexpr std::uint32_t most_steps_of_push = 1'000'000;
+
 struct LetterHead {
     LetterKind kind = LetterKind::hello;
-    /// push: how many steps of the trainer end with it. 0: more of the same step follows. sizes: a SizesTurn.
-    /// failed: 1 when it is for a table's dict_size.
+    /// push: how many steps of the trainer end with it, most_steps_of_push at most; their gradients were
+    /// added up, and schedules count them all. 0: more of the same step follows. sizes: a SizesTurn. failed:
+    /// 1 when it is for a table's dict_size.
     std::uint32_t steps = 0;
     /// pull, save: how many steps of every trainer must be in what it gets. welcome: steps so far.
     std::int64_t step = 0;

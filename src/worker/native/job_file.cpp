@@ -133,8 +133,10 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     settings.push_every = servers.whole("push_every", settings.push_every, 1, most_whole);
     settings.wire = *wire_numbers_of(servers.one_of("wire", "float32", {"bfloat16", "float16", "float32"}));
     settings.slice = servers.truth("slice", settings.slice);
-    settings.splits_by_name =
-        servers.one_of("split_method", "round_robin", {"hash_name", "round_robin"}) == "hash_name";
+    static const std::map<std::string, SplitMethod> split_methods = {
+        {"hash_name", hash_name}, {"round_robin", round_robin}, {"round_robin_by_name", round_robin_by_name}};
+    settings.split_method = split_methods.at(
+        servers.one_of("split_method", "round_robin", {"hash_name", "round_robin", "round_robin_by_name"}));
     settings.min_block_size =
         servers.whole("min_block_size", settings.min_block_size, settings.min_block_size, most_whole);
     if (servers.has("threads"))

@@ -24,6 +24,7 @@
 #include <dtrain/sampler.hpp>
 #include <dtrain/server_mode.hpp>
 #include <dtrain/state_checkpoints.hpp>
+#include <dtrain/variable_block.hpp>
 
 #include "model/optimizer_name.hpp"
 #include "report/outputs.hpp"
@@ -74,8 +75,8 @@ struct ServerSettings {
     int most_merged = 1;
     std::int64_t push_every = 100;  ///< steps; geo
     WireNumbers wire = WireNumbers::float32;
-    bool slice = true;            ///< large parameters into blocks
-    bool splits_by_name = false;  ///< hash_name instead of round_robin
+    bool slice = true;  ///< large parameters into blocks
+    SplitMethod split_method = round_robin;
     std::int64_t min_block_size = 8192;
     std::optional<int> threads = {};     ///< of each server, for its tables; none: what its processors allow
     std::optional<std::int64_t> memory;  ///< bytes, of each server's tables; none: all rows are in memory

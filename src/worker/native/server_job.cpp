@@ -75,7 +75,7 @@ void check_is_of_servers(const std::filesystem::path& checkpoint, int servers) {
 DistributeTranspiler transpile(const ServerRanks& ranks, const ServerSettings& settings,
                                const Program& program) {
     DistributeTranspiler transpiler({.slice_var_up = settings.slice,
-                                     .split_method = settings.splits_by_name ? hash_name : round_robin,
+                                     .split_method = settings.split_method,
                                      .min_block_size = settings.min_block_size,
                                      .geo_sgd_mode = settings.mode == ServerMode::geo,
                                      .geo_sgd_need_push_nums = settings.push_every});

@@ -13,6 +13,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "program/check_gpu.hpp"
 #include "program/gpu_choice.hpp"
 #include "worker/native/agreed.hpp"
 #include "worker/native/click_caches.hpp"
@@ -59,7 +60,8 @@ int train(const Options& options, const Communicator& world, const std::string& 
     prepare_click_caches(job, world, &world, console);
     auto input = agreed(world, [&] { return read_input(options, std::move(job), world.rank(), false); });
     const auto device = agreed(world, [&] {
-        return program::device_to_use(input.job.train.device, Environment::of_this_process());
+        return program::device_to_use(input.job.train.device, Environment::of_this_process(),
+                                      program::why_not_on_a_gpu(input.job.train.one_copy));
     });
     auto& products = input.job.train.products;
     products = agreed_products(products, device, world, console);

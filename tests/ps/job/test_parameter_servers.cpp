@@ -507,6 +507,7 @@ TEST(ParameterServers, SaysWhatIsWrongWithAJob) {
     EXPECT_EQ(wrong({.staleness = 2}), "staleness is 2 in mode sync; it is a setting of half_async");
     EXPECT_THAT(wrong({.mode = ServerMode::geo}), HasSubstr("mode geo goes with"));
     EXPECT_EQ(wrong({.most_merged = 0}), "most_merged is 0, expected 1 or more");
+    EXPECT_EQ(wrong({.most_merged = 1'000'001}), "most_merged is 1000001, expected at most 1000000");
     EXPECT_EQ(wrong({.table_threads = -1}), "table_threads is -1, expected 0 or more");
     EXPECT_EQ(wrong({.letter_rows = -1}), "letter_rows is -1, expected 0 or more");
     EXPECT_EQ(wrong({.memory = 0}), "a server's tables get 0 bytes of memory, expected 1 or more");

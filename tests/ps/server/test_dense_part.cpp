@@ -3,6 +3,7 @@
 // Oracle: the same blocks on the CPU, within the tolerance that docs/gpu.md states; what an update copies to
 // a GPU and back, counted by hand: the gradients of every source once, the values once and only when they are
 // read, and nothing of what the optimizer keeps.
+#include <cmath>
 #include <numeric>
 
 #include <gmock/gmock.h>
@@ -30,7 +31,7 @@ DensePart one_layer(const Device& device) {
     return {transpiler.get_pserver_program("a:1"), blocks, sources, 1, 1, device};
 }
 
-void push(DensePart& dense, int step) {
+void push(DensePart& dense, int step, std::uint32_t steps = 1) {
     std::vector<float> gradient(dense.size());
     for (int source = 0; source < sources; ++source) {
         for (std::size_t i = 0; i < gradient.size(); ++i)
@@ -41,13 +42,49 @@ void push(DensePart& dense, int step) {
         dense.set_gradient(source, 0, std::span(gradient).first(6000));
         dense.set_gradient(source, 6000, std::span(gradient).subspan(6000));
     }
-    dense.update();
+    dense.update(steps);
 }
 
 std::vector<float> values_of(DensePart& dense) {
     std::vector<float> values(dense.size());
     dense.read(0, values);
     return values;
+}
+
+std::int64_t counted(DensePart& dense, const char* counter) {
+    return dense.state().find(counter)->view.as<std::int64_t>()[0];
+}
+
+/// 0.01, halved every two steps of trainers: see one_layer().
+double rate_at(int steps) {
+    return 0.01 * std::pow(0.5, steps / 2.0);
+}
+
+void expect_schedules_to_count_steps(const Device& device) {
+    auto dense = one_layer(device);
+    int before = 0;
+    for (const std::uint32_t steps : {1U, 3U, 1U, 2U}) {
+        push(dense, 0, steps);
+        EXPECT_NEAR(dense.number("learning_rate"), rate_at(before), 1e-8) << "of the first of them";
+        before += static_cast<int>(steps);
+    }
+    EXPECT_EQ(counted(dense, "learning_rate.step"), 7);
+    EXPECT_EQ(counted(dense, "adam.step"), 4) << "updates: its moments decay once in each";
+    push(dense, 0);
+    EXPECT_NEAR(dense.number("learning_rate"), rate_at(7), 1e-8);
+}
+
+TEST(DensePart, SchedulesCountTheStepsOfAPushAndAdamItsUpdates) {
+    expect_schedules_to_count_steps(Device::cpu());
+}
+
+// By hand: a constant gradient g makes each of Adam's first updates rate * sign(g), whatever steps it was of.
+TEST(DensePart, AdamsFirstUpdateOfManyStepsIsAWholeOne) {
+    auto one = one_layer(Device::cpu());
+    auto several = one_layer(Device::cpu());
+    push(one, 0);
+    push(several, 0, 5);
+    EXPECT_EQ(values_of(one), values_of(several));
 }
 
 class DenseOnAGpu : public tests::OnAGpu {
@@ -67,6 +104,10 @@ class DenseOnAGpu : public tests::OnAGpu {
         return after;
     }
 };
+
+TEST_F(DenseOnAGpu, SchedulesCountTheStepsOfAPush) {
+    expect_schedules_to_count_steps(Device::gpu(0));
+}
 
 TEST_F(DenseOnAGpu, HasTheValuesOfTheCpu) {
     auto here = one_layer(Device::cpu());

@@ -30,8 +30,10 @@ class ServerTest : public testing::Test {
                               .layout = server_layout,
                               .reject_not_finite = table.reject_not_finite};
         for (int rank = 1; rank <= trainers; ++rank) options.trainers.push_back(rank);
-        server_.emplace(options, two_zeros(mode == ServerMode::sync ? trainers : 1), one_table(table),
-                        *posts_[0]);
+        auto tables = one_table(table);
+        if (adjust_.schedule) tables[0].learning_rate = "learning_rate";
+        server_.emplace(options, two_zeros(mode == ServerMode::sync ? trainers : 1, adjust_),
+                        std::move(tables), *posts_[0]);
         for (int rank = 1; rank <= trainers; ++rank) hello(rank);
         for (int rank = 1; rank <= trainers; ++rank) EXPECT_EQ(said(rank), "welcome 0");
     }
@@ -140,6 +142,7 @@ class ServerTest : public testing::Test {
 
     std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(5);
     std::optional<Server> server_;
+    OptimizerOptions adjust_;  ///< before start()
 };
 
 TEST_F(ServerTest, SyncWaitsForTheStepsOfAll) {
@@ -380,12 +383,29 @@ TEST_F(ServerTest, RefusesAnotherLayout) {
     EXPECT_EQ(said(3), "failed rank 3 is no trainer of this job");
 }
 
+TEST_F(ServerTest, SchedulesCountTheStepsThatAPushEnds) {
+    adjust_.schedule = LearningRateSchedule{PiecewiseRate{.boundaries = {4}, .values = {1, 100}}};
+    start(ServerMode::async);
+    push(1, 1, 3);  // the first three steps, at the rate of the first
+    push(2, 1, 2);  // the fourth and the fifth, at the rate of the fourth
+    for (const int rank : {1, 2}) EXPECT_EQ(said(rank), "applied");
+    pull(1, 0);
+    EXPECT_EQ(said(1), "values -2 -2");
+    push(1, 1, 1);
+    EXPECT_EQ(said(1), "applied");
+    pull(1, 0);
+    EXPECT_EQ(said(1), "values -102 -102");
+    EXPECT_EQ(server_->steps(), 3) << "updates";
+}
+
 TEST_F(ServerTest, RefusesWhatDoesNotFitAndGoesOn) {
     start(ServerMode::async, 0, 1);
     auto outside = letter(1, {.kind = LetterKind::push, .steps = 1});
     outside.add_dense(1, 2);
     send(std::move(outside));
     EXPECT_EQ(said(1), "failed gradients of elements 1 to 3 of 2");
+    send(letter(1, {.kind = LetterKind::push, .steps = 1'000'001}));
+    EXPECT_EQ(said(1), "failed a push that ends 1000001 steps, and at most 1000000 end with one");
     auto unknown = letter(1, {.kind = LetterKind::push, .steps = 1});
     unknown.add_rows(1, 1, 1);
     send(std::move(unknown));
@@ -404,7 +424,7 @@ TEST_F(ServerTest, RefusesWhatDoesNotFitAndGoesOn) {
     save.add_text("/somewhere");
     send(std::move(save));
     EXPECT_EQ(said(1), "failed this server keeps no checkpoints");
-    EXPECT_EQ(server_->counts().refused, 6U);
+    EXPECT_EQ(server_->counts().refused, 7U);
     push(1, 2);
     EXPECT_EQ(said(1), "applied");
     pull(1, 1);

@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Oracle: a table of texts and of what the description of job files in docs and examples says about them.
+#include <regex>
+#include <set>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dtrain/error.hpp>
 
+#include "base/files.hpp"
+#include "base/text.hpp"
 #include "support/message_of.hpp"
 #include "worker/native/job_file.hpp"
 
@@ -664,6 +669,30 @@ TEST(JobFile, TheBuiltInJob) {
     ASSERT_TRUE(job.test_data.has_value());
     EXPECT_EQ(Dataset::read(*job.test_data).size(), 389);
     EXPECT_TRUE(job.checkpoint.dir.has_value());
+}
+
+// Each line that is a comment and a setting, with the head of its table.
+TEST(JobFile, SettingsInCommentsOfTheBuiltInJobAreSettings) {
+    const auto file = std::filesystem::path(DTRAIN_EXAMPLES "/digits.toml");
+    const std::vector<std::string> lines = split(*read_file(file), '\n');
+    const auto is_setting = [](const std::string& line) {
+        return std::regex_search(line, std::regex("^# [a-z_]+ = "));
+    };
+    const auto is_head = [](const std::string& line) {
+        return std::regex_search(line, std::regex(R"(^(# )?\[)"));
+    };
+    std::set<std::string> keys;
+    for (std::size_t chosen = 0; chosen < lines.size(); ++chosen) {
+        if (!is_setting(lines[chosen])) continue;
+        auto changed = lines;
+        std::size_t head = chosen;
+        while (!is_head(lines[head])) --head;
+        for (const auto at : {chosen, head})
+            if (changed[at].starts_with("# ")) changed[at].erase(0, 2);
+        EXPECT_EQ(tests::message_of([&] { parse_job(join(changed, "\n"), file); }), "") << lines[chosen];
+        keys.insert(changed[chosen].substr(0, changed[chosen].find(' ')));
+    }
+    EXPECT_THAT(keys, testing::IsSupersetOf({"device", "nccl", "last_batch", "count", "mode"}));
 }
 
 }  // namespace
