@@ -20,7 +20,7 @@
 #include "base/interfaces.hpp"
 #include "base/ports.hpp"
 #include "base/random_mark.hpp"
-#include "base/run_main.hpp"
+#include "base/exit_status.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "launch/check_judge.hpp"

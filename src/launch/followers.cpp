@@ -16,7 +16,7 @@
 #include "base/host.hpp"
 #include "base/interfaces.hpp"
 #include "base/log.hpp"
-#include "base/run_main.hpp"
+#include "base/exit_status.hpp"
 #include "base/text.hpp"
 #include "launch/hello.hpp"
 #include "launch/mpirun.hpp"

@@ -19,7 +19,7 @@
 #include "base/log.hpp"
 #include "base/ports.hpp"
 #include "base/random_mark.hpp"
-#include "base/run_main.hpp"
+#include "base/exit_status.hpp"
 #include "base/signals.hpp"
 #include "base/status_later.hpp"
 #include "base/temporary_folder.hpp"
