@@ -107,6 +107,7 @@ struct ParsedOptions {
     std::optional<std::string> text;             ///< --help and the like: print this and exit with 0
     std::map<std::string, std::string> origins;  ///< where each value that is no default came from
     std::vector<std::string> notices;            ///< to be logged as warnings
+    std::vector<std::string> hints;              ///< to be logged as well: what may not be what was meant
 };
 
 /// Options end at the first word that is none; everything after it belongs to the script. Later sources win:

@@ -381,6 +381,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
     set_up_log("dtrain-launch");
     set_log_level(parsed.options.log_level);
     for (const auto& notice : parsed.notices) log_warning("{}", notice);
+    for (const auto& hint : parsed.hints) log_info("{}", hint);
     if (const auto command = elastic_command(parsed.options, environment))
         return run_elastic_command(*command, parsed.options);
     if (!parsed.options.check && runs_once_on_cloud(parsed.options, environment))
