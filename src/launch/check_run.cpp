@@ -17,10 +17,10 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/exit_status.hpp"
 #include "base/interfaces.hpp"
 #include "base/ports.hpp"
 #include "base/random_mark.hpp"
-#include "base/exit_status.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "launch/check_judge.hpp"

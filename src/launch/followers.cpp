@@ -13,10 +13,10 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/exit_status.hpp"
 #include "base/host.hpp"
 #include "base/interfaces.hpp"
 #include "base/log.hpp"
-#include "base/exit_status.hpp"
 #include "base/text.hpp"
 #include "launch/hello.hpp"
 #include "launch/mpirun.hpp"
@@ -91,7 +91,7 @@ link::Judgement Followers::judge_at_master(const link::Hello& hello) const {
     std::map<int, std::optional<int>> wanted;
     for (int node = 1; node < count_; ++node)
         if (head_->here(node)) wanted[node] = head_->hello_of(node).wanted_node;
-    return launch::judge_at_master(hello, count_, wanted);
+    return launch::judge_at_master(hello, count_, has_servers(decide_mode(options_)), wanted);
 }
 
 std::vector<int> Followers::missing() const {
@@ -168,7 +168,7 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
     return true;
 }
 
-std::vector<MetNode> Followers::met(int own_ranks) {
+std::vector<MetNode> Followers::met(const Plan& own_part) {
     if (named_) return {};
     std::vector<std::optional<int>> wanted(static_cast<std::size_t>(count_));
     for (int node = 1; node < count_; ++node)
@@ -176,14 +176,18 @@ std::vector<MetNode> Followers::met(int own_ranks) {
     if (hosts_.empty()) head_->renumber(numbered(wanted));  // a node that came back has the number it had
     const auto head = options_.host.value_or(meeting_.head);
     const auto own = own_addresses();
-    std::vector<MetNode> out{{.host = head, .ranks = own_ranks}};
+    std::vector<MetNode> out{
+        {.host = head,
+         .ranks = own_part.size(),
+         .servers = own_part.servers ? static_cast<int>(own_part.servers->servers.size()) : 0}};
     for (int node = 1; node < count_; ++node) {
         const auto& hello = head_->hello_of(node);
         const auto& peer = head_->peer_of(node);
         const bool here = is_loopback(peer) || own.contains(peer);  // mpirun knows one machine by one name
         const auto& host = here ? head : peer;
         out.push_back({.host = hello.address.empty() ? host : hello.address,
-                       .ranks = static_cast<int>(hello.ranks.size())});
+                       .ranks = static_cast<int>(hello.ranks.size()),
+                       .servers = hello.servers.value_or(0)});
     }
     return out;
 }

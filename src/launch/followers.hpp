@@ -49,8 +49,8 @@ class Followers {
     bool gather(const std::function<bool()>& must_leave = [] { return false; });
 
     /// The nodes that met at --master, in their order; nothing where they are named.
-    /// @param own_ranks of this node
-    std::vector<MetNode> met(int own_ranks);
+    /// @param own_part the plan of this machine alone
+    std::vector<MetNode> met(const Plan& own_part);
 
     /// Tells the followers their parts.
     /// @returns the plan with what they know of their machines

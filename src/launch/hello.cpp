@@ -45,6 +45,20 @@ std::optional<link::Refused> other_version(const link::Hello& hello) {
     return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", hello.version, version)};
 }
 
+std::optional<link::Refused> other_members(const link::Hello& hello, bool with_servers) {
+    if (hello.servers.has_value() != with_servers)
+        return link::Refused{
+            fmt::format("its job has {}parameter servers, node 0's has {}; give all nodes the same "
+                        "--run_mode, or a --server_num "
+                        "and a --worker_num each",
+                        hello.servers ? "" : "no ", with_servers ? "some" : "none")};
+    if (hello.servers &&
+        (*hello.servers < 1 || static_cast<std::size_t>(*hello.servers) >= hello.ranks.size()))
+        return link::Refused{
+            fmt::format("{} servers cannot be among its {} ranks", *hello.servers, hello.ranks.size())};
+    return std::nullopt;
+}
+
 }  // namespace
 
 link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
@@ -65,6 +79,11 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
         hello.address = own.host;
     }
     hello.ranks = gpus_of(own);
+    if (plan.servers)
+        hello.servers =
+            static_cast<int>(std::count_if(own.ranks.begin(), own.ranks.end(), [](const auto& rank) {
+                return rank.role == cluster::Role::server;
+            }));
     hello.visible_gpus = own.cuda_visible_devices;
     std::vector<cluster::RankAssignment> assignments;
     for (const auto& rank : own.ranks) assignments.push_back(rank.assignment);
@@ -111,7 +130,7 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
     return node;
 }
 
-link::Judgement judge_at_master(const link::Hello& hello, int count,
+link::Judgement judge_at_master(const link::Hello& hello, int count, bool with_servers,
                                 const std::map<int, std::optional<int>>& wanted_by_others) {
     if (hello.leads) return another_job;
     if (auto refused = other_version(hello)) return *refused;
@@ -125,6 +144,7 @@ link::Judgement judge_at_master(const link::Hello& hello, int count,
         return link::Refused{
             fmt::format("it was started with --nnodes {}, node 0 with {}; give all nodes the same",
                         hello.node_count, count)};
+    if (auto refused = other_members(hello, with_servers)) return *refused;
     if (const auto& wanted = hello.wanted_node) {
         if (*wanted < 1 || *wanted >= count)
             return link::Refused{

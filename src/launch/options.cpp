@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "cluster/address.hpp"
 #include "launch/command_table.hpp"
+#include "launch/mode.hpp"
 #include "launch/option_table.hpp"
 #include "launch/shell_completion.hpp"
 
@@ -340,6 +341,10 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     parsed.text = text_asked_for(typed_options, parsed);
     if (parsed.text) return parsed;
 
+    if (has_one_server_and_worker(parsed.options)) {
+        parsed.options.server_num = parsed.options.worker_num = 1;
+        for (const char* name : {"server_num", "worker_num"}) parsed.origins[name] = "--run_mode ps";
+    }
     const auto words = typed_options.script_and_arguments(parsed.options.scale || parsed.options.check);
     if (words.empty()) return parsed;
     parsed.options.script = words.front();

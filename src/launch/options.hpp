@@ -25,6 +25,9 @@ struct Options {
     std::string backend = "auto";
     std::optional<std::string> gpus;
     std::optional<int> nproc_per_node;
+    std::optional<std::string> auto_parallel_config;
+    std::optional<std::string> rank_mapping_file;
+    bool enable_auto_mapping = false;
 
     std::string ips = "127.0.0.1";
     std::optional<std::string> hostfile;

@@ -39,6 +39,7 @@ void refuse_stranger(const Options& options, const Environment& environment, con
 
 Rendezvous meet_at_master(int count, const Options& options, const Environment& environment,
                           const Planner& planner, const std::function<void()>& follows) {
+    decide_mode(options);  // refuses what cannot meet here
     const auto meeting = meeting_at_master(options);
     if (may_be_head(options, meeting, own_names(own_addresses(), {meeting.head}, addresses_of))) {
         auto listener = link::listen_at(meeting.head, meeting.port);

@@ -13,13 +13,13 @@
 #include <dtrain/error.hpp>
 #include <dtrain/version.hpp>
 
+#include "base/exit_status.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/leftovers.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
 #include "base/random_mark.hpp"
-#include "base/exit_status.hpp"
 #include "base/signals.hpp"
 #include "base/status_later.hpp"
 #include "base/temporary_folder.hpp"
@@ -37,6 +37,7 @@
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/network.hpp"
+#include "launch/paddle_files.hpp"
 #include "launch/planner.hpp"
 #include "launch/program.hpp"
 #include "launch/rank_facts.hpp"
@@ -64,6 +65,12 @@ Environment with_given(Environment environment, const Environment& given) {
     return environment;
 }
 
+/// Those of --env and --env-file win.
+Environment variables_for_programs(const Options& options, const Environment& environment) {
+    return with_given(variables_of_paddle_files(options, read_file),
+                      given_variables(options, environment, read_file));
+}
+
 void refuse_another_machine(const Plan& plan) {
     if (plan.nodes.size() == 1 && !plan.own_node)
         throw UsageError(
@@ -75,8 +82,8 @@ void refuse_another_machine(const Plan& plan) {
 class Launch {
   public:
     Launch(Options options, const Environment& environment)
-        : options_(std::move(options)),
-          given_(given_variables(options_, environment, read_file)),
+        : options_(with_rank_mapping(std::move(options), read_file)),
+          given_(variables_for_programs(options_, environment)),
           environment_(with_given(environment, given_)),
           elastic_(elastic_settings(options_, environment)),
           planner_(options_, environment_, elastic_.has_value()) {
@@ -241,7 +248,7 @@ class Launch {
     Plan next_plan(int attempt) {
         if (others_.followers) {
             if (nodes_at_master(options_) > 0)
-                met_ = others_.followers->met(planner_.plan_of_this_machine(options_).size());
+                met_ = others_.followers->met(planner_.plan_of_this_machine(options_));
             return others_.followers->start(planner_.plan(options_, met_, attempt));
         }
         auto plan = others_.plan ? *std::exchange(others_.plan, std::nullopt)
@@ -351,7 +358,7 @@ class Launch {
     }
 
     Options options_;
-    Environment given_;  ///< by --env and --env-file
+    Environment given_;  ///< to all programs
     Environment environment_;
     std::optional<ElasticSettings> elastic_;
     Planner planner_;

@@ -78,6 +78,7 @@ void fields(M& message, const Field& field) {
         field("wanted_node", message.wanted_node);
         field("nodes", message.nodes);
         field("ranks", message.ranks);
+        field("servers", message.servers);
         field("visible_gpus", message.visible_gpus);
         field("assignments", message.assignments);
         field("log_dir", message.log_dir);

@@ -24,6 +24,7 @@ struct Hello {
     std::optional<int> wanted_node;  ///< --rank
     std::vector<std::string> nodes;  ///< the list that it was started with; empty: nodes meet at --master
     std::vector<std::vector<std::string>> ranks;  ///< GPUs of each of its ranks
+    std::optional<int> servers;                   ///< how many of them, the first ones, are parameter servers
     std::string visible_gpus;                     ///< CUDA_VISIBLE_DEVICES of its programs
     std::map<std::string, std::string>
         assignments;      ///< what its ranks got of it, as write_assignments has it
