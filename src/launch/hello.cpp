@@ -63,8 +63,11 @@ std::optional<link::Refused> other_members(const link::Hello& hello, bool with_s
 
 link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
                      int nodes_at_master) {
-    link::Hello hello{
-        .version = version, .host_name = host_name, .log_dir = plan.log_dir, .job_id = plan.job_id};
+    link::Hello hello{.version = version,
+                      .host_name = host_name,
+                      .log_dir = plan.log_dir,
+                      .job_id = plan.job_id,
+                      .check = options.check};
     if (nodes_at_master == 0) {
         hello.nodes = plan.hosts();
         hello.node_count = static_cast<int>(hello.nodes.size());

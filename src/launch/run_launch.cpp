@@ -281,14 +281,31 @@ class Launch {
         log_info("{}", where_logs_are(plan, options_.log_dir));
     }
 
-    int check() const {
-        if (elastic_ || nodes_at_master(options_) > 0)
+    int check() {
+        if (elastic_)
             throw UsageError(
-                "--check does not know the nodes that come to --master; name them with --ips or --hostfile");
-        return run_check({.plan = planner_.plan(options_),
-                          .program = installed("libexec/dtrain/dtrain-check"),
-                          .patience = options_.start_timeout,
-                          .environment = environment_});
+                "--check does not know the nodes that come to etcd; name them with --ips or --hostfile");
+        others_ = meet_for_check(options_, environment_, planner_);
+        if (others_.followed) return *others_.followed;
+        if (!others_.plan) {
+            others_.followers->gather();
+            others_.plan = next_plan(1);
+        }
+        CheckSite site{.plan = *others_.plan,
+                       .program = installed("libexec/dtrain/dtrain-check"),
+                       .patience = options_.start_timeout,
+                       .environment = environment_};
+        if (!others_.followers) return run_check(site);
+        auto& followers = *others_.followers;
+        site.launchers =
+            CheckLaunchers{.here = [&](int node) { return followers.here(node); },
+                           .look_at = [&](int node, int port,
+                                          const std::string& nonce) { followers.look_at(node, port, nonce); },
+                           .fd = followers.fd(),
+                           .serve = [&] { followers.serve(); }};
+        const int status = run_check(site);
+        followers.finish(status, "");
+        return status;
     }
 
     int show_plan() {
