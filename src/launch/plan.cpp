@@ -27,7 +27,7 @@ using Devices = std::vector<VisibleGpu>;
 
 constexpr int most_ports_of_server_job = 1000;
 constexpr int most_meeting_ports = 3;  // behind those of a server job's ranks
-constexpr int computed_tries = 10;
+constexpr int tries_of_met_nodes = 10;
 constexpr int paddles_first_port = 6170;  // where lists without ports begin, in Paddle too
 
 std::vector<std::string> warnings_about(const Devices& devices) {
@@ -139,13 +139,13 @@ class PlanMaker {
         for (const auto& met : input_.met) ranks += met.ranks;
         for (int tried = 0;; ++tried) {
             const auto job = fmt::format("{}@{}#{}", options_.job_id, options_.master.value_or(""),
-                                         (input_.attempt - 1) * computed_tries + tried);
+                                         (input_.attempt - 1) * tries_of_met_nodes + tried);
             const auto first = options_.start_port.value_or(cluster::base_port(job, ranks));
             try {
                 seat_server_job(met_places(options_, first, input_.met));
                 break;
             } catch (const PortTaken&) {
-                if (options_.start_port || tried + 1 == computed_tries) throw;
+                if (options_.start_port || tried + 1 == tries_of_met_nodes) throw;
             }
         }
         plan_.free_ports = !options_.start_port;
