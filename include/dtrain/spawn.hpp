@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -139,8 +138,10 @@ auto spawn(const Train& train, const std::tuple<Passed...>& arguments, const Spa
     using Signature = spawning::SignatureOf<Train>;
     using Values = typename Signature::Arguments;
     using Result = typename Signature::Result;
-    static_assert(sizeof...(Passed) == std::tuple_size_v<Values>,
-                  "dtrain::spawn: the function has another number of parameters");
+    static_assert(
+        sizeof...(Passed) == std::tuple_size_v<Values>,
+        "dtrain::spawn: the function has another number of parameters than values were passed; pass "
+        "one for each as std::tuple(...): defaults of parameters do not count");
     const auto run = [&train](const std::string& bytes) {
         SpawnBytes rest(bytes);
         auto values = SpawnValue<Values>::read(rest);
@@ -159,7 +160,6 @@ auto spawn(const Train& train, const std::tuple<Passed...>& arguments, const Spa
 }
 
 template <class Train>
-requires std::invocable<const Train&>
 auto spawn(const Train& train, const SpawnOptions& options = {}) {
     return spawn(train, std::tuple(), options);
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -34,6 +36,19 @@ std::string value_name(const CLI::Option& option, const std::vector<std::string>
     if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
     return name;
 }
+
+/// CLI11 knows nothing of the words behind the options.
+class UsageFormatter : public CLI::Formatter {
+  public:
+    explicit UsageFormatter(std::string words) : words_(std::move(words)) {}
+
+    std::string make_usage(const CLI::App*, std::string name) const override {
+        return fmt::format("Usage: {} {}\n", name, words_);
+    }
+
+  private:
+    std::string words_;
+};
 
 /// CLI11 would take the next word as the value of "--gpus=", as a script writes it whose variable is empty.
 void refuse_empty_values(const CLI::App& app, const std::vector<std::string>& words) {
@@ -104,6 +119,10 @@ std::vector<OptionText> option_texts(const CLI::App& app) {
 std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std::string> words) {
     app.prefix_command();
     return parse_words(app, std::move(words));
+}
+
+void set_usage(CLI::App& app, const std::string& words) {
+    app.formatter(std::make_shared<UsageFormatter>(words));
 }
 
 void add_grace_option(CLI::App& app, double& seconds, const std::string& group) {

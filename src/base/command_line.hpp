@@ -33,6 +33,9 @@ std::vector<OptionText> option_texts(const CLI::App& app);
 /// parse_words() up to the first word that is no option (`prefix_command`).
 std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std::string> words);
 
+/// What the line of --help that begins with "Usage:" says behind the program's name: "[options] script".
+void set_usage(CLI::App& app, const std::string& words);
+
 /// Adds --grace: seconds between asking a program to stop and killing it.
 void add_grace_option(CLI::App& app, double& seconds, const std::string& group);
 

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/run_main.hpp"
-
 #include <exception>
 #include <fcntl.h>
+#include <filesystem>
 #include <unistd.h>
 
 #include <dtrain/error.hpp>
+#include <dtrain/run_main.hpp>
 
+#include "base/exit_status.hpp"
 #include "base/files.hpp"
 #include "base/redact.hpp"
 
@@ -23,19 +24,22 @@ void open_standard_streams() {
 }  // namespace
 
 int run_main(const std::string& program, const std::function<int()>& body) {
-    const auto complain = [&](const std::exception& error) {
-        write_all(STDERR_FILENO, program + ": " + redacted_text(error.what()) + "\n");
+    const auto complain = [&](const std::string& what) {
+        const auto name = std::filesystem::path(program).filename().string();
+        write_all(STDERR_FILENO, name + ": " + redacted_text(what) + "\n");
     };
     open_standard_streams();
     try {
         return body();
     } catch (const UsageError& error) {
-        complain(error);
+        complain(error.what());
         return status_usage;
     } catch (const std::exception& error) {
-        complain(error);
-        return status_failed;
+        complain(error.what());
+    } catch (...) {
+        complain("an exception that is no std::exception");
     }
+    return status_failed;
 }
 
 }  // namespace dtrain

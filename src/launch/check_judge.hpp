@@ -17,7 +17,7 @@ namespace dtrain::launch {
 /// A node as the check found it.
 struct CheckedNode {
     std::string host;
-    std::string way;  ///< how it was reached: "here", "ssh", "srun", "pbs_tmrsh"
+    std::string way;  ///< how it was reached: "here", "launcher", "ssh", "srun", "pbs_tmrsh"
     std::optional<Trouble> trouble;
     std::optional<NodeFacts> facts;
     std::vector<ProbeResult> probes;  ///< its connections to others

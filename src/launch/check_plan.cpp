@@ -19,9 +19,11 @@ constexpr int next_neighbours = 2;
 
 }  // namespace
 
-std::string way_to(const Plan& plan, int node) {
+std::string way_to(const CheckSite& site, int node) {
+    const auto& plan = site.plan;
     if (plan.engine == Engine::srun) return "srun";
     if (plan.own_node == node) return "here";
+    if (site.launchers && site.launchers->here(node)) return "launcher";
     return plan.remote_shell.empty() ? "ssh" : std::filesystem::path(plan.remote_shell).filename().string();
 }
 
@@ -29,7 +31,7 @@ std::vector<std::string> check_command(const CheckSite& site, int node, const st
                                        const CallBack& call_back) {
     const auto& plan = site.plan;
     const auto& host = plan.nodes[static_cast<std::size_t>(node)].host;
-    const auto way = way_to(plan, node);
+    const auto way = way_to(site, node);
     if (way == "here") return {site.program};
     if (way == "ssh") return ssh_command(host, shell_quoted(site.program));
     if (way != "srun")

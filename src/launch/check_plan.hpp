@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +16,17 @@
 /// Who is asked by dtrain-launch --check, how, and who connects to whom. Pure.
 namespace dtrain::launch {
 
+/// The launchers that nodes have started themselves, which need no ssh.
+struct CheckLaunchers {
+    std::function<bool(int node)> here;
+    std::function<void(int node, int port, const std::string& nonce)> look_at;
+    int fd = -1;  ///< to be watched, with serve()
+    std::function<void()> serve;
+};
+
 struct CheckSite {
     Plan plan;
+    std::optional<CheckLaunchers> launchers;
     std::string program;                 ///< dtrain-check, the same on all nodes
     std::chrono::milliseconds patience;  ///< for nodes that do not answer
     Environment environment;
@@ -27,8 +38,8 @@ struct CallBack {
     std::string nonce;
 };
 
-/// How a node is reached, for people: "here", "ssh", "srun", "pbs_tmrsh".
-std::string way_to(const Plan& plan, int node);
+/// How a node is reached, for people: "here", "launcher", "ssh", "srun", "pbs_tmrsh".
+std::string way_to(const CheckSite& site, int node);
 
 /// The command that runs the program on a node.
 /// @param head this machine's address, for a node that calls back

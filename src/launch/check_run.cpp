@@ -17,10 +17,10 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/exit_status.hpp"
 #include "base/interfaces.hpp"
 #include "base/ports.hpp"
 #include "base/random_mark.hpp"
-#include "base/run_main.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "launch/check_judge.hpp"
@@ -85,9 +85,11 @@ class CheckRun {
           nodes_(site.plan.nodes.size()) {
         for (std::size_t node = 0; node < nodes_.size(); ++node) {
             nodes_[node].host = site.plan.nodes[node].host;
-            nodes_[node].way = way_to(site.plan, static_cast<int>(node));
+            nodes_[node].way = way_to(site, static_cast<int>(node));
         }
-        if (!site.plan.remote_shell.empty()) listen();
+        if (!site.plan.remote_shell.empty() || site.launchers) listen();
+        if (site.launchers)
+            reactor_.watch(site.launchers->fd, EPOLLIN, [this](std::uint32_t) { site_.launchers->serve(); });
     }
 
     std::vector<CheckedNode> run() {
@@ -128,6 +130,7 @@ class CheckRun {
     void start(int number) {
         const CallBack call_back{.port = listener_.valid() ? port_of(listener_) : 0, .nonce = nonce_};
         auto& mine = channel(number);
+        if (by_launcher(number)) return site_.launchers->look_at(number, call_back.port, nonce_);
         try {
             mine.process = std::make_unique<Subprocess>(
                 ProcessOptions{.argv = check_command(site_, number, head_for(number), call_back),
@@ -153,8 +156,11 @@ class CheckRun {
         return out;
     }
 
+    const std::string& way_of(int number) const { return nodes_[static_cast<std::size_t>(number)].way; }
+    bool by_launcher(int number) const { return way_of(number) == "launcher"; }
     bool calls_back(int number) const {
-        return listener_.valid() && nodes_[static_cast<std::size_t>(number)].way != "here";
+        const bool by_remote_shell = !site_.plan.remote_shell.empty() && way_of(number) != "here";
+        return by_launcher(number) || by_remote_shell;
     }
 
     void give_task(int number) {
@@ -213,7 +219,7 @@ class CheckRun {
         strangers_.erase(fd);
         const auto number = words.size() == 2 && words[0] == nonce_ ? parse_int(words[1]) : std::nullopt;
         if (!number || *number < 0 || *number >= count() || !calls_back(*number) ||
-            !channel(*number).process || channel(*number).called.valid())
+            (!channel(*number).process && !by_launcher(*number)) || channel(*number).called.valid())
             return;
         channel(*number).called = std::move(socket);
         watch(fd, *number, &Channel::out);
@@ -229,7 +235,9 @@ class CheckRun {
     /// It has told its facts, or will tell none.
     bool settled(int number) {
         const auto& mine = channel(number);
-        if (node(number).facts || !mine.process) return true;
+        if (node(number).facts) return true;
+        if (by_launcher(number)) return !site_.launchers->here(number);
+        if (!mine.process) return true;
         if (!mine.process->poll()) return false;
         drain(mine.process->stderr_fd(), channel(number).err);
         if (!calls_back(number)) drain(mine.process->stdout_fd(), channel(number).out);
@@ -240,6 +248,10 @@ class CheckRun {
     void note_trouble(int number) {
         auto& mine = node(number);
         if (mine.facts || mine.trouble) return;
+        if (by_launcher(number)) {
+            mine.trouble = trouble_of_launcher(site_.launchers->here(number), port_of(listener_));
+            return;
+        }
         const auto status = channel(number).process->poll();
         mine.trouble =
             trouble_of(mine.way, mine.host, site_.program,
@@ -263,7 +275,8 @@ class CheckRun {
         wait_for(probes_limit, [&] {
             return std::all_of(targets.begin(), targets.end(), [&](const auto& each) {
                 auto& mine = channel(each.first);
-                return mine.awaited.empty() || mine.process->poll().has_value();
+                return mine.awaited.empty() ||
+                       (mine.process ? mine.process->poll().has_value() : !site_.launchers->here(each.first));
             });
         });
         for (const auto& [number, others] : targets) {
@@ -277,10 +290,10 @@ class CheckRun {
     void end(const std::vector<int>& numbers) {
         for (const int number : numbers) {
             auto& mine = channel(number);
-            if (!mine.process) continue;
-            for (const int fd : {mine.process->stdout_fd(), mine.process->stderr_fd(), mine.called.get()})
-                reactor_.forget(fd);
+            if (mine.called.valid()) reactor_.forget(mine.called.get());
             mine.called.reset();
+            if (!mine.process) continue;
+            for (const int fd : {mine.process->stdout_fd(), mine.process->stderr_fd()}) reactor_.forget(fd);
             mine.process->close_stdin();
         }
         const auto ended = [&] {

@@ -68,4 +68,12 @@ Trouble trouble_of(const std::string& way, const std::string& host, const std::s
             .mend = mend_of(way, host, complaint)};
 }
 
+Trouble trouble_of_launcher(bool is_there, int port) {
+    if (!is_there)
+        return {.text = "its launcher has gone before it told anything", .mend = "its own console tells why"};
+    return {
+        .text = fmt::format("its dtrain-check has not called port {} of this node", port),
+        .mend = "a job's ranks use such ports too: let no firewall drop them; its own console may tell more"};
+}
+
 }  // namespace dtrain::launch

@@ -21,4 +21,9 @@ struct Trouble {
 Trouble trouble_of(const std::string& way, const std::string& host, const std::string& program,
                    std::optional<int> status, const std::string& complaint);
 
+/// Of a node whose own launcher has it looked at.
+/// @param is_there whether that launcher is still connected
+/// @param port where it should have called
+Trouble trouble_of_launcher(bool is_there, int port);
+
 }  // namespace dtrain::launch

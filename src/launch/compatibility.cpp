@@ -33,7 +33,7 @@ constexpr std::array variables{
     V{"FLAGS_selected_xpus", true, refused, no_other_devices}, V{"FLAGS_selected_npus", true, refused, no_other_devices}, V{"FLAGS_selected_mlus", true, refused, no_other_devices},
     V{"XPU_VISIBLE_DEVICES", true, refused, no_other_devices}, V{"PADDLE_XCCL_BACKEND", true, refused, no_other_devices},
     V{"PADDLE_COORDINATOR_ENDPOINTS", true, refused, "federated learning is not part of dtrain"},
-    V{"PADDLE_CLUSTER_TOPO_PATH", true, refused, "Paddle's own planner is not part of dtrain"}, V{"PADDLE_RANK_MAPPING_PATH", true, refused, "as above"}, V{"PADDLE_ENABLE_AUTO_MAPPING", true, refused, "as above"},
+    V{"PADDLE_CLUSTER_TOPO_PATH", true, refused, "Paddle's own planner is not part of dtrain"}, V{"PADDLE_RANK_MAPPING_PATH", true, Answer::done, "with --rank_mapping_file"}, V{"PADDLE_ENABLE_AUTO_MAPPING", true, Answer::done, "with --enable_auto_mapping"}, V{"PADDLE_AUTO_PARALLEL_STAGE", true, Answer::done, "run, with --auto_parallel_config"},
 
     V{"PADDLE_RUN_MODE", false}, V{"PADDLE_JOB_ID", false}, V{"PADDLE_DEVICES", false}, V{"PADDLE_NPROC_PER_NODE", false}, V{"PADDLE_LOG_LEVEL", false}, V{"PADDLE_LOG_OVERWRITE", false},
     V{"PADDLE_IPS", false}, V{"PADDLE_START_PORT", false}, V{"PADDLE_RANK", false}, V{"PADDLE_SORT_IP", false}, V{"PADDLE_SERVER_NUM", false}, V{"PADDLE_TRAINER_NUM", false},
@@ -45,7 +45,7 @@ constexpr std::array variables{
     V{"PADDLE_ELASTIC_FAULT_TOLERANC_LEVEL", false, no_effect, "--np and --elastic_level tell"},
     V{"PORT_RANGE", false, no_effect, "free ports come from the kernel"}, V{"FLAGS_FIXED_PORT", false, no_effect, "--start_port"}, V{"PADDLE_ENV_LIMIT_LEN", false, no_effect, "the kernel's limit is what counts"},
     V{"WITH_COVERAGE", false, no_effect, "a developer's switch of Paddle"}, V{"FLAGS_print_launcher_env", false, no_effect, "environments are never printed: they hold secrets"},
-    V{"PADDLE_AUTO_PARALLEL_CONFIG", false, refused, "Paddle's own planner is not part of dtrain"},
+    V{"PADDLE_AUTO_PARALLEL_CONFIG", false},
     V{"RANK_TABLE_FILE", false, refused, no_other_devices}, V{"FLAGS_MODELARTS", false, refused, no_other_devices},
 };
 
@@ -78,7 +78,8 @@ constexpr std::array features{
     F{"transpiler mode `nccl2`", Answer::done, "its programs are data parallel ones (servers.md), on CPUs or GPUs (gpu.md)"},
     F{"transpiler `collective_mode`", Answer::done, "`grad_allreduce`, and `local_sgd` with a number of steps (guide.md)"},
     F{"nodes that meet at `--master`", Answer::done, "node 0's launcher listens there"},
-    F{"auto-mapping, auto-tuner", refused, "Paddle's own planner is not part of dtrain"},
+    F{"auto-mapping", Answer::done, "with a --rank_mapping_file; Paddle's planner, which makes one, is not part of dtrain"},
+    F{"auto-tuner", refused, "it is Paddle's own; --auto_parallel_config is handed on"},
 };
 // Programs in C++ in place of Python: docs/layers.md, spawn.md and guide.md say more.
 constexpr std::array interfaces{

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/follow.hpp"
 
+#include <csignal>
 #include <filesystem>
+#include <memory>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -12,8 +14,10 @@
 #include "base/log.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
+#include "base/subprocess.hpp"
 #include "launch/hello.hpp"
 #include "launch/nodes.hpp"
+#include "launch/program.hpp"
 #include "link/key_file.hpp"
 
 namespace dtrain::launch {
@@ -59,18 +63,59 @@ link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello
             .holder = [meeting] { return port_holder(meeting); }};
 }
 
+/// Lets this machine be looked at, by the program that is installed here.
+class LookedAt {
+  public:
+    LookedAt(std::string head, const Environment& environment)
+        : head_(std::move(head)), environment_(environment) {}
+
+    void welcome(const link::Welcome& welcome) {
+        node_ = welcome.node;
+        log_info("node {} of {}; node 0 ({}) prints what is found", welcome.node, welcome.nodes, head_);
+    }
+
+    void begin(const link::CheckCall& call) {
+        process_ = std::make_unique<Subprocess>(
+            ProcessOptions{.argv = {installed("libexec/dtrain/dtrain-check"), "--call", head_,
+                                    std::to_string(call.port), call.nonce, std::to_string(node_)},
+                           .environment = environment_,
+                           .pipe_output = false,
+                           .parent_death_signal = SIGTERM});
+    }
+
+  private:
+    std::string head_;
+    const Environment& environment_;
+    int node_ = 0;
+    std::unique_ptr<Subprocess> process_;
+};
+
+int told(const link::Followed& followed, const char* otherwise) {
+    if (followed.status != 0)
+        write_all(STDERR_FILENO,
+                  fmt::format("dtrain-launch: {}\n", followed.text.empty() ? otherwise : followed.text));
+    return followed.status;
+}
+
 }  // namespace
+
+std::optional<int> follow_check(const Meeting& meeting, const link::Hello& hello, const Options& options,
+                                const Environment& environment, const std::function<bool()>& must_leave) {
+    LookedAt looked_at(meeting.head, environment);
+    auto follower = follower_options(meeting, hello, options, environment);
+    follower.welcomed = [&](const link::Welcome& welcome) { looked_at.welcome(welcome); };
+    follower.check = [&](const link::CheckCall& call) { looked_at.begin(call); };
+    follower.must_leave = must_leave;
+    const auto followed = link::follow(follower);
+    if (followed.left) return std::nullopt;
+    return told(followed, "the check found faults; node 0 shows them");
+}
 
 int follow_head(const Meeting& meeting, const link::Hello& hello, const Options& options,
                 const Environment& environment) {
     const auto follower = follower_options(meeting, hello, options, environment);
     log_info("waiting for node 0 ({} port {}), which starts the job", meeting.head, meeting.port);
-    const auto followed = link::follow(follower);
-    if (followed.status != 0)
-        write_all(STDERR_FILENO,
-                  fmt::format("dtrain-launch: {}\n",
-                              followed.text.empty() ? "the job failed; node 0 tells why" : followed.text));
-    return followed.status;
+    return told(link::follow(follower), "the job failed; node 0 tells why");
 }
 
 link::Followed follow_start(const Meeting& meeting, const link::Hello& hello, const Options& options,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include <dtrain/environment.hpp>
 
@@ -17,6 +18,11 @@ namespace dtrain::launch {
 /// @param hello what this machine is and has
 int follow_head(const Meeting& meeting, const link::Hello& hello, const Options& options,
                 const Environment& environment);
+
+/// This machine's part of --check where node 0 looks at all; returns its exit status, or nothing where node 0
+/// is not there and `must_leave` says so.
+std::optional<int> follow_check(const Meeting& meeting, const link::Hello& hello, const Options& options,
+                                const Environment& environment, const std::function<bool()>& must_leave);
 
 /// What makes this machine leave a job that goes on.
 struct Leaving {

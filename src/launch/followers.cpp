@@ -13,10 +13,10 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/exit_status.hpp"
 #include "base/host.hpp"
 #include "base/interfaces.hpp"
 #include "base/log.hpp"
-#include "base/run_main.hpp"
 #include "base/text.hpp"
 #include "launch/hello.hpp"
 #include "launch/mpirun.hpp"
@@ -33,7 +33,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_complaints{15'000};
 constexpr milliseconds look_again{100};
-constexpr milliseconds before_ssh{5'000};  // launchers that are started together are there by then
+constexpr milliseconds before_ssh{5'000};       // launchers that are started together are there by then
+constexpr milliseconds wait_for_check{15'000};  // for people who type the command on each node
+constexpr milliseconds before_check_complains{2'000};
 constexpr std::size_t named_at_once = 8;
 
 /// A descriptor for each follower and each agent, and some.
@@ -43,6 +45,10 @@ void allow_many_descriptors() {
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
+
+/// The other one may look for a head for as long as it likes, and is no fault of this job.
+const link::Refused other_purpose{.reason = "one of the two is --check, the other a job",
+                                  .of_another_job = true};
 
 std::string in_brackets(const std::string& text) {
     return text.empty() ? "" : fmt::format(" ({})", text);
@@ -70,12 +76,16 @@ Followers::Followers(FileDescriptor listener, const Meeting& meeting, int count,
 
 void Followers::serve(FileDescriptor listener, Judge judge) {
     allow_many_descriptors();
-    head_ = std::make_unique<link::Head>(
-        link::Head::Options{.listener = std::move(listener),
-                            .key = link::read_or_make_key(link::key_file(environment_)),
-                            .name = meeting_.head,
-                            .judge = std::move(judge),
-                            .arrived = [this](int node) { welcome_late(node); }});
+    head_ = std::make_unique<link::Head>(link::Head::Options{
+        .listener = std::move(listener),
+        .key = link::read_or_make_key(link::key_file(environment_)),
+        .name = meeting_.head,
+        .judge =
+            [this, judge = std::move(judge)](const link::Hello& hello) {
+                return hello.check == options_.check || hello.leads ? judge(hello)
+                                                                    : link::Judgement(other_purpose);
+            },
+        .arrived = [this](int node) { welcome_late(node); }});
     head_->serve_agents(agent_socket());
 }
 
@@ -91,7 +101,7 @@ link::Judgement Followers::judge_at_master(const link::Hello& hello) const {
     std::map<int, std::optional<int>> wanted;
     for (int node = 1; node < count_; ++node)
         if (head_->here(node)) wanted[node] = head_->hello_of(node).wanted_node;
-    return launch::judge_at_master(hello, count_, wanted);
+    return launch::judge_at_master(hello, count_, has_servers(decide_mode(options_)), wanted);
 }
 
 std::vector<int> Followers::missing() const {
@@ -168,7 +178,30 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
     return true;
 }
 
-std::vector<MetNode> Followers::met(int own_ranks) {
+void Followers::gather_for_check() {
+    const auto begin = Clock::now();
+    const auto limit = std::min(options_.start_timeout, wait_for_check);
+    bool complained = false;
+    SshProbe ssh(environment_);
+    for (auto absent = missing(); !absent.empty(); absent = missing()) {
+        head_->reactor().wait(look_again);
+        if (const auto refusal = head_->take_refusal()) give_up("a node cannot take part: " + *refusal);
+        absent = missing();
+        for (const int node : ssh.reached(absent, hosts_)) by_ssh_.insert(node);
+        const auto waited = Clock::now() - begin;
+        if (waited >= limit) return;
+        if (absent.empty() || complained || waited < before_check_complains) continue;
+        complained = true;
+        log_warning("waiting for {}, not reached by ssh{}; start the same command there, within {} s",
+                    names_of(absent), in_brackets(ssh.complaint_about(absent.front())), seconds_text(limit));
+    }
+}
+
+void Followers::look_at(int node, int port, const std::string& nonce) {
+    head_->send(node, link::CheckCall{.port = port, .nonce = nonce});
+}
+
+std::vector<MetNode> Followers::met(const Plan& own_part) {
     if (named_) return {};
     std::vector<std::optional<int>> wanted(static_cast<std::size_t>(count_));
     for (int node = 1; node < count_; ++node)
@@ -176,14 +209,18 @@ std::vector<MetNode> Followers::met(int own_ranks) {
     if (hosts_.empty()) head_->renumber(numbered(wanted));  // a node that came back has the number it had
     const auto head = options_.host.value_or(meeting_.head);
     const auto own = own_addresses();
-    std::vector<MetNode> out{{.host = head, .ranks = own_ranks}};
+    std::vector<MetNode> out{
+        {.host = head,
+         .ranks = own_part.size(),
+         .servers = own_part.servers ? static_cast<int>(own_part.servers->servers.size()) : 0}};
     for (int node = 1; node < count_; ++node) {
         const auto& hello = head_->hello_of(node);
         const auto& peer = head_->peer_of(node);
         const bool here = is_loopback(peer) || own.contains(peer);  // mpirun knows one machine by one name
         const auto& host = here ? head : peer;
         out.push_back({.host = hello.address.empty() ? host : hello.address,
-                       .ranks = static_cast<int>(hello.ranks.size())});
+                       .ranks = static_cast<int>(hello.ranks.size()),
+                       .servers = hello.servers.value_or(0)});
     }
     return out;
 }

@@ -48,9 +48,21 @@ class Followers {
     /// that did not come in time
     bool gather(const std::function<bool()>& must_leave = [] { return false; });
 
+    /// As gather(), for --check: ssh is tried at once, and nodes that nothing reaches are waited for a while
+    /// only, and missed then.
+    /// @throws UsageError when a follower was started in another way than this launcher
+    void gather_for_check();
+
+    /// Whether a node's launcher is here, so that its machine can be looked at without ssh.
+    bool here(int node) const { return head_->here(node); }
+    /// Has such a node's machine looked at by what calls this one at that port.
+    void look_at(int node, int port, const std::string& nonce);
+    int fd() const { return head_->reactor().fd(); }
+    void serve() { head_->reactor().serve(); }
+
     /// The nodes that met at --master, in their order; nothing where they are named.
-    /// @param own_ranks of this node
-    std::vector<MetNode> met(int own_ranks);
+    /// @param own_part the plan of this machine alone
+    std::vector<MetNode> met(const Plan& own_part);
 
     /// Tells the followers their parts.
     /// @returns the plan with what they know of their machines

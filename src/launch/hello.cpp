@@ -60,12 +60,29 @@ std::string members_text(const NodePlan& node) {
     return join(parts, ", ");
 }
 
+std::optional<link::Refused> other_members(const link::Hello& hello, bool with_servers) {
+    if (hello.servers.has_value() != with_servers)
+        return link::Refused{
+            fmt::format("its job has {}parameter servers, node 0's has {}; give all nodes the same "
+                        "--run_mode, or a --server_num "
+                        "and a --worker_num each",
+                        hello.servers ? "" : "no ", with_servers ? "some" : "none")};
+    if (hello.servers &&
+        (*hello.servers < 1 || static_cast<std::size_t>(*hello.servers) >= hello.ranks.size()))
+        return link::Refused{
+            fmt::format("{} servers cannot be among its {} ranks", *hello.servers, hello.ranks.size())};
+    return std::nullopt;
+}
+
 }  // namespace
 
 link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
                      int nodes_at_master) {
-    link::Hello hello{
-        .version = version, .host_name = host_name, .log_dir = plan.log_dir, .job_id = plan.job_id};
+    link::Hello hello{.version = version,
+                      .host_name = host_name,
+                      .log_dir = plan.log_dir,
+                      .job_id = plan.job_id,
+                      .check = options.check};
     if (nodes_at_master == 0) {
         hello.nodes = plan.hosts();
         hello.node_count = static_cast<int>(hello.nodes.size());
@@ -80,6 +97,11 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
         hello.address = own.host;
     }
     hello.ranks = gpus_of(own);
+    if (plan.servers)
+        hello.servers =
+            static_cast<int>(std::count_if(own.ranks.begin(), own.ranks.end(), [](const auto& rank) {
+                return rank.role == cluster::Role::server;
+            }));
     hello.visible_gpus = own.cuda_visible_devices;
     std::vector<cluster::RankAssignment> assignments;
     for (const auto& rank : own.ranks) assignments.push_back(rank.assignment);
@@ -126,7 +148,7 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
     return node;
 }
 
-link::Judgement judge_at_master(const link::Hello& hello, int count,
+link::Judgement judge_at_master(const link::Hello& hello, int count, bool with_servers,
                                 const std::map<int, std::optional<int>>& wanted_by_others) {
     if (hello.leads) return another_job;
     if (auto refused = other_version(hello)) return *refused;
@@ -140,6 +162,7 @@ link::Judgement judge_at_master(const link::Hello& hello, int count,
         return link::Refused{
             fmt::format("it was started with --nnodes {}, node 0 with {}; give all nodes the same",
                         hello.node_count, count)};
+    if (auto refused = other_members(hello, with_servers)) return *refused;
     if (const auto& wanted = hello.wanted_node) {
         if (*wanted < 1 || *wanted >= count)
             return link::Refused{

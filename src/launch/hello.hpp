@@ -26,8 +26,9 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan);
 
 /// Whether a follower that comes to --master can be one of `count` nodes: the number that it gets for the
 /// time being, the lowest one that is free.
+/// @param with_servers whether the job has parameter servers
 /// @param wanted_by_others --rank of those that are here, by their numbers
-link::Judgement judge_at_master(const link::Hello& hello, int count,
+link::Judgement judge_at_master(const link::Hello& hello, int count, bool with_servers,
                                 const std::map<int, std::optional<int>>& wanted_by_others);
 
 /// The final numbers of nodes that came in this order: --rank where it was given, the free ones in between

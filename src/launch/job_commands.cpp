@@ -50,6 +50,9 @@ JobCommand parse_job_command(const std::vector<std::string>& arguments) {
     auto* job = app.add_option("JOB", out.job,
                                "Its name as dtrain-launch status shows it, or the scheduler's number");
     if (out.word != "status") job->required();
+    const auto* row = &*std::find_if(command_table().begin(), command_table().end(),
+                                     [&](const CommandRow& each) { return each.name == out.word; });
+    set_usage(app, std::string(row->arguments));
     if (out.word == "status") app.add_flag("--json", out.json, "For programs");
     if (out.word == "logs")
         app.add_flag("-f,--follow", out.follow, "Go on until the job ends, and with its status");

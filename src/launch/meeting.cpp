@@ -25,7 +25,7 @@ Meeting meeting_of(const Options& options, const std::vector<std::string>& hosts
 
 int nodes_at_master(const Options& options) {
     const bool named = options.ips != Options().ips || options.hostfile || !options.servers.empty() ||
-                       !options.workers.empty() || options.server_num || options.worker_num;
+                       !options.workers.empty() || !options.heter_workers.empty();
     if (named || !options.master || options.master->find("://") != std::string::npos) return 0;
     const auto count = parse_int(trimmed(options.nnodes));
     if (!count || *count < 1)

@@ -177,6 +177,16 @@ std::optional<NumberWithoutList> number_without_list(const Options& options) {
     return std::nullopt;
 }
 
+ServerJobPlaces met_places(const Options& options, int first_port, const std::vector<MetNode>& nodes) {
+    ServerJobPlaces job;
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+        for (int rank = 0; rank < nodes[node].ranks; ++rank)
+            (rank < nodes[node].servers ? job.servers : job.workers)
+                .push_back({.host = nodes[node].host, .node = node});
+    give_ports(in_rank_order(job), first_port, options.http_port);
+    return job;
+}
+
 ServerJobPlaces server_job_places(const Options& options, int first_port,
                                   const std::vector<std::string>& hosts) {
     ServerJobPlaces job{

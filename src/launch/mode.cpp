@@ -11,6 +11,8 @@
 #include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
 
+#include "launch/meeting.hpp"
+
 namespace dtrain::launch {
 namespace {
 
@@ -18,12 +20,15 @@ namespace {
 struct Given {
     std::string words;  ///< "--server_num 2"
     bool heterogeneous = false;
+    bool tells_members = true;
 };
 
 std::vector<Given> server_options(const Options& options) {
     std::vector<Given> given;
-    const auto add = [&](const char* name, const std::string& value, bool heterogeneous = false) {
-        if (!value.empty()) given.push_back({fmt::format("{} {}", name, value), heterogeneous});
+    const auto add = [&](const char* name, const std::string& value, bool heterogeneous = false,
+                         bool tells_members = true) {
+        if (!value.empty())
+            given.push_back({fmt::format("{} {}", name, value), heterogeneous, tells_members});
     };
     const auto text = [](std::optional<int> number) {
         return number ? std::to_string(*number) : std::string();
@@ -32,11 +37,12 @@ std::vector<Given> server_options(const Options& options) {
     add("--servers", options.servers);
     add("--worker_num", text(options.worker_num));
     add("--workers", options.workers);
-    add("--server_device", options.server_device == Options().server_device ? "" : options.server_device);
+    add("--server_device", options.server_device == Options().server_device ? "" : options.server_device,
+        false, false);
     add("--heter_worker_num", options.heter_worker_num, true);
     add("--heter_workers", options.heter_workers, true);
     add("--heter_devices", options.heter_devices, true);
-    add("--http_port", text(options.http_port));
+    add("--http_port", text(options.http_port), false, false);
     return given;
 }
 
@@ -59,7 +65,11 @@ void refuse_collective_options(const Options& options) {
                "a parameter-server job counts --worker_num");
     if (options.ips != defaults.ips) refuse("--ips " + options.ips, members);
     if (options.hostfile) refuse("--hostfile " + *options.hostfile, members);
-    if (options.nnodes != defaults.nnodes) refuse("--nnodes " + options.nnodes, members);
+    if (options.nnodes != defaults.nnodes && nodes_at_master(options) == 0)
+        refuse(
+            "--nnodes " + options.nnodes,
+            "a parameter-server job names its nodes in --servers and --workers, or has them meet at --master "
+            "ip:port");
     if (options.backend != defaults.backend)
         refuse("--backend " + options.backend, "remove it, or the options of servers and workers");
 }
@@ -120,7 +130,20 @@ RunMode decide_mode(const Options& options) {
         refuse_collective_options(options);
         require_members(options, mode);
     }
+    if (mode == RunMode::heterogeneous && nodes_at_master(options) > 0)
+        throw UsageError(
+            fmt::format("--nnodes {}: nodes of a heterogeneous job cannot meet at --master; name them in "
+                        "--servers, --workers "
+                        "and --heter_workers",
+                        options.nnodes));
     return mode;
+}
+
+bool has_one_server_and_worker(const Options& options) {
+    const auto given = server_options(options);
+    return options.run_mode == "ps" && std::all_of(given.begin(), given.end(), [](const Given& option) {
+               return !option.heterogeneous && !option.tells_members;
+           });
 }
 
 bool runs_once_on_cloud(const Options& options, const Environment& environment) {

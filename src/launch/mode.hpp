@@ -25,6 +25,9 @@ bool has_servers(RunMode mode);
 /// @throws UsageError for an option that does not belong to the mode, or one that the mode lacks.
 RunMode decide_mode(const Options& options);
 
+/// "--run_mode ps script", with nothing that tells servers or workers: one of each, as with Paddle.
+bool has_one_server_and_worker(const Options& options);
+
 /// On PaddleCloud the platform gives each process of a parameter-server job its part: the script runs once,
 /// directly, with the platform's variables.
 bool runs_once_on_cloud(const Options& options, const Environment& environment);

@@ -3,6 +3,7 @@
 #include "launch/options.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "base/text.hpp"
 #include "cluster/address.hpp"
 #include "launch/command_table.hpp"
+#include "launch/mode.hpp"
 #include "launch/option_table.hpp"
 #include "launch/shell_completion.hpp"
 
@@ -114,6 +116,7 @@ class Typed {
   public:
     explicit Typed(const std::vector<std::string>& arguments) {
         const std::string base(to_string(OptionGroup::base));
+        set_usage(app_, "[options] script [script options]");
         app_.footer(footer());
         app_.get_formatter()->column_width(32);
         app_.set_version_flag("--version", std::string("dtrain ") + version)->group(base);
@@ -287,6 +290,31 @@ std::optional<std::string> text_asked_for(const Typed& typed_options, const Pars
     return std::nullopt;
 }
 
+/// Options of dtrain-launch among the script's arguments, which may well have options of these names itself.
+/// Those that were given before the script are meant for both.
+std::vector<std::string> options_behind_script(const Options& options, const Typed& typed_options) {
+    const bool is_job_file = options.script.ends_with(".toml");
+    std::vector<std::string> out;
+    for (const auto& word : options.script_arguments) {
+        if (!word.starts_with("--")) continue;
+        const auto name = word.substr(0, word.find('='));
+        const auto* row = name.size() > 2 ? find_option(std::string_view(name).substr(2)) : nullptr;
+        if (row == nullptr || typed_options.has(*row)) continue;
+        if (is_job_file && name == "--report") continue;
+        if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+    }
+    return out;
+}
+
+std::vector<std::string> hints_about(const Options& options, const Typed& typed_options) {
+    const auto names = options_behind_script(options, typed_options);
+    if (names.empty()) return {};
+    const auto script = std::filesystem::path(options.script).filename().string();
+    return {fmt::format("{0} behind {1} {2} given to {1}; if dtrain-launch was meant, put {3} before {1}",
+                        join(names, ", "), script, names.size() == 1 ? "is" : "are",
+                        names.size() == 1 ? "it" : "them")};
+}
+
 /// The handbook's first spelling (Paddle 1.x): with PADDLE_NUM_TRAINERS set, logs go to ./mylog.
 void apply_handbook_spelling(ParsedOptions& parsed, const Environment& environment) {
     if (environment.has("PADDLE_NUM_TRAINERS") && !parsed.origins.contains("log_dir")) {
@@ -313,10 +341,15 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     parsed.text = text_asked_for(typed_options, parsed);
     if (parsed.text) return parsed;
 
+    if (has_one_server_and_worker(parsed.options)) {
+        parsed.options.server_num = parsed.options.worker_num = 1;
+        for (const char* name : {"server_num", "worker_num"}) parsed.origins[name] = "--run_mode ps";
+    }
     const auto words = typed_options.script_and_arguments(parsed.options.scale || parsed.options.check);
     if (words.empty()) return parsed;
     parsed.options.script = words.front();
     parsed.options.script_arguments.assign(words.begin() + 1, words.end());
+    parsed.hints = hints_about(parsed.options, typed_options);
     return parsed;
 }
 

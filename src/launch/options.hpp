@@ -25,6 +25,9 @@ struct Options {
     std::string backend = "auto";
     std::optional<std::string> gpus;
     std::optional<int> nproc_per_node;
+    std::optional<std::string> auto_parallel_config;
+    std::optional<std::string> rank_mapping_file;
+    bool enable_auto_mapping = false;
 
     std::string ips = "127.0.0.1";
     std::optional<std::string> hostfile;
@@ -107,6 +110,7 @@ struct ParsedOptions {
     std::optional<std::string> text;             ///< --help and the like: print this and exit with 0
     std::map<std::string, std::string> origins;  ///< where each value that is no default came from
     std::vector<std::string> notices;            ///< to be logged as warnings
+    std::vector<std::string> hints;              ///< to be logged as well: what may not be what was meant
 };
 
 /// Options end at the first word that is none; everything after it belongs to the script. Later sources win:

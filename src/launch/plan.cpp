@@ -9,9 +9,11 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/ports.hpp"
 #include "base/text.hpp"
 #include "launch/addresses.hpp"
 #include "launch/devices.hpp"
+#include "launch/meeting.hpp"
 #include "launch/members.hpp"
 #include "launch/nodes.hpp"
 #include "topology/select_gpus.hpp"
@@ -24,6 +26,8 @@ using topology::VisibleGpu;
 using Devices = std::vector<VisibleGpu>;
 
 constexpr int most_ports_of_server_job = 1000;
+constexpr int most_meeting_ports = 3;  // behind those of a server job's ranks
+constexpr int tries_of_met_nodes = 10;
 constexpr int paddles_first_port = 6170;  // where lists without ports begin, in Paddle too
 
 std::vector<std::string> warnings_about(const Devices& devices) {
@@ -129,7 +133,32 @@ class PlanMaker {
         return seats;
     }
 
+    /// Ports that this machine has given away are found here, those of others when they start.
+    Plan of_met_nodes_with_servers() {
+        int ranks = most_meeting_ports;
+        for (const auto& met : input_.met) ranks += met.ranks;
+        for (int tried = 0;; ++tried) {
+            const auto job = fmt::format("{}@{}#{}", options_.job_id, options_.master.value_or(""),
+                                         (input_.attempt - 1) * tries_of_met_nodes + tried);
+            const auto first = options_.start_port.value_or(cluster::base_port(job, ranks));
+            try {
+                seat_server_job(met_places(options_, first, input_.met));
+                break;
+            } catch (const PortTaken&) {
+                if (options_.start_port || tried + 1 == tries_of_met_nodes) throw;
+            }
+        }
+        plan_.free_ports = !options_.start_port;
+        plan_.own_node = 0;
+        return std::move(plan_);
+    }
+
     Plan with_servers() {
+        if (!input_.met.empty()) return of_met_nodes_with_servers();
+        if (!input_.allocation && nodes_at_master(options_) > 0)
+            throw UsageError(fmt::format(
+                "--nnodes {}: the nodes that come to --master {} are known only once they have met",
+                options_.nnodes, *options_.master));
         const auto places =
             input_.allocation ? server_job_places(options_,
                                                   options_.start_port.value_or(cluster::base_port(
@@ -137,10 +166,6 @@ class PlanMaker {
                                                   hosts_of(*input_.allocation))
                               : server_job_places(options_, options_.start_port.value_or(paddles_first_port),
                                                   host_of_numbers());
-        auto addresses = server_job_addresses(input_, places);
-        plan_.servers = std::move(addresses.job);
-        plan_.endpoints = std::move(addresses.endpoints);
-        plan_.free_ports = addresses.free_ports;
         seat_server_job(places);
         plan_.own_node = own_node_of_server_job();
         warn_of_assumed_nodes();
@@ -224,17 +249,22 @@ class PlanMaker {
 
     /// Ranks stand in the order of their lists; each node seats those that its address is named for.
     void seat_server_job(const ServerJobPlaces& places) {
+        auto addresses = server_job_addresses(input_, places);
+        plan_.servers = std::move(addresses.job);
+        plan_.endpoints = std::move(addresses.endpoints);
+        plan_.free_ports = addresses.free_ports;
         std::vector<std::string> hosts;
-        std::vector<std::vector<Seat>> seats;
-        std::vector<std::size_t> devices_used;
+        for (const auto& met : input_.met) hosts.push_back(met.host);
+        std::vector<std::vector<Seat>> seats(hosts.size());
+        std::vector<std::size_t> devices_used(hosts.size());
         const bool stages_own_gpus =
             std::any_of(places.stages.begin(), places.stages.end(),
                         [](const StagePlaces& stage) { return stage.device == "gpu"; });
         int rank = 0;
         const auto take = [&](const std::vector<MemberPlace>& members, bool wants_gpu) {
             for (const auto& member : members) {
-                auto node = static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), member.host) -
-                                                     hosts.begin());
+                const auto node = member.node.value_or(static_cast<std::size_t>(
+                    std::find(hosts.begin(), hosts.end(), member.host) - hosts.begin()));
                 if (node == hosts.size()) {
                     hosts.push_back(member.host);
                     seats.emplace_back();
@@ -244,7 +274,8 @@ class PlanMaker {
                 Seat seat{
                     .plan = {
                         .rank = rank, .role = what.role, .index = what.index, .endpoint = what.endpoint}};
-                if (wants_gpu && !selected_.empty())
+                const bool told_by_its_node = node > 0 && !input_.met.empty();
+                if (wants_gpu && !selected_.empty() && !told_by_its_node)
                     seat.devices = {selected_[devices_used[node]++ % selected_.size()]};
                 seats[node].push_back(std::move(seat));
                 ++rank;

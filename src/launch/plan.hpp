@@ -84,6 +84,7 @@ struct PortSource {
 struct MetNode {
     std::string host;
     int ranks = 0;
+    int servers = 0;  ///< of its ranks, in a parameter-server job; the others are workers
     friend bool operator==(const MetNode&, const MetNode&) = default;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/rendezvous.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
@@ -14,12 +15,14 @@
 #include "launch/hello.hpp"
 #include "launch/meeting.hpp"
 #include "launch/nodes.hpp"
+#include "launch/ssh_probe.hpp"
 #include "link/tcp.hpp"
 
 namespace dtrain::launch {
 namespace {
 
 constexpr std::chrono::seconds time_to_tell{3};
+constexpr std::chrono::milliseconds time_for_check{15'000};  // as long as node 0 waits
 
 /// With --ips the same command runs on every node, so this one must be among them. Where node 0 waits, it
 /// waits for somebody who will not come: it is told.
@@ -39,6 +42,7 @@ void refuse_stranger(const Options& options, const Environment& environment, con
 
 Rendezvous meet_at_master(int count, const Options& options, const Environment& environment,
                           const Planner& planner, const std::function<void()>& follows) {
+    decide_mode(options);  // refuses what cannot meet here
     const auto meeting = meeting_at_master(options);
     if (may_be_head(options, meeting, own_names(own_addresses(), {meeting.head}, addresses_of))) {
         auto listener = link::listen_at(meeting.head, meeting.port);
@@ -51,7 +55,20 @@ Rendezvous meet_at_master(int count, const Options& options, const Environment& 
     }
     const auto hello = hello_of(planner.plan_of_this_machine(options), options, host_name(), count);
     follows();
+    if (options.check)
+        return {.followed = follow_check(meeting, hello, options, environment, [] { return false; })};
     return {.followed = follow_head(meeting, hello, options, environment)};
+}
+
+/// This node's launcher is looked at by node 0's, unless there is none or ssh reaches that node.
+std::optional<int> be_looked_at(const Plan& plan, const Options& options, const Environment& environment) {
+    auto patiently = options;
+    patiently.start_timeout = std::max(options.start_timeout, Options().start_timeout);
+    const auto until = std::chrono::steady_clock::now() + std::min(options.start_timeout, time_for_check);
+    SshProbe ssh(environment);
+    return follow_check(
+        meeting_of(options, plan.hosts()), hello_of(plan, options, host_name(), 0), patiently, environment,
+        [&] { return std::chrono::steady_clock::now() >= until || !ssh.reached({0}, plan.hosts()).empty(); });
 }
 
 Rendezvous lead(const Plan& plan, const Meeting& meeting, const Options& options,
@@ -80,6 +97,25 @@ Rendezvous meet_other_nodes(const Options& options, const Environment& environme
                     follow_head(meeting, hello_of(plan, options, host_name(), 0), options, environment)};
     }
     return lead(plan, meeting, options, environment);
+}
+
+Rendezvous meet_for_check(const Options& options, const Environment& environment, const Planner& planner) {
+    if (!planner.allocation() && nodes_at_master(options) > 0)
+        return meet_at_master(nodes_at_master(options), options, environment, planner, [] {});
+    auto plan = planner.plan(options);
+    if (planner.allocation() || plan.nodes.size() == 1 || !plan.own_node) return {.plan = std::move(plan)};
+    if (*plan.own_node > 0) {
+        if (const auto status = be_looked_at(plan, options, environment)) return {.followed = status};
+        return {.plan = std::move(plan)};
+    }
+    const auto meeting = meeting_of(options, plan.hosts());
+    auto listener = link::listen_at(meeting.head, meeting.port);
+    if (!listener.valid()) return {.plan = std::move(plan)};  // a job of this name runs here
+    Rendezvous out{.followers =
+                       std::make_unique<Followers>(std::move(listener), meeting, plan, options, environment)};
+    out.followers->gather_for_check();
+    out.plan = out.followers->start(std::move(plan));
+    return out;
 }
 
 Rendezvous lead_start(const Options& options, const Environment& environment, const Planner& planner) {

@@ -27,6 +27,11 @@ struct Rendezvous {
 Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner,
                             const std::function<void()>& follows);
 
+/// Who looks at the nodes for --check: the first of them, where the launchers of the others come to it; else
+/// each by itself, over ssh. Of nodes that are named there is a plan unless this one was looked at.
+/// @throws UsageError when the nodes were started in different ways
+Rendezvous meet_for_check(const Options& options, const Environment& environment, const Planner& planner);
+
 /// This launcher drives one start of an elastic job, on the nodes of --ips.
 /// @throws UsageError when it cannot be found by the others
 Rendezvous lead_start(const Options& options, const Environment& environment, const Planner& planner);

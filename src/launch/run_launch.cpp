@@ -13,13 +13,13 @@
 #include <dtrain/error.hpp>
 #include <dtrain/version.hpp>
 
+#include "base/exit_status.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/leftovers.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
 #include "base/random_mark.hpp"
-#include "base/run_main.hpp"
 #include "base/signals.hpp"
 #include "base/status_later.hpp"
 #include "base/temporary_folder.hpp"
@@ -37,6 +37,7 @@
 #include "launch/log_folder.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/network.hpp"
+#include "launch/paddle_files.hpp"
 #include "launch/planner.hpp"
 #include "launch/program.hpp"
 #include "launch/rank_facts.hpp"
@@ -64,6 +65,12 @@ Environment with_given(Environment environment, const Environment& given) {
     return environment;
 }
 
+/// Those of --env and --env-file win.
+Environment variables_for_programs(const Options& options, const Environment& environment) {
+    return with_given(variables_of_paddle_files(options, read_file),
+                      given_variables(options, environment, read_file));
+}
+
 void refuse_another_machine(const Plan& plan) {
     if (plan.nodes.size() == 1 && !plan.own_node)
         throw UsageError(
@@ -75,8 +82,8 @@ void refuse_another_machine(const Plan& plan) {
 class Launch {
   public:
     Launch(Options options, const Environment& environment)
-        : options_(std::move(options)),
-          given_(given_variables(options_, environment, read_file)),
+        : options_(with_rank_mapping(std::move(options), read_file)),
+          given_(variables_for_programs(options_, environment)),
           environment_(with_given(environment, given_)),
           elastic_(elastic_settings(options_, environment)),
           planner_(options_, environment_, elastic_.has_value()) {
@@ -241,7 +248,7 @@ class Launch {
     Plan next_plan(int attempt) {
         if (others_.followers) {
             if (nodes_at_master(options_) > 0)
-                met_ = others_.followers->met(planner_.plan_of_this_machine(options_).size());
+                met_ = others_.followers->met(planner_.plan_of_this_machine(options_));
             return others_.followers->start(planner_.plan(options_, met_, attempt));
         }
         auto plan = others_.plan ? *std::exchange(others_.plan, std::nullopt)
@@ -274,14 +281,31 @@ class Launch {
         log_info("{}", where_logs_are(plan, options_.log_dir));
     }
 
-    int check() const {
-        if (elastic_ || nodes_at_master(options_) > 0)
+    int check() {
+        if (elastic_)
             throw UsageError(
-                "--check does not know the nodes that come to --master; name them with --ips or --hostfile");
-        return run_check({.plan = planner_.plan(options_),
-                          .program = installed("libexec/dtrain/dtrain-check"),
-                          .patience = options_.start_timeout,
-                          .environment = environment_});
+                "--check does not know the nodes that come to etcd; name them with --ips or --hostfile");
+        others_ = meet_for_check(options_, environment_, planner_);
+        if (others_.followed) return *others_.followed;
+        if (!others_.plan) {
+            others_.followers->gather();
+            others_.plan = next_plan(1);
+        }
+        CheckSite site{.plan = *others_.plan,
+                       .program = installed("libexec/dtrain/dtrain-check"),
+                       .patience = options_.start_timeout,
+                       .environment = environment_};
+        if (!others_.followers) return run_check(site);
+        auto& followers = *others_.followers;
+        site.launchers =
+            CheckLaunchers{.here = [&](int node) { return followers.here(node); },
+                           .look_at = [&](int node, int port,
+                                          const std::string& nonce) { followers.look_at(node, port, nonce); },
+                           .fd = followers.fd(),
+                           .serve = [&] { followers.serve(); }};
+        const int status = run_check(site);
+        followers.finish(status, "");
+        return status;
     }
 
     int show_plan() {
@@ -351,7 +375,7 @@ class Launch {
     }
 
     Options options_;
-    Environment given_;  ///< by --env and --env-file
+    Environment given_;  ///< to all programs
     Environment environment_;
     std::optional<ElasticSettings> elastic_;
     Planner planner_;
@@ -381,6 +405,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
     set_up_log("dtrain-launch");
     set_log_level(parsed.options.log_level);
     for (const auto& notice : parsed.notices) log_warning("{}", notice);
+    for (const auto& hint : parsed.hints) log_info("{}", hint);
     if (const auto command = elastic_command(parsed.options, environment))
         return run_elastic_command(*command, parsed.options);
     if (!parsed.options.check && runs_once_on_cloud(parsed.options, environment))

@@ -106,6 +106,7 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
     set_up_log("dtrain-launch");
     set_log_level(parsed.options.log_level);
     for (const auto& notice : parsed.notices) log_warning("{}", notice);
+    for (const auto& hint : parsed.hints) log_info("{}", hint);
 
     const auto& options = parsed.options;
     refuse_missing_script(options, environment);

@@ -142,7 +142,8 @@ class Following::State {
     std::optional<Followed> run() {
         while (!outcome_ && (lost_.empty() || welcomed_)) {
             reactor_.wait(options_.must_leave ? try_again : between_heartbeats);
-            if (!outcome_ && must_leave(options_)) outcome_ = Followed{.left = true};
+            // A check is over soon, and nobody else may be able to ask the head's machine.
+            if (!outcome_ && !options_.hello.check && must_leave(options_)) outcome_ = Followed{.left = true};
         }
         if (daemon_) end_all_of(*daemon_);
         return outcome_;
@@ -245,6 +246,11 @@ class Following::State {
 
     void take(const LastWords& words) {
         if (options_.write_last_words) options_.write_last_words(words);
+    }
+
+    void take(const CheckCall& call) {
+        if (!options_.check) throw LinkError("node 0 wants this machine looked at, which is here for a job");
+        options_.check(call);
     }
 
     void take(const JobEnded& ended) { outcome_ = Followed{.status = ended.status, .text = ended.text}; }

@@ -34,6 +34,8 @@ struct FollowerOptions {
     std::chrono::milliseconds patience{0};  ///< for the head to be there
     std::function<void(const Welcome&)> welcomed;
     std::function<void(const LastWords&)> write_last_words;
+    std::function<void(const CheckCall&)> check =
+        {};  ///< not set: this node does not let itself be looked at
     /// Asked often; true ends what runs here of the job, and the following.
     std::function<bool()> must_leave;
     /// What a stop signal does; not set: it stops the whole job.

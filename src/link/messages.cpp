@@ -26,6 +26,10 @@ struct Name<Welcome> {
     static constexpr const char* text = "welcome";
 };
 template <>
+struct Name<CheckCall> {
+    static constexpr const char* text = "check_call";
+};
+template <>
 struct Name<RunOn> {
     static constexpr const char* text = "run_on";
 };
@@ -78,11 +82,13 @@ void fields(M& message, const Field& field) {
         field("wanted_node", message.wanted_node);
         field("nodes", message.nodes);
         field("ranks", message.ranks);
+        field("servers", message.servers);
         field("visible_gpus", message.visible_gpus);
         field("assignments", message.assignments);
         field("log_dir", message.log_dir);
         field("job_id", message.job_id);
         field("leads", message.leads);
+        field("check", message.check);
     } else if constexpr (std::is_same_v<T, Refused>) {
         field("reason", message.reason);
         field("of_another_job", message.of_another_job);
@@ -93,6 +99,9 @@ void fields(M& message, const Field& field) {
         field("ranks", message.ranks);
         field("members", message.members);
         field("by_ssh", message.by_ssh);
+    } else if constexpr (std::is_same_v<T, CheckCall>) {
+        field("port", message.port);
+        field("nonce", message.nonce);
     } else if constexpr (std::is_same_v<T, RunOn>) {
         field("host", message.host);
         field("command", message.command);

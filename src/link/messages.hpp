@@ -24,12 +24,14 @@ struct Hello {
     std::optional<int> wanted_node;  ///< --rank
     std::vector<std::string> nodes;  ///< the list that it was started with; empty: nodes meet at --master
     std::vector<std::vector<std::string>> ranks;  ///< GPUs of each of its ranks
+    std::optional<int> servers;                   ///< how many of them, the first ones, are parameter servers
     std::string visible_gpus;                     ///< CUDA_VISIBLE_DEVICES of its programs
     std::map<std::string, std::string>
         assignments;      ///< what its ranks got of it, as write_assignments has it
     std::string log_dir;  ///< absolute, on its own disk
     std::string job_id;
     bool leads = false;  ///< it takes itself for node 0, and asks whether this one does so too
+    bool check = false;  ///< it wants its machine looked at, and no job
     friend bool operator==(const Hello&, const Hello&) = default;
 };
 
@@ -49,6 +51,13 @@ struct Welcome {
     std::string members;  ///< of a parameter-server job, instead: "server 1, workers 2-3"
     bool by_ssh = false;  ///< its ranks were started over ssh before it came
     friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+
+/// Head: have this machine looked at; what does so shall call the head at that port, with that word.
+struct CheckCall {
+    int port = 0;
+    std::string nonce;
+    friend bool operator==(const CheckCall&, const CheckCall&) = default;
 };
 
 /// Agent: run the MPI daemon there. `command` is what mpirun gave its remote shell.
@@ -120,8 +129,8 @@ struct Heartbeat {
     friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 
-using Message = std::variant<Hello, Refused, Welcome, RunOn, UseSsh, RunDaemon, StopDaemon, DaemonOutput,
-                             DaemonEnded, StopJob, LastWords, JobEnded, Heartbeat>;
+using Message = std::variant<Hello, Refused, Welcome, CheckCall, RunOn, UseSsh, RunDaemon, StopDaemon,
+                             DaemonOutput, DaemonEnded, StopJob, LastWords, JobEnded, Heartbeat>;
 
 std::string encode(const Message& message);
 

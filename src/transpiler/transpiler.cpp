@@ -11,6 +11,8 @@
 #include <dtrain/transpiler.hpp>
 
 #include "cluster/endpoint_list.hpp"
+#include "program/exchanges.hpp"
+#include "program/server_link.hpp"
 #include "transpiler/collective.hpp"
 #include "transpiler/endpoints.hpp"
 #include "transpiler/server_program.hpp"
@@ -189,6 +191,19 @@ std::vector<DistributeTranspiler::Table> adding_changes(std::vector<DistributeTr
     return tables;
 }
 
+/// @throws ProgramError for a program that transpile() has made
+void refuse_transpiled(const Program& program) {
+    const auto made = std::ranges::find_if(program.operators(), [](const Operator& op) {
+        return program::needs_servers(op.type) || program::is_communication(op);
+    });
+    if (made != program.operators().end())
+        throw ProgramError(
+            fmt::format("transpile: this is a trainer's program already, it has '{}'; give transpile() the "
+                        "program that minimize() has made",
+                        made->type),
+            made->type, "");
+}
+
 void check_transpiled(int trainers) {
     if (trainers == 0) throw UsageError("call transpile() before you ask for its programs");
 }
@@ -198,6 +213,7 @@ void check_transpiled(int trainers) {
 DistributeTranspiler::DistributeTranspiler(DistributeTranspilerConfig config) : config_(std::move(config)) {}
 
 void DistributeTranspiler::transpile(const Program& program, const TranspileOptions& options) {
+    refuse_transpiled(program);
     DistributeTranspiler made(config_);
     if (transpiler::is_collective(config_.mode)) {
         transpiler::Collective collective(program, config_, options);

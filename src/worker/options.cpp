@@ -50,6 +50,7 @@ struct Words {
     explicit Words(const Environment& environment) {
         grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_seconds);
         options.log_dir = environment.get_or("DTRAIN_LOG_DIR", options.log_dir);
+        set_usage(app, "[options] [job.toml [options of the job] | -- program [arguments]]");
         app.footer(footer);
         app.set_version_flag("--version", std::string("dtrain ") + version, "Print the version and exit");
         add_options_for_logs();

@@ -19,11 +19,11 @@
 #include <dtrain/topology.hpp>
 
 #include "base/exec_image.hpp"
+#include "base/exit_status.hpp"
 #include "base/host.hpp"
 #include "base/leftovers.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
-#include "base/run_main.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/assignment.hpp"

@@ -9,6 +9,7 @@ import signal
 import pytest
 
 from conftest import mpirun
+from example_programs import program_of
 from whole_jobs import BUILD, LAUNCH, NATIVE_JOB, ROOT, processes_with
 
 SOON = 30  # seconds; who waits for an answer has 1800
@@ -52,6 +53,37 @@ def test_the_report_names_the_rank_that_others_waited_for(job):
                      rf"  it waited for rank 1 on \S+: local rank 1, pid {still}, .*log: {job.folder}/log/workerlog.1\n", err), err
     report = json.loads((job.folder / "report.json").read_text())
     assert report["cause"]["rank"] == 0 and [end["rank"] for end in report["waited_for"]] == [1]
+
+
+RUN_MAIN = r"""
+#include <stdexcept>
+#include <dtrain/parallel_env.hpp>
+#include <dtrain/run_main.hpp>
+
+int main(int argc, char** argv) {
+    return dtrain::run_main(argv[0], [&] {
+        const dtrain::ParallelEnv env(argc, argv);
+        const bool all = argc > 1;
+        if (all || env.rank() == 1) throw std::runtime_error("rank " + std::to_string(env.rank()) + " has no data");
+        env.communicator().barrier();
+        return 0;
+    });
+}
+"""
+
+
+@pytest.mark.parametrize("words, failing", [([], {1}), (["all"], {0, 1})])
+def test_what_nobody_catches_in_run_main_is_a_line_of_each_rank(job, words, failing):
+    """Without it: "terminate called after throwing an instance of ...", SIGABRT and a core dump."""
+    program = program_of("runs_main", RUN_MAIN)
+    done = job.launch("--nproc_per_node", 2, "--report", "report.json", program, *words)
+    assert done.returncode == 1, done.stderr
+    cause = json.loads((job.folder / "report.json").read_text())["cause"]
+    assert cause["rank"] in failing and cause["exit_code"] == 1, cause
+    assert f"---- last lines of workerlog.{cause['rank']} ----\nruns_main: rank {cause['rank']} has no data\n" in done.stderr
+    for rank in failing:
+        log = job.log(rank)
+        assert log.startswith(f"runs_main: rank {rank} has no data\n") and log.count("\n") == 1, log
 
 
 EARLY_END = BUILD / "tests" / "comm" / "early_end"

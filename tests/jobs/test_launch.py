@@ -318,7 +318,7 @@ def test_the_launcher_leaves_after_the_last_process(job):
     (["notexec"], {}, ["notexec", "not executable"]),
     ([], {}, ["no training script"]),
     (["--log_dir", "/proc/nothere", "a.py"], {}, ["/proc/nothere", "cannot be written"]),
-    (["--run_mode", "ps", "a.py"], {}, ["--run_mode ps"]),
+    (["--run_mode", "ps", "--server_num", "1", "a.py"], {}, ["--run_mode ps", "--worker_num"]),
     (["a.py"], {"PATH": "/nowhere"}, ["mpirun", "PATH"]),
     (["a.py"], {"HWLOC_XMLFILE": "/nothere.xml"}, ["/nothere.xml"]),
 ])

@@ -7,10 +7,11 @@ before a refusal is told by a stand-in for the launcher, which leaves a mark, an
 """
 import os
 import signal
+import subprocess
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, ROOT
 
 PROGRAM = BUILD / "tests" / "spawn" / "spawn_scenarios"
 
@@ -42,6 +43,35 @@ def test_as_many_ranks_as_asked_for_are_one_world(job):
 
 def test_arguments_arrive_as_they_were_passed(job):
     assert spawning(job, "arguments").stdout == "true 'a b\n c' 2 0.1\n"
+
+
+DEFAULTS = """
+#include <tuple>
+#include <dtrain/spawn.hpp>
+void function(int epochs = 3);
+void start() {
+    const auto lambda = [](int epochs = 3) { function(epochs); };
+    CALL;
+}
+"""
+
+
+@pytest.mark.parametrize("call, compiles", [
+    ("dtrain::spawn(function)", False),
+    ("dtrain::spawn(function, {.nprocs = 2})", False),
+    ("dtrain::spawn(function, std::tuple())", False),
+    ("dtrain::spawn(lambda)", False),
+    ("dtrain::spawn(lambda, {.nprocs = 2})", False),
+    ("dtrain::spawn(function, std::tuple(3), {.nprocs = 2})", True),
+    ("dtrain::spawn(lambda, std::tuple(3))", True),
+    ("dtrain::spawn([] { function(); }, {.nprocs = 2})", True),
+])
+def test_a_function_with_defaults_is_told_of_in_words(call, compiles):
+    done = subprocess.run(["g++", "-std=c++20", "-fsyntax-only", "-x", "c++", f"-I{ROOT / 'include'}", "-"],
+                          input=DEFAULTS.replace("CALL", call), text=True, capture_output=True, check=False)
+    assert (done.returncode == 0) == compiles, done.stderr
+    assert ("static assertion failed: dtrain::spawn: the function has another number of parameters than values were "
+            "passed; pass one for each as std::tuple(...): defaults of parameters do not count" in done.stderr) != compiles
 
 
 def test_results_come_back_by_rank(job):

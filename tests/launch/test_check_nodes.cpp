@@ -36,6 +36,17 @@ CheckSite site(Engine engine, const std::string& remote_shell = "") {
             .program = "/opt/my check"};
 }
 
+TEST(CheckWay, ALauncherThatIsThereComesBeforeSsh) {
+    auto both = site(Engine::mpirun);
+    EXPECT_EQ(way_to(both, 0), "here");
+    EXPECT_EQ(way_to(both, 1), "ssh");
+    both.launchers.emplace().here = [](int node) { return node == 1; };
+    EXPECT_EQ(way_to(both, 0), "here");
+    EXPECT_EQ(way_to(both, 1), "launcher");
+    both.launchers->here = [](int) { return false; };
+    EXPECT_EQ(way_to(both, 1), "ssh");
+}
+
 TEST(CheckCommand, IsWhatTheEngineWouldReachTheNodeWith) {
     const CallBack back{.port = 4711, .nonce = "abc"};
     EXPECT_THAT(check_command(site(Engine::mpirun), 0, "a", back), ElementsAre("/opt/my check"));

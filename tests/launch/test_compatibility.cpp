@@ -65,7 +65,7 @@ TEST(Compatibility, OptionsThatAreRefusedSayWhy) {
                                                 HasSubstr(std::string(row.note)), Not(HasSubstr("\n")))))
                 << name;
     }
-    EXPECT_GT(refused, 10);
+    EXPECT_GT(refused, 8);
 }
 
 TEST(Compatibility, OptionsWithoutEffectAreTakenWithANotice) {

@@ -122,7 +122,7 @@ TEST(Judge, AnotherJobThatAsksIsNoMistakeOfAnybody) {
         return std::get<link::Refused>(judgement).of_another_job;
     };
     EXPECT_TRUE(is_another(judge_named(hello, plan)));
-    EXPECT_TRUE(is_another(judge_at_master(hello, 2, {})));
+    EXPECT_TRUE(is_another(judge_at_master(hello, 2, false, {})));
     hello.job_id = "mine";
     std::swap(hello.nodes[0], hello.nodes[1]);
     EXPECT_FALSE(is_another(judge_named(hello, plan)));
@@ -131,22 +131,50 @@ TEST(Judge, AnotherJobThatAsksIsNoMistakeOfAnybody) {
     EXPECT_TRUE(is_another(judge_named(hello, plan)));
 }
 
+/// A node's part of a parameter-server job: a server and a worker.
+Plan server_and_worker() {
+    auto plan = two_nodes(0);
+    plan.nodes.pop_back();
+    plan.mode = RunMode::parameter_server;
+    plan.servers = cluster::ServerJob{
+        .servers = {"127.0.0.1:1"}, .workers = {"127.0.0.1:2"}, .gloo_endpoint = "127.0.0.1:3"};
+    plan.nodes[0].ranks[0].role = cluster::Role::server;
+    plan.nodes[0].ranks[1].role = cluster::Role::worker;
+    return plan;
+}
+
+TEST(Judge, AtAMasterJobsWithAndWithoutServersDoNotMix) {
+    EXPECT_EQ(hello_of(two_nodes(0), {}, "b", 2).servers, std::nullopt);
+    auto hello = hello_of(server_and_worker(), {}, "b", 2);
+    EXPECT_EQ(hello.servers, 1);
+    EXPECT_EQ(judge_at_master(hello, 2, true, {}), link::Judgement(1));
+    EXPECT_THAT(reason(judge_at_master(hello, 2, false, {})),
+                AllOf(HasSubstr("has parameter servers, node 0's has none"), HasSubstr("--run_mode")));
+    EXPECT_THAT(reason(judge_at_master(hello_of(two_nodes(0), {}, "b", 2), 2, true, {})),
+                HasSubstr("has no parameter servers, node 0's has some"));
+    for (const int servers : {-1, 0, 2, 2'000'000'000}) {
+        hello.servers = servers;
+        EXPECT_THAT(reason(judge_at_master(hello, 2, true, {})), HasSubstr("cannot be among its 2 ranks"));
+    }
+}
+
 TEST(Judge, AtAMasterTheLowestFreeNumberIsGiven) {
     const auto hello = hello_of(two_nodes(0), {}, "b", 3);
-    EXPECT_EQ(judge_at_master(hello, 3, {}), link::Judgement(1));
-    EXPECT_EQ(judge_at_master(hello, 3, {{1, std::nullopt}}), link::Judgement(2));
-    EXPECT_EQ(judge_at_master(hello, 3, {{2, std::nullopt}}), link::Judgement(1));
-    EXPECT_THAT(reason(judge_at_master(hello, 3, {{1, std::nullopt}, {2, std::nullopt}})),
+    EXPECT_EQ(judge_at_master(hello, 3, false, {}), link::Judgement(1));
+    EXPECT_EQ(judge_at_master(hello, 3, false, {{1, std::nullopt}}), link::Judgement(2));
+    EXPECT_EQ(judge_at_master(hello, 3, false, {{2, std::nullopt}}), link::Judgement(1));
+    EXPECT_THAT(reason(judge_at_master(hello, 3, false, {{1, std::nullopt}, {2, std::nullopt}})),
                 HasSubstr("all 3 nodes"));
-    EXPECT_THAT(reason(judge_at_master(hello, 4, {})), HasSubstr("--nnodes 3, node 0 with 4"));
+    EXPECT_THAT(reason(judge_at_master(hello, 4, false, {})), HasSubstr("--nnodes 3, node 0 with 4"));
     auto option = hello;
     option.address = "-Fevil.conf";
-    EXPECT_THAT(reason(judge_at_master(option, 3, {})), HasSubstr("\"-Fevil.conf\" is no address"));
-    EXPECT_THAT(reason(judge_at_master(hello_of_second(), 2, {})), HasSubstr("--ips 10.0.0.1,10.0.0.2"));
+    EXPECT_THAT(reason(judge_at_master(option, 3, false, {})), HasSubstr("\"-Fevil.conf\" is no address"));
+    EXPECT_THAT(reason(judge_at_master(hello_of_second(), 2, false, {})),
+                HasSubstr("--ips 10.0.0.1,10.0.0.2"));
     const auto second = hello_of(two_nodes(0), {.rank = 2}, "b", 3);
-    EXPECT_THAT(reason(judge_at_master(second, 3, {{1, 2}})), HasSubstr("another node has --rank 2"));
+    EXPECT_THAT(reason(judge_at_master(second, 3, false, {{1, 2}})), HasSubstr("another node has --rank 2"));
     const auto fourth = hello_of(two_nodes(0), {.rank = 3}, "b", 3);
-    EXPECT_THAT(reason(judge_at_master(fourth, 3, {})), HasSubstr("--rank 3 is not in 1..2"));
+    EXPECT_THAT(reason(judge_at_master(fourth, 3, false, {})), HasSubstr("--rank 3 is not in 1..2"));
 }
 
 TEST(Numbered, WishesFirstThenArrival) {

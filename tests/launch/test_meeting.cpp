@@ -29,6 +29,9 @@ TEST(Meeting, AtAMasterWhenNobodyNamesTheNodes) {
     EXPECT_EQ(nodes_at_master({.master = "10.0.0.1:6000", .nnodes = "3"}), 3);
     EXPECT_EQ(nodes_at_master({.master = "10.0.0.1:6000", .nnodes = "1"}), 0);
     EXPECT_EQ(nodes_at_master({.nnodes = "3"}), 0);
+    EXPECT_EQ(nodes_at_master({.master = "10.0.0.1:6000", .nnodes = "2", .server_num = 1, .worker_num = 1}),
+              2);
+    EXPECT_EQ(nodes_at_master({.master = "10.0.0.1:6000", .nnodes = "2", .servers = "a", .workers = "b"}), 0);
     EXPECT_EQ(nodes_at_master({.ips = "10.0.0.1,10.0.0.2", .master = "10.0.0.1:6000", .nnodes = "2"}), 0);
     EXPECT_EQ(nodes_at_master({.master = "etcd://10.0.0.1:2379", .nnodes = "2"}), 0);
     EXPECT_EQ(meeting_at_master({.master = "[fd00::1]:6000"}), (Meeting{"fd00::1", 6000}));

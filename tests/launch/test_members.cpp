@@ -82,6 +82,20 @@ TEST(ServerJobPlaces, PortsThatSomebodyOfTheHostHasAreSkipped) {
         << "Gloo meets there";
 }
 
+TEST(ServerJobPlaces, NodesThatMetMayBeOneHost) {
+    const std::vector<MetNode> nodes{{.host = "a", .ranks = 3, .servers = 1},
+                                     {.host = "a", .ranks = 2, .servers = 1}};
+    const auto job = met_places({}, 7000, nodes);
+    EXPECT_THAT(texts(job.servers), ElementsAre("a:7000", "a:7001"));
+    EXPECT_THAT(texts(job.workers), ElementsAre("a:7002", "a:7003", "a:7004"));
+    EXPECT_EQ(job.servers[1].node, 1U);
+    EXPECT_EQ(job.workers[1].node, 0U);
+    EXPECT_EQ(job.workers[2].node, 1U);
+    EXPECT_FALSE(job.one_machine);
+    EXPECT_THAT(texts(met_places({.http_port = 7001}, 7000, nodes).servers), ElementsAre("a:7000", "a:7002"))
+        << "Gloo meets there";
+}
+
 TEST(ServerJobPlaces, StagesAndTheirDevices) {
     EXPECT_EQ(places({.server_num = 1, .worker_num = 1, .heter_worker_num = "2"}).stages.at(0).device, "gpu");
     const auto job =

@@ -96,6 +96,28 @@ TEST(RunMode, OptionsOfCollectiveJobsAreRefusedWithServers) {
                 refuses("--backend gloo", "collective"));
 }
 
+TEST(RunMode, NodesOfAJobWithServersMayMeetAtAMaster) {
+    auto options = with_servers();
+    options.nnodes = "2";
+    options.master = "10.0.0.1:6000";
+    EXPECT_EQ(decide_mode(options), RunMode::parameter_server);
+    options.heter_worker_num = "1";
+    EXPECT_THAT([&] { decide_mode(options); }, refuses("--nnodes 2", "--heter_workers"));
+    options = {.master = "10.0.0.1:6000", .nnodes = "2", .servers = "a:1", .workers = "a:2"};
+    EXPECT_THAT([&] { decide_mode(options); }, refuses("--nnodes 2", "--servers"));
+}
+
+TEST(RunMode, PsAloneIsOneServerAndOneWorker) {
+    EXPECT_TRUE(has_one_server_and_worker({.run_mode = "ps"}));
+    EXPECT_TRUE(has_one_server_and_worker({.run_mode = "ps", .server_device = "gpu", .http_port = 80}));
+    EXPECT_FALSE(has_one_server_and_worker({}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "collective"}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "ps-heter"}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "ps", .server_num = 2}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "ps", .workers = "a"}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "ps", .heter_worker_num = "1"}));
+}
+
 TEST(RunMode, AJobWithServersNeedsBothKinds) {
     EXPECT_THAT([] { decide_mode({.run_mode = "ps"}); }, refuses("--run_mode ps", "--server_num N"));
     EXPECT_THAT([] { decide_mode({.server_num = 2}); }, refuses("--server_num 2", "--worker_num N"));

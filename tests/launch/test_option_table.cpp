@@ -34,6 +34,7 @@ TEST(OptionTable, HasEveryOptionOfPaddlesLaunchers) {
                              "ips",
                              "cluster_topo_path",
                              "rank_mapping_path",
+                             "rank_mapping_file",
                              "enable_auto_mapping",
                              "servers",
                              "workers",
@@ -101,6 +102,7 @@ TEST(OptionTable, KnowsPaddlesOverridingVariables) {
                              Pair{"trainer_num", "PADDLE_TRAINER_NUM"},
                              Pair{"gloo_port", "PADDLE_GLOO_PORT"},
                              Pair{"with_gloo", "PADDLE_WITH_GLOO"},
+                             Pair{"auto_parallel_config", "PADDLE_AUTO_PARALLEL_CONFIG"},
                              Pair{"max_restart", "PADDLE_MAX_RESTART"},
                              Pair{"elastic_level", "PADDLE_ELASTIC_LEVEL"},
                              Pair{"elastic_timeout", "PADDLE_ELASTIC_TIMEOUT"}})

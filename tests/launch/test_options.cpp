@@ -116,6 +116,31 @@ TEST(LaunchOptions, TwoDashesEndTheOptions) {
     EXPECT_THAT(options.script_arguments, ElementsAre("--", "x"));
 }
 
+/// What is said of options of dtrain-launch behind the script.
+std::vector<std::string> hints(Words words) {
+    return parse_options(words, {}).hints;
+}
+
+TEST(LaunchOptions, ItsOptionsBehindTheScriptAreTold) {
+    EXPECT_THAT(
+        hints({"tools/train.py", "--gpus", "0,1", "--lr", "1", "--gpus=2"}),
+        ElementsAre("--gpus behind train.py is given to train.py; if dtrain-launch was meant, put it before "
+                    "train.py"));
+    EXPECT_THAT(
+        hints({"train.py", "--nproc-per-node=2", "--dry-run"}),
+        ElementsAre(AllOf(HasSubstr("--nproc-per-node, --dry-run behind train.py are given to train.py"),
+                          HasSubstr("put them before train.py"))));
+    EXPECT_THAT(hints({"train.py", "--lr", "--gpu", "gpus", "--", "-g", "--=1"}), IsEmpty());
+    EXPECT_THAT(hints({"--gpus", "0", "train.py", "--gpus", "0"}), IsEmpty());  // meant for both
+    EXPECT_THAT(hints({"job.toml", "--report", "page.html"}), IsEmpty());       // job files have one, too
+    EXPECT_THAT(hints({"train.py", "--report=page.html"}), testing::SizeIs(1));
+}
+
+TEST(LaunchOptions, TheUsageLineNamesTheScript) {
+    EXPECT_THAT(*parse_options({"--help"}, {}).text,
+                HasSubstr("Usage: dtrain-launch [options] script [script options]\n"));
+}
+
 TEST(LaunchOptions, AMissingScriptIsSaid) {
     for (const auto& words : {Words{}, Words{"--gpus", "0"}, Words{"--dry-run"}, Words{"--"}})
         EXPECT_THAT([&] { parsed(words); }, ThrowsMessage<UsageError>(HasSubstr("no training script")));

@@ -417,6 +417,30 @@ TEST(Transpiler, SaysWhatServersCannotDo) {
     EXPECT_THAT(wrong(also_read, 1), HasSubstr("operator reduce_sum reads the table 'table.weight'"));
 }
 
+TEST(Transpiler, SaysThatATrainersProgramIsOneAlready) {
+    const auto transpiled_twice = [](const DistributeTranspilerConfig& config,
+                                     const TranspileOptions& options) {
+        DistributeTranspiler transpiler(config);
+        transpiler.transpile(training_program(Sgd{}), options);
+        const auto once = transpiler.get_trainer_program();
+        const auto said = message_of([&] { transpiler.transpile(once, options); });
+        EXPECT_EQ(transpiler.get_trainer_program(), once) << "what there was is still there";
+        return said;
+    };
+    const TranspileOptions synchronous{.pservers = first_of(2)};
+    const TranspileOptions asynchronous{.pservers = first_of(2), .sync_mode = false};
+    const TranspileOptions collective{.trainer_endpoints = first_of(2), .current_endpoint = first_of(1)};
+    for (const auto& [config, options, found] :
+         std::vector<std::tuple<DistributeTranspilerConfig, TranspileOptions, std::string>>{
+             {{}, synchronous, "send"},
+             {{}, asynchronous, "send"},
+             {{.geo_sgd_mode = true}, asynchronous, "exchange_changes"},
+             {{.mode = "nccl2"}, collective, "allreduce_start"}})
+        EXPECT_EQ(transpiled_twice(config, options),
+                  "transpile: this is a trainer's program already, it has '" + found +
+                      "'; give transpile() the program that minimize() has made");
+}
+
 TEST(Transpiler, SpreadsTheRowsOfSparseTables) {
     const auto program = sparse_program(
         {.schedule = LearningRateSchedule{ExponentialDecay{0.1, 2, 0.5}}, .regularisation = L2Decay{0.25}});

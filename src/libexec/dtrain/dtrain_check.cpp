@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/run_main.hpp"
+#include <dtrain/run_main.hpp>
+
 #include "launch/check_node.hpp"
 
 int main(int argc, char** argv) {

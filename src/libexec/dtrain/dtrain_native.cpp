@@ -7,8 +7,9 @@
 #include <unistd.h>
 #include <vector>
 
+#include <dtrain/run_main.hpp>
+
 #include "base/files.hpp"
-#include "base/run_main.hpp"
 #include "worker/native/machine_info.hpp"
 #include "worker/native/run.hpp"
 #include "worker/native/worker_manual.hpp"

@@ -17,9 +17,9 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/error.hpp>
 
+#include "base/exit_status.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
-#include "base/run_main.hpp"
 #include "base/status_line.hpp"
 #include "io/hdf5_file.hpp"
 #include "worker/native/console.hpp"

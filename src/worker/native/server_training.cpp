@@ -14,7 +14,7 @@
 #include <dtrain/error.hpp>
 #include <dtrain/parameter_servers.hpp>
 
-#include "base/run_main.hpp"
+#include "base/exit_status.hpp"
 #include "base/text.hpp"
 #include "comm/leaving.hpp"
 #include "program/compute_device.hpp"

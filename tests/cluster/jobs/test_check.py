@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from whole_jobs import BUILD, LAUNCH, ROOT
+from whole_jobs import BUILD, LAUNCH, ROOT, NoSsh
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHECK = BUILD / "src/libexec/dtrain/dtrain-check"
@@ -84,8 +84,87 @@ def test_a_program_may_be_named_and_is_not_run(job):
 
 def test_bad_input_is_refused_before_anything(job):
     assert check(job, "--hostfile", "nowhere", nodes=None).returncode == 2
-    done = check(job, "--master", "10.77.0.1:4000", "--nnodes", 2, nodes=None)
+    done = check(job, "--master", "10.77.0.1:4000", "--nnodes", 2, "--start-timeout", 1, nodes=None)
+    assert done.returncode == 2 and "1 of 2 nodes did not come within 1 s" in done.stderr
+    done = check(job, "--master", "etcd://10.77.0.1:4000", "--nnodes", 2, nodes=None)
     assert done.returncode == 2 and "--ips or --hostfile" in done.stderr
+
+
+class Launchers:
+    """--check on several nodes at once, where ssh does nothing but leave a mark."""
+
+    def __init__(self, job):
+        self.job, no_ssh = job, NoSsh(job.folder)
+        self.environment = no_ssh.environment | {"DTRAIN_KEY_FILE": job.folder / "key"}
+
+    def start(self, node, *words):
+        return self.job.cluster[node].start(LAUNCH, *words, cwd=self.job.folder, env=self.environment)
+
+    def done(self, launchers):
+        """{node: (status, stdout, stderr)}"""
+        ends = {node: child.communicate(timeout=90) for node, child in launchers.items()}
+        assert self.job.cluster.left_behind() == {}
+        return {node: (launchers[node].returncode, *said) for node, said in ends.items()}
+
+
+@pytest.fixture
+def launchers(job):
+    return Launchers(job)
+
+
+def ways(stdout):
+    return [line.split()[3] for line in stdout.partition("\n\n")[0].splitlines()[1:]]
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1)])
+def test_nodes_that_all_run_it_need_no_ssh(launchers, order):
+    ips = launchers.job.cluster.addresses(3)
+    done = launchers.done({node: launchers.start(node, "--check", "--ips", ips) for node in order})
+    assert {node: status for node, (status, _, _) in done.items()} == {1: 0, 2: 0, 3: 0}, done
+    _, table, _ = done[1]
+    assert ways(table) == ["here", "launcher", "launcher"] and table.endswith("\n3 nodes checked: no fault\n"), table
+    assert [line.split()[2] for line in table.splitlines()[1:4]] == ["node1", "node2", "node3"]
+    assert all("2/2" in line.split() for line in table.splitlines()[1:4]), "each connects to the others"
+    assert done[2][1] == done[3][1] == "" and "node 1 of 3; node 0 (10.77.0.1) prints what is found" in done[2][2]
+    assert not (launchers.job.folder / "log").exists()
+
+
+def test_a_node_that_neither_comes_nor_is_reached_is_the_fault(launchers):
+    words = ("--check", "--ips", launchers.job.cluster.addresses(3), "--start-timeout", 3)
+    done = launchers.done({node: launchers.start(node, *words) for node in (1, 2)})
+    assert {node: status for node, (status, _, _) in done.items()} == {1: 1, 2: 1}, done
+    _, table, said = done[1]
+    assert ways(table) == ["here", "launcher", "ssh:"] and "fault: node 2 (10.77.0.3): " in table
+    assert table.endswith("\n3 nodes checked: 1 fault\n")
+    assert "waiting for node 2 (10.77.0.3), not reached by ssh; start the same command there, within 3 s" in said
+    assert "the check found faults; node 0 shows them" in done[2][2]
+
+
+def test_a_node_with_other_options_is_told_of(launchers):
+    ips = ("--check", "--ips", launchers.job.cluster.addresses(2))
+    done = launchers.done({1: launchers.start(1, *ips, "--nproc_per_node", 1), 2: launchers.start(2, *ips, "--nproc_per_node", 2)})
+    assert {node: status for node, (status, _, _) in done.items()} == {1: 2, 2: 2}, done
+    assert all("it has 2 ranks, and 1 rank would be its part" in said for _, _, said in done.values()), done
+
+
+def test_nodes_that_meet_at_a_master(launchers):
+    words = ("--check", "--master", "10.77.0.1:7500", "--nnodes", 2)
+    done = launchers.done({node: launchers.start(node, *words) for node in (2, 1)})
+    assert {node: status for node, (status, _, _) in done.items()} == {1: 0, 2: 0}, done
+    assert ways(done[1][1]) == ["here", "launcher"] and done[1][1].endswith("\n2 nodes checked: no fault\n")
+
+
+def test_a_check_does_not_disturb_a_job_that_waits(launchers):
+    launchers.job.script("train.py", "print('trained')")
+    ips = ("--ips", launchers.job.cluster.addresses(2))
+    waiting = launchers.start(1, *ips, "train.py")
+    launchers.job.cluster.wait_until(lambda: any("dtrain-launch" in command for command in
+                                                 launchers.job.cluster[1].processes().values()), "node 0's launcher")
+    check = launchers.start(2, "--check", *ips, "--start-timeout", 2)
+    check.communicate(timeout=60)
+    assert check.returncode == 1, "no ssh, and node 0 is there for a job"
+    done = launchers.done({1: waiting, 2: launchers.start(2, *ips, "train.py")})
+    assert {node: status for node, (status, _, _) in done.items()} == {1: 0, 2: 0}, done
 
 
 def test_a_cut_cable_is_named_and_the_others_are_checked(job):

@@ -392,6 +392,31 @@ def test_nodes_meet_at_a_master_and_may_be_unequal(follow):
     assert [follow.job.log(rank).split()[-1] for rank in range(6)] == ["node1", "node2", "node2", "node2", "node3", "node3"]
 
 
+def test_servers_and_workers_meet_at_a_master_and_may_be_unequal(follow):
+    follow.job.script("train.py", """
+import os, socket, time
+env = os.environ
+place = env["PADDLE_PSERVERS_IP_PORT_LIST"] + " " + env["PADDLE_TRAINER_ENDPOINTS"]
+print(env["TRAINING_ROLE"], env["POD_IP"] + ":" + env["PADDLE_PORT"], "on", socket.gethostname(), place, flush=True)
+if env["TRAINING_ROLE"] == "PSERVER":
+    open("up." + env["PADDLE_PORT"], "w").close()
+    time.sleep(1000)
+while sum(name.startswith("up.") for name in os.listdir(".")) < 3:
+    time.sleep(0.01)
+""")
+    arguments = ("--master", "10.77.0.1:7500", "--nnodes", 2, "train.py")
+    launchers = {2: follow.start(2, "--server_num", 2, "--trainer_num", 1, *arguments)}
+    launchers[1] = follow.start(1, "--server_num", 1, "--trainer_num", 2, *arguments)
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert "node 1 of 2: servers 1-2, worker 2" in done[2][2]
+    lines = [(follow.job.folder / "log" / name).read_text().splitlines()[0].split() for name in
+             ("serverlog.0", "serverlog.1", "serverlog.2", "workerlog.0", "workerlog.1", "workerlog.2")]
+    assert [(line[0], line[3]) for line in lines] == [("PSERVER", "node1"), ("PSERVER", "node2"), ("PSERVER", "node2"),
+                                                      ("TRAINER", "node1"), ("TRAINER", "node1"), ("TRAINER", "node2")]
+    assert {tuple(line[4:]) for line in lines} == {(",".join(line[1] for line in lines[:3]), ",".join(line[1] for line in lines[3:]))}
+
+
 def test_nodes_at_a_master_get_the_ranks_that_they_ask_for(follow):
     follow.job.script("train.py", HELLO)
     arguments = ("--master", "10.77.0.1:7500", "--nnodes", 3, "--nproc_per_node", 1)
