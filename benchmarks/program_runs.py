@@ -173,8 +173,11 @@ def stop(mark):
 
 
 def kill_all(mark):
-    for _ in range(10):  # one that is killed may just have started another
-        if not signal_all(mark, signal.SIGKILL):
+    """One that is killed may just have started another, and one that is within exec() has no environment to be known by."""
+    looks_in_vain = 0
+    for _ in range(20):
+        looks_in_vain = 0 if signal_all(mark, signal.SIGKILL) else looks_in_vain + 1
+        if looks_in_vain == 4:
             return
         time.sleep(0.02)
 
