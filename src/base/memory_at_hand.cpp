@@ -42,7 +42,7 @@ std::int64_t page_cache(const fs::path& folder, int version) {
 
 std::optional<std::int64_t> left_in(const MemoryCgroup& cgroup) {
     std::optional<std::int64_t> least;
-    for (auto folder = cgroup.folder;; folder = folder.parent_path()) {
+    for (const auto& folder : cgroup.up_to_root()) {
         const auto limit = number_in_cgroup(folder / cgroup.limit_name());
         const auto used = number_in_cgroup(folder / cgroup.usage_name());
         if (limit && used) {
@@ -50,8 +50,8 @@ std::optional<std::int64_t> left_in(const MemoryCgroup& cgroup) {
                 std::clamp<std::int64_t>(*limit - *used + page_cache(folder, cgroup.version), 0, *limit);
             least = std::min(least.value_or(left), left);
         }
-        if (folder == cgroup.root || folder == folder.parent_path()) return least;
     }
+    return least;
 }
 
 /// What is at hand, where that is less.

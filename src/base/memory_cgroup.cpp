@@ -41,6 +41,13 @@ fs::path MemoryCgroup::counters() const {
     return folder / (version == 2 ? "memory.events" : "memory.oom_control");
 }
 
+std::vector<fs::path> MemoryCgroup::up_to_root() const {
+    std::vector<fs::path> folders{folder};
+    while (folders.back() != root && folders.back() != folders.back().parent_path())
+        folders.push_back(folders.back().parent_path());
+    return folders;
+}
+
 std::optional<MemoryCgroup> memory_cgroup_in(const fs::path& cgroups, std::string_view membership) {
     const auto own = membership_in(membership);
     if (!own) return std::nullopt;

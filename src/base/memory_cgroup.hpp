@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace dtrain {
 
@@ -17,6 +18,8 @@ struct MemoryCgroup {
 
     /// The name of a file of it: what it counts of out of memory.
     std::filesystem::path counters() const;
+    /// From it up to the root: each of them may have a limit.
+    std::vector<std::filesystem::path> up_to_root() const;
     const char* limit_name() const { return version == 2 ? "memory.max" : "memory.limit_in_bytes"; }
     const char* usage_name() const { return version == 2 ? "memory.current" : "memory.usage_in_bytes"; }
 };

@@ -75,14 +75,14 @@ std::optional<std::int64_t> OomWatch::count_of_machine() const {
     return number_behind(sources_.machine, "oom_kill");
 }
 
-/// The lowest limit from the cgroup up to the root: each of them can be what was hit.
+/// The lowest one: each of them can be what was hit.
 std::optional<std::int64_t> OomWatch::limit() const {
     std::optional<std::int64_t> lowest;
-    for (auto folder = cgroup_->folder;; folder = folder.parent_path()) {
+    for (const auto& folder : cgroup_->up_to_root()) {
         const auto bytes = number_in_cgroup(folder / cgroup_->limit_name());
         if (bytes && (!lowest || *bytes < *lowest)) lowest = bytes;
-        if (folder == cgroup_->root || folder == folder.parent_path()) return lowest;
     }
+    return lowest;
 }
 
 }  // namespace dtrain

@@ -69,9 +69,8 @@ void take(Environment& out, const std::string& text, const Environment& environm
 
 }  // namespace
 
-Environment given_variables(
-    const Options& options, const Environment& environment,
-    const std::function<std::optional<std::string>(const std::string& path)>& read_file) {
+Environment given_variables(const Options& options, const Environment& environment,
+                            const ReadFile& read_file) {
     Environment out;
     if (options.env_file) {
         const auto content = read_file(*options.env_file);

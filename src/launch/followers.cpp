@@ -33,8 +33,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_complaints{15'000};
 constexpr milliseconds look_again{100};
-constexpr milliseconds before_ssh{5'000};       // launchers that are started together are there by then
-constexpr milliseconds wait_for_check{15'000};  // for people who type the command on each node
+constexpr milliseconds before_ssh{5'000};  // launchers that are started together are there by then
 constexpr milliseconds before_check_complains{2'000};
 constexpr std::size_t named_at_once = 8;
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +20,9 @@
 #include "link/head.hpp"
 
 namespace dtrain::launch {
+
+/// How long nodes wait for each other for --check: people may type the command on each.
+inline constexpr std::chrono::milliseconds wait_for_check{15'000};
 
 /// Node 0's side of a job on several nodes that all started dtrain-launch: waits for the others, lets mpirun
 /// reach them without ssh, and tells them how the job ended.

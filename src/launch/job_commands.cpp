@@ -38,21 +38,19 @@ struct JobCommand {
     std::optional<std::string> text;  ///< of --help
 };
 
-std::string_view help_of(std::string_view word) {
+const CommandRow& row_of(std::string_view word) {
     const auto rows = command_table();
-    return std::find_if(rows.begin(), rows.end(), [&](const CommandRow& row) { return row.name == word; })
-        ->help;
+    return *std::find_if(rows.begin(), rows.end(), [&](const CommandRow& row) { return row.name == word; });
 }
 
 JobCommand parse_job_command(const std::vector<std::string>& arguments) {
     JobCommand out{.word = arguments.front()};
-    CLI::App app{std::string(help_of(out.word)), "dtrain-launch " + out.word};
+    const auto& row = row_of(out.word);
+    CLI::App app{std::string(row.help), "dtrain-launch " + out.word};
     auto* job = app.add_option("JOB", out.job,
                                "Its name as dtrain-launch status shows it, or the scheduler's number");
     if (out.word != "status") job->required();
-    const auto* row = &*std::find_if(command_table().begin(), command_table().end(),
-                                     [&](const CommandRow& each) { return each.name == out.word; });
-    set_usage(app, std::string(row->arguments));
+    set_usage(app, std::string(row.arguments));
     if (out.word == "status") app.add_flag("--json", out.json, "For programs");
     if (out.word == "logs")
         app.add_flag("-f,--follow", out.follow, "Go on until the job ends, and with its status");

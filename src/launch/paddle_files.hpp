@@ -2,19 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
-
 #include <dtrain/environment.hpp>
 
+#include "launch/carried.hpp"
 #include "launch/options.hpp"
 
 /// Files of Paddle's automatic parallelism that stand on a command line. Pure but for what reads them.
 namespace dtrain::launch {
-
-/// Content of a file, or nothing when it cannot be read.
-using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
 
 /// With --enable_auto_mapping the nodes and the number of their ranks are those of --rank_mapping_file:
 ///

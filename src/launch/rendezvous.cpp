@@ -22,7 +22,6 @@ namespace dtrain::launch {
 namespace {
 
 constexpr std::chrono::seconds time_to_tell{3};
-constexpr std::chrono::milliseconds time_for_check{15'000};  // as long as node 0 waits
 
 /// With --ips the same command runs on every node, so this one must be among them. Where node 0 waits, it
 /// waits for somebody who will not come: it is told.
@@ -64,7 +63,7 @@ Rendezvous meet_at_master(int count, const Options& options, const Environment& 
 std::optional<int> be_looked_at(const Plan& plan, const Options& options, const Environment& environment) {
     auto patiently = options;
     patiently.start_timeout = std::max(options.start_timeout, Options().start_timeout);
-    const auto until = std::chrono::steady_clock::now() + std::min(options.start_timeout, time_for_check);
+    const auto until = std::chrono::steady_clock::now() + std::min(options.start_timeout, wait_for_check);
     SshProbe ssh(environment);
     return follow_check(
         meeting_of(options, plan.hosts()), hello_of(plan, options, host_name(), 0), patiently, environment,

@@ -215,9 +215,8 @@ def test_layers_learn_as_on_the_cpu(digits_line_by_line, tmp_path, ranks):
     assert accuracies == pytest.approx([accuracies[0]] * len(accuracies), abs=0.01)
 
 
-def test_a_model_computes_on_what_a_launcher_gives(tmp_path):
+def check_computes_on_what_a_launcher_gives(command, tmp_path):
     """Oracle: the same program that is told by DTRAIN_DEVICE, or that was given nothing."""
-    command = [compiled(ROOT / "examples/model/digits.cpp"), ROOT / "examples/digits.h5"]
     asked = run(command, tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
     given = run(command, tmp_path, FLAGS_selected_gpus=0, **STAND_IN)
     assert (given.returncode, given.stdout, given.stderr) == (0, asked.stdout, "")
@@ -225,18 +224,14 @@ def test_a_model_computes_on_what_a_launcher_gives(tmp_path):
     here = run(command, tmp_path)
     assert (without.returncode, without.stdout) == (0, here.stdout) and here.stdout != asked.stdout
     assert without.stderr.startswith(GIVEN) and without.stderr.count("\n") == 1, without.stderr
+
+
+def test_a_model_computes_on_what_a_launcher_gives(tmp_path):
+    check_computes_on_what_a_launcher_gives([compiled(ROOT / "examples/model/digits.cpp"), ROOT / "examples/digits.h5"], tmp_path)
 
 
 def test_layers_compute_on_what_a_launcher_gives(digits_line_by_line, tmp_path):
-    """Oracle: the same program that is told by DTRAIN_DEVICE."""
-    command = [digits_line_by_line, ROOT / "examples/digits.h5"]
-    asked = run(command, tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
-    given = run(command, tmp_path, FLAGS_selected_gpus=0, **STAND_IN)
-    assert (given.returncode, given.stdout, given.stderr) == (0, asked.stdout, "")
-    without = run(command, tmp_path, FLAGS_selected_gpus=0, DTRAIN_GPU_MODULE="/nowhere.so")
-    here = run(command, tmp_path)
-    assert (without.returncode, without.stdout) == (0, here.stdout) and here.stdout != asked.stdout
-    assert without.stderr.startswith(GIVEN) and without.stderr.count("\n") == 1, without.stderr
+    check_computes_on_what_a_launcher_gives([digits_line_by_line, ROOT / "examples/digits.h5"], tmp_path)
 
 
 @pytest.mark.parametrize("environment, message", [
