@@ -241,11 +241,18 @@ def test_endpoints_are_in_the_log_folder_of_every_node(follow):
 
 def test_servers_at_this_machines_own_address_and_a_number_of_workers(follow):
     """One machine, whatever it is called: nobody is waited for."""
-    follow.job.script("train.py", "import os\nprint(os.environ['TRAINING_ROLE'], os.environ['POD_IP'])\n")
+    follow.job.script("train.py", """
+import os, time
+print(os.environ["TRAINING_ROLE"], os.environ["POD_IP"], flush=True)
+if os.environ["TRAINING_ROLE"] == "PSERVER":
+    open("server.up", "w").close()
+    time.sleep(1000)
+while not os.path.exists("server.up"): time.sleep(0.05)
+""")
     done = ends({1: follow.start(1, "--servers", "10.77.0.1:6270", "--worker_num", 2, "train.py")})
     assert done[1][0] == 0, told(done)
     assert [(follow.job.folder / "log" / name).read_text() for name in ("serverlog.0", "workerlog.0", "workerlog.1")] == [
-        "PSERVER 10.77.0.1\n", "TRAINER 10.77.0.1\n", "TRAINER 10.77.0.1\n"]
+        "PSERVER 10.77.0.1\ndtrain: stopped by SIGTERM because the others are done\n", "TRAINER 10.77.0.1\n", "TRAINER 10.77.0.1\n"]
 
 
 def test_different_numbers_of_ranks_are_an_error_on_both_sides(follow):
