@@ -11,33 +11,42 @@
 
 namespace dtrain::comm {
 
+/// Whose memory is that several processes see. The stores that hand it on release what was done with it
+/// before, and who takes it acquires: nothing else orders the bytes of a letter between processes.
+enum class LentTo : std::uint32_t {
+    nobody,
+    writer,  ///< who has asked for it
+    reader   ///< whom the letter is for
+};
+static_assert(std::atomic<LentTo>::is_always_lock_free);
+
 /// Gives a letter's memory back to this process, or to those that share it.
 struct ReturnLetter {
-    std::atomic<std::uint32_t>* taken = nullptr;
+    std::atomic<LentTo>* lent_to = nullptr;
     std::shared_ptr<const void> keeps = {};
     void operator()(std::byte* memory) const {
-        if (taken == nullptr)
+        if (lent_to == nullptr)
             delete[] memory;
         else
-            taken->store(0, std::memory_order_release);
+            lent_to->store(LentTo::nobody, std::memory_order_release);
     }
 };
 
 /// Bytes of a letter. Movable; memory is kept when it gets shorter, and is not set to zero when it grows.
 class LetterBytes {
   public:
-    /// Memory that several processes see, which is free for others as soon as `taken` is 0.
+    /// Memory that several processes see.
     struct Lent {
         std::byte* memory = nullptr;
         std::size_t capacity = 0;
-        std::atomic<std::uint32_t>* taken = nullptr;
+        std::atomic<LentTo>* lent_to = nullptr;
         std::shared_ptr<const void> keeps;  ///< the memory where it is
     };
 
     LetterBytes() = default;
     /// Gives the memory back when it ends, or grows beyond it.
     LetterBytes(Lent lent, std::size_t size)
-        : memory_(lent.memory, ReturnLetter{lent.taken, std::move(lent.keeps)}),
+        : memory_(lent.memory, ReturnLetter{lent.lent_to, std::move(lent.keeps)}),
           size_(size),
           capacity_(lent.capacity) {}
 
@@ -47,9 +56,12 @@ class LetterBytes {
     std::span<std::byte> bytes() { return {memory_.get(), size_}; }
     std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
 
-    bool is_lent() const { return memory_.get_deleter().taken != nullptr; }
-    /// Ends, and leaves giving back what it was lent to others.
-    void leave_to_others() && { memory_.release(); }
+    bool is_lent() const { return memory_.get_deleter().lent_to != nullptr; }
+    /// Ends, and leaves what it was lent to the letter's reader, who gives it back.
+    void leave_to_reader() && {
+        memory_.get_deleter().lent_to->store(LentTo::reader, std::memory_order_release);
+        memory_.release();
+    }
 
     /// The bytes that stay keep their values.
     void resize(std::size_t size);

@@ -25,6 +25,22 @@ std::uint32_t* futex_of(Word& word) {
     return std::endian::native == std::endian::little ? halves : halves + 1;
 }
 
+/// A number and its operation are one word, so that nobody reads the one without the other.
+constexpr unsigned operation_bits = 8;
+static_assert(sizeof(Operation) * 8 <= operation_bits);
+
+std::uint64_t numbered(std::uint64_t number, Operation operation) {
+    return (number << operation_bits) | static_cast<std::uint64_t>(operation);
+}
+
+std::uint64_t number_in(std::uint64_t word) {
+    return word >> operation_bits;
+}
+
+Operation operation_in(std::uint64_t word) {
+    return static_cast<Operation>(word & ((std::uint64_t{1} << operation_bits) - 1));
+}
+
 void sleep_while(Word& word, std::uint64_t value, std::chrono::milliseconds longest) {
     const timespec limit{longest.count() / 1000, longest.count() % 1000 * 1'000'000};
     ::syscall(SYS_futex, futex_of(word), FUTEX_WAIT, static_cast<std::uint32_t>(value), &limit, nullptr, 0);
@@ -36,12 +52,10 @@ void sleep_while(Word& word, std::uint64_t value, std::chrono::milliseconds long
 struct NodeBoard::Post {
     alignas(64) std::atomic<std::uint64_t> steps;
     alignas(64) std::atomic<std::uint32_t> sleepers;
-    alignas(64) std::atomic<std::uint64_t> announced;
+    alignas(64) std::atomic<std::uint64_t> announced;  ///< numbered()
     std::atomic<std::uint64_t> finished;
-    std::atomic<std::uint64_t> waits_in;
+    std::atomic<std::uint64_t> waits_in;  ///< numbered()
     std::atomic<std::uint64_t> failure;
-    std::atomic<Operation> operation;
-    std::atomic<Operation> waits_for;
     alignas(64) std::atomic<std::uint64_t> alarm;  // of the first rank only
     Announcement announcements[ring];
     alignas(4096) std::byte slots[NodeBoard::slots][slot_bytes];
@@ -62,11 +76,28 @@ struct NodeBoard::Post {
     }
 };
 
-NodeBoard::NodeBoard(MPI_Comm node) : window_(node, sizeof(Post)) {
-    check(MPI_Comm_rank(node, &rank_), "MPI_Comm_rank");
-    check(MPI_Comm_size(node, &size_), "MPI_Comm_size");
-    for (int other = 0; other < size_; ++other)
-        posts_.push_back(std::launder(reinterpret_cast<Post*>(window_.part(other).data())));
+NodeBoard::NodeBoard(MPI_Comm node) : window_(std::make_unique<const Window>(node, sizeof(Post))) {
+    int rank = 0;
+    int size = 0;
+    check(MPI_Comm_rank(node, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(node, &size), "MPI_Comm_size");
+    std::vector<std::byte*> parts;
+    for (int other = 0; other < size; ++other) parts.push_back(window_->part(other).data());
+    use(rank, parts);
+}
+
+NodeBoard::NodeBoard(int rank, std::span<std::byte* const> parts) {
+    use(rank, parts);
+}
+
+std::size_t NodeBoard::bytes_of_a_rank() {
+    return sizeof(Post);
+}
+
+void NodeBoard::use(int rank, std::span<std::byte* const> parts) {
+    rank_ = rank;
+    size_ = static_cast<int>(parts.size());
+    for (auto* const part : parts) posts_.push_back(std::launder(reinterpret_cast<Post*>(part)));
     slot_limit_ = std::min(slot_bytes, (std::size_t{64} << 10U) / static_cast<std::size_t>(size_));
 }
 
@@ -104,10 +135,9 @@ bool NodeBoard::has_room(std::uint64_t number) {
 void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot,
                          Way way) {
     auto& own = post(rank_);
-    own.operation.store(call.operation, std::memory_order_relaxed);
-    own.announced.store(number, std::memory_order_relaxed);
+    own.announced.store(numbered(number, call.operation), std::memory_order_relaxed);
     auto& said = own.announcements[number % ring];
-    said.finished.store(own.finished.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    said.finished.store(own.finished.load(std::memory_order_relaxed), std::memory_order_release);
     said.count = call.count;
     said.window = place ? place->window->id() : 0;
     said.offset = place ? place->offset : 0;
@@ -126,10 +156,11 @@ const Announcement& NodeBoard::announcement(int rank, std::uint64_t number) cons
 }
 
 void NodeBoard::note_finished(std::uint64_t number) {
-    // What the others said they had finished comes with the announcements, which were read anyhow.
+    // What the others said they had finished comes with the announcements, which were read anyhow. A rank
+    // that has not waited for the others learns only by this load that they have read what it writes next.
     auto least = number;
     for (int other = 0; other < size_; ++other)
-        least = std::min(least, announcement(other, number).finished.load(std::memory_order_relaxed));
+        least = std::min(least, announcement(other, number).finished.load(std::memory_order_acquire));
     finished_by_all_ = std::max(finished_by_all_, least);
     post(rank_).finished.store(number, std::memory_order_release);
 }
@@ -164,8 +195,7 @@ void NodeBoard::sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::
 }
 
 void NodeBoard::note_waits(std::uint64_t number, Operation operation) {
-    post(rank_).waits_for.store(operation, std::memory_order_relaxed);
-    post(rank_).waits_in.store(number, std::memory_order_relaxed);
+    post(rank_).waits_in.store(numbered(number, operation), std::memory_order_relaxed);
 }
 
 void NodeBoard::note_goes_on() {
@@ -178,12 +208,14 @@ void NodeBoard::note_failure(std::uint64_t code) {
 
 NodeBoard::Whereabouts NodeBoard::whereabouts(int rank) const {
     const auto& of = post(rank);
-    return {.announced = of.announced.load(),
+    const auto announced = of.announced.load();
+    const auto waits_in = of.waits_in.load();
+    return {.announced = number_in(announced),
             .finished = of.finished.load(),
             .steps = of.steps.load(),
-            .operation = of.operation.load(),
-            .waits_in = of.waits_in.load(),
-            .waits_for = of.waits_for.load(),
+            .operation = operation_in(announced),
+            .waits_in = number_in(waits_in),
+            .waits_for = operation_in(waits_in),
             .failure = of.failure.load()};
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,6 +50,10 @@ class NodeBoard {
 
     /// Collective over `node`.
     explicit NodeBoard(MPI_Comm node);
+    /// In memory of the caller's, which outlives it: of each rank bytes_of_a_rank() bytes, zeros at first, at
+    /// a multiple of 4096.
+    NodeBoard(int rank, std::span<std::byte* const> parts);
+    static std::size_t bytes_of_a_rank();
 
     int rank() const { return rank_; }
     int size() const { return size_; }
@@ -102,6 +107,7 @@ class NodeBoard {
 
   private:
     struct Post;
+    void use(int rank, std::span<std::byte* const> parts);
     Post& post(int rank) const { return *posts_[static_cast<std::size_t>(rank)]; }
     std::uint64_t finished_by_all();
 
@@ -111,8 +117,8 @@ class NodeBoard {
     std::uint64_t steps_ = 0;
     std::uint64_t finished_by_all_ = 0;
     std::uint64_t slot_users_[slots] = {};
-    Window window_;
-    std::vector<Post*> posts_;  ///< by rank, in the window
+    std::unique_ptr<const Window> window_;  ///< null: the memory is the caller's
+    std::vector<Post*> posts_;              ///< by rank
 };
 
 }  // namespace dtrain::comm

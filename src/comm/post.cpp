@@ -3,7 +3,6 @@
 #include "comm/post.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <sched.h>
 #include <utility>
@@ -83,9 +82,7 @@ class MpiPost final : public PostInTurn {
         if (!place) return send_bytes(to, letter_tag, std::move(content));
         auto message = Post::memory(sizeof(*place));
         std::memcpy(message.data(), &*place, sizeof(*place));
-        std::move(content).leave_to_others();
-        // What the letter says is there before whoever is told of it looks.
-        std::atomic_thread_fence(std::memory_order_release);
+        std::move(content).leave_to_reader();
         send_bytes(to, place_tag, std::move(message));
     }
 
@@ -125,7 +122,6 @@ class MpiPost final : public PostInTurn {
         if (status.MPI_TAG == place_tag) {
             SharedLetters::Place place;
             check(MPI_Mrecv(&place, sizeof(place), MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
-            std::atomic_thread_fence(std::memory_order_acquire);
             return Letter{status.MPI_SOURCE, shared_->letter(status.MPI_SOURCE, place)};
         }
         int bytes = 0;

@@ -33,8 +33,7 @@ std::size_t size_for(std::size_t bytes) {
 
 /// The head of a block: the letter's bytes follow it.
 struct alignas(64) SharedLetters::Block {
-    std::atomic<std::uint32_t> taken;
-    static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+    std::atomic<LentTo> lent_to;
 
     std::byte* letter() { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -48,7 +47,7 @@ std::unique_ptr<SharedLetters> SharedLetters::open(MPI_Comm node, const NodeMap&
     for (std::size_t i = 0; i < on_node.size(); ++i)
         segments[static_cast<std::size_t>(on_node[i])] = std::move(shared[i]);
     const auto rank = on_node[static_cast<std::size_t>(map.node_rank)];
-    return std::unique_ptr<SharedLetters>(new SharedLetters(rank, std::move(segments)));
+    return std::make_unique<SharedLetters>(rank, std::move(segments));
 }
 
 SharedLetters::SharedLetters(int rank, std::vector<std::shared_ptr<SharedSegment>> segments)
@@ -64,9 +63,9 @@ std::optional<LetterBytes> SharedLetters::memory(std::size_t bytes) {
 
 std::optional<LetterBytes> SharedLetters::free_block(std::size_t size, std::size_t bytes) {
     for (auto* block : blocks_[size]) {
-        if (block->taken.load(std::memory_order_acquire) != 0) continue;
-        block->taken.store(1, std::memory_order_relaxed);
-        return LetterBytes({block->letter(), bytes_of(size), &block->taken, own_}, bytes);
+        if (block->lent_to.load(std::memory_order_acquire) != LentTo::nobody) continue;
+        block->lent_to.store(LentTo::writer, std::memory_order_relaxed);
+        return LetterBytes({block->letter(), bytes_of(size), &block->lent_to, own_}, bytes);
     }
     return std::nullopt;
 }
@@ -92,13 +91,17 @@ std::optional<SharedLetters::Place> SharedLetters::place_for(int to, const Lette
 LetterBytes SharedLetters::letter(int from, const Place& place) const {
     const auto& segment = segments_[static_cast<std::size_t>(from)];
     const auto room = segment == nullptr ? 0 : segment->bytes().size();
-    if (place.offset < sizeof(Block) || place.offset > room || place.size > room - place.offset ||
-        place.offset % alignof(Block) != 0)
+    const auto refuse = [&] {
         throw Error(fmt::format("rank {} says that a letter of {} bytes lies at {} of its {} bytes of memory",
                                 from, place.size, place.offset, room));
+    };
+    if (place.offset < sizeof(Block) || place.offset > room || place.size > room - place.offset ||
+        place.offset % alignof(Block) != 0)
+        refuse();
     auto* block =
         std::launder(reinterpret_cast<Block*>(segment->bytes().data() + place.offset - sizeof(Block)));
-    return {{block->letter(), place.size, &block->taken, segment}, place.size};
+    if (block->lent_to.load(std::memory_order_acquire) != LentTo::reader) refuse();
+    return {{block->letter(), place.size, &block->lent_to, segment}, place.size};
 }
 
 }  // namespace dtrain::comm

@@ -36,6 +36,9 @@ class SharedLetters {
     /// @returns null where there is nobody to share with, or no memory for it
     static std::unique_ptr<SharedLetters> open(MPI_Comm node, const NodeMap& map);
 
+    /// @param segments by rank; null: of a rank that does not see them @param rank whose segment is not null
+    SharedLetters(int rank, std::vector<std::shared_ptr<SharedSegment>> segments);
+
     /// @returns none when blocks of this size are all taken, and there is no room for another
     std::optional<LetterBytes> memory(std::size_t bytes);
 
@@ -53,8 +56,6 @@ class SharedLetters {
     static constexpr std::size_t sizes = 9;  // 4 KiB, 8 KiB ... 1 MiB
     // A letter may have a block of one of so many sizes: of up to eight times its own.
     static constexpr std::size_t wider = 3;
-
-    SharedLetters(int rank, std::vector<std::shared_ptr<SharedSegment>> segments);
 
     std::optional<LetterBytes> free_block(std::size_t size, std::size_t bytes);
     bool cut(std::size_t size);

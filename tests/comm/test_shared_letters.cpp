@@ -101,7 +101,11 @@ TEST(SharedLetters, RefusePlacesThatAreNone) {
     if (of.letters == nullptr) GTEST_SKIP() << "nobody shares memory with a rank that is alone on its node";
     int rank = 0;
     MPI_Comm_rank(of.world, &rank);
+    const auto unsent = of.letters->memory(5000);
+    ASSERT_TRUE(unsent);
+    const auto not_told = of.letters->place_for(rank, *unsent).value();
     for (const SharedLetters::Place place : {SharedLetters::Place{0, 10},
+                                             not_told,
                                              {65, 10},
                                              {std::uint64_t{1} << 40U, 10},
                                              {128, std::uint64_t{1} << 40U}})
