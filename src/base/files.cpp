@@ -10,6 +10,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/move_name.hpp"
 #include "base/random_mark.hpp"
 
 namespace dtrain {
@@ -62,8 +63,7 @@ class NextContent {
     void put_in_place() {
         // A network file system may tell only now that there is no room.
         if (::close(file_.release()) != 0) fail("cannot write " + path_.string());
-        if (::renameat(folder_.get(), name_.c_str(), folder_.get(), path_.filename().c_str()) != 0)
-            fail("cannot replace " + path_.string());
+        if (!move_name(name_, path_.filename(), folder_.get())) fail("cannot replace " + path_.string());
         in_place_ = true;
     }
 
@@ -172,8 +172,7 @@ void replace_passing_file(const std::filesystem::path& path, std::string_view co
 
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path) {
     sync_path(temporary, O_RDONLY | O_NOFOLLOW);
-    if (::rename(temporary.c_str(), path.c_str()) != 0)
-        fail("cannot rename " + temporary.string() + " to " + path.string());
+    if (!move_name(temporary, path)) fail("cannot rename " + temporary.string() + " to " + path.string());
     sync_folder(path.parent_path());
 }
 

@@ -14,6 +14,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/move_name.hpp"
 
 namespace dtrain::io {
 namespace {
@@ -26,12 +27,12 @@ constexpr std::string_view unfinished = ".tmp-";  // before the name of a checkp
 
 /// After it `temporary` is at `path`, and what was there is at `temporary` or gone.
 void put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
-    if (::rename(temporary.c_str(), path.c_str()) == 0) return;
+    if (move_name(temporary, path)) return;
     if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) fail_at(errno, path);
     if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return;
     // NFS, for one, cannot exchange names: there is no checkpoint of this name for a moment.
     std::filesystem::remove_all(path);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail_at(errno, path);
+    if (!move_name(temporary, path)) fail_at(errno, path);
 }
 
 void check_shards(const std::filesystem::path& folder, const CheckpointIndex& index) {

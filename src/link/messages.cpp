@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/messages.hpp"
 
+#include <csignal>
+#include <cstdint>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "base/json_text.hpp"
@@ -150,8 +154,29 @@ struct Read {
     void operator()(const char* name, T& value) const {
         object.at(name).get_to(value);
     }
+    void operator()(const char* name, int& value) const { value = number(name, object.at(name)); }
     void operator()(const char* name, std::optional<int>& value) const {
-        if (object.contains(name)) value = object.at(name).get<int>();
+        if (object.contains(name)) value = number(name, object.at(name));
+    }
+
+    /// Counts, numbers, statuses and signals: none is negative.
+    static int number(std::string_view name, const json& value) {
+        const bool is_one = value.is_number_unsigned() && value.get<std::uint64_t>() <= largest(name) &&
+                            (name != "signal" || value != 0);
+        if (!is_one) throw LinkError(fmt::format("\"{}\" of a message is {}", name, shortened(value.dump())));
+        return value.get<int>();
+    }
+
+  private:
+    static std::uint64_t largest(std::string_view name) {
+        if (name == "signal") return SIGRTMAX;
+        if (name == "status") return 255;  // as a shell has it
+        return std::numeric_limits<int>::max();
+    }
+    static std::string shortened(std::string text) {
+        constexpr std::size_t longest = 40;
+        if (text.size() > longest) text.replace(longest, std::string::npos, "...");
+        return text;
     }
 };
 

@@ -5,41 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "link/messages.hpp"
+#include "messages_of_each_kind.hpp"
 #include "support/fuzz.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain::link {
 namespace {
-
-std::vector<Message> one_of_each() {
-    return {
-        Hello{.version = "0.1.0",
-              .host_name = "b",
-              .node_count = 2,
-              .address = "10.0.0.2",
-              .wanted_node = 1,
-              .nodes = {"10.0.0.1", "10.0.0.2"},
-              .ranks = {{"0"}, {"1", "2"}, {}},
-              .visible_gpus = "0,1,2",
-              .assignments = {{"DTRAIN_CPUS", "0-3;4-7"}},
-              .log_dir = "/scratch/log",
-              .check = true},
-        Hello{},
-        Refused{"another list"},
-        Welcome{.node = 1, .nodes = 2, .first_rank = 4, .ranks = 4, .members = "server 1", .by_ssh = true},
-        CheckCall{.port = 40123, .nonce = "0a1b"},
-        RunOn{.host = "b", .command = "orted -mca a \"b\""},
-        UseSsh{},
-        UseSsh{"fd00::2"},
-        RunDaemon{.run = 2, .command = "orted", .job_token = "abc", .grace_ms = 10'000},
-        StopDaemon{2},
-        DaemonOutput{.run = 2, .to_stderr = true, .text = "no route\n"},
-        DaemonEnded{.run = 2, .status = 143, .reason = "the head is gone"},
-        StopJob{15},
-        LastWords{.log = "workerlog.3", .line = "stopped by SIGTERM"},
-        JobEnded{.status = 7, .text = "rank 3 failed"},
-        Heartbeat{}};
-}
 
 TEST(Messages, ComeBackEqual) {
     for (const auto& message : one_of_each()) EXPECT_EQ(decode(encode(message)), message) << encode(message);
@@ -58,10 +29,16 @@ TEST(Messages, OutputThatIsNoUtf8IsCarried) {
 TEST(Messages, WhatIsNoMessage) {
     for (const char* text :
          {"", "{", "[]", "7", "{}", R"({"is":7})", R"({"is":"format disk"})", R"({"is":"refused"})",
-          R"({"is":"welcome","node":"one","nodes":2,"first_rank":0,"ranks":1,"by_ssh":false})"})
+          R"({"is":"welcome","node":"one","nodes":2,"first_rank":0,"ranks":1,"by_ssh":false})",
+          R"({"is":"stop_job","signal":0})", R"({"is":"stop_job","signal":-128})",
+          R"({"is":"stop_job","signal":1000})", R"({"is":"stop_job","signal":1e30})",
+          R"({"is":"stop_job","signal":15.5})", R"({"is":"stop_daemon","run":4294967297})",
+          R"({"is":"job_ended","status":256,"text":""})", R"({"is":"job_ended","status":null,"text":""})"})
         EXPECT_THROW(decode(text), LinkError) << text;
     EXPECT_EQ(tests::message_of<LinkError>([] { decode(R"({"is":"format disk"})"); }),
               "a message of unknown kind \"format disk\"");
+    EXPECT_EQ(tests::message_of<LinkError>([] { decode(R"({"is":"job_ended","status":256,"text":""})"); }),
+              "\"status\" of a message is 256");
 }
 
 TEST(MessagesProperty, DamagedOnesAreMessagesOrLinkErrors) {

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """The virtual machines are what the tests beside this one take them for. Oracle: what the nodes say of themselves."""
+import sys
 
 
 def test_nodes_have_names_addresses_and_processes_of_their_own(job):
@@ -22,6 +23,34 @@ def test_a_cut_cable_is_silence(job):
     assert job.on(1, *ask).returncode == 255
     job.cluster[2].heal()
     assert job.on(1, *ask).stdout == "node2\n"
+
+
+def test_a_bad_link_is_late_and_slow_and_loses_frames(job):
+    """Oracle: how long bytes take at the rate."""
+    send = ("import socket, sys, time\nbegin = time.monotonic()\n"
+            "with socket.create_connection(('10.77.0.2', 7000)) as s:\n"
+            "    s.sendall(bytes(int(sys.argv[1])))\n    s.shutdown(socket.SHUT_WR)\n    s.recv(1)\n"
+            "print(time.monotonic() - begin)\n")
+    serve = ("import socket\nwith socket.create_server(('', 7000)) as s:\n"
+             "    print('up', flush=True)\n    c = s.accept()[0]\n    got = 0\n"
+             "    while part := c.recv(1 << 16): got += len(part)\n    c.sendall(b'x')\n    print(got)\n")
+
+    def seconds_for(size):
+        server = job.start_on(2, sys.executable, "-c", serve)
+        assert server.stdout.readline() == "up\n"
+        took = float(job.on(1, sys.executable, "-c", send, size).stdout)
+        assert server.communicate()[0] == f"{size}\n"
+        return took
+
+    with job.cluster[2].bad_link(delay=100):
+        assert seconds_for(1) > 0.4, "two ways there and two back"
+    with job.cluster[2].bad_link(rate=1000):
+        assert seconds_for(50_000) > 0.3
+    with job.cluster[2].bad_link(loss=20):
+        seconds_for(1 << 20)
+    with job.cluster[2].bad_link(loss=100):
+        assert not job.cluster[2].connected()
+    assert job.cluster[2].connected()
 
 
 def test_slurm_runs_tasks_on_all_nodes(job):

@@ -10,6 +10,7 @@ share the file system below `shared` (as an NFS home is shared); /tmp and /dev/s
 
 By hand: `virtual_cluster.py up N [--slurm] [--etcd]` and, elsewhere, the commands that it then prints.
 """
+import contextlib
 import os
 import pathlib
 import shlex
@@ -190,6 +191,28 @@ class Node:
     def cut(self):
         """Pulls the network cable; heal() plugs it in again."""
         self.cluster.control.check("ip", "link", "set", f"to-{self.name}", "down")
+
+    @contextlib.contextmanager
+    def bad_link(self, **faults):
+        """For as long as this is entered, the node's cable loses frames or is slow: see bad_link.py."""
+        control, program = self.cluster.control, pathlib.Path(__file__).with_name("bad_link.py")
+        cable = f"to-{self.name}"
+        control.check("sh", "-c", "ip link add bad-far type veth peer name bad-near && "
+                      f"ip link set {cable} nomaster && ip link set bad-far master switch up && ip link set bad-near up")
+        control.check(sys.executable, program, "--whole", cable, "bad-far", "bad-near")
+        self.check(sys.executable, program, "--whole", "eth0")
+        options = [word for name, value in faults.items() for word in (f"--{name}", value)]
+        child = control.start(sys.executable, program, cable, "bad-near", *options)
+        try:
+            if (said := child.stdout.readline()) != "up\n":
+                raise RuntimeError(f"no bad link: {said}{child.stderr.read()}")
+            yield
+        finally:
+            if child.poll() is None:
+                os.kill(child.inner, signal.SIGKILL)
+            child.communicate()
+            control.check("sh", "-c", f"ip link del bad-far && ip link set {cable} master switch")
+            self.cluster.wait_until(self.connected, f"{self.name}'s network")
 
     def heal(self):
         self.cluster.control.check("ip", "link", "set", f"to-{self.name}", "up")

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "link/messages.hpp"
+
+namespace dtrain::link {
+
+inline std::vector<Message> one_of_each() {
+    return {
+        Hello{.version = "0.1.0",
+              .host_name = "b",
+              .node_count = 2,
+              .address = "10.0.0.2",
+              .wanted_node = 1,
+              .nodes = {"10.0.0.1", "10.0.0.2"},
+              .ranks = {{"0"}, {"1", "2"}, {}},
+              .visible_gpus = "0,1,2",
+              .assignments = {{"DTRAIN_CPUS", "0-3;4-7"}},
+              .log_dir = "/scratch/log",
+              .check = true},
+        Hello{},
+        Refused{"another list"},
+        Welcome{.node = 1, .nodes = 2, .first_rank = 4, .ranks = 4, .members = "server 1", .by_ssh = true},
+        CheckCall{.port = 40123, .nonce = "0a1b"},
+        RunOn{.host = "b", .command = "orted -mca a \"b\""},
+        UseSsh{},
+        UseSsh{"fd00::2"},
+        RunDaemon{.run = 2, .command = "orted", .job_token = "abc", .grace_ms = 10'000},
+        StopDaemon{2},
+        DaemonOutput{.run = 2, .to_stderr = true, .text = "no route\n"},
+        DaemonEnded{.run = 2, .status = 143, .reason = "the head is gone"},
+        StopJob{15},
+        LastWords{.log = "workerlog.3", .line = "stopped by SIGTERM"},
+        JobEnded{.status = 7, .text = "rank 3 failed"},
+        Heartbeat{}};
+}
+
+}  // namespace dtrain::link
