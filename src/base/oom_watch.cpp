@@ -45,18 +45,14 @@ OomWatch::OomWatch(const OomSources& sources) : sources_(sources) {
 std::optional<OomKills> OomWatch::kills_since() const {
     const auto in_cgroup = count_of_cgroup();
     if (in_cgroup && cgroup_before_ && *in_cgroup > *cgroup_before_)
-        return OomKills{.count = *in_cgroup - *cgroup_before_, .cgroup = name(), .limit = limit()};
+        return OomKills{.count = *in_cgroup - *cgroup_before_,
+                        .cgroup = cgroup_->name(),
+                        .limit = lowest_limit(*cgroup_, cgroup_->limit_name())};
     const auto on_machine = count_of_machine();
     if (on_machine && machine_before_ && *on_machine > *machine_before_)
         return OomKills{.count = *on_machine - *machine_before_};
     if (!in_cgroup && !on_machine) return std::nullopt;
     return OomKills{};
-}
-
-std::string OomWatch::name() const {
-    return cgroup_->folder == cgroup_->root
-               ? "/"
-               : "/" + cgroup_->folder.lexically_relative(cgroup_->root).string();
 }
 
 std::optional<std::int64_t> OomWatch::count_of_cgroup() const {
@@ -73,16 +69,6 @@ std::optional<std::int64_t> OomWatch::count_of_cgroup() const {
 
 std::optional<std::int64_t> OomWatch::count_of_machine() const {
     return number_behind(sources_.machine, "oom_kill");
-}
-
-/// The lowest one: each of them can be what was hit.
-std::optional<std::int64_t> OomWatch::limit() const {
-    std::optional<std::int64_t> lowest;
-    for (const auto& folder : cgroup_->up_to_root()) {
-        const auto bytes = number_in_cgroup(folder / cgroup_->limit_name());
-        if (bytes && (!lowest || *bytes < *lowest)) lowest = bytes;
-    }
-    return lowest;
 }
 
 }  // namespace dtrain

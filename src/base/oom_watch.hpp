@@ -43,10 +43,8 @@ class OomWatch {
     std::optional<OomKills> kills_since() const;
 
   private:
-    std::string name() const;
     std::optional<std::int64_t> count_of_cgroup() const;
     std::optional<std::int64_t> count_of_machine() const;
-    std::optional<std::int64_t> limit() const;
 
     OomSources sources_;
     std::optional<MemoryCgroup> cgroup_;

@@ -62,14 +62,17 @@ Conclusion::Conclusion(const Plan& plan, const Options& options, const Environme
 }
 
 Ending Conclusion::ending_of(const Watched& ended, const std::function<std::string()>& why_stopped) const {
-    const auto kills = oom_watch_.kills_since();
+    std::vector<std::string> machine_facts;
+    if (const auto kills = oom_watch_.kills_since(); kills && kills->count > 0)
+        machine_facts.push_back(kills->to_sentence());
+    if (const auto reached = pids_watch_.reached_since()) machine_facts.push_back(*reached);
     Ending ending{.engine = to_string(plan_.engine),
                   .engine_status = ended.engine_status,
                   .asked_to_stop_by = ended.asked_to_stop_by,
                   .engine_text = ended.engine_text,
                   .restarts = restarts_,
                   .machine = host_name(),
-                  .machine_facts = kills && kills->count > 0 ? kills->to_sentence() : ""};
+                  .machine_facts = join(machine_facts, "; ")};
     if (!ended.hung.empty()) {
         ending.stop_reason = hang_reason(ended.hung);
         ending.stop_details =

@@ -11,6 +11,7 @@
 #include <dtrain/environment.hpp>
 
 #include "base/oom_watch.hpp"
+#include "base/pids_watch.hpp"
 #include "launch/job_view.hpp"
 #include "launch/plan.hpp"
 #include "launch/report.hpp"
@@ -59,6 +60,7 @@ class Conclusion {
     std::vector<RankFacts> facts_;
     std::vector<std::uintmax_t> log_begins_;  ///< where the logs of this start begin
     OomWatch oom_watch_;
+    PidsWatch pids_watch_;
 };
 
 }  // namespace dtrain::launch

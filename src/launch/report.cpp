@@ -172,8 +172,10 @@ class Examination {
         if (vanished) {
             for (const int rank : vanished_ranks()) report_.failed.push_back(end_of(rank));
             if (nothing_was_started())
-                report_.not_started = start_refused_by_shell(ending_.engine_text)
-                                          .value_or(ending_.engine + " could not start it");
+                report_.not_started =
+                    start_refused_by_shell(ending_.engine_text)
+                        .value_or(ending_.machine_facts.empty() ? ending_.engine + " could not start it"
+                                                                : ending_.machine_facts);
         }
         for (const auto& failure : failures) {
             const bool swept_away = failure.kind == Event::Kind::stopped && cause_is_known;
@@ -202,7 +204,8 @@ class Examination {
         const auto tail = log_tail_(cause.rank);
         report_.last_lines = last_lines(tail, shown_log_lines);
         if (cause.how == How::vanished) {
-            if (cause.facts.host == ending_.machine && !ending_.machine_facts.empty())
+            if (cause.facts.host == ending_.machine && !ending_.machine_facts.empty() &&
+                report_.not_started.empty())
                 report_.hints.push_back(ending_.machine_facts);
             return;
         }

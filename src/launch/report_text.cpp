@@ -82,8 +82,8 @@ std::string why_lost(const FailureReport& report) {
 std::string block_of_vanished(const FailureReport& report) {
     const auto vanished = those(report.failed, How::vanished);
     if (!report.not_started.empty())
-        return fmt::format("nothing was started: {}; {} ended with {}\n{}", report.not_started, report.engine,
-                           report.engine_status.to_string(), report.engine_text);
+        return fmt::format("nothing was started: {}; {} ended with {}\n", report.not_started, report.engine,
+                           report.engine_status.to_string());
     auto text = report.lost_node.empty()
                     ? fmt::format(
                           "{} ended without a word: dtrain-worker was killed, its node was lost, or it "
@@ -96,7 +96,7 @@ std::string block_of_vanished(const FailureReport& report) {
         text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].facts.host,
                             vanished[i].pid != 0 ? facts_of(vanished[i])
                                                  : facts_of(vanished[i]) + ", no program of it was seen");
-    return text + report.engine_text;
+    return text;
 }
 
 std::string waited_for_line(const RankEnd& end) {
@@ -113,6 +113,7 @@ std::string block_of_cause(const FailureReport& report) {
     for (std::size_t i = 0; i < std::min(report.waited_for.size(), described_ranks); ++i)
         text += waited_for_line(report.waited_for[i]);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
+    if (cause.how == How::vanished) text += report.engine_text;
     if (report.not_started.empty()) text += fmt::format("  log: {}\n", where(cause));
     if (!report.last_lines.empty())
         text += fmt::format("---- last lines of {} ----\n{}----\n", log_name(cause), report.last_lines);

@@ -67,6 +67,7 @@ std::vector<std::string> new_xid_facts(std::vector<topology::Xid>& known,
 std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
                          const std::vector<topology::Xid>& xids,
                          const std::optional<SharedMemory>& shared_memory,
+                         const std::optional<std::string>& too_many_processes,
                          const std::optional<std::string>& no_room_for_log) {
     // A shell tells the signal that ended its command as a status.
     const auto ended_by = [&](int signal) { return ended.shell_status() == 128 + signal; };
@@ -79,6 +80,7 @@ std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>&
     if (shared_memory && ended_by(SIGBUS))
         facts.push_back(fmt::format("/dev/shm holds {}, {} of it free after the end",
                                     bytes_text(shared_memory->bytes), bytes_text(shared_memory->free_bytes)));
+    if (too_many_processes) facts.push_back(*too_many_processes);
     if (no_room_for_log) facts.push_back(*no_room_for_log);
     return join(facts, "; ");
 }

@@ -33,14 +33,16 @@ std::vector<std::string> new_xid_facts(std::vector<topology::Xid>& known,
                                        const std::vector<topology::Xid>& come);
 
 /// What only a program's own machine knows about its end: whether the OOM killer did it, which errors of GPUs
-/// the kernel logged, whether shared memory or its log's disk is full.
+/// the kernel logged, whether a limit of processes was reached, shared memory or its log's disk is full.
 /// "" when it knows nothing that matters. Pure.
 /// @param kills by the OOM killer while the program ran; nothing: not known
 /// @param xids while the program ran
+/// @param too_many_processes as PidsWatch has it
 /// @param no_room_for_log as no_room_for() has it
 std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
                          const std::vector<topology::Xid>& xids,
                          const std::optional<SharedMemory>& shared_memory,
+                         const std::optional<std::string>& too_many_processes = std::nullopt,
                          const std::optional<std::string>& no_room_for_log = std::nullopt);
 
 }  // namespace dtrain::worker

@@ -57,8 +57,7 @@ class GuardLife {
         detach();
         const SignalSource signals(stop_signals_and({SIGCHLD}));
         for (const int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE}) ::signal(signal, SIG_IGN);
-        start_program();
-        for (bool alive = true; alive;) {
+        for (bool alive = start_program(); alive;) {
             pollfd sources[2] = {{socket_, static_cast<short>(worker_gone_ ? 0 : POLLIN), 0},
                                  {signals.fd(), POLLIN, 0}};
             if (worker_gone_) sources[0].fd = -1;
@@ -87,19 +86,23 @@ class GuardLife {
             if (fd != socket_ && fd != output) ::close(fd);
     }
 
-    void start_program() {
+    /// False when there is no process for it.
+    bool start_program() {
         Pipe exec_error = Pipe::open();
         const pid_t guard = ::getpid();
         pid_ = ::fork();
         if (pid_ == 0) become_program(program_, guard, exec_error.write_end.get());
+        if (pid_ < 0) {
+            tell({.kind = GuardNews::Kind::cannot_execute, .error = errno});
+            return false;
+        }
         exec_error.write_end.reset();
         GuardNews news{.kind = GuardNews::Kind::started, .pid = pid_};
-        if (pid_ < 0)
-            news = {.kind = GuardNews::Kind::cannot_execute, .error = errno};
-        else if (::read(exec_error.read_end.get(), &news.error, sizeof news.error) == sizeof news.error)
+        if (::read(exec_error.read_end.get(), &news.error, sizeof news.error) == sizeof news.error)
             news.kind = GuardNews::Kind::cannot_execute;
         tell(news);
         program_.output.reset();
+        return true;
     }
 
     void tell(const GuardNews& news) { ::send(socket_, &news, sizeof news, MSG_NOSIGNAL); }

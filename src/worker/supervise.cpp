@@ -19,6 +19,7 @@
 
 #include "base/log_files.hpp"
 #include "base/oom_watch.hpp"
+#include "base/pids_watch.hpp"
 #include "base/text.hpp"
 #include "report/run.hpp"
 #include "topology/gpu_use.hpp"
@@ -30,6 +31,13 @@
 
 namespace dtrain::worker {
 namespace {
+
+/// Of a program that could not be executed; where the machine was short of something, nothing is wrong with
+/// it.
+int status_of_shell(int error) {
+    if (error == ENOENT) return 127;
+    return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE ? 1 : 126;
+}
 
 using cluster::Event;
 using cluster::Order;
@@ -225,7 +233,7 @@ class Supervisor {
                 note_xids();
                 if (!ended_->success() && !stop_signal_)
                     facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
-                                          no_room_for(job_.log));
+                                          pids_watch_.reached_since(), no_room_for(job_.log));
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) tell_others_once();
@@ -303,8 +311,9 @@ class Supervisor {
     Event outcome_of(bool guard_ended_well) const {
         if (cannot_execute_) {
             auto event = new_event(Event::Kind::trouble);
-            event.code = *cannot_execute_ == ENOENT ? 127 : 126;
+            event.code = status_of_shell(*cannot_execute_);
             event.text = fmt::format("cannot execute the program: {}", std::strerror(*cannot_execute_));
+            if (const auto reached = pids_watch_.reached_since()) event.text += "; " + *reached;
             return event;
         }
         if (!ended_) {
@@ -324,6 +333,7 @@ class Supervisor {
 
     Supervision job_;
     OomWatch oom_watch_;
+    PidsWatch pids_watch_;
     XidWatch xid_watch_;
     std::vector<topology::Xid> xids_;  ///< since the program was started
     std::optional<GpuLook> gpu_look_;

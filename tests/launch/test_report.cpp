@@ -389,9 +389,9 @@ TEST(Report, AVanishedWorkerIsTheOneThatMpirunNames) {
         report_text(report),
         "rank [1] ended without a word: dtrain-worker was killed, its node was lost, or it could not start; "
         "mpirun ended with exit code 137\n"
-        "  rank 1 on n1: local rank 1, GPU GPU-8932f937, pid 4711\n" +
+        "  rank 1 on n1: local rank 1, GPU GPU-8932f937, pid 4711\n"
+        "  hint: the kernel's OOM killer ended 1 process of memory cgroup /job\n" +
             std::string(rank_1_killed_4) +
-            "  hint: the kernel's OOM killer ended 1 process of memory cgroup /job\n"
             "  log: /tmp/log/workerlog.1\n"
             "---- last lines of workerlog.1 ----\n"
             "step 3\n"

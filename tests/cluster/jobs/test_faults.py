@@ -31,6 +31,7 @@ while WAITS and not os.path.exists("go"): time.sleep(0.05)
 for step in range(10):
     print("rank", rank, "step", step, flush=True)
     time.sleep(0.2)
+with open("clock." + rank, "w") as out: out.write(str(time.time()))
 if FAILS and rank == "1": sys.exit(7)
 if FAILS: time.sleep(1000)
 print("done", flush=True)
@@ -184,6 +185,8 @@ def test_a_clock_that_jumps(follow, node, hours, fails, number):
     clock.write_text(str(3600 * hours))
     (follow.job.folder / "go").touch()
     (expect_rank_1 if fails else expect_done)(follow, ends(launchers))
+    jump = float((follow.job.folder / f"clock.{node - 1}").read_text()) - time.time()
+    assert abs(jump - 3600 * hours) < 60, "the rank there has seen it"
     note(f"clock of node {node} jumps by {hours:+d} h", "rank 1 exits with 7" if fails else "ends well", "as without the fault", begin)
 
 
