@@ -96,3 +96,11 @@ def test_blocks_are_parts_of_programs_that_run(block):
 
 def test_every_program_that_is_named_has_a_block():
     assert RUN_BY.keys() == {block.named("of")[0] for block in BLOCKS if block.named("of")}
+
+
+@pytest.mark.parametrize("page", ["docs/guide.md", "docs/guide.zh.md"])
+def test_programs_have_the_lines_that_are_said(page):
+    said = re.findall(r"\]\(\.\./(examples/\S+\.cpp)\)\s+(?:is|does so in|是|用)\s+(\d+) (?:lines|行)", (ROOT / page).read_text())
+    assert len(said) == 3, said
+    for file, lines in said:
+        assert len((ROOT / file).read_text().splitlines()) == int(lines), file
