@@ -120,7 +120,8 @@ class Session:
         if command.startswith("sbatch"):
             self.jobs += 1
             assert shown == [f"Submitted batch job {self.jobs}"]
-            self.wait(lambda: "JobState=COMPLETED" in self.cluster.control.check("scontrol", "show", "job", self.jobs))
+            self.wait(self.job_has_ended, self.told_of_the_job)
+            assert self.state() == "COMPLETED", self.told_of_the_job()
 
     def join(self):
         """The end of the job of both nodes. Returns what the first prints, whose status is the job's."""
@@ -135,11 +136,23 @@ class Session:
     def file(self, name):
         return self.cluster.home / "digits" / name
 
+    def state(self):
+        return re.search(r"JobState=(\w+)", self.cluster.control.check("scontrol", "show", "job", self.jobs))[1]
+
+    def job_has_ended(self):
+        return self.state() not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
+
+    def told_of_the_job(self):
+        files = [self.file(f"digits-{self.jobs}.out"), *sorted(self.file(f"log/{self.jobs}").glob("workerlog.*")),
+                 *sorted(self.cluster.folder.glob("log/slurm*"))]
+        return "\n".join([self.cluster.control.check("scontrol", "show", "job", self.jobs),
+                          *(f"{file.name}:\n{file.read_text()[-4000:]}" for file in files if file.exists())])
+
     @staticmethod
-    def wait(condition, patience=120):
+    def wait(condition, told=str, patience=240):
         deadline = time.monotonic() + patience
         while not condition():
-            assert time.monotonic() < deadline
+            assert time.monotonic() < deadline, told()
             time.sleep(.1)
 
 
