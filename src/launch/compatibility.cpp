@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "launch/static_programs.hpp"
+
 namespace dtrain::launch {
 namespace {
 
@@ -156,6 +158,13 @@ status 2; *refused*: likewise, for good. "since" is the Paddle release that has 
         out += fmt::format("| {} | {} | {} |\n", feature.what, to_string(feature.answer), feature.note);
     out += "\n## Programs\n\n| Paddle, in Python | dtrain, in C++ | |\n|---|---|---|\n";
     for (const auto& each : interfaces)
+        out += fmt::format("| {} | {} | {} |\n", each.what, to_string(each.answer), each.note);
+    out +=
+        "\n### Static graph and fleet\n\n`fluid`, `paddle.static`, `paddle.distributed.fleet`; the names of "
+        "dtrain are "
+        "of its namespace `dtrain`. A whole program: [guide.md](guide.md#a-loop-of-your-own).\n\n"
+        "| Paddle, in Python | dtrain, in C++ | |\n|---|---|---|\n";
+    for (const auto& each : static_program_features())
         out += fmt::format("| {} | {} | {} |\n", each.what, to_string(each.answer), each.note);
     return out;
 }

@@ -105,6 +105,9 @@ def test_a_model_is_trained_by_any_number_of_ranks_to_the_same_bits(model_progra
     assert alone.returncode == 0, alone.stdout + alone.stderr
     accuracies = [float(each) for each in re.findall(r"eval_accuracy (\d\.\d+)$", alone.stdout, re.M)]
     assert 3 < len(accuracies) <= 20 and accuracies[-1] > .95, alone.stdout
+    # What evaluate() returns is what fit() told of its last epoch.
+    loss, accuracy = re.findall(r"eval_loss (\S+)  eval_accuracy (\S+)$", alone.stdout, re.M)[-1]
+    assert f"\ntest loss {loss}, accuracy {accuracy} of 389 samples\n" in alone.stdout, alone.stdout
     for ranks in (2, 3):
         several = mpirun(ranks, [model_program, digits], tmp_path)
         assert several.stdout == alone.stdout.replace("ranks 1,", f"ranks {ranks},"), several.stderr
@@ -155,6 +158,18 @@ def test_a_model_that_each_rank_trains_alone_says_so(tmp_path, how, ranks, lines
 def test_a_model_without_its_data_says_so(model_program, tmp_path):
     done = run([model_program, "nowhere.h5"], tmp_path)
     assert done.returncode == 2 and done.stderr.startswith("digits: ") and "nowhere.h5" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_loop_of_ones_own_learns_on_any_number_of_ranks_what_one_learns(tmp_path, ranks):
+    """Oracle: means over the ranks' equal parts of a batch are those of the batch, to rounding; 100 does not divide the samples."""
+    program = compiled(ROOT / "examples/loop/digits.cpp")
+    alone, several = (mpirun(count, [program, ROOT / "examples/digits.h5"], tmp_path) for count in (1, ranks))
+    losses, found = (re.findall(r"^epoch +\d+  loss (\d\.\d{4})$", done.stdout, re.M) for done in (alone, several))
+    assert len(losses) == 10 and float(losses[-1]) < .25, alone.stdout + alone.stderr
+    assert [float(loss) for loss in found] == pytest.approx([float(loss) for loss in losses], abs=1e-3), several.stdout + several.stderr
+    last = re.search(rf"^ranks {ranks}, test accuracy (0\.\d+), parameters identical\n\Z", several.stdout, re.M)
+    assert last and float(last[1]) > .92, several.stdout
 
 
 @pytest.fixture(scope="module")

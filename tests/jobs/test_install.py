@@ -61,6 +61,10 @@ def installed_library(prefix):
     return prefix / build_option("libdir")
 
 
+def installed_examples(prefix):
+    return prefix / "share/dtrain/examples"
+
+
 def version():
     return json.loads((BUILD / "meson-info/intro-projectinfo.json").read_text())["version"]
 
@@ -90,7 +94,17 @@ def test_every_public_header_and_no_other(prefix):
 def test_example_job(prefix):
     built = {path.name for path in (BUILD / "src/share/dtrain/examples").iterdir() if path.suffix in (".toml", ".h5")}
     assert built
-    assert built <= {path.name for path in (prefix / "share/dtrain/examples").iterdir()}
+    assert built <= {path.name for path in installed_examples(prefix).iterdir()}
+
+
+def test_every_example_in_cpp_is_installed_as_it_is(prefix):
+    """With what builds and feeds it. Oracle: the folders of examples/."""
+    kinds = ("*/*.cpp", "*/*.py", "*/CMakeLists.txt", "*/meson.build", "README.md")
+    sources = {path.relative_to(SOURCE / "examples") for kind in kinds for path in (SOURCE / "examples").glob(kind)}
+    installed = installed_examples(prefix)
+    assert {path.relative_to(installed) for path in installed.glob("*/*")} | {Path("README.md")} == sources
+    for path in sources:
+        assert (installed / path).read_bytes() == (SOURCE / "examples" / path).read_bytes()
 
 
 def test_library_has_a_soname(prefix):
@@ -140,7 +154,7 @@ DIGITS = SOURCE / "examples/digits.h5"
 # How each of examples/*/*.cpp but model/digits.cpp, which is built in every way, is built here.
 EXAMPLES = {
     "find_package": ["layer/digits", "layer/digits_ranks", "layer/lenet", "layer/lenet_ranks"],
-    "pkg-config": ["layer/linear_net", "own_kernels/train", "spawn/regression"],
+    "pkg-config": ["layer/linear_net", "loop/digits", "own_kernels/train", "spawn/regression"],
     "meson": ["mnist/mnist", "tutorial/alone", "tutorial/ranks"],
     "g++": ["libtorch/train"],
 }
@@ -152,6 +166,7 @@ RUNS = {
     "layer/lenet_ranks": (2, [DIGITS], r"test acc is: 0\.9\d+"),
     "layer/linear_net": (0, ["3", "2"], r"(\[[01]\] loss: \d\.\d{4}\s){4}"),
     "libtorch/train": (2, [], "ranks 2, parameters identical"),
+    "loop/digits": (2, [DIGITS], r"ranks 2, test accuracy 0\.9\d+, parameters identical"),
     "mnist/mnist": (2, ["digits-idx", "--steps", "5", "--every", "1"], r"ranks: 2, steps: 5, test accuracy: 0\.\d{4}"),
     "own_kernels/train": (2, [], "ranks 2, parameters identical"),
     "spawn/regression": (0, ["3", "2"], r"(\[[01]\] loss: \d\.\d{6}\s){4}"),
@@ -182,7 +197,7 @@ def test_every_example_is_built_with_an_installed_dtrain():
 def trains(program):
     """The example says what it has learnt; one epoch would do, it has 20."""
     printed = run(str(program), str(SOURCE / "examples/digits.h5"), cwd=program.parent, OMP_NUM_THREADS="1")
-    assert re.search(r"eval_accuracy 0\.9\d+\nranks 1, parameters [0-9a-f]{16}\n$", printed), printed
+    assert re.search(r"eval_accuracy 0\.9\d+\ntest loss .*\nranks 1, parameters [0-9a-f]{16}\n$", printed), printed
 
 
 @pytest.mark.parametrize("way", ["find_package", "pkg-config"])
@@ -192,7 +207,7 @@ def test_example_for_cmake(prefix, tmp_path, cmake, no_sanitizers, way):
         said = {}
     else:
         where, said = ["-DWITH_PKG_CONFIG=ON"], {"PKG_CONFIG_PATH": str(installed_library(prefix) / "pkgconfig")}
-    run("cmake", "-S", str(SOURCE / "examples/cmake"), "-B", str(tmp_path / "build"), *where, **said)
+    run("cmake", "-S", str(installed_examples(prefix) / "cmake"), "-B", str(tmp_path / "build"), *where, **said)
     run("cmake", "--build", str(tmp_path / "build"))
     program = tmp_path / "build/digits"
     assert str(installed_library(prefix).resolve()) in run("ldd", str(program))
@@ -220,12 +235,12 @@ def test_versions_that_find_package_takes(prefix, tmp_path, cmake):
 
 
 def test_example_for_meson_with_an_installed_dtrain(prefix, tmp_path, no_sanitizers):
-    run("meson", "setup", str(tmp_path / "build"), str(SOURCE / "examples/meson"), "--wrap-mode=nofallback",
+    run("meson", "setup", str(tmp_path / "build"), str(installed_examples(prefix) / "meson"), "--wrap-mode=nofallback",
         "-Dwarning_level=3", "-Dwerror=true", PKG_CONFIG_PATH=str(installed_library(prefix) / "pkgconfig"))
     run("meson", "compile", "-C", str(tmp_path / "build"))
     trains(tmp_path / "build/digits")
     run("meson", "compile", "-C", str(tmp_path / "build"), "-j2", *map(target, EXAMPLES["meson"]))
-    run(PYTHON, str(SOURCE / "examples/mnist/digits_as_idx.py"), str(tmp_path / "build/digits-idx"))
+    run(PYTHON, str(installed_examples(prefix) / "mnist/digits_as_idx.py"), str(tmp_path / "build/digits-idx"))
     for example in EXAMPLES["meson"]:
         works(example, tmp_path / "build" / target(example))
 

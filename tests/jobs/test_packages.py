@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import build_option
+
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("DTRAIN_BUILD", SOURCE / "build")).resolve()
 PACKAGES = SOURCE / "docs/packages"
@@ -47,6 +49,31 @@ def test_debian_packages_are_built_with_the_packages_of_the_list():
     text = re.search(r"^Build-Depends:((?:.*\n)(?:^ .*\n)*)", (PACKAGES / "debian/control").read_text(), re.M).group(1)
     names = {entry.split()[0] for entry in text.split(",")}
     assert names - {"debhelper-compat"} == listed("required", "optional") - BROUGHT_ALONG - ONLY_FASTER
+
+
+# Debian's packages are built without CUDA.
+NOT_PACKAGED = {"libdtrain_gpu.so", "libdtrain_nccl.so"}
+
+
+def test_each_installed_file_is_in_one_debian_package(prefix):
+    """Oracle: what `meson install` puts down; debian/*.install name it as dh_install's patterns below usr."""
+    libraries = prefix / build_option("libdir")
+    packages = {}
+    for listing in (PACKAGES / "debian").glob("*.install"):
+        for pattern in listing.read_text().split():
+            at, pattern = (libraries, pattern.removeprefix("usr/lib/*/")) if pattern.startswith("usr/lib/*/") else (
+                prefix, pattern.removeprefix("usr/"))
+            named = list(at.glob(pattern))
+            assert named or listing.name.startswith("libdtrain0"), f"{listing.name}: nothing is {pattern}"
+            for path in named:
+                for file in path.rglob("*") if path.is_dir() and not path.is_symlink() else [path]:
+                    packages.setdefault(file, []).append(listing.stem)
+    files = [file for file in prefix.rglob("*") if file.is_symlink() or file.is_file()]
+    assert len(files) > 50
+    assert {str(file.relative_to(prefix)): packages.get(file, []) for file in files
+            if len(packages.get(file, [])) != 1 and file.name not in NOT_PACKAGED} == {}
+    assert packages[prefix / "share/dtrain/examples/cmake/CMakeLists.txt"] == ["libdtrain-dev"]
+    assert packages[prefix / "share/dtrain/examples/digits.toml"] == ["dtrain"]
 
 
 def needed(program):
