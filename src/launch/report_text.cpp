@@ -96,7 +96,18 @@ std::string block_of_vanished(const FailureReport& report) {
         text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].facts.host,
                             vanished[i].pid != 0 ? facts_of(vanished[i])
                                                  : facts_of(vanished[i]) + ", no program of it was seen");
-    return text + report.engine_text;
+    return report.lost_because.empty() ? text + report.engine_text : text;  // mpirun's guesses
+}
+
+/// Whoever was waited for is what is to be looked at.
+std::string sentence_of_cause(const FailureReport& report) {
+    auto text = sentence(*report.cause());
+    if (report.waited_for.empty()) return text;
+    const auto& first = report.waited_for.front();
+    text += fmt::format(", as it waited in vain for {} on {}", name_of(first), first.facts.host);
+    if (const auto others = report.waited_for.size() - 1; others > 0)
+        text += fmt::format(" and {} more", others);
+    return text;
 }
 
 std::string waited_for_line(const RankEnd& end) {
@@ -107,7 +118,7 @@ std::string waited_for_line(const RankEnd& end) {
 std::string block_of_cause(const FailureReport& report) {
     const auto& cause = *report.cause();
     auto text = cause.how == How::vanished ? block_of_vanished(report)
-                                           : sentence(cause) + "\n  " + facts_of(cause) + "\n";
+                                           : sentence_of_cause(report) + "\n  " + facts_of(cause) + "\n";
     if (!cause.exception.empty()) text += fmt::format("  exception: {}\n", cause.exception);
     if (!cause.error.empty()) text += fmt::format("  error: {}\n", cause.error);
     for (std::size_t i = 0; i < std::min(report.waited_for.size(), described_ranks); ++i)
@@ -197,8 +208,10 @@ std::string headline(const FailureReport& report) {
     int size = 0;
     for (const auto& role : report.roles) size += role.size;
     if (report.asked_to_stop_by != 0)
-        return fmt::format("stopped by {}; the programs of all {} ranks have ended\n",
-                           signal_name(report.asked_to_stop_by), size);
+        return fmt::format(
+            "stopped by {}; the programs of all {} ranks {}\n", signal_name(report.asked_to_stop_by), size,
+            report.killed_at_once ? "were killed at once after a second signal" : "have ended");
+    if (!report.cancelled.empty()) return report.cancelled + "\n";
     if (report.failed.empty())
         return fmt::format("dtrain-launch stopped the job{}{}\n{}{}", report.stop_reason.empty() ? "" : ": ",
                            report.stop_reason, fmt::join(report.stop_details, "\n"),
