@@ -96,12 +96,14 @@ int remove_sessions(const LeftoverPlaces& places) {
     int removed = 0;
     for (const auto& top : entries_of(places.temporary)) {
         if (!is_of_host(top.filename().string(), places.host) || !is_own(top, S_IFDIR)) continue;
+        const int removed_before = removed;
         for (const auto& session : entries_of(top)) {
             if (!is_own(session, S_IFDIR) || !is_dead_session(session)) continue;
             std::error_code failed;
             fs::remove_all(session, failed);
             if (!failed) ++removed;
         }
+        if (removed > removed_before) ::rmdir(top.c_str());  // as mpirun does, when it is empty
     }
     return removed;
 }

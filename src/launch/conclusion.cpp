@@ -33,6 +33,15 @@ std::vector<std::size_t> silent_nodes(const Plan& plan, const JobState& job) {
     return out;
 }
 
+/// Their ends.
+std::vector<cluster::Event> done_ranks(const JobState& job) {
+    std::vector<cluster::Event> out;
+    for (int rank = 0; rank < job.size(); ++rank)
+        if (const auto& end = job.end_of(rank); end && end->kind == cluster::Event::Kind::done)
+            out.push_back(*end);
+    return out;
+}
+
 std::vector<report::Fact> page_facts(const Plan& plan, const Options& options) {
     auto command = std::vector{options.script};
     command.insert(command.end(), options.script_arguments.begin(), options.script_arguments.end());
@@ -69,14 +78,18 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
     Ending ending{.engine = to_string(plan_.engine),
                   .engine_status = ended.engine_status,
                   .asked_to_stop_by = ended.asked_to_stop_by,
+                  .killed_at_once = ended.killed_at_once,
                   .engine_text = ended.engine_text,
                   .restarts = restarts_,
                   .machine = host_name(),
                   .machine_facts = join(machine_facts, "; ")};
     if (!ended.hung.empty()) {
         ending.stop_reason = hang_reason(ended.hung);
-        ending.stop_details =
-            hang_places(ended.hung, [&](int rank) { return facts_[static_cast<std::size_t>(rank)].log; });
+        ending.stop_details = hang_places(ended.hung, [&](int rank) {
+            const auto& facts = facts_[static_cast<std::size_t>(rank)];
+            return facts.log + ".stacks" + (facts.is_here ? "" : " on " + facts.host);
+        });
+        if (auto done = done_before(done_ranks(ended.job))) ending.stop_details.push_back(std::move(*done));
         ending.stop_status = status_hung;
     } else if (ended.ordered_to_stop) {
         ending.stop_reason = why_stopped();

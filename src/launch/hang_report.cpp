@@ -8,6 +8,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "base/text.hpp"
+
 namespace dtrain::launch {
 namespace {
 
@@ -52,16 +54,29 @@ std::string hang_reason(const std::vector<Event>& hung) {
 }
 
 std::vector<std::string> hang_places(const std::vector<Event>& hung,
-                                     const std::function<std::string(int)>& log_of) {
+                                     const std::function<std::string(int)>& stacks_of) {
     std::vector<std::string> lines;
     for (const auto& place : places_of(hung)) {
         const bool one = place.ranks.size() == 1;
-        lines.push_back(fmt::format("{} [{}]: since {} in {}; stacks: {}.stacks{}", one ? "rank" : "ranks",
+        lines.push_back(fmt::format("{} [{}]: since {} in {}; stacks: {}{}", one ? "rank" : "ranks",
                                     fmt::join(place.ranks, ","), clock_time(place.since_us),
                                     place.where.empty() ? "an unknown place" : place.where,
-                                    log_of(place.ranks.front()), one ? "" : " and so on"));
+                                    stacks_of(place.ranks.front()), one ? "" : " and so on"));
     }
     return lines;
+}
+
+std::optional<std::string> done_before(const std::vector<Event>& done) {
+    if (done.empty()) return std::nullopt;
+    std::vector<int> ranks;
+    std::int64_t last_us = 0;
+    for (const auto& event : done) {
+        ranks.push_back(event.rank);
+        last_us = std::max(last_us, event.time_us);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    return fmt::format("{} [{}]: ended with exit code 0 before, {}at {}", plural(ranks.size(), "rank"),
+                       fmt::join(ranks, ","), ranks.size() == 1 ? "" : "the last one ", clock_time(last_us));
 }
 
 }  // namespace dtrain::launch

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,13 @@ std::string hang_reason(const std::vector<cluster::Event>& hung);
 
 /// Where the ranks of such a job are, a line for those in the same place together, the first to become idle
 /// first: since when (local time), in what, and where their stacks are. Pure but for the time zone.
-/// @param log_of path of a rank's log, beside which its stacks are
+/// @param stacks_of the file of a rank's stacks, and its node where that is another one
 std::vector<std::string> hang_places(const std::vector<cluster::Event>& hung,
-                                     const std::function<std::string(int)>& log_of);
+                                     const std::function<std::string(int)>& stacks_of);
+
+/// A line for the ranks that were done by then: others often wait for one that ended too early. Pure but for
+/// the time zone.
+/// @param done the ends of these ranks
+std::optional<std::string> done_before(const std::vector<cluster::Event>& done);
 
 }  // namespace dtrain::launch

@@ -98,6 +98,16 @@ std::optional<std::string> server_complaint(std::string_view log, int number) {
     return cut(trimmed(std::string_view(*found).substr(teller.size())), longest_exception);
 }
 
+std::optional<std::string> loader_complaint(std::string_view log) {
+    constexpr std::string_view mark = ": error while loading shared libraries: ";
+    const auto lines = split(log, '\n');
+    const auto found = std::find_if(lines.rbegin(), lines.rend(), [&](const std::string& line) {
+        return line.find(mark) != std::string::npos;
+    });
+    if (found == lines.rend()) return std::nullopt;
+    return cut(trimmed(std::string_view(*found).substr(found->find(mark) + 2)), longest_exception);
+}
+
 std::optional<std::string> vain_wait(std::string_view log) {
     constexpr std::string_view number = " number ", waited = " waited ", mark = " s for ";
     const auto lines = split(log, '\n');

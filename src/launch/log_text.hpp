@@ -37,6 +37,10 @@ std::vector<int> ranks_waited_for(std::string_view error);
 /// printed it.
 std::optional<std::string> vain_wait(std::string_view log);
 
+/// What the system's loader says of a program that lacks a library: "error while loading shared libraries:
+/// libmpi.so.40: cannot open shared object file: No such file or directory".
+std::optional<std::string> loader_complaint(std::string_view log);
+
 /// A line such as Paddle's "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6c) from PID 1022
 /// ***]": somebody ended this rank, most likely because of another one.
 bool tells_of_sigterm(std::string_view log);

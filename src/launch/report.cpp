@@ -51,6 +51,7 @@ class Examination {
     FailureReport result() {
         note_roles();
         report_.asked_to_stop_by = ending_.asked_to_stop_by;
+        report_.killed_at_once = ending_.killed_at_once;
         report_.stopped_after_failure = job_.stopped_after_failure();
         report_.restarts = ending_.restarts;
         report_.stop_reason = ending_.stop_reason;
@@ -65,6 +66,7 @@ class Examination {
         for (const int rank : job_.stopped()) report_.stopped.push_back(end_of(rank));
         if (done) return std::move(report_);
 
+        note_scheduler();
         put_consequences_last();
         put_teller_first(report_, log_tail_);
         if (!report_.failed.empty()) {
@@ -189,6 +191,13 @@ class Examination {
             if (!told.contains(rank)) report_.silent.push_back(end_of(rank));
     }
 
+    /// A step is cancelled, too, when srun ends what is left after a failure.
+    void note_scheduler() {
+        const auto swept_away = [](const RankEnd& end) { return end.how == How::stopped_by_others; };
+        if (!report_.failed.empty() && std::ranges::all_of(report_.failed, swept_away))
+            report_.cancelled = cancelled_by_slurm(ending_.engine_text).value_or("");
+    }
+
     void put_consequences_last() {
         if (report_.failed.size() < 2) return;
         for (auto& end : report_.failed)
@@ -269,6 +278,8 @@ class Examination {
             cause.error = native_complaint(log_tail_(cause.rank)).value_or("");
         if (cause.error.empty() && cause.how == How::exited && cause.status.code != 0)
             cause.error = vain_wait(log_tail_(cause.rank)).value_or("");
+        if (cause.error.empty() && cause.how == How::exited && cause.status.code == 127)
+            cause.error = loader_complaint(log_tail_(cause.rank)).value_or("");
     }
 
     void find_missing() {

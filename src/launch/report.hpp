@@ -35,10 +35,11 @@ struct RankFacts {
 struct Ending {
     std::string engine = "mpirun";
     ExitStatus engine_status;
-    int asked_to_stop_by = 0;  ///< the signal that dtrain-launch itself got; 0: none
-    std::string engine_text;   ///< what mpirun or srun had to say
-    int restarts = 0;          ///< how often the job had been started again after failures
-    std::string stop_reason;   ///< why dtrain-launch stopped a job in which no rank failed: "it hangs"
+    int asked_to_stop_by = 0;     ///< the signal that dtrain-launch itself got; 0: none
+    bool killed_at_once = false;  ///< by a second signal, without the time to end
+    std::string engine_text;      ///< what mpirun or srun had to say
+    int restarts = 0;             ///< how often the job had been started again after failures
+    std::string stop_reason;      ///< why dtrain-launch stopped a job in which no rank failed: "it hangs"
     std::vector<std::string> stop_details;  ///< more about that, line by line
     int stop_status = 1;                    ///< the exit status then
     std::string lost_node;                  ///< the node of which nothing was heard any more
@@ -86,6 +87,7 @@ struct FailureReport {
     std::vector<Role> roles;  ///< in the order of their ranks
     int restarts = 0;
     int asked_to_stop_by = 0;
+    bool killed_at_once = false;
     bool stopped_after_failure = false;  ///< ranks were stopped because of `failed`, not because of a signal
     std::string stop_reason;
     std::vector<std::string> stop_details;
@@ -95,6 +97,7 @@ struct FailureReport {
     std::vector<RankEnd> waited_for;  ///< those that the cause waited for in vain, by its own word
     std::string lost_node;            ///< whose ranks `failed` begins with; "": no node was lost
     std::string lost_because;         ///< why, where that is known
+    std::string cancelled;            ///< by whom and why, where a scheduler ended all ranks; "" else
     std::string not_started;          ///< why no rank of the job was ever started; "" when some were
     std::vector<std::string> hints;   ///< what the cause's end usually means, and what is known of it
     std::string last_lines;           ///< of the cause's log

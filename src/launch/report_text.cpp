@@ -99,6 +99,17 @@ std::string block_of_vanished(const FailureReport& report) {
     return text;
 }
 
+/// Whoever was waited for is what is to be looked at.
+std::string sentence_of_cause(const FailureReport& report) {
+    auto text = sentence(*report.cause());
+    if (report.waited_for.empty()) return text;
+    const auto& first = report.waited_for.front();
+    text += fmt::format(", as it waited in vain for {} on {}", name_of(first), first.facts.host);
+    if (const auto others = report.waited_for.size() - 1; others > 0)
+        text += fmt::format(" and {} more", others);
+    return text;
+}
+
 std::string waited_for_line(const RankEnd& end) {
     return fmt::format("  it waited for {} on {}: {}, log: {}\n", name_of(end), end.facts.host, facts_of(end),
                        where(end));
@@ -107,13 +118,14 @@ std::string waited_for_line(const RankEnd& end) {
 std::string block_of_cause(const FailureReport& report) {
     const auto& cause = *report.cause();
     auto text = cause.how == How::vanished ? block_of_vanished(report)
-                                           : sentence(cause) + "\n  " + facts_of(cause) + "\n";
+                                           : sentence_of_cause(report) + "\n  " + facts_of(cause) + "\n";
     if (!cause.exception.empty()) text += fmt::format("  exception: {}\n", cause.exception);
     if (!cause.error.empty()) text += fmt::format("  error: {}\n", cause.error);
     for (std::size_t i = 0; i < std::min(report.waited_for.size(), described_ranks); ++i)
         text += waited_for_line(report.waited_for[i]);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
-    if (cause.how == How::vanished) text += report.engine_text;
+    // Where the launcher knows better, mpirun only guesses.
+    if (cause.how == How::vanished && report.lost_because.empty()) text += report.engine_text;
     if (report.not_started.empty()) text += fmt::format("  log: {}\n", where(cause));
     if (!report.last_lines.empty())
         text += fmt::format("---- last lines of {} ----\n{}----\n", log_name(cause), report.last_lines);
@@ -198,8 +210,10 @@ std::string headline(const FailureReport& report) {
     int size = 0;
     for (const auto& role : report.roles) size += role.size;
     if (report.asked_to_stop_by != 0)
-        return fmt::format("stopped by {}; the programs of all {} ranks have ended\n",
-                           signal_name(report.asked_to_stop_by), size);
+        return fmt::format(
+            "stopped by {}; the programs of all {} ranks {}\n", signal_name(report.asked_to_stop_by), size,
+            report.killed_at_once ? "were killed at once after a second signal" : "have ended");
+    if (!report.cancelled.empty()) return report.cancelled + "\n";
     if (report.failed.empty())
         return fmt::format("dtrain-launch stopped the job{}{}\n{}{}", report.stop_reason.empty() ? "" : ": ",
                            report.stop_reason, fmt::join(report.stop_details, "\n"),

@@ -371,7 +371,9 @@ class Launch {
             options.environment.set_all(
                 others_.followers->for_mpirun(installed("libexec/dtrain/dtrain-agent")));
         }
-        return watch(options);
+        auto ended = watch(options);
+        if (ended.engine_status.signal == SIGKILL) remove_leftovers(leftover_places(environment_));
+        return ended;
     }
 
     Options options_;

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
@@ -29,6 +31,25 @@ std::optional<std::string> node_failed_for_srun(const std::string& srun_text) {
     constexpr std::string_view words = "srun: error: Node failure on ";
     for (const auto& line : split(srun_text, '\n'))
         if (line.starts_with(words)) return std::string(trimmed(std::string_view(line).substr(words.size())));
+    return std::nullopt;
+}
+
+std::optional<std::string> cancelled_by_slurm(const std::string& srun_text) {
+    constexpr std::string_view begin = " CANCELLED AT ", due = " DUE TO ", end = " ***";
+    for (const auto& line : split(srun_text, '\n')) {
+        const std::string_view words = line;
+        const auto found = words.find(begin);
+        const auto last = words.rfind(end);
+        if (words.find("*** STEP ") == std::string_view::npos || found == std::string_view::npos ||
+            last == std::string_view::npos || last < found + begin.size())
+            continue;
+        const auto told = words.substr(found + begin.size(), last - found - begin.size());
+        const auto reason = told.find(due);
+        if (reason == std::string_view::npos)
+            return fmt::format("Slurm cancelled the job at {}: scancel", told);
+        return fmt::format("Slurm cancelled the job at {}: {}", told.substr(0, reason),
+                           lower_case(told.substr(reason + due.size())));
+    }
     return std::nullopt;
 }
 

@@ -17,4 +17,8 @@ std::optional<cluster::RankList> ranks_named_by_srun(const std::string& srun_tex
 /// The node that Slurm has given up ("srun: error: Node failure on node2"), if any.
 std::optional<std::string> node_failed_for_srun(const std::string& srun_text);
 
+/// Why Slurm itself has ended the job's step ("slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT
+/// 2026-11-25T14:28:55 DUE TO TIME LIMIT ***"), in words; nothing when it has not.
+std::optional<std::string> cancelled_by_slurm(const std::string& srun_text);
+
 }  // namespace dtrain::launch

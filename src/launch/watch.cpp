@@ -284,7 +284,7 @@ class Watch {
     /// Every step has a deadline, after which the next and rougher one follows.
     void decide() {
         send_held_signals();
-        if (kill_now_ && !std::exchange(killed_at_once_, true)) {
+        if (kill_now_ && !std::exchange(result_.killed_at_once, true)) {
             engine_.send(options_.control.at_once);
             go_on(Step::killing, engine_cleanup);
         }
@@ -409,7 +409,6 @@ class Watch {
     bool engine_text_open_ = true;
     bool signalled_ = false;
     bool kill_now_ = false;
-    bool killed_at_once_ = false;
     Step step_ = Step::running;
     Clock::time_point next_sign_of_life_ = begin_;
     std::vector<int> held_signals_;  ///< for the engine, which passes them on to the ranks

@@ -41,7 +41,7 @@ bool Connection::read(Clock::time_point now) {
     const auto got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (got < 0) return lost(errno);
     if (got == 0) {
-        reason_ = "it closed the connection";
+        reason_ = open() ? "it ended or was killed (its connection is closed)" : "it closed the connection";
         return false;
     }
     last_heard_ = now;

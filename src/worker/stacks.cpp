@@ -92,6 +92,15 @@ std::string headline(pid_t pid) {
                        fs::read_symlink(proc(pid, "exe"), error).string());
 }
 
+/// Of a process that a signal has stopped: how it goes on; else nothing. To be asked before a debugger stops
+/// it.
+std::string how_to_go_on(pid_t pid) {
+    const auto state = value_of(read_file(proc(pid, "status")).value_or(""), "State:");
+    return state.starts_with("T ")
+               ? fmt::format(", stopped by a signal: \"kill -CONT {}\" lets it go on", pid)
+               : "";
+}
+
 /// The child's whole life.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
                     const Environment& environment) {
@@ -102,9 +111,10 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
     std::string top;
     for (std::size_t each = 0; each < std::min(processes.size(), most_processes); ++each) {
         const auto left = std::chrono::duration_cast<milliseconds>(tools_until - Clock::now());
+        const auto go_on = how_to_go_on(processes[each]);
         const auto stacks = stacks_of(processes[each], environment, std::min(left, tool_limit));
         write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, longest_of_process) + "\n");
-        if (each == 0) top = stacks.top;
+        if (each == 0) top = stacks.top + go_on;
     }
     if (processes.size() > most_processes)
         write_all(out.get(), fmt::format("==== and {} more processes\n", processes.size() - most_processes));

@@ -118,6 +118,18 @@ TEST_F(Leftovers, SessionsGoUnlessAProcessHasThem) {
     for (const auto& kept : {held, own, starting, of_others}) EXPECT_TRUE(fs::exists(kept)) << kept;
 }
 
+TEST_F(Leftovers, TheirFolderGoesWithTheLastSession) {
+    const auto first = session("jf.30701"), second = session("jf.8366");
+    const auto folder = first.parent_path();
+    {
+        const MappedFile mapped(second / "hwloc.sm");
+        EXPECT_EQ(remove_leftovers(places_), 1);
+        EXPECT_TRUE(fs::exists(folder));
+    }
+    EXPECT_EQ(remove_leftovers(places_), 1);
+    EXPECT_FALSE(fs::exists(folder));
+}
+
 TEST_F(Leftovers, SessionsOfOtherHostsStay) {
     const auto there = session("jf.7");
     EXPECT_EQ(remove_leftovers(

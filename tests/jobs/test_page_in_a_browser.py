@@ -5,12 +5,15 @@
 Oracles: the job's JSON lines; the curves as C++ has drawn them, which a browser without scripts shows; what the browser
 says of errors and of requests.
 """
+import base64
 import json
 import re
+import struct
 
 import pytest
 
 import browser
+import page_pictures
 from browser import Browser
 from conftest import ROOT, mpirun
 from test_metrics import lines_of
@@ -206,3 +209,68 @@ def test_it_fits_a_phone_and_has_its_colours(trained, page, dark):
     back, line = page.value("[document.body, document.querySelector('.lines path')].map(one => getComputedStyle(one))"
                             ".map((style, i) => i ? style.stroke : style.backgroundColor)")
     assert (back, line) == (("rgb(20, 23, 26)", "rgb(92, 184, 240)") if dark else ("rgb(251, 251, 250)", "rgb(0, 103, 168)"))
+
+
+@pytest.fixture(scope="module", params=["failed", "hung"])
+def ended_badly(request, tmp_path_factory):
+    return request.param, page_pictures.make_page(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.mark.parametrize("view", page_pictures.VIEWS)
+def test_the_page_of_a_job_that_ended_badly_begins_with_the_reason(ended_badly, page, view):
+    how, path = ended_badly
+    options = page_pictures.VIEWS[view]
+    page.open(path, **options)
+    reason, top = page.value("[document.querySelector('#failure h2')].flatMap(h => [h.textContent, h.getBoundingClientRect().top])")
+    assert {"failed": "rank 1 on ", "hung": "dtrain-launch stopped the job: it hung"}[how] in reason and top < 250
+    told = page.value("document.querySelector('#failure').innerText")
+    assert {"failed": "batch 3 has 31 samples, and not 32", "hung": "workerlog.1.stacks"}[how] in told
+    assert page.value("document.scrollingElement.scrollWidth") <= options["width"]
+
+
+def test_ranks_stand_below_each_other_on_one_scale(ended_badly, page):
+    how, path = ended_badly
+    page.open(path)
+    tracks = page.value("""[...document.querySelectorAll('#timeline .bar.life')].map(track => {
+        const box = track.getBoundingClientRect();
+        return [box.left, box.width, [...track.querySelectorAll('i')].map(bar => bar.getBoundingClientRect()).map(b => [b.left, b.right])];
+    })""")
+    assert len(tracks) == 4 and len({(left, width) for left, width, _ in tracks}) == 1
+    for left, width, bars in tracks:
+        assert len(bars) == {"failed": 2, "hung": 1}[how]
+        assert all(left - 1 <= begin < end <= left + width + 1 for begin, end in bars)
+
+
+def size_of(png):
+    assert png.startswith(b"\x89PNG\r\n\x1a\n") and png[12:16] == b"IHDR"
+    return struct.unpack(">II", png[16:24])
+
+
+def test_a_picture_of_a_page_has_its_size_and_colours(trained, tmp_path):
+    (tmp_path / "blank.html").write_text("<!DOCTYPE html><title>blank</title>")
+    with Browser(tmp_path / "browser") as there:
+        there.open(trained / "run.html", width=390)
+        whole = there.picture(500)
+        there.open(tmp_path / "blank.html")
+        small = page_pictures.small(there, whole)
+        assert size_of(whole) == size_of(small) == (390, 500) and len(small) < len(whole)
+        corner = there.value("""(async () => {
+            const picture = new Image();
+            picture.src = 'data:image/png;base64,%s';
+            await picture.decode();
+            const pen = new OffscreenCanvas(390, 500).getContext('2d');
+            pen.drawImage(picture, 0, 0);
+            return [...pen.getImageData(1, 1, 1, 1).data];
+        })()""" % base64.b64encode(small).decode())
+    assert corner == [251, 251, 250, 255]
+
+
+def test_the_pictures_in_docs_are_those_of_the_script():
+    kept = {path.name: path.read_bytes() for path in page_pictures.PICTURES.glob("*.png")}
+    assert set(kept) == {f"page-{job}-{view}.png" for job in page_pictures.JOBS for view in page_pictures.VIEWS}
+    assert sum(map(len, kept.values())) < 600_000
+    for name, png in kept.items():
+        view = page_pictures.VIEWS[name.removesuffix(".png").split("-")[-1]]
+        assert size_of(png)[0] == view["width"] and 300 < size_of(png)[1] <= page_pictures.LONGEST, name
+    guide = (ROOT / "docs/guide.md").read_text()
+    assert all(f"(pictures/{name})" in guide for name in kept)

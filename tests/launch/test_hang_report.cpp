@@ -35,14 +35,14 @@ class HangReport : public testing::Test {
                 .idle_ms = 1000 * (told_s - since_s),
                 .text = where};
     }
-    static std::string log_of(int rank) { return "/log/workerlog." + std::to_string(rank); }
+    static std::string stacks_of(int rank) { return "/log/workerlog." + std::to_string(rank) + ".stacks"; }
 };
 
 TEST_F(HangReport, OneRank) {
     const std::vector<Event> hung{idle(3, 5, 35, "recv ()")};
     EXPECT_EQ(hang_reason(hung),
               "it hung: no rank that was left printed anything or used the processor for 30.0 s");
-    EXPECT_THAT(hang_places(hung, log_of),
+    EXPECT_THAT(hang_places(hung, stacks_of),
                 ElementsAre("rank [3]: since 12:00:05 in recv (); stacks: /log/workerlog.3.stacks"));
 }
 
@@ -51,14 +51,31 @@ TEST_F(HangReport, TheOneThatIsElsewhereStandsOut) {
                                   idle(2, 4, 42, "load (data.py:31)"), idle(3, 8, 39, "allreduce ()")};
     EXPECT_EQ(hang_reason(hung),
               "it hung: no rank that was left printed anything or used the processor for 31.0 s");
-    EXPECT_THAT(hang_places(hung, log_of),
+    EXPECT_THAT(hang_places(hung, stacks_of),
                 ElementsAre("rank [2]: since 12:00:04 in load (data.py:31); stacks: /log/workerlog.2.stacks",
                             "ranks [0,1,3]: since 12:00:07 in allreduce (); stacks: /log/workerlog.0.stacks "
                             "and so on"));
 }
 
+TEST_F(HangReport, StacksOnAnotherNode) {
+    EXPECT_THAT(
+        hang_places({idle(0, 0, 2, "f ()"), idle(1, 0, 2, "f ()")},
+                    [](int) { return std::string("/log/workerlog.0.stacks on n2"); }),
+        ElementsAre("ranks [0,1]: since 12:00:00 in f (); stacks: /log/workerlog.0.stacks on n2 and so on"));
+}
+
+TEST_F(HangReport, RanksThatWereDoneBefore) {
+    const auto done = [](int rank, std::int64_t at_s) {
+        return Event{.kind = Event::Kind::done, .rank = rank, .time_us = noon_us + at_s * 1'000'000};
+    };
+    EXPECT_EQ(done_before({}), std::nullopt);
+    EXPECT_EQ(done_before({done(1, 3)}), "rank [1]: ended with exit code 0 before, at 12:00:03");
+    EXPECT_EQ(done_before({done(3, 5), done(1, 4)}),
+              "ranks [1,3]: ended with exit code 0 before, the last one at 12:00:05");
+}
+
 TEST_F(HangReport, WithoutStacks) {
-    EXPECT_THAT(hang_places({idle(0, 0, 2, "")}, log_of),
+    EXPECT_THAT(hang_places({idle(0, 0, 2, "")}, stacks_of),
                 ElementsAre("rank [0]: since 12:00:00 in an unknown place; stacks: /log/workerlog.0.stacks"));
 }
 

@@ -140,6 +140,20 @@ TEST(VainWait, IsTheLastOneInALog) {
         EXPECT_EQ(vain_wait(other), std::nullopt) << other;
 }
 
+TEST(LoaderComplaint, OfTheLastProgramThatLacksALibrary) {
+    // As glibc 2.36 prints it.
+    EXPECT_EQ(
+        loader_complaint(
+            "up\n/opt/dtrain-native: error while loading shared libraries: libmpi.so.40: cannot open "
+            "shared object file: No such file or directory\n"),
+        "error while loading shared libraries: libmpi.so.40: cannot open shared object file: No such file or "
+        "directory");
+    EXPECT_EQ(loader_complaint("a: error while loading shared libraries: x\r\n"
+                               "b: error while loading shared libraries: y\r\n"),
+              "error while loading shared libraries: y");
+    EXPECT_EQ(loader_complaint("sh: 1: nothere: not found\n"), std::nullopt);
+}
+
 TEST(TellsOfSigterm, OnlyPaddlesLineForSigterm) {
     EXPECT_TRUE(tells_of_sigterm(
         "step 3\n[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6cf1fc6700) "

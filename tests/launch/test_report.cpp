@@ -456,7 +456,10 @@ TEST(Report, ASignalToTheLauncherIsNoFailureOfARank) {
         EXPECT_EQ(report_text(report),
                   "stopped by " + signal_name(signal) + "; the programs of all 2 ranks have ended\n");
     }
-    EXPECT_EQ(examined(JobState(2), {.asked_to_stop_by = SIGINT}).status, 130);
+    const auto twice = examined(JobState(2), {.asked_to_stop_by = SIGINT, .killed_at_once = true});
+    EXPECT_EQ(twice.status, 130);
+    EXPECT_EQ(report_text(twice),
+              "stopped by SIGINT; the programs of all 2 ranks were killed at once after a second signal\n");
 }
 
 TEST(Report, ASignalAfterAFailureDoesNotHideTheFailure) {
@@ -651,10 +654,32 @@ TEST(Report, RanksThatTheCauseWaitedForInVainAreNamedWithNodeAndLog) {
     const auto report = examined(
         job, {}, {{0, "dtrain-native: allreduce number 7 waited 3.0 s for rank 1 (stands still in it)\n"}});
     EXPECT_THAT(report_text(report),
+                StartsWith("rank 0 on n1: the program ended with exit code 1, as it waited in vain "
+                           "for rank 1 on n1\n"));
+    EXPECT_THAT(report_text(report),
                 HasSubstr("  error: allreduce number 7 waited 3.0 s for rank 1 (stands still in it)\n"
                           "  it waited for rank 1 on n1: local rank 1, pid 4711, 0.0 s after its start, log: "
                           "/tmp/log/workerlog.1\n"));
     EXPECT_EQ(nlohmann::json::parse(report_json(report))["waited_for"][0]["rank"], 1);
+}
+
+TEST(Report, TheFirstLineNamesOneOfSeveralThatTheCauseWaitedFor) {
+    auto job = job_of(3, {ended(Kind::exited, 0, 5, {.code = 1})});
+    const auto report =
+        examined(job, {}, {{0, "dtrain-native: barrier number 7 waited 3.0 s for rank 1 (x), rank 2 (y)\n"}});
+    EXPECT_THAT(report_text(report),
+                StartsWith("rank 0 on n1: the program ended with exit code 1, as it waited in vain "
+                           "for rank 1 on planned and 1 more\n"));
+}
+
+TEST(Report, ALibraryThatIsMissingIsNamed) {
+    const auto job = job_of(1, {ended(Kind::exited, 0, 5, {.code = 127})});
+    const auto report = examined(
+        job, {}, {{0, "a: error while loading shared libraries: libb.so: cannot open shared object file\n"}});
+    EXPECT_THAT(
+        report_text(report),
+        HasSubstr(
+            "  error: error while loading shared libraries: libb.so: cannot open shared object file\n"));
 }
 
 TEST(Report, AServersWordIsShownWhenATrainerDiedOfIt) {
@@ -829,6 +854,36 @@ TEST(Report, ALostNodeExplainsMoreThanTheTasksThatSlurmKilledBecauseOfIt) {
         const auto report = examine(job, ending, ranks, [](int) { return std::string(); });
         EXPECT_THAT(report_text(report), StartsWith("node node2 was lost with rank [1]: "));
     }
+}
+
+TEST(Report, WhatIsKnownOfALostNodeIsNotMixedWithMpirunsGuesses) {
+    const auto job = job_of(2, {started(0, 10, 5), started(1, 11, 5)});
+    auto ranks = trainers(2);
+    ranks[1].node = "n2";
+    const auto report = examine(job,
+                                {.engine_text = "ORTE was unable to reliably start one or more daemons.\n",
+                                 .lost_node = "n2",
+                                 .lost_because = "its launcher: it ended"},
+                                ranks, [](int) { return std::string(); });
+    EXPECT_THAT(report_text(report),
+                AllOf(StartsWith("node n2 was lost with rank [1]: its launcher: it ended; mpirun "),
+                      Not(HasSubstr("ORTE"))));
+    EXPECT_THAT(report_json(report), HasSubstr("ORTE"));
+}
+
+TEST(Report, WhatASchedulerEndedIsItsDoing) {
+    const std::string cancelled =
+        "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-25T14:28:55 DUE TO TIME LIMIT ***\n";
+    const auto stopped = [](int rank) { return ended(Kind::stopped, rank, 20, {.signal = SIGTERM}); };
+    const auto report =
+        examined(job_of(2, {stopped(0), stopped(1)}), {.engine = "srun", .engine_text = cancelled});
+    EXPECT_THAT(report_text(report),
+                StartsWith("Slurm cancelled the job at 2026-11-25T14:28:55: time limit\n"
+                           "rank 0 on n1: the program was stopped (signal SIGTERM (15)), and not by "
+                           "dtrain-launch\n"));
+    const auto failed = examined(job_of(2, {ended(Kind::exited, 1, 10, {.code = 3}), stopped(0)}),
+                                 {.engine = "srun", .engine_text = cancelled});
+    EXPECT_THAT(report_text(failed), StartsWith("rank 1 on n1: the program ended with exit code 3\n"));
 }
 
 TEST(Report, ALostNodeMayBeNamedAsItCallsItself) {

@@ -32,5 +32,19 @@ TEST(NodeFailedForSrun, IsNamed) {
     EXPECT_EQ(node_failed_for_srun(""), std::nullopt);
 }
 
+TEST(CancelledBySlurm, WhenAndWhy) {
+    EXPECT_EQ(cancelled_by_slurm(
+                  "srun: Job step aborted: Waiting up to 7 seconds for job step to finish.\n"
+                  "slurmstepd-node1: error: *** STEP 1.0 ON node1 CANCELLED AT 2026-11-25T14:28:55 ***\n"),
+              "Slurm cancelled the job at 2026-11-25T14:28:55: scancel");
+    EXPECT_EQ(cancelled_by_slurm(
+                  "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-25T14:28:55 DUE TO TIME LIMIT "
+                  "***\n"),
+              "Slurm cancelled the job at 2026-11-25T14:28:55: time limit");
+    for (const char* other :
+         {"", " CANCELLED AT ***", "*** STEP 1.0 CANCELLED AT", "CANCELLED AT 1 ***", "*** STEP 1 ***"})
+        EXPECT_EQ(cancelled_by_slurm(other), std::nullopt) << other;
+}
+
 }  // namespace
 }  // namespace dtrain::launch

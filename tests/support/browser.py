@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """A real browser, for what a page does: Chromium, spoken to in the DevTools protocol over two pipes."""
+import base64
 import fcntl
 import json
 import os
@@ -93,6 +94,12 @@ class Browser:
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
+
+    def picture(self, longest):
+        """A PNG of the whole page from its top, at most so many pixels long."""
+        width, height = self.value("[innerWidth, document.scrollingElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, longest), "scale": 1}
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"])
 
     def mouse(self, *events):
         """(kind, x, y, clicks): "Moved", "Pressed" or "Released"."""

@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AnyOf;
 using testing::ContainsRegex;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -100,6 +101,17 @@ TEST_F(StacksOf, AToolThatFindsThemIsBelieved) {
     const auto stacks = stacks_of(shell_.pid(), {{"PATH", gdb.parent_path().string()}}, 10s);
     EXPECT_EQ(stacks.top, "here ()");
     EXPECT_THAT(stacks.text, HasSubstr("-p " + std::to_string(shell_.pid()) + "\n"));
+}
+
+TEST_F(StacksOf, OneThatASignalHasStoppedIsToldHowToGoOn) {
+    const auto status = "/proc/" + std::to_string(shell_.pid()) + "/status";
+    while (read_file(status).value_or("State:\tT").find("State:\tT") == std::string::npos) ::usleep(1000);
+    const tests::TemporaryFolder folder;
+    StackCollection stopped({shell_.pid()}, folder / "log.stacks", 0600, without_tools_);
+    EXPECT_THAT(stopped.finish(), EndsWith(", stopped by a signal: \"kill -CONT " +
+                                           std::to_string(shell_.pid()) + "\" lets it go on"));
+    StackCollection running({::getpid()}, folder / "log.stacks", 0600, without_tools_);
+    EXPECT_THAT(running.finish(), Not(HasSubstr("kill -CONT")));
 }
 
 TEST_F(StacksOf, ACollectionIsAPrivateFileOfAllProcesses) {

@@ -1,0 +1,245 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Each row of docs/reliability.md, "On several nodes" and "In Slurm", made to happen.
+
+Oracle: that page (the first line that is said, the exit status), what was done to nodes and programs, /proc, TMPDIR of each node and the
+folder of records for what is left behind.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import time
+
+import pytest
+
+import reliability
+from reliability import Seen
+from test_followers import SLEEP, follow
+from whole_jobs import BUILD, LAUNCH
+
+SEVERAL_NODES = reliability.table("On several nodes")
+IN_SLURM = reliability.table("In Slurm")
+PATIENCE = 120  # seconds; who waits for other nodes waits 600
+
+
+class Place:
+    """Nodes where one of them happens, each with a TMPDIR of its own."""
+
+    def __init__(self, follow):
+        self.follow, self.job, self.cluster = follow, follow.job, follow.cluster
+        self.folder = self.job.folder
+        self.name = f"of-{self.folder.name}"
+        self.temporary = [*(node.tmp(self.name) for node in self.cluster.nodes), pathlib.Path("/tmp", self.name)]  # ctl has no own
+        for path in self.temporary:
+            path.mkdir(exist_ok=True)
+        follow.environment["TMPDIR"] = f"/tmp/{self.name}"
+        self.values = {"HOST": "node1", "OTHER": "node2", "FOLDER": self.folder}
+        self.job.script("train.py", SLEEP)
+        self.ips = ("--ips", self.cluster.addresses(2), "--nproc_per_node", 1, "--grace", 2)
+
+    def start(self, number, *words, program=LAUNCH, env=None):
+        return self.cluster[number].start(program, "--no-banner", *words, cwd=self.folder,
+                                          env={**self.follow.environment, **(env or {})})
+
+    def both(self):
+        launchers = {number: self.start(number, *self.ips, "train.py") for number in (1, 2)}
+        for rank in (0, 1):
+            self.follow.wait_for_log(rank, "up")
+        return launchers
+
+    def end(self, child, since, **values):
+        _, said = child.communicate(timeout=PATIENCE)
+        seconds = time.time() - since
+        said = "".join(line for line in said.splitlines(keepends=True) if not line.startswith("salloc: "))
+        return Seen(child.returncode, said, seconds, self.values | values)
+
+    def allocated(self, *options):
+        """A job in an allocation of two nodes whose ranks are up."""
+        child = self.cluster.control.start("salloc", "--quiet", "-N2", *options, LAUNCH, "--no-banner", "--grace", 2, "--nproc_per_node",
+                                           1, "train.py", cwd=self.folder, env=self.follow.environment)
+        for rank in (0, 1):
+            self.follow.wait_for_log(rank, "up", patience=60)
+        return child
+
+    def state(self, nodes, state):
+        self.cluster.control.check("scontrol", "update", f"NodeName={nodes}", f"State={state}", "Reason=test")
+
+    def is_clean(self):
+        assert self.cluster.left_behind() == {}
+        self.cluster.wait_until(lambda: not any(any(path.iterdir()) for path in self.temporary), "clean nodes", 10)
+        records = self.cluster.home / ".local/state/dtrain/jobs"
+        assert not records.exists() or list(records.iterdir()) == []
+
+    def start_again(self):
+        """The next start on each node."""
+        for number in (1, 2):
+            self.start(number, "/bin/true").communicate(timeout=PATIENCE)
+
+
+@pytest.fixture
+def place(follow):
+    place = Place(follow)
+    yield place
+    for path in place.temporary:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def kill_launcher(place, victim):
+    launchers = place.both()
+    os.kill(launchers[victim].inner, signal.SIGKILL)
+    since = time.time()
+    launchers.pop(victim).communicate(timeout=PATIENCE)
+    (other,) = launchers.values()
+    seen = place.end(other, since)
+    assert place.cluster.left_behind() == {}
+    place.start_again()
+    return seen
+
+
+def launcher_killed(place):
+    return kill_launcher(place, 2)
+
+
+def head_killed(place):
+    return kill_launcher(place, 1)
+
+
+def cut_link(place):
+    launchers = place.both()
+    place.cluster[2].cut()
+    since = time.time()
+    seen = place.end(launchers[1], since)
+    launchers[2].communicate(timeout=PATIENCE)
+    return seen
+
+
+def refused(place, of_node, words, **on_node_2):
+    """Both nodes' launchers, of which one is looked at."""
+    since = time.time()
+    launchers = {1: place.start(1, *place.ips, "--start-timeout", 5, *words), 2: place.start(2, *place.ips, *words, **on_node_2)}
+    seen = place.end(launchers.pop(of_node), since)
+    for other in launchers.values():
+        other.communicate(timeout=PATIENCE)
+    return seen
+
+
+def other_key(place, of_node=2):
+    return refused(place, of_node, ["train.py"], env={"DTRAIN_KEY_FILE": place.folder / "other"})
+
+
+def other_key_on_node_1(place):
+    return other_key(place, 1)
+
+
+def missing_program(place, of_node=2):
+    program = place.cluster[1].tmp("only-here.sh")  # as node 1 has a /tmp of its own
+    program.write_text("#!/bin/sh\nsleep 1000\n")
+    program.chmod(0o755)
+    try:
+        return refused(place, of_node, ["/tmp/only-here.sh"])
+    finally:
+        program.unlink()
+
+
+def missing_program_on_node_1(place):
+    return missing_program(place, 1)
+
+
+def other_version(place, of_node=2):
+    """A copy of dtrain-launch in which only the version is another."""
+    bin_folder = place.folder / "of_node_2" / "src/bin"
+    bin_folder.mkdir(parents=True)
+    (bin_folder.parent / "libexec").symlink_to(BUILD / "src/libexec")
+    (bin_folder / "dtrain-worker").symlink_to(LAUNCH.parent / "dtrain-worker")
+    version = place.job.launch_on(1, "--version").stdout.split()[-1]
+    other = version[:-1] + "~"
+    content = LAUNCH.read_bytes()
+    assert version.encode() + b"\0" in content
+    program = bin_folder / "dtrain-launch"
+    program.write_bytes(content.replace(version.encode() + b"\0", other.encode() + b"\0"))
+    program.chmod(0o755)
+    place.values |= {"VERSION": version, "OTHER": other}
+    return refused(place, of_node, ["train.py"], program=program)
+
+
+def other_version_on_node_1(place):
+    return other_version(place, 1)
+
+
+def scancel(place):
+    child = place.allocated()
+    jobs = place.cluster.control.check("squeue", "--noheader", "--format=%i").split()
+    since = time.time()
+    place.cluster.control.check("scancel", *jobs)
+    return place.end(child, since)
+
+
+def time_limit(place):
+    if os.environ.get("DTRAIN_STRESS") != "1":
+        pytest.skip("Slurm's shortest time limit is a minute: DTRAIN_STRESS=1")
+    child = place.allocated("--time=1")
+    return place.end(child, time.time())
+
+
+def node_down(place):
+    child = place.allocated()
+    since = time.time()
+    place.state("node2", "DOWN")
+    try:
+        return place.end(child, since)
+    finally:
+        place.state("node2", "IDLE")
+
+
+def drained(place):
+    place.state("node[1-4]", "DRAIN")
+    try:
+        since = time.time()
+        told = place.job.launch_on(1, "submit", "--scheduler", "slurm", "--nodes", 2, "train.py", env=place.follow.environment)
+        assert told.returncode == 0, told.stderr
+        number = told.stdout.split()[1]
+        deadline = since + PATIENCE
+        while True:
+            status = place.job.launch_on(1, "status", env=place.follow.environment)
+            said = [line for line in status.stdout.splitlines() if re.fullmatch(reliability.pattern("JOB is pending: REASON", {"JOB": number}), line)]
+            if said or time.time() > deadline:
+                break
+            time.sleep(0.1)
+        seen = Seen(status.returncode, "\n".join(said), time.time() - since, place.values | {"JOB": number})
+        assert place.job.launch_on(1, "cancel", number, env=place.follow.environment).returncode == 0
+        return seen
+    finally:
+        place.state("node[1-4]", "RESUME")
+
+
+ON_SEVERAL_NODES = {
+    "dtrain-launch is killed (`kill -9`) on node 2; on node 1": launcher_killed,
+    "dtrain-launch is killed (`kill -9`) on node 1; on node 2": head_killed,
+    "the network of node 2 is cut; on node 1": cut_link,
+    "node 2 has another key; there": other_key,
+    "node 2 has another key; on node 1": other_key_on_node_1,
+    "the program is not there on node 2; there": missing_program,
+    "the program is not there on node 2; on node 1, `--start-timeout 5`": missing_program_on_node_1,
+    "node 2 has another version of dtrain; there": other_version,
+    "node 2 has another version of dtrain; on node 1": other_version_on_node_1,
+}
+OF_SLURM = {
+    "`scancel JOB`": scancel,
+    "the time limit of the job": time_limit,
+    "Slurm gives up node 2 (DOWN)": node_down,
+    "the nodes are drained before the job starts; `dtrain-launch status`": drained,
+}
+
+
+def test_each_row_has_its_scenario():
+    assert (list(SEVERAL_NODES), list(IN_SLURM)) == (list(ON_SEVERAL_NODES), list(OF_SLURM))
+
+
+@pytest.mark.parametrize("what", ON_SEVERAL_NODES | OF_SLURM)
+def test_it_happens_as_the_page_says(place, what):
+    row = (SEVERAL_NODES | IN_SLURM)[what]
+    reliability.check(row, (ON_SEVERAL_NODES | OF_SLURM)[what](place))
+    assert row.left == ("nothing, after the next start" if (ON_SEVERAL_NODES | OF_SLURM)[what] in (launcher_killed, head_killed) else "nothing")
+    place.is_clean()
