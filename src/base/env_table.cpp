@@ -294,7 +294,7 @@ constexpr std::array cuda_rows{
 constexpr std::array system_rows{
     Row{"NCCL_SOCKET_IFNAME", both, "the interface that leads to the other nodes", "Network of NCCL on several nodes; the user's value is kept."},
     Row{"GLOO_SOCKET_IFNAME", both, "the interface that leads to the other nodes", "Network of Gloo on several nodes; the user's value is kept."},
-    Row{"OMP_NUM_THREADS", both, "the rank's CPUs", "Threads of OpenMP and of the libraries that follow it; the user's value is kept."},
+    Row{"OMP_NUM_THREADS", both, "the rank's CPUs", "Threads of OpenMP and of the libraries that follow it; the user's value is kept, not the one that PBS gives each rank of a chunk (NCPUS)."},
     Row{"HWLOC_XMLFILE", read, "this machine", "Topology file of another machine to plan for; masks are then computed and not applied."},
     Row{"HWLOC_COMPONENTS", both, "hwloc's own", "Which of hwloc's back ends look for devices."},
     Row{"PATH", read, "required", "Where programs are looked up."},

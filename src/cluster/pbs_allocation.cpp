@@ -50,4 +50,10 @@ std::string place_of_pbs(const Environment& environment, std::string_view settin
     return found.empty() ? "/opt/pbs" : found;
 }
 
+bool gives_too_many_threads(const Environment& environment, int threads) {
+    const auto given = environment.get_or("OMP_NUM_THREADS", "");
+    return environment.has("PBS_JOBID") && given == environment.get_or("NCPUS", "") &&
+           parse_int(given).value_or(0) > threads;
+}
+
 }  // namespace dtrain::cluster

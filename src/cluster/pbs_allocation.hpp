@@ -24,4 +24,9 @@ std::optional<Allocation> pbs_allocation(
 /// @param settings content of pbs.conf, whose lines a shell could read
 std::string place_of_pbs(const Environment& environment, std::string_view settings);
 
+/// Whether OMP_NUM_THREADS is PBS' own, which is the number of processors of a chunk (as NCPUS is) in each of
+/// its processes, and more than the processors of this rank: several ranks share the chunk. Pure.
+/// @param threads as many as the rank has processors
+bool gives_too_many_threads(const Environment& environment, int threads);
+
 }  // namespace dtrain::cluster
