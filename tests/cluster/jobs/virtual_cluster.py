@@ -57,8 +57,7 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FO
 
 SSH_CONFIG = """\
 Host node* ctl 10.77.0.* fd00:77::*
-  IdentityFile {folder}/ssh/id
-  IdentityFile ~/.ssh/id
+  IdentityFile {folder}/ssh/id-of-%u
   StrictHostKeyChecking no
   UserKnownHostsFile /dev/null
   LogLevel ERROR
@@ -199,11 +198,12 @@ class Node:
         return found
 
     def processes_of(self, user):
-        """{pid seen from outside: command line} of all that runs on this node for one of the cluster's users."""
+        """{pid seen from outside: command line} of all that runs on this node for one of the cluster's users. What has ended and
+        is not asked how, as a node's first process never does, has no command line any more."""
         found = {}
         for pid, command in self.processes().items():
             try:
-                if pathlib.Path(f"/proc/{pid}").stat().st_uid == self.cluster.users[user]:
+                if command and pathlib.Path(f"/proc/{pid}").stat().st_uid == self.cluster.users[user]:
                     found[pid] = command
             except OSError:
                 pass
@@ -356,6 +356,7 @@ class VirtualCluster:
         for key in ("host", "id"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / "ssh" / key], check=True)
         shutil.copy(self.folder / "ssh/id.pub", self.folder / "ssh/authorized")
+        shutil.copy(self.folder / "ssh/id", self.folder / "ssh/id-of-root")
         (self.folder / "ssh/config").write_text(SSH_CONFIG.format(folder=self.folder))
 
     def _make_users(self):
@@ -365,9 +366,10 @@ class VirtualCluster:
                       for user, number in self.users.items()]
             (self.folder / name).write_text("\n".join(lines) + "\n")
         for user, number in self.users.items():
-            (self.home_of(user) / ".ssh").mkdir(parents=True)
-            shutil.copy(self.folder / "ssh/id", self.home_of(user) / ".ssh")
-            for path in (self.home_of(user), self.home_of(user) / ".ssh", self.home_of(user) / ".ssh/id"):
+            self.home_of(user).mkdir()
+            key = self.folder / f"ssh/id-of-{user}"
+            shutil.copy(self.folder / "ssh/id", key)
+            for path in (self.home_of(user), key):
                 os.chown(path, number, number)
 
     def _connect(self):

@@ -3,10 +3,13 @@
 """Jobs of an ordinary user on a real PBS server, OpenPBS on virtual nodes: DTRAIN_PBS names where tests/support/openpbs has
 installed it. Each test begins with an empty queue and ends with nothing left on any node: no process of the user, nothing
 in /tmp and /dev/shm, nothing in PBS' own folders."""
+import json
 import os
 import pathlib
 import shutil
+import signal
 import sys
+import time
 import uuid
 
 import pytest
@@ -91,14 +94,13 @@ class PbsUser:
         return self.run(LAUNCH, *arguments, **options)
 
     def submit(self, *arguments, env=None):
-        """qsub with these words; the name of the job. Its output is in <number>.out when it has ended."""
-        return self.check("qsub", "-o", f"{self.folder}/^array_index^.out" if "-J" in arguments else f"{self.folder}/job.out",
-                          *arguments, env=env).strip()
+        """qsub with these words; the name of the job. Its output is in job.out when it has ended, of an array's in 0.out, 1.out ..."""
+        output = "^array_index^.out" if "-J" in arguments else "job.out"
+        return self.check("qsub", "-o", self.folder / output, *arguments, env=env).strip()
 
     def facts(self, number):
         """What PBS knows of a job, also of one that has ended: {attribute: value}."""
         shown = self.check("qstat", "-x", "-f", "-F", "json", number)
-        import json
         return next(iter(json.loads(shown)["Jobs"].values()))
 
     def wait_for(self, condition, what, patience=PATIENCE):
@@ -119,7 +121,6 @@ class PbsUser:
 
     def left_behind(self, patience=30.0):
         """What is on the nodes that was not there before; {} after at most `patience` seconds."""
-        import time
         deadline = time.monotonic() + patience
         while True:
             left = self._left()
@@ -130,20 +131,19 @@ class PbsUser:
     def _left(self):
         left = {}
         for node in [self.cluster.control, *self.cluster.nodes]:
-            # What has ended is no process any more, though a node's first process never asks how. qsub stays for a minute, by itself.
-            processes = {pid: command for pid, command in node.processes_of(USER).items() if command and not command.startswith("qsub ")}
-            if node is self.cluster.control:
-                files = []
-            else:
-                tmp = self.cluster.folder / f"tmp-{node.name}"
-                shm = pathlib.Path(f"/proc/{node.init}/root/dev/shm")
-                own = self.cluster.users[USER]
-                files = [str(path) for folder in (tmp, shm) for path in folder.rglob("*") if path.lstat().st_uid == own]
-                pbs = self.cluster.pbs.home(node.name)
-                files += [str(path) for place in ("aux", "spool", "undelivered", "mom_priv/jobs") for path in (pbs / place).iterdir()]
+            # qsub stays for a minute, to be faster the next time.
+            processes = {pid: command for pid, command in node.processes_of(USER).items() if not command.startswith("qsub ")}
+            files = [] if node is self.cluster.control else self._files_on(node)
             if processes or files:
                 left[node.name] = (processes, files)
         return left
+
+    def _files_on(self, node):
+        own, pbs = self.cluster.users[USER], self.cluster.pbs.home(node.name)
+        folders = (node.tmp(""), pathlib.Path(f"/proc/{node.init}/root/dev/shm"))
+        files = [path for folder in folders for path in folder.rglob("*") if path.lstat().st_uid == own]
+        files += [path for place in ("aux", "spool", "undelivered", "mom_priv/jobs") for path in (pbs / place).iterdir()]
+        return [str(path) for path in files]
 
     def clear(self):
         """Ends whatever is left, so that the next test begins on empty nodes."""
@@ -154,7 +154,7 @@ class PbsUser:
         for node in [control, *self.cluster.nodes]:
             for pid in node.processes_of(USER):
                 try:
-                    os.kill(pid, 9)
+                    os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
         shutil.rmtree(self.cluster.home_of(USER) / ".local", ignore_errors=True)

@@ -32,8 +32,14 @@ def test_a_job_is_submitted_followed_and_ends(user):
     shown = user.launch("status", number).stdout
     assert " running " in shown and shown.count("waiting.py") == 1, shown
     follower = user.start(LAUNCH, "logs", "-f", "--rank", "all", number)
+    out = ""
+    while out.count("] rank ") < 4:  # what was printed before it came
+        line = follower.stdout.readline()
+        assert line, out + follower.communicate()[1]
+        out += line
     (user.folder / "go").touch()
-    out, err = follower.communicate(timeout=120)
+    rest, err = follower.communicate(timeout=120)
+    out += rest
     assert follower.returncode == 0, out + err
     said = [line.partition("] ")[2].split() for line in out.splitlines() if "] rank " in line]
     assert sorted(line[1] for line in said if line[2] == "goes") == ["0", "1", "2", "3"]

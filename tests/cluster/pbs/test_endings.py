@@ -3,8 +3,6 @@
 """How jobs of a real PBS server end: by themselves, with an error, by qdel, at their time limit, to be run again. Oracles: the
 exit status that PBS keeps (qstat -x), what programs wrote when they got SIGTERM, the report of dtrain-launch in the job's
 output; and that nothing is left on any node, which the fixture looks at."""
-import pytest
-
 from conftest import ROOT
 from test_files import SCATTERED
 
@@ -13,7 +11,7 @@ ENDED_AT_WALLTIME = -29
 
 EXIT_7 = """
 import os, sys, time
-if os.environ["RANK"] == "1":
+if os.environ["RANK"] == "3":
     print("no such sample: 4711", file=sys.stderr)
     sys.exit(7)
 time.sleep(1000)
@@ -60,9 +58,9 @@ def test_a_rank_that_exits_7(user):
     number = user.submit(*SCATTERED, "-V", "-v", "PROGRAM=program.py", ROOT / "pbs/collective.pbs")
     status, output = user.wait_for_end(number)
     assert status == 7, output
-    assert "no such sample: 4711" in output and "ABORT!!!" in output
-    first = next(line for line in output.splitlines() if "rank 1" in line or "rank=[1]" in line)
-    assert output.index(first) < output.index("ABORT!!!") or "rank=[1]" in first
+    report = output[output.index("dtrain-launch: rank "):]
+    assert report.startswith("dtrain-launch: rank 3 on ") and report.splitlines()[0].endswith("the program ended with exit code 7"), output
+    assert "no such sample: 4711" in report and "the trainer process with rank=[3] was aborted" in report
 
 
 def test_qdel_lets_programs_write_a_checkpoint(user):
@@ -76,6 +74,17 @@ def test_qdel_ends_programs_that_do_not_listen(user):
     number = start_on_two_nodes(user, STUBBORN)
     user.check("qdel", number)
     user.wait_for_end(number)
+
+
+def test_a_job_that_pbs_forgets_at_once_ends_on_all_nodes(user):
+    number = start_on_two_nodes(user, STUBBORN)
+    user.check("qdel", "-W", "force", number)
+
+
+def test_the_time_limit_ends_programs_that_do_not_listen(user):
+    number = start_on_two_nodes(user, STUBBORN, "-l", "walltime=00:00:15")
+    status, output = user.wait_for_end(number)
+    assert status == ENDED_AT_WALLTIME and "walltime" in output, output
 
 
 def test_the_time_limit_lets_programs_write_a_checkpoint(user):
@@ -102,3 +111,5 @@ def test_a_job_that_is_run_again(user):
     status, output = user.wait_for_end(number)
     assert status == 0, output
     assert "second run of rank 0" in output and int(user.facts(number)["run_count"]) == 2
+    for rank in range(4):
+        assert f"second run of rank {rank}" in (user.folder / "log" / number / f"workerlog.{rank}").read_text()

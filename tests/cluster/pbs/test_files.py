@@ -2,7 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of pbs/ as they are, submitted by an ordinary user. Oracles: what PBS says of the job (qstat -x), the nodes that
 it gave, and programs that print what they saw."""
-from conftest import BUILD, ROOT
+import os
+import pathlib
+
+import pytest
+
+from conftest import BUILD, ROOT, USER
+from whole_jobs import OMPI5, NoSsh
 
 SHOW = """
 import os, socket
@@ -52,6 +58,22 @@ def nodes_of(facts):
     return [part.partition("/")[0] for part in facts["exec_host"].split("+")]
 
 
+def processes_on_second(user, number):
+    """Those of the user on the second node of a job that runs; {} before it does."""
+    facts = user.facts(number)
+    return user.cluster[int(nodes_of(facts)[1].removeprefix("node"))].processes_of(USER) if "exec_host" in facts else {}
+
+
+def ancestors_of(pid):
+    """The names of a process' parent, its parent ..., as seen from outside."""
+    names = []
+    while pid > 1:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        pid = int(status.partition("\nPPid:\t")[2].split("\n")[0])
+        names.append(pathlib.Path(f"/proc/{pid}/comm").read_text().strip())
+    return names
+
+
 def test_the_collective_file_as_it_is(user):
     user.script("show.py", SHOW)
     number = user.submit("-v", "PROGRAM=--tee all show.py", ROOT / "pbs/collective.pbs")
@@ -92,6 +114,32 @@ def test_without_any_variable_of_the_submitter(user):
     assert len(ranks_of(output)) == 4 and len(set(hosts_of(output))) == 2
 
 
+def test_ranks_that_share_a_chunk_share_its_processors(user):
+    """PBS tells each of them, by OMP_NUM_THREADS, that it has all 8; together they start no more threads than there are processors."""
+    user.script("show.py", "import os\nprint('rank', os.environ['RANK'], 'of', os.environ['NCPUS'], 'has', os.environ['OMP_NUM_THREADS'])\n")
+    number = user.submit("-l", "select=2:ncpus=8:mpiprocs=2", "-v", "PROGRAM=--tee all show.py", ROOT / "pbs/collective.pbs")
+    status, output = user.wait_for_end(number)
+    assert status == 0, output
+    assert [line.partition(" has ")[0] for line in ranks_of(output)] == [f"{rank} of 8" for rank in range(4)], output
+    assert all(1 <= int(line.partition(" has ")[2]) <= max(1, os.cpu_count() // 2) for line in ranks_of(output)), output
+
+
+def test_the_other_node_is_reached_by_pbs_alone(user):
+    """An ssh that only leaves a mark; and the daemon of mpirun there is a descendant of PBS' own."""
+    no_ssh = NoSsh(user.folder)
+    (no_ssh.folder / "ssh").chmod(0o755)
+    user.profile(f"PATH={no_ssh.folder}:{BUILD}/src/bin:$PATH\n")
+    user.script("show.py", SHOW + "import time\nwhile not os.path.exists('go'): time.sleep(0.1)\n")
+    number = user.submit(*SCATTERED, "-v", "PROGRAM=--tee all show.py", ROOT / "pbs/collective.pbs")
+    user.wait_for(lambda: any("show.py" in command for command in processes_on_second(user, number).values()), "ranks on the other node")
+    daemons = [pid for pid, command in processes_on_second(user, number).items() if command.startswith("orted")]
+    assert daemons and all("pbs_mom" in ancestors_of(pid) for pid in daemons)
+    (user.folder / "go").touch()
+    status, output = user.wait_for_end(number)
+    assert status == 0, output
+    assert not no_ssh.mark.exists(), no_ssh.mark.read_text()
+
+
 def test_packed_chunks_are_one_node(user):
     """Two chunks on one node are that node's name four times in PBS_NODEFILE."""
     user.script("show.py", SHOW)
@@ -114,9 +162,10 @@ def test_chunks_of_a_node_that_do_not_stand_together(user):
     assert sorted(line.split(" ")[2] + " " + line.split(" ")[4] for line in ranks_of(output)) == ["0 node1", "0 node2", "1 node1", "1 node2"]
 
 
-def test_jobs_of_an_array(user):
+@pytest.mark.parametrize("variables", [(), ("-V",)], ids=["own variables", "all variables"])
+def test_jobs_of_an_array(user, variables):
     user.script("show.py", SHOW)
-    number = user.submit("-J", "0-1", *SCATTERED, "-V", "-v", "PROGRAM=--tee all show.py", ROOT / "pbs/collective.pbs")
+    number = user.submit("-J", "0-1", *SCATTERED, *variables, "-v", "PROGRAM=--tee all show.py", ROOT / "pbs/collective.pbs")
     server = number.partition(".")[2]
     for index in range(2):
         own = f"{number.partition('[')[0]}[{index}].{server}"
@@ -127,11 +176,12 @@ def test_jobs_of_an_array(user):
         assert sorted(path.name for path in (user.folder / "log" / own).glob("workerlog.*")) == [f"workerlog.{rank}" for rank in range(4)]
 
 
-def test_an_interactive_job(user):
+@pytest.mark.parametrize("variables", [(), ("-V",)], ids=["own variables", "all variables"])
+def test_an_interactive_job(user, variables):
     """A person at a terminal types the command; rank 0's output comes to it."""
     user.script("show.py", SHOW)
     typist = user.script("type.py", TYPIST)
-    done = user.run("python3", typist, "qsub", "-I", *SCATTERED, "-V", timeout=180)
+    done = user.run("python3", typist, "qsub", "-I", *SCATTERED, *variables, timeout=180)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "status is 0" in done.stdout, done.stdout
     assert len(ranks_of(done.stdout.replace("\r", ""))) == 4
@@ -152,3 +202,16 @@ def test_the_nodes_are_checked(user):
     status, output = user.wait_for_end(number)
     assert status == 0, output
     assert "pbs_tmrsh" in output
+
+
+@pytest.mark.skipif(OMPI5 is None, reason="DTRAIN_OMPI5 names no mpirun of an Open MPI 5.0")
+def test_with_open_mpi_5(user):
+    no_ssh = NoSsh(user.folder)
+    (no_ssh.folder / "ssh").chmod(0o755)
+    user.profile(f"PATH={no_ssh.folder}:{pathlib.Path(OMPI5).parent}:{BUILD}/src/bin:$PATH\n")
+    user.script("show.py", SHOW)
+    number = user.submit(*SCATTERED, "-v", "PROGRAM=--tee all show.py", ROOT / "pbs/collective.pbs")
+    status, output = user.wait_for_end(number)
+    assert status == 0, output
+    assert len(ranks_of(output)) == 4 and len(set(hosts_of(output))) == 2
+    assert not no_ssh.mark.exists(), no_ssh.mark.read_text()
