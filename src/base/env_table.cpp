@@ -109,7 +109,7 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_MCA_ras", written, "with the agent", "mpirun 4.1 asks no scheduler for nodes: dtrain-launch names them."},
     Row{"PRTE_MCA_plm", written, "with the agent", "ssh: mpirun 5 uses the agent also inside of a batch job."},
     Row{"PRTE_MCA_ras", written, "with the agent", "mpirun 5 asks no scheduler for nodes."},
-    Row{"OMPI_MCA_plm_rsh_agent", written, "on several nodes", "What mpirun 4.1 starts in place of ssh: dtrain-agent, when the nodes' launchers have met."},
+    Row{"OMPI_MCA_plm_rsh_agent", written, "on several nodes", "What mpirun 4.1 starts in place of ssh: dtrain-agent, when the nodes' launchers have met, or in a PBS job."},
     Row{"OMPI_MCA_plm_rsh_no_tree_spawn", written, "with the agent", "mpirun 4.1 starts every node's daemon itself."},
     Row{"OMPI_MCA_plm_rsh_num_concurrent", written, "with the agent", "Agents of mpirun 4.1 that may live at the same time: one for each node."},
     Row{"PRTE_MCA_plm_ssh_agent", written, "on several nodes", "What mpirun 5 starts in place of ssh."},
@@ -186,7 +186,8 @@ constexpr std::array pals_rows{
 
 constexpr std::array scheduler_rows{
     Row{"PBS_NODEFILE", read, "no PBS job", "File that names the job's nodes, a line for each MPI slot."},
-    Row{"PBS_EXEC", read, "/opt/pbs", "Where PBS is installed; its bin/pbs_tmrsh reaches the job's other nodes."},
+    Row{"PBS_EXEC", read, "that of PBS_CONF_FILE, or /opt/pbs", "Where PBS is installed; its bin/pbs_tmrsh reaches the job's other nodes."},
+    Row{"PBS_CONF_FILE", read, "/etc/pbs.conf", "PBS' settings, which say where it is installed."},
     Row{"PBS_JOBID", read, "no PBS job", "Name of the job, for launchers that set none."},
     Row{"LSB_JOBID", read, "no LSF job", "Number of the job, for launchers that set none."},
     Row{"COBALT_JOBID", read, "no Cobalt job", "Number of the job, for launchers that set none."},
@@ -293,7 +294,7 @@ constexpr std::array cuda_rows{
 constexpr std::array system_rows{
     Row{"NCCL_SOCKET_IFNAME", both, "the interface that leads to the other nodes", "Network of NCCL on several nodes; the user's value is kept."},
     Row{"GLOO_SOCKET_IFNAME", both, "the interface that leads to the other nodes", "Network of Gloo on several nodes; the user's value is kept."},
-    Row{"OMP_NUM_THREADS", both, "the rank's CPUs", "Threads of OpenMP and of the libraries that follow it; the user's value is kept."},
+    Row{"OMP_NUM_THREADS", both, "the rank's CPUs", "Threads of OpenMP and of the libraries that follow it; the user's value is kept, not the one that PBS gives each rank of a chunk (NCPUS)."},
     Row{"HWLOC_XMLFILE", read, "this machine", "Topology file of another machine to plan for; masks are then computed and not applied."},
     Row{"HWLOC_COMPONENTS", both, "hwloc's own", "Which of hwloc's back ends look for devices."},
     Row{"PATH", read, "required", "Where programs are looked up."},

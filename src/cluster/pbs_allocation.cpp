@@ -8,6 +8,8 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/text.hpp"
+
 namespace dtrain::cluster {
 
 std::optional<Allocation> pbs_allocation(
@@ -31,6 +33,27 @@ std::optional<Allocation> pbs_allocation(
         out.gpus_of_node =
             gpus->empty() ? 0 : static_cast<int>(std::count(gpus->begin(), gpus->end(), ',')) + 1;
     return out;
+}
+
+std::string place_of_pbs(const Environment& environment, std::string_view settings) {
+    constexpr std::string_view name = "PBS_EXEC";
+    if (auto named = environment.get_or(name, ""); !named.empty()) return named;
+    std::string found;
+    for (const auto& whole_line : split(settings, '\n')) {
+        const auto line = trimmed(whole_line);
+        if (!line.starts_with(name) || line.substr(name.size()).substr(0, 1) != "=") continue;
+        auto value = line.substr(name.size() + 1);
+        const bool is_quoted = value.size() > 1 && value.front() == value.back() &&
+                               (value.front() == '"' || value.front() == '\'');
+        found = is_quoted ? value.substr(1, value.size() - 2) : value;
+    }
+    return found.empty() ? "/opt/pbs" : found;
+}
+
+bool gives_too_many_threads(const Environment& environment, int threads) {
+    const auto given = environment.get_or("OMP_NUM_THREADS", "");
+    return environment.has("PBS_JOBID") && given == environment.get_or("NCPUS", "") &&
+           parse_int(given).value_or(0) > threads;
 }
 
 }  // namespace dtrain::cluster

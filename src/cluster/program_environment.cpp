@@ -7,6 +7,7 @@
 #include "base/env_table.hpp"
 #include "base/text.hpp"
 #include "cluster/long_value.hpp"
+#include "cluster/pbs_allocation.hpp"
 #include "cluster/server_environment.hpp"
 
 namespace dtrain::cluster {
@@ -124,7 +125,7 @@ void set_torch(Environment& out, const ProgramContext& context) {
 }
 
 void set_compute_resources(Environment& out, const ProgramContext& context) {
-    if (out.get_or("OMP_NUM_THREADS", "").empty())
+    if (out.get_or("OMP_NUM_THREADS", "").empty() || gives_too_many_threads(out, context.threads))
         out.set("OMP_NUM_THREADS", std::to_string(context.threads));
     if (context.selected_devices.empty()) return;
     out.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");

@@ -95,6 +95,16 @@ std::string further(std::string_view option, std::string_view example, const std
     return value;
 }
 
+/// PBS sends SIGKILL 10 s after SIGTERM, unless a queue's kill_delay says otherwise: what dtrain-launch does
+/// in the end is done by then, so that nothing outlives the job.
+std::vector<std::string> ending_before_pbs_does(const Options& options, std::vector<std::string> job) {
+    const bool is_given = options.grace != Options{}.grace ||
+                          std::any_of(job.begin(), job.end(),
+                                      [](const std::string& word) { return word.starts_with("--grace="); });
+    if (!is_given) job.insert(job.begin(), "--grace=8");
+    return job;
+}
+
 /// The script's last lines.
 std::string commands_of(const Options& options, const std::string& launcher,
                         const std::vector<std::string>& job, bool with_gpus) {
@@ -209,7 +219,7 @@ std::string pbs_script(const Options& options, const std::string& launcher,
         "    PBS_NODEFILE=$(generate_pbs_nodefile)\n"
         "    export PBS_NODEFILE\n"
         "fi\n";
-    return out + commands_of(options, launcher, job, gpus.has_value());
+    return out + commands_of(options, launcher, ending_before_pbs_does(options, job), gpus.has_value());
 }
 
 std::string walltime_of(const std::string& time) {

@@ -50,14 +50,16 @@ std::vector<Part> parts_of(const Plan& plan) {
 
 /// What a job on several nodes needs besides. The links between mpirun and its daemons are asked for a sign
 /// of life, so that a dead node is noticed in seconds; Open MPI's own limits are 300 s and 180 s.
-std::vector<std::string> links_between_nodes(const std::string& remote_shell) {
-    const bool by_ssh = remote_shell.empty();
-    const std::array<std::pair<std::string, std::string>, 4> parameters{
-        {{by_ssh ? "plm_rsh_args" : "plm_rsh_agent",
-          by_ssh ? "-o BatchMode=yes -o ConnectTimeout=10 --" : remote_shell},
-         {"oob_tcp_keepalive_time", "5"},
-         {"oob_tcp_keepalive_intvl", "2"},
-         {"oob_tcp_keepalive_probes", "3"}}};
+std::vector<std::string> links_between_nodes(const Plan& plan, const std::string& agent) {
+    std::vector<std::pair<std::string, std::string>> parameters{
+        {"oob_tcp_keepalive_time", "5"}, {"oob_tcp_keepalive_intvl", "2"}, {"oob_tcp_keepalive_probes", "3"}};
+    if (plan.remote_shell.empty())
+        parameters.insert(parameters.begin(), {"plm_rsh_args", "-o BatchMode=yes -o ConnectTimeout=10 --"});
+    else  // which works on the first node only, and lives as long as the daemon that it starts
+        parameters.insert(parameters.begin(),
+                          {{"plm_rsh_agent", fmt::format("{} --by {}", agent, plan.remote_shell)},
+                           {"plm_rsh_no_tree_spawn", "1"},
+                           {"plm_rsh_num_concurrent", std::to_string(plan.nodes.size())}});
     std::vector<std::string> argv{"--leave-session-attached"};
     for (const auto& [name, value] : parameters) append(argv, {"--mca", name, value});
     return argv;
@@ -128,12 +130,12 @@ std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan) {
 }
 
 std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hostfile,
-                                        const std::string& worker, const Options& options,
+                                        const LauncherPrograms& programs, const Options& options,
                                         const std::vector<std::string>& carried) {
     std::vector<std::string> argv{"mpirun",   "--hostfile",        hostfile, "--bind-to", "none",
                                   "--map-by", "slot:OVERSUBSCRIBE"};
     const bool several_nodes = plan.nodes.size() > 1;
-    if (several_nodes) append(argv, links_between_nodes(plan.remote_shell));
+    if (several_nodes) append(argv, links_between_nodes(plan, programs.agent));
     const auto for_worker = worker_options(plan.log_dir, options);
     std::string separator;
     for (const auto& part : parts_of(plan)) {
@@ -144,7 +146,7 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
             append(argv, {"--wdir", plan.working_dir});
             for (const auto& name : carried) append(argv, {"-x", name});
         }
-        append(argv, {"-np", std::to_string(part.ranks), worker});
+        append(argv, {"-np", std::to_string(part.ranks), programs.worker});
         append(argv, for_worker);
         if (plan.servers) append(argv, {"--role", cluster::to_string(part.role)});
         argv.emplace_back("--");

@@ -21,12 +21,18 @@ struct MpirunVersion {
 /// Reads what `mpirun --version` printed; nothing when that is no Open MPI.
 std::optional<MpirunVersion> parse_mpirun_version(std::string_view output);
 
+/// Paths of dtrain's own programs.
+struct LauncherPrograms {
+    std::string worker;  ///< dtrain-worker
+    std::string agent;   ///< dtrain-agent, for the remote shell of a scheduler
+};
+
 /// argv of the mpirun that runs `worker -- program` on every rank of the plan; one part for each role, and
 /// where the ranks of a role are not in the order of the nodes one for each run of ranks on a node (MPMD).
 /// @param hostfile path of the written hostfile
 /// @param carried names of variables for the ranks of other nodes
 std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hostfile,
-                                        const std::string& worker, const Options& options,
+                                        const LauncherPrograms& programs, const Options& options,
                                         const std::vector<std::string>& carried);
 
 /// What mpirun calls the nodes: their hosts. Where one host is several nodes, all but the first get an

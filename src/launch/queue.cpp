@@ -61,8 +61,15 @@ std::vector<QueuedJob> parse_qstat(std::string_view output) {
     // Job Id: 12.server
     //     job_state = Q
     //     comment = Not Running: Insufficient amount of resource: ncpus
+    // and with lines of 80 letters at most: what is longer goes on behind a tabulator.
     std::vector<QueuedJob> jobs;
-    for (const auto& whole_line : split(output, '\n')) {
+    std::vector<std::string> lines;
+    for (const auto& part : split(output, '\n'))
+        if (!lines.empty() && lines.back().starts_with("    ") && part.starts_with('\t'))
+            lines.back() += part.substr(1);
+        else
+            lines.push_back(part);
+    for (const auto& whole_line : lines) {
         const auto line = trimmed(whole_line);
         constexpr std::string_view begin = "Job Id:";
         if (line.starts_with(begin)) {

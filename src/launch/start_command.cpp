@@ -48,7 +48,9 @@ StartCommand start_command(const Plan& plan, const Options& options, const Plann
                 .added = std::move(added)};
     auto job = environment;
     job.set_all(added);
-    return {.argv = mpirun_command(plan, hostfile, worker, options, carried_names(job, given)),
+    return {.argv = mpirun_command(plan, hostfile,
+                                   {.worker = worker, .agent = installed("libexec/dtrain/dtrain-agent")},
+                                   options, carried_names(job, given)),
             .added = std::move(added)};
 }
 

@@ -38,6 +38,17 @@ std::optional<Message> receive(int fd, FrameReader& frames) {
     }
 }
 
+/// A scheduler's remote shell runs the words that it gets, and on the other node no shell reads them:
+/// pbs_tmrsh.
+[[noreturn]] void become_remote_shell(const std::vector<std::string>& arguments,
+                                      const Environment& environment) {
+    const auto& shell = arguments[1];
+    const auto command = join(std::span(arguments).subspan(3), " ");
+    const std::vector<std::string> argv{shell, arguments[2], "/bin/sh", "-c", command};
+    const int error = ExecImage(argv, environment).become(shell.c_str());
+    throw std::system_error(error, std::generic_category(), "cannot execute " + shell);
+}
+
 /// Behind options for ssh (plm_rsh_args).
 std::size_t place_of_host(const std::vector<std::string>& arguments) {
     std::size_t place = 0;
@@ -70,6 +81,7 @@ std::size_t place_of_host(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run_agent(const std::vector<std::string>& arguments, const Environment& environment) {
+    if (arguments.size() > 3 && arguments.front() == "--by") become_remote_shell(arguments, environment);
     const auto path = environment.get_or("DTRAIN_AGENT_SOCKET", "");
     if (path.empty()) throw UsageError(not_by_hand);
     const auto place = place_of_host(arguments);

@@ -30,6 +30,7 @@
 #include "cluster/endpoint_list.hpp"
 #include "cluster/event.hpp"
 #include "cluster/node_fields.hpp"
+#include "cluster/pbs_allocation.hpp"
 #include "cluster/slurm_binding.hpp"
 #include "worker/binding.hpp"
 #include "worker/gloo_folder.hpp"
@@ -83,7 +84,8 @@ class Rank {
     [[noreturn]] void become_native_job(const std::string& command) {
         remove_leftovers_of_dead_jobs();
         auto variables = inherited_;
-        if (!variables.has("OMP_NUM_THREADS"))
+        if (!variables.has("OMP_NUM_THREADS") ||
+            cluster::gives_too_many_threads(variables, assignment_.threads))
             variables.set("OMP_NUM_THREADS", std::to_string(assignment_.threads));
         yield_when_shared(variables);
         become_native(command, options_.command, variables);

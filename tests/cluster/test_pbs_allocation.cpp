@@ -52,5 +52,15 @@ TEST(PbsAllocation, WhatIsNoNodeIsNamed) {
     EXPECT_THAT([] { read(in_a_job, "\n"); }, ThrowsMessage<UsageError>(HasSubstr("names no node")));
 }
 
+TEST(PlaceOfPbs, IsWhatItsSettingsSay) {
+    EXPECT_EQ(place_of_pbs({}, ""), "/opt/pbs");
+    const char* settings =
+        "PBS_SERVER=ctl\n#PBS_EXEC=/old\nPBS_EXECUTABLE=/x\nPBS_EXEC=/usr/pbs\nPBS_HOME=/var/spool/pbs\n";
+    EXPECT_EQ(place_of_pbs({}, settings), "/usr/pbs");
+    EXPECT_EQ(place_of_pbs({}, "PBS_EXEC=\"/usr/my pbs\"\r\n"), "/usr/my pbs");
+    EXPECT_EQ(place_of_pbs({{"PBS_EXEC", "/opt/other"}}, settings), "/opt/other");
+    EXPECT_EQ(place_of_pbs({}, "PBS_EXEC="), "/opt/pbs");
+}
+
 }  // namespace
 }  // namespace dtrain::cluster

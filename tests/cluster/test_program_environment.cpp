@@ -157,6 +157,20 @@ TEST(ProgramEnvironment, KeepsWhatLaunchersAndUsersSet) {
     EXPECT_EQ(program_environment({{"OMP_NUM_THREADS", ""}}, context_of(0, 1)).get("OMP_NUM_THREADS"), "4");
 }
 
+TEST(ProgramEnvironment, ThreadsThatPbsGivesToAWholeChunkAreNoUsersWish) {
+    const auto threads = [](const char* given, const char* of_chunk) {
+        const Environment of_pbs{{"PBS_JOBID", "12.server"}, {"NCPUS", of_chunk}, {"OMP_NUM_THREADS", given}};
+        return program_environment(of_pbs, context_of(0, 2)).get("OMP_NUM_THREADS");
+    };
+    EXPECT_EQ(threads("8", "8"), "4") << "two ranks share a chunk of 8 processors";
+    EXPECT_EQ(threads("2", "2"), "2") << "ompthreads=2";
+    EXPECT_EQ(threads("6", "8"), "6") << "the job's script says so";
+    EXPECT_EQ(program_environment({{"NCPUS", "8"}, {"OMP_NUM_THREADS", "8"}}, context_of(0, 2))
+                  .get("OMP_NUM_THREADS"),
+              "8")
+        << "no job of PBS";
+}
+
 TEST(ProgramEnvironment, ALauncherInsideALauncherLeavesNothingStale) {
     auto gpu = context_of(0, 2);
     gpu.devices_of_rank = {{0}, {1}};

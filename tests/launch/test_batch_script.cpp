@@ -140,7 +140,7 @@ TEST(PbsScript, OfAGpuJob) {
               "set -e\n" +
                   std::string(nodes_of_a_slurm_cluster) +
                   "module load cuda\n"
-                  "exec /opt/bin/dtrain-launch --log_dir=log/%j train.py\n");
+                  "exec /opt/bin/dtrain-launch --grace=8 --log_dir=log/%j train.py\n");
 }
 
 TEST(PbsScript, OfACpuJob) {
@@ -152,8 +152,17 @@ TEST(PbsScript, OfACpuJob) {
               "#PBS -j oe\n"
               "set -e\n" +
                   std::string(nodes_of_a_slurm_cluster) +
-                  "exec /opt/bin/dtrain-launch --log_dir=log/%j --nproc_per_node=8 '2a very long name of a "
+                  "exec /opt/bin/dtrain-launch --grace=8 --log_dir=log/%j --nproc_per_node=8 '2a very long "
+                  "name of a "
                   "script.sh'\n");
+}
+
+TEST(PbsScript, AGraceThatIsGivenCounts) {
+    for (const char* seconds : {"90", "10"}) {
+        const auto script = pbs_script_for({"--grace", seconds, "t.py"});
+        EXPECT_THAT(script, HasSubstr(std::string(" --grace=") + seconds + " "));
+        EXPECT_THAT(script, testing::Not(HasSubstr("--grace=8")));
+    }
 }
 
 TEST(PbsScript, WhatItCannotSayIsRefused) {

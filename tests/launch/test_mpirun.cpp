@@ -53,8 +53,8 @@ TEST(Mpirun, WhatIsNoOpenMpi) {
 
 TEST(Mpirun, CommandForOpenMpi4And5) {
     EXPECT_THAT(
-        mpirun_command(two_ranks(), "/my logs/hostfile", "/opt/dtrain/bin/dtrain-worker", {.grace = 1500ms},
-                       {}),
+        mpirun_command(two_ranks(), "/my logs/hostfile", {.worker = "/opt/dtrain/bin/dtrain-worker"},
+                       {.grace = 1500ms}, {}),
         ElementsAre("mpirun", "--hostfile", "/my logs/hostfile", "--bind-to", "none", "--map-by",
                     "slot:OVERSUBSCRIBE", "-np", "2", "/opt/dtrain/bin/dtrain-worker", "--log_dir",
                     "/my logs", "--grace", "1.5", "--", "python3", "-u", "my train.py", "--lr=$LR; rm *"));
@@ -69,7 +69,7 @@ TEST(Mpirun, APartForEachRoleOfAServerJob) {
     plan.nodes[0].ranks.push_back({.rank = 2, .role = cluster::Role::worker, .index = 1});
     plan.program = {"a"};
     EXPECT_THAT(
-        mpirun_command(plan, "h", "w", {.grace = 1s}, {}),
+        mpirun_command(plan, "h", {.worker = "w"}, {.grace = 1s}, {}),
         ElementsAre("mpirun", "--hostfile", "h", "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE", "-np",
                     "1", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "server", "--", "a", ":",
                     "-np", "2", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "worker", "--", "a"));
@@ -80,6 +80,15 @@ TEST(Mpirun, APartForEachRoleOfAServerJob) {
     EXPECT_EQ(environment.get("DTRAIN_BACKEND"), "gloo");
     EXPECT_EQ(environment.get("PADDLE_WITH_GLOO"), "2");
     EXPECT_FALSE(environment.has("DTRAIN_ENDPOINTS"));
+}
+
+TEST(Mpirun, OfASchedulersRemoteShellIsReachedByTheAgent) {
+    auto plan = two_ranks();
+    plan.nodes.push_back({.host = "node2"});
+    plan.remote_shell = "/opt/pbs/bin/pbs_tmrsh";
+    EXPECT_THAT(mpirun_command(plan, "h", {.worker = "w", .agent = "/opt/agent"}, {}, {}),
+                testing::IsSupersetOf({"plm_rsh_agent", "/opt/agent --by /opt/pbs/bin/pbs_tmrsh",
+                                       "plm_rsh_no_tree_spawn", "plm_rsh_num_concurrent"}));
 }
 
 TEST(Mpirun, HostsOfOneNodeNeedNoRemoteShell) {

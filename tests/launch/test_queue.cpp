@@ -49,6 +49,21 @@ TEST(Qstat, TellsWhyAJobWaitsAndWhereItRuns) {
     EXPECT_THAT(parse_qstat("qstat: Unknown Job Id 99.server\n"), IsEmpty());
 }
 
+TEST(Qstat, GoesOnBehindATabulatorWhereALineWouldBeTooLong) {
+    // As OpenPBS 23.06 prints it.
+    EXPECT_THAT(
+        parse_qstat("Job Id: 7.ctl\n"
+                    "    job_state = Q\n"
+                    "    comment = Can Never Run: Insufficient amount of resource: ncpus (R: 99 A: 2\n"
+                    "\t4 T: 24)\n"
+                    "    Variable_List = PBS_O_HOME=/home/a,PBS_O_LANG=C,\n"
+                    "\tPBS_O_LOGNAME=a = b\n"),
+        ElementsAre(
+            QueuedJob{.number = "7.ctl",
+                      .state = State::pending,
+                      .why = "Can Never Run: Insufficient amount of resource: ncpus (R: 99 A: 24 T: 24)"}));
+}
+
 TEST(CancelCommand, AsksTheSchedulerThatHasTheJob) {
     EXPECT_THAT(cancel_command("slurm", "12", true),
                 ElementsAre("scancel", "--batch", "--signal=TERM", "12"));

@@ -54,7 +54,7 @@ TEST(Scale, NoStringIsTooLongForTheKernel) {
         EXPECT_LT(text.size(), kernels_limit) << text.substr(0, 40);
         total += text.size();
     }
-    for (const auto& word : mpirun_command(big_plan(), "/log/hostfile", "/bin/dtrain-worker", {},
+    for (const auto& word : mpirun_command(big_plan(), "/log/hostfile", {.worker = "/bin/dtrain-worker"}, {},
                                            carried_names(environment, {}))) {
         EXPECT_LT(word.size(), kernels_limit);
         total += word.size();

@@ -261,6 +261,22 @@ TEST_F(HeadTest, AnAgentTakesNoHostForAnOptionOfSsh) {
     }
 }
 
+TEST(Agent, HasASchedulersRemoteShellStartAShellForTheCommand) {
+    const tests::TemporaryFolder folder;
+    const auto shell = (folder / "tmrsh").string();
+    tests::write_bytes(shell, "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.words\"\n");
+    std::filesystem::permissions(shell, std::filesystem::perms::owner_all);
+    const auto pid = ::fork();
+    if (pid == 0)
+        ::_exit(run_agent({"--by", shell, "node2", "PATH=/opt/bin:$PATH;", "orted", "-mca", "ess", "\"env\""},
+                          Environment::of_this_process()));
+    int status = -1;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(tests::bytes_of(shell + ".words"),
+              "node2\n/bin/sh\n-c\nPATH=/opt/bin:$PATH; orted -mca ess \"env\"\n");
+}
+
 /// What the agent hears until its daemon has ended.
 std::string printed_until_the_end(Agent& agent, Reactor& reactor) {
     std::string text;

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """Machines of a cluster on this one: each node has its own network, host name, processes, /tmp, /dev/shm and sshd, and
-on demand there are Slurm (two made-up GPUs a node) and etcd.
+on demand there are Slurm (two made-up GPUs a node), etcd, PBS (pbs_server.py), and users that only the nodes know.
 
 Nothing of it can be seen outside: a holder process keeps the namespaces, and killing it ends everything in them. So
 several clusters can stand at the same time, all with nodes node1, node2, ... at 10.77.0.1, 10.77.0.2, ..., and at
 fd00:77::1, fd00:77::2, ..., where only node1-v6, node2-v6, ... lead. The nodes
 share the file system below `shared` (as an NFS home is shared); /tmp and /dev/shm are each node's own.
 
-By hand: `virtual_cluster.py up N [--slurm] [--etcd]` and, elsewhere, the commands that it then prints.
+By hand: `virtual_cluster.py up N [--slurm] [--etcd] [--pbs PREFIX]` and, elsewhere, the commands that it then prints.
 """
 import contextlib
 import os
@@ -23,6 +23,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import mount_namespace  # noqa: E402
+from pbs_server import PbsServer  # noqa: E402
 
 CONTROL = "ctl"
 CONTROL_ADDRESS = "10.77.0.254"
@@ -57,14 +58,17 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FO
 
 SSH_CONFIG = """\
 Host node* ctl 10.77.0.* fd00:77::*
-  IdentityFile {folder}/ssh/id
+  IdentityFile {folder}/ssh/id-of-%u
   StrictHostKeyChecking no
   UserKnownHostsFile /dev/null
   LogLevel ERROR
 """
 
 
-def why_not(slurm=False, etcd=False):
+FIRST_USER = 54321
+
+
+def why_not(slurm=False, etcd=False, pbs=None):
     """Why this machine cannot carry a virtual cluster; None when it can."""
     if os.geteuid() != 0:
         return "virtual nodes need root"
@@ -74,6 +78,9 @@ def why_not(slurm=False, etcd=False):
         needed |= {"slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client", "munged": "munge"}
     if etcd:
         needed |= {"etcd": "etcd-server"}
+    if pbs:
+        if (reason := PbsServer.why_not(pbs)) is not None:
+            return reason
     for program, package in needed.items():
         if shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin") is None:
             return f"{program} (Debian package {package}) is not installed"
@@ -112,10 +119,12 @@ class Node:
 
     def _setup(self):
         folder, own_tmp = self.cluster.folder, self.cluster.folder / f"tmp-{self.name}"
-        own_tmp.mkdir(mode=0o1777)
+        own_tmp.mkdir()
+        own_tmp.chmod(0o1777)
         lines = ["set -e", f"hostname {self.name}", "ip link set lo up", f"mount --bind {folder}/hosts /etc/hosts",
                  f"mount --bind {folder}/ssh/config /etc/ssh/ssh_config",
                  "mount -t tmpfs -o mode=1777 tmpfs /dev/shm"]
+        lines += [f"mount --bind {path} {place}" for path, place in self.cluster.mounts_of(self.name)]
         if self.name != CONTROL:
             kept = [path for path in self.cluster.visible if str(path).startswith("/tmp/")]
             for number, path in enumerate(kept):
@@ -132,15 +141,20 @@ class Node:
     def _entered(self, folder, *argv):
         return [*mount_namespace.enter(self.init, folder, *NAMESPACES), "--", *map(str, argv)]
 
-    def start(self, *argv, env=None, cwd=None, **popen):
-        """A command on this node. `.inner` of the result is the pid of the command itself, as seen from outside."""
+    def start(self, *argv, env=None, cwd=None, user=None, **popen):
+        """A command on this node, of root or of one of the cluster's users. `.inner` of the result is the pid of the command
+        itself, as seen from outside."""
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **popen}
+        if user:
+            number = self.cluster.users[user]
+            argv = ("setpriv", f"--reuid={number}", f"--regid={number}", "--clear-groups", "--", *argv)
+            env = {"HOME": self.cluster.home_of(user), "USER": user, "LOGNAME": user, **(env or {})}
         child = subprocess.Popen(self._entered(cwd or self.cluster.shared, *argv), env=self.cluster.environment(**(env or {})), **options)
         child.inner = _child_of(child)
         return child
 
-    def run(self, *argv, env=None, cwd=None, timeout=60, **popen):
-        child = self.start(*argv, env=env, cwd=cwd, **popen)
+    def run(self, *argv, env=None, cwd=None, user=None, timeout=60, **popen):
+        child = self.start(*argv, env=env, cwd=cwd, user=user, **popen)
         try:
             out, err = child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -182,6 +196,18 @@ class Node:
                 continue
             if of_job or pathlib.Path(command.split(" ")[0]).name.startswith(names):
                 found[pid] = command
+        return found
+
+    def processes_of(self, user):
+        """{pid seen from outside: command line} of all that runs on this node for one of the cluster's users. What has ended and
+        is not asked how, as a node's first process never does, has no command line any more."""
+        found = {}
+        for pid, command in self.processes().items():
+            try:
+                if command and pathlib.Path(f"/proc/{pid}").stat().st_uid == self.cluster.users[user]:
+                    found[pid] = command
+            except OSError:
+                pass
         return found
 
     def tmp(self, path):
@@ -237,20 +263,26 @@ class Node:
 class VirtualCluster:
     """`count` nodes and, beside them, the machine `ctl` for controllers. A context manager.
 
-    `visible`: folders that stay visible on the nodes although they are below /tmp."""
+    `visible`: folders that stay visible on the nodes although they are below /tmp. `pbs`: where OpenPBS is installed;
+    `users`: names of users that are not root."""
 
-    def __init__(self, count, slurm=False, etcd=False, visible=(), environment=None):
+    def __init__(self, count, slurm=False, etcd=False, visible=(), environment=None, pbs=None, users=()):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dtrain-nodes.", dir="/var/tmp"))
         self.visible = [pathlib.Path(path).resolve() for path in visible]
         self.folder.chmod(0o755)
         self._base_environment = environment or (lambda: dict(os.environ))
         self._daemons = []
         self.nodes, self.control, self.slurm = [], None, slurm
+        self.users = {user: FIRST_USER + number for number, user in enumerate(users)}
+        self.pbs = PbsServer(self, pbs) if pbs else None
         try:
             for name in ("shared", "run", "log", "state", "ssh", "home"):
                 (self.folder / name).mkdir(mode=0o755)
             self.shared = self.folder / "shared"
             self._write_files(count)
+            self._make_users()
+            if self.pbs:
+                self.pbs.write_files([CONTROL] + [f"node{number}" for number in range(1, count + 1)])
             self.control = Node(self, CONTROL)
             self.nodes = [Node(self, f"node{number}") for number in range(1, count + 1)]
             self._connect()
@@ -259,6 +291,8 @@ class VirtualCluster:
                 self._start_slurm(count)
             if etcd:
                 self.start_etcd()
+            if self.pbs:
+                self.pbs.start()
         except BaseException:
             self.close()
             raise
@@ -285,6 +319,14 @@ class VirtualCluster:
     @property
     def home(self):
         return self.folder / "home"
+
+    def home_of(self, user):
+        return self.home / user
+
+    def mounts_of(self, node):
+        """(a file or folder, what it is mounted over on this node)..."""
+        files = [(self.folder / name, f"/etc/{name}") for name in ("passwd", "group")] if self.users else []
+        return files + (self.pbs.mounts_of(node) if self.pbs else [])
 
     def environment(self, **extra):
         env = self._base_environment() | {"HOME": str(self.home)}
@@ -337,7 +379,21 @@ class VirtualCluster:
         for key in ("host", "id"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / "ssh" / key], check=True)
         shutil.copy(self.folder / "ssh/id.pub", self.folder / "ssh/authorized")
+        shutil.copy(self.folder / "ssh/id", self.folder / "ssh/id-of-root")
         (self.folder / "ssh/config").write_text(SSH_CONFIG.format(folder=self.folder))
+
+    def _make_users(self):
+        for name in ("passwd", "group"):
+            lines = pathlib.Path("/etc", name).read_text().splitlines()
+            lines += [f"{user}:x:{number}:{f'{number}::{self.home_of(user)}:/bin/bash' if name == 'passwd' else ''}"
+                      for user, number in self.users.items()]
+            (self.folder / name).write_text("\n".join(lines) + "\n")
+        for user, number in self.users.items():
+            self.home_of(user).mkdir()
+            key = self.folder / f"ssh/id-of-{user}"
+            shutil.copy(self.folder / "ssh/id", key)
+            for path in (self.home_of(user), key):
+                os.chown(path, number, number)
 
     def _connect(self):
         self.control.check("sh", "-c", "ip link add switch type bridge && ip link set switch up && "
@@ -414,14 +470,15 @@ def main(words):
     if len(words) < 2 or words[0] != "up" or not words[1].isdigit():
         print(__doc__)
         return 2
-    wanted = {"slurm": "--slurm" in words, "etcd": "--etcd" in words}
+    pbs = words[words.index("--pbs") + 1] if "--pbs" in words[:-1] else None
+    wanted = {"slurm": "--slurm" in words, "etcd": "--etcd" in words, "pbs": pbs}
     if (reason := why_not(**wanted)) is not None:
         print(reason, file=sys.stderr)
         return 1
     here = pathlib.Path(__file__).resolve().parents[3]
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell in the background has the first one ignored
         signal.signal(number, signal.default_int_handler)
-    with VirtualCluster(int(words[1]), visible=[here], **wanted) as cluster:
+    with VirtualCluster(int(words[1]), visible=[here], users=["trainee"] if pbs else [], **wanted) as cluster:
         for node in [cluster.control, *cluster.nodes]:
             conf = f"env SLURM_CONF={cluster.folder}/slurm.conf " if cluster.slurm else ""
             print(f"on {node.name}: {conf}{shlex.join(node.enter())} CMD")
