@@ -132,6 +132,18 @@ def test_nodes_meet_in_any_order_and_end_together(elastic):
     assert "node 2 of 3: 10.77.0.2 drives the job" in one.said()
 
 
+def test_each_node_runs_its_own_command(elastic):
+    one = elastic(2, "--nproc_per_node", "1")
+    one.job.script("b.py", SCRIPT + "print('of b.py')\n")
+    one.join(1)
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.program = ("b.py",)
+    one.join(2)
+    one.wait_for("node1", "node2")
+    one.finish()
+    assert (one.job.log(0), one.job.log(1)) == ("", "of b.py\n")
+
+
 def test_newcomers_are_taken_in_and_survivors_keep_their_ranks(elastic):
     one = elastic("1:3", "--nproc_per_node", "1")
     one.join(1)
