@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 Json json_of(const Node& node) {
     return {{"name", node.name},           {"address", node.address}, {"host", node.host},
             {"processes", node.processes}, {"gpus", node.gpus},       {"dtrain", node.version},
-            {"start", node.start}};
+            {"launcher", node.launcher},   {"start", node.start}};
 }
 
 Node read_node(const Json& json) {
@@ -31,6 +31,7 @@ Node read_node(const Json& json) {
     json.at("processes").get_to(out.processes);
     json.at("gpus").get_to(out.gpus);
     json.at("dtrain").get_to(out.version);
+    out.launcher = json.value("launcher", "");  // earlier versions have written none
     json.at("start").get_to(out.start);
     return out;
 }
@@ -70,6 +71,10 @@ std::optional<Node> node_of(std::string_view json) {
     return node && can_be(*node) ? node : std::nullopt;
 }
 
+bool is_same_launcher(const Node& a, const Node& b) {
+    return a.name == b.name && (a.launcher == b.launcher || a.launcher.empty() || b.launcher.empty());
+}
+
 std::string to_json(const Start& start) {
     auto nodes = Json::array();
     for (const auto& node : start.nodes) nodes.push_back(json_of(node));
@@ -89,10 +94,21 @@ std::optional<Start> start_of(std::string_view json) {
     return start && std::all_of(start->nodes.begin(), start->nodes.end(), can_be) ? start : std::nullopt;
 }
 
+const Node* Start::node(std::string_view name) const {
+    const auto found =
+        std::find_if(nodes.begin(), nodes.end(), [&](const Node& each) { return each.name == name; });
+    return found == nodes.end() ? nullptr : &*found;
+}
+
 const Node* JobView::node(std::string_view name) const {
     const auto found = std::find_if(nodes.begin(), nodes.end(),
                                     [&](const LivingNode& each) { return each.node.name == name; });
     return found == nodes.end() ? nullptr : &found->node;
+}
+
+bool JobView::has(const Node& earlier) const {
+    const auto* now = node(earlier.name);
+    return now != nullptr && is_same_launcher(*now, earlier);
 }
 
 std::vector<std::string> JobView::names() const {

@@ -50,9 +50,14 @@ struct Node {
     int processes = 0;    ///< that it would run; 0: not known
     std::vector<std::string> gpus;
     std::string version;     ///< of dtrain
+    std::string launcher;    ///< random mark of its launcher's process; "": of a version that had none
     std::int64_t start = 0;  ///< number of the start that it works on; 0: it is free
     friend bool operator==(const Node&, const Node&) = default;
 };
+
+/// Whether two entries are of one process: a launcher that is started again at the address of one that was
+/// killed is another. Where one of them has no mark, the name alone tells.
+bool is_same_launcher(const Node& a, const Node& b);
 
 /// One start of the job on certain nodes.
 struct Start {
@@ -60,6 +65,9 @@ struct Start {
     std::string run = {};     ///< random mark, which all starts of one job have
     std::string head;         ///< name of the node that drives it
     std::vector<Node> nodes;  ///< by node rank; the head is among them
+
+    /// nullptr: it is none of them.
+    const Node* node(std::string_view name) const;
     friend bool operator==(const Start&, const Start&) = default;
 };
 
@@ -88,6 +96,8 @@ struct JobView {
     std::vector<LivingNode> nodes;  ///< in the order of arrival
 
     const Node* node(std::string_view name) const;
+    /// Whether the launcher of a node of an earlier view is still there.
+    bool has(const Node& node) const;
     std::vector<std::string> names() const;
     friend bool operator==(const JobView&, const JobView&) = default;
 };

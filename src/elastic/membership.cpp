@@ -15,6 +15,7 @@
 
 #include "base/log.hpp"
 #include "base/quiet_thread.hpp"
+#include "base/random_mark.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::elastic {
@@ -54,6 +55,7 @@ Membership::Membership(MembershipOptions options)
       keeper_(options_.access, options_.limits),
       changed_(event_fd()) {
     options_.lease_seconds = sufficient_lease(options_.lease_seconds, options_.time_to_stop);
+    options_.self.launcher = seen_.own_launcher = random_mark();
     for (bool told = false; !register_node(client_); told = true) {
         if (!told)
             log_warning("a launcher at {} takes part in job {} already; waiting until it is gone",
@@ -146,7 +148,7 @@ void Membership::tell_others(EtcdClient& client) {
         const auto* seen = seen_.view.node(options_.self.name);
         return std::tuple(options_.self, seen ? std::optional(*seen) : std::nullopt, seen_.own_lease);
     }();
-    if (!there || *there == self) return;
+    if (!there || *there == self || !is_same_launcher(*there, self)) return;
     const auto key = options_.keys.node(self.name);
     transact_while_leased(client, {Condition::held_by(key, lease)}, {Change::put(key, to_json(self), lease)});
 }
@@ -249,7 +251,7 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
     if (due.look) look(client);
     const auto now = snapshot();
     // Others may have taken this node for lost, and removed it.
-    if (now.view.node(now.own_name) == nullptr) {
+    if (!now.is_registered()) {
         client.revoke(now.own_lease);
         stop_fenced();
         due.renewal = BootClock::now();  // a lease that is gone is not renewed: that registers the node

@@ -24,7 +24,7 @@ struct MembershipOptions {
     EtcdAccess access;
     EtcdLimits limits;
     JobKeys keys;
-    Node self;  ///< its name is given by the membership
+    Node self;  ///< its name and its launcher's mark are given by the membership
     /// Wait until another launcher at this address is gone, or has not been heard of for so long.
     bool one_per_address = false;
     /// Seconds after which a node that is not heard of counts as gone.
@@ -38,12 +38,20 @@ struct MembershipOptions {
 struct Seen {
     JobView view;
     std::string own_name;
+    std::string own_launcher;  ///< mark of this process
     std::int64_t own_lease = 0;
     BootClock::time_point nodes_since;                ///< since when no node has come or gone
     std::optional<BootClock::time_point> away_since;  ///< etcd has not answered since
 
     bool is_head() const { return !view.head.empty() && view.head_lease == own_lease; }
+    /// Whether a node is this process.
+    bool is_own(const Node& node) const { return is_same_launcher(node, own()); }
+    /// Whether the others see this process; its name alone may be another's by now.
+    bool is_registered() const { return view.has(own()); }
     std::chrono::milliseconds unchanged() const;
+
+  private:
+    Node own() const { return {.name = own_name, .launcher = own_launcher}; }
 };
 
 /// This node's place in an elastic job: a key in etcd that lives as long as this object keeps its lease, and

@@ -43,6 +43,13 @@ std::vector<std::string> names_of(const Start& start) {
     return out;
 }
 
+std::vector<Node> named(const Start& start, const std::vector<std::string>& names) {
+    std::vector<Node> out;
+    for (const auto& name : names)
+        if (const auto* node = start.node(name)) out.push_back(*node);
+    return out;
+}
+
 /// Why a running job is stopped: one thread says it, another one asks.
 class StopReason {
   public:
@@ -101,7 +108,7 @@ class Participation {
     /// What this node should do now; its exit status when that was all.
     std::optional<int> step(const Seen& seen) {
         const auto& view = seen.view;
-        if (seen.away_since || view.node(seen.own_name) == nullptr) return std::nullopt;
+        if (seen.away_since || !seen.is_registered()) return std::nullopt;
         if (view.state != state_running) return leave_ended(view);
         if (follows(seen)) return follow(*view.start, seen.own_name);
 
@@ -161,9 +168,10 @@ class Participation {
     bool follows(const Seen& seen) const {
         const auto& start = seen.view.start;
         if (!start || start->number <= last_start_ || start->head == seen.own_name) return false;
-        if (start->head != seen.view.head) return false;  // its head is gone
-        return std::any_of(start->nodes.begin(), start->nodes.end(),
-                           [&](const Node& node) { return node.name == seen.own_name; });
+        const auto* head = start->node(start->head);
+        const bool has_head = start->head == seen.view.head && head != nullptr && seen.view.has(*head);
+        const auto* own = start->node(seen.own_name);
+        return has_head && own != nullptr && seen.is_own(*own);
     }
 
     std::optional<int> start(const Decision& decision) {
@@ -191,10 +199,10 @@ class Participation {
             return runner_.head(start, timer, [&] { return reason.text(); });
         }();
         if (!end.absent.empty()) {
-            leave_out(end.absent);
+            leave_out(named(start, end.absent));
             return std::nullopt;
         }
-        return after_driving(end, reason.give_up());
+        return after_driving(end, named(start, end.lost), reason.give_up());
     }
 
     bool must_stop(const Seen& seen, const Start& start, StopReason& reason) const {
@@ -205,16 +213,20 @@ class Participation {
         if (!seen.is_head() || seen.view.start != start)
             return stop("this node is not the job's head any more");
         if (seen.view.state != state_running) return stop("the job was ended by others");
-        auto decision = decide_running(policy(seen.view), nodes_of(seen.view, seen.unchanged()));
+        auto nodes = nodes_of(seen.view, seen.unchanged());
+        for (const auto& node : start.nodes)
+            if (!seen.view.has(node)) std::erase(nodes.alive, node.name);  // also where another came since
+        auto decision = decide_running(policy(seen.view), nodes);
         if (decision.what == What::wait) return false;
         return stop(std::move(decision.reason), decision.what == What::give_up);
     }
 
-    std::optional<int> after_driving(const StartEnd& end, bool give_up) {
+    /// @param lost nodes of the start that nothing was heard of
+    std::optional<int> after_driving(const StartEnd& end, const std::vector<Node>& lost, bool give_up) {
         if (end.stopped_by != 0) return 128 + end.stopped_by;
         if (end.status == 0) return end_job(state_completed, 0);
         if (end.ordered) return give_up ? std::optional(fail(end.status)) : std::nullopt;
-        if (!end.lost.empty() && !come_again(end.lost)) {
+        if (!lost.empty() && !come_again(lost)) {
             if (options_.policy.level == Level::off) return fail(end.status);
         } else if (end.status != status_again) {
             if (options_.policy.level != Level::again || failures_ == options_.most_failures ||
@@ -228,26 +240,37 @@ class Participation {
     }
 
     /// Until they come anew.
-    void leave_out(const std::vector<std::string>& names) {
+    void leave_out(const std::vector<Node>& nodes) {
         const auto view = membership_.seen().view;
         for (const auto& each : view.nodes)
-            if (std::find(names.begin(), names.end(), each.node.name) != names.end())
+            if (std::any_of(nodes.begin(), nodes.end(),
+                            [&](const Node& node) { return is_same_launcher(node, each.node); }))
                 left_out_[each.node.name] = each.arrived;
     }
 
     /// Whether nodes that nothing was heard of live all the same: those do come again when they are removed.
-    bool come_again(const std::vector<std::string>& names) {
+    /// Another launcher at the address of one of them says that this one is dead.
+    bool come_again(const std::vector<Node>& nodes) {
         const auto give_up_at = BootClock::now() + longest_return;
+        const auto any_is_replaced = [&](const JobView& view) {
+            return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+                return view.node(node.name) != nullptr && !view.has(node);
+            });
+        };
+        auto view = membership_.seen().view;
+        std::vector<std::string> silent;
+        for (const auto& node : nodes)
+            if (view.has(node)) silent.push_back(node.name);
         try {
-            membership_.remove(names);
+            membership_.remove(silent);
         } catch (const EtcdAway&) {
             return false;
         }
-        const auto is_back = [&](const std::string& name) {
-            return membership_.seen().view.node(name) != nullptr;
-        };
         while (BootClock::now() < give_up_at && signal_ == 0) {
-            if (std::all_of(names.begin(), names.end(), is_back)) return true;
+            view = membership_.seen().view;
+            if (any_is_replaced(view)) return false;
+            if (std::all_of(nodes.begin(), nodes.end(), [&](const Node& node) { return view.has(node); }))
+                return true;
             wait();
         }
         return false;

@@ -164,9 +164,10 @@ class CheckRun {
     }
 
     void give_task(int number) {
+        const auto& own_folder = site_.plan.nodes[static_cast<std::size_t>(number)].working_dir;
         send(number, CheckTask{.nonce = nonce_,
                                .log_dir = site_.plan.log_dir,
-                               .working_dir = site_.plan.working_dir,
+                               .working_dir = own_folder.empty() ? site_.plan.working_dir : own_folder,
                                .variables = search_paths(site_.environment),
                                .lifetime_s = lifetime_s_});
     }

@@ -80,6 +80,7 @@ constexpr std::array features{
     F{"transpiler mode `nccl2`", Answer::done, "its programs are data parallel ones (servers.md), on CPUs or GPUs (gpu.md)"},
     F{"transpiler `collective_mode`", Answer::done, "`grad_allreduce`, and `local_sgd` with a number of steps (guide.md)"},
     F{"nodes that meet at `--master`", Answer::done, "node 0's launcher listens there"},
+    F{"each node executes the script and the arguments of its own command line, in its own folder", Answer::done, "where a launcher runs there; nodes reached by ssh or a scheduler run node 0's"},
     F{"auto-mapping", Answer::done, "with a --rank_mapping_file; Paddle's planner, which makes one, is not part of dtrain"},
     F{"auto-tuner", refused, "it is Paddle's own; --auto_parallel_config is handed on"},
 };

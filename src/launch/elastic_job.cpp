@@ -158,8 +158,7 @@ class ElasticJob {
     }
 
     static const elastic::Node* find(const elastic::Start& start, const std::string& name) {
-        for (const auto& node : start.nodes)
-            if (node.name == name) return &node;
+        if (const auto* node = start.node(name)) return node;
         throw Error(fmt::format("{} is no node of start {}", name, start.number));
     }
 

@@ -107,7 +107,8 @@ std::optional<ElasticSettings> elastic_settings(const Options& options, const En
     ElasticSettings out{.access = elastic::etcd_access(server->option, server->address, environment),
                         .keys = elastic::JobKeys(options.job_id),
                         .policy = {.wanted = wanted, .level = level, .settle = options.elastic_timeout},
-                        .most_failures = options.max_restart.value_or(server->legacy ? 0 : paddles_restarts),
+                        .most_failures = options.max_restart.value_or(
+                            server->legacy && level != elastic::Level::again ? 0 : paddles_restarts),
                         .paddles_statuses = server->legacy};
     if (!server->legacy)
         out.policy.patience = options.elastic_timeout * (wanted.is_range() ? 1 : patience_without_range);

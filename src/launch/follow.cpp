@@ -14,7 +14,10 @@
 #include "base/log.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
+#include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "cluster/long_value.hpp"
 #include "launch/hello.hpp"
 #include "launch/nodes.hpp"
 #include "launch/program.hpp"
@@ -39,10 +42,19 @@ std::string port_holder(const Meeting& meeting) {
     return holder.empty() ? "" : " (" + holder + ")";
 }
 
+/// A node's ranks execute what was typed there, as with Paddle and torchrun, not node 0's command.
+void tell_own_command(Environment& for_daemon, const Options& options, const Environment& environment) {
+    std::vector<std::string> words;
+    for (const auto& word : program_of(options, environment)) words.push_back(shell_quoted(word));
+    cluster::set_long(for_daemon, "DTRAIN_NODE_PROGRAM", join(words, " "));
+    for_daemon.set("DTRAIN_NODE_WORKING_DIR", fs::current_path().string());
+}
+
 link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello& hello,
                                        const Options& options, const Environment& environment) {
     auto for_daemon = environment;
     for_daemon.set("DTRAIN_NODE_LOG_DIR", hello.log_dir);
+    if (!options.check) tell_own_command(for_daemon, options, environment);
     const auto log_dir = hello.log_dir;
     return {.head = meeting.head,
             .port = meeting.port,

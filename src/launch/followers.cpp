@@ -100,7 +100,7 @@ link::Judgement Followers::judge_at_master(const link::Hello& hello) const {
     std::map<int, std::optional<int>> wanted;
     for (int node = 1; node < count_; ++node)
         if (head_->here(node)) wanted[node] = head_->hello_of(node).wanted_node;
-    return launch::judge_at_master(hello, count_, has_servers(decide_mode(options_)), wanted);
+    return launch::judge_at_master(hello, count_, decide_mode(options_), wanted);
 }
 
 std::vector<int> Followers::missing() const {
@@ -128,6 +128,9 @@ void Followers::welcome_late(int node) {
     if (!started_) return;
     auto welcome = welcome_of(plan_, node);
     welcome.by_ssh = by_ssh_.contains(node);
+    if (const auto own = own_command(head_->hello_of(node), plan_); own && welcome.by_ssh)
+        log_warning("{} runs node 0's command: it was started over ssh before its launcher came, {}",
+                    names_of({node}), *own);
     head_->send(node, welcome);
 }
 
@@ -238,6 +241,9 @@ Plan Followers::start(Plan plan) {
     if (!by_ssh_.empty()) log_info("{} reached by ssh", names_of({by_ssh_.begin(), by_ssh_.end()}));
     if (hellos.size() + 1 == plan_.nodes.size()) std::erase(plan_.warnings, others_are_alike);
     plan_ = with_facts(std::move(plan_), hellos);
+    plan_.followed = !hellos.empty();
+    const auto own = options_.check ? std::nullopt : own_commands(hellos, plan_);
+    if (own && !std::exchange(told_commands_, true)) log_info("{}", *own);
     return plan_;
 }
 

@@ -9,6 +9,7 @@
 
 #include <dtrain/version.hpp>
 
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "cluster/assignment.hpp"
 #include "cluster/host_name.hpp"
@@ -74,6 +75,36 @@ std::optional<link::Refused> other_members(const link::Hello& hello, bool with_s
     return std::nullopt;
 }
 
+std::optional<link::Refused> other_mode(const link::Hello& hello, RunMode mode) {
+    const auto own = to_string(mode);
+    if (hello.run_mode == own) return std::nullopt;
+    return link::Refused{fmt::format("its --run_mode is {}, node 0's {}; give all nodes the same",
+                                     one_line(hello.run_mode, 300), own)};
+}
+
+int servers_of(const NodePlan& node) {
+    return static_cast<int>(std::count_if(node.ranks.begin(), node.ranks.end(), [](const auto& rank) {
+        return rank.role == cluster::Role::server;
+    }));
+}
+
+std::string in_quotes(const std::string& word) {
+    constexpr std::size_t most_shown = 300;
+    return '"' + one_line(word, most_shown) + '"';
+}
+
+/// The first word of a command that is not node 0's; "" when all are.
+std::string other_word(std::vector<std::string> own, std::vector<std::string> of_head) {
+    const auto [at, at_head] = std::mismatch(own.begin(), own.end(), of_head.begin(), of_head.end());
+    if (at == own.end() && at_head == of_head.end()) return "";
+    const auto place = static_cast<std::size_t>(at - own.begin());
+    own = redacted_arguments(own);
+    of_head = redacted_arguments(of_head);
+    if (place == own.size()) return fmt::format("without node 0's {}", in_quotes(of_head[place]));
+    if (place == of_head.size()) return fmt::format("with {}, which node 0 has not", in_quotes(own[place]));
+    return fmt::format("with {} in place of node 0's {}", in_quotes(own[place]), in_quotes(of_head[place]));
+}
+
 }  // namespace
 
 link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
@@ -82,6 +113,9 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
                       .host_name = host_name,
                       .log_dir = plan.log_dir,
                       .job_id = plan.job_id,
+                      .run_mode = to_string(plan.mode),
+                      .program = plan.program,
+                      .working_dir = plan.working_dir,
                       .check = options.check};
     if (nodes_at_master == 0) {
         hello.nodes = plan.hosts();
@@ -97,11 +131,7 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
         hello.address = own.host;
     }
     hello.ranks = gpus_of(own);
-    if (plan.servers)
-        hello.servers =
-            static_cast<int>(std::count_if(own.ranks.begin(), own.ranks.end(), [](const auto& rank) {
-                return rank.role == cluster::Role::server;
-            }));
+    if (plan.servers) hello.servers = servers_of(own);
     hello.visible_gpus = own.cuda_visible_devices;
     std::vector<cluster::RankAssignment> assignments;
     for (const auto& rank : own.ranks) assignments.push_back(rank.assignment);
@@ -133,6 +163,7 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
     if (node == 0)
         return link::Refused{fmt::format(
             "it takes itself for node 0, which is {}; name its own address with --host", hosts.front())};
+    if (auto refused = other_mode(hello, plan.mode)) return *refused;
     const auto expected = gpus_of(node_of(plan, node));
     if (hello.ranks.size() != expected.size())
         return link::Refused{
@@ -140,6 +171,11 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
                         "same --gpus and --nproc_per_node",
                         hello.ranks.size(), plural(hello.ranks.size(), "rank"), expected.size(),
                         plural(expected.size(), "rank"))};
+    if (const int servers = servers_of(node_of(plan, node)); hello.servers.value_or(0) != servers)
+        return link::Refused{
+            fmt::format("it has {} {}, and {} would be its part of node 0's plan; give all nodes the same "
+                        "--servers and --workers",
+                        hello.servers.value_or(0), plural(hello.servers.value_or(0), "server"), servers)};
     if (count_of_gpus(hello.ranks) != count_of_gpus(expected))
         return link::Refused{
             fmt::format("it has {} GPUs for its ranks, node 0 has {}; choose as many on each with "
@@ -148,7 +184,7 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
     return node;
 }
 
-link::Judgement judge_at_master(const link::Hello& hello, int count, bool with_servers,
+link::Judgement judge_at_master(const link::Hello& hello, int count, RunMode mode,
                                 const std::map<int, std::optional<int>>& wanted_by_others) {
     if (hello.leads) return another_job;
     if (auto refused = other_version(hello)) return *refused;
@@ -162,7 +198,8 @@ link::Judgement judge_at_master(const link::Hello& hello, int count, bool with_s
         return link::Refused{
             fmt::format("it was started with --nnodes {}, node 0 with {}; give all nodes the same",
                         hello.node_count, count)};
-    if (auto refused = other_members(hello, with_servers)) return *refused;
+    if (auto refused = other_members(hello, has_servers(mode))) return *refused;
+    if (auto refused = other_mode(hello, mode)) return *refused;
     if (const auto& wanted = hello.wanted_node) {
         if (*wanted < 1 || *wanted >= count)
             return link::Refused{
@@ -208,6 +245,7 @@ Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos) {
         auto& node = plan.nodes[static_cast<std::size_t>(number)];
         node.cuda_visible_devices = hello.visible_gpus;
         node.log_dir = hello.log_dir;
+        node.working_dir = hello.working_dir;
         Environment variables;
         for (const auto& [name, value] : hello.assignments) variables.set(name, value);
         const auto assignments = cluster::read_assignments(variables, 0);
@@ -220,6 +258,28 @@ Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos) {
     return plan;
 }
 
+std::optional<std::string> own_command(const link::Hello& hello, const Plan& plan) {
+    auto out = other_word(hello.program, plan.program);
+    if (hello.working_dir != plan.working_dir)
+        out += fmt::format("{}in {}, node 0 in {}", out.empty() ? "" : ", ", in_quotes(hello.working_dir),
+                           in_quotes(plan.working_dir));
+    return out.empty() ? std::nullopt : std::optional(out);
+}
+
+std::optional<std::string> own_commands(const std::map<int, link::Hello>& hellos, const Plan& plan) {
+    std::optional<std::string> first;
+    std::size_t others = 0;
+    for (const auto& [node, hello] : hellos) {
+        const auto own = own_command(hello, plan);
+        if (own && first) ++others;
+        if (own && !first)
+            first =
+                fmt::format("node {} ({}) runs its own command, {}", node, node_of(plan, node).host, *own);
+    }
+    if (others > 0) *first += fmt::format("; {} more {} likewise", others, others == 1 ? "does" : "do");
+    return first;
+}
+
 std::string part_text(const link::Welcome& welcome) {
     const auto last = welcome.first_rank + welcome.ranks - 1;
     const auto ranks = !welcome.members.empty() ? welcome.members
@@ -227,7 +287,9 @@ std::string part_text(const link::Welcome& welcome) {
                        : welcome.ranks == 1     ? fmt::format("rank {}", last)
                                                 : fmt::format("ranks {}-{}", welcome.first_rank, last);
     return fmt::format("node {} of {}: {}{}", welcome.node, welcome.nodes, ranks,
-                       welcome.by_ssh ? ", started over ssh before this launcher came" : "");
+                       welcome.by_ssh
+                           ? ", started over ssh before this launcher came, with node 0's command and folder"
+                           : "");
 }
 
 }  // namespace dtrain::launch

@@ -26,9 +26,8 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan);
 
 /// Whether a follower that comes to --master can be one of `count` nodes: the number that it gets for the
 /// time being, the lowest one that is free.
-/// @param with_servers whether the job has parameter servers
 /// @param wanted_by_others --rank of those that are here, by their numbers
-link::Judgement judge_at_master(const link::Hello& hello, int count, bool with_servers,
+link::Judgement judge_at_master(const link::Hello& hello, int count, RunMode mode,
                                 const std::map<int, std::optional<int>>& wanted_by_others);
 
 /// The final numbers of nodes that came in this order: --rank where it was given, the free ones in between
@@ -41,6 +40,13 @@ link::Welcome welcome_of(const Plan& plan, int node);
 /// The plan with what the followers know of their own machines in place of what was assumed.
 /// @param hellos by node
 Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos);
+
+/// What is different about the command that a follower runs, for people: "b.py" in place of node 0's "a.py".
+/// Secrets are hidden. Nothing when it is the same, in the same folder.
+std::optional<std::string> own_command(const link::Hello& hello, const Plan& plan);
+
+/// One line about all nodes that run commands of their own.
+std::optional<std::string> own_commands(const std::map<int, link::Hello>& hellos, const Plan& plan);
 
 /// "node 1 of 2: ranks 4-7", nodes counted from 0.
 std::string part_text(const link::Welcome& welcome);

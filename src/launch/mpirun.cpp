@@ -143,7 +143,8 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
         separator = ":";
         if (!part.host.empty()) append(argv, {"--host", fmt::format("{}:{}", part.host, part.ranks)});
         if (several_nodes) {
-            append(argv, {"--wdir", plan.working_dir});
+            // Not every node needs to have node 0's folder: workers go to the one of theirs.
+            append(argv, {"--wdir", plan.followed ? "/" : plan.working_dir});
             for (const auto& name : carried) append(argv, {"-x", name});
         }
         append(argv, {"-np", std::to_string(part.ranks), programs.worker});
@@ -160,6 +161,7 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
     Environment out;
     out.set("DTRAIN_EVENTS", "1");
     if (plan.nodes.size() > 1) out.set("DTRAIN_TELL_OUTPUT", "1");
+    if (plan.followed) out.set("DTRAIN_WORKING_DIR", plan.working_dir);
     out.set("DTRAIN_JOB_ID", plan.job_id + "." + token.substr(0, 8));
     out.set("DTRAIN_JOB_TOKEN", token);
     out.set("DTRAIN_BIND", plan.bind ? "apply" : "none");

@@ -101,7 +101,7 @@ const std::vector<OptionRow>& rows() {
 
     {.name = "max_restart", .group = elastic, .value = "N", .help = "Start the job again after a failure, at most N times; a job file goes on from its checkpoints", .field = &O::max_restart, .most = 1'000'000,
      .paddle = "2.4", .overridden_by = "PADDLE_MAX_RESTART", .in_settings = true,
-     .note = "works without etcd too, default 0; with --master etcd:// default 3, as in Paddle"},
+     .note = "works without etcd too, default 0; with --master etcd:// default 3, as in Paddle, and with --elastic_level 1"},
     {.name = "elastic_server", .group = elastic, .value = "HOST:PORT", .help = "etcd where the nodes of an elastic job meet; several separated by commas, https:// for TLS", .field = &O::elastic_server,
      .paddle = "2.2", .note = "PADDLE_ELASTIC_SERVER too; user and certificates: etcdctl's variables, ETCDCTL_USER, ETCDCTL_CACERT, ..."},
     {.name = "np", .group = elastic, .value = "N", .help = "Number of nodes of an elastic job, or MIN:MAX", .field = &O::np,

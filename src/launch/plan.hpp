@@ -35,6 +35,7 @@ struct NodePlan {
     std::string host;
     std::string cuda_visible_devices;  ///< what the node's programs may see; "" without GPUs
     std::string log_dir;               ///< absolute, where it is the node's own; "": as Plan::log_dir
+    std::string working_dir;           ///< likewise
     std::vector<RankPlan> ranks;
 };
 
@@ -51,10 +52,11 @@ struct Plan {
     std::optional<int> own_node;  ///< which node this machine is
     cluster::Endpoints endpoints;
     std::optional<cluster::ServerJob> servers;
-    std::vector<std::string> program;     ///< argv of each rank
-    std::string log_dir;                  ///< absolute
-    std::string working_dir;              ///< absolute
-    std::string remote_shell;             ///< that reaches the other nodes for mpirun; "": ssh
+    std::vector<std::string> program;  ///< argv of each rank
+    std::string log_dir;               ///< absolute
+    std::string working_dir;           ///< absolute
+    std::string remote_shell;          ///< that reaches the other nodes for mpirun; "": ssh
+    bool followed = false;             ///< other nodes have launchers, with commands and folders of their own
     bool nodes_place_themselves = false;  ///< their workers find the GPUs and processors they were given
     bool bind = true;
     bool narrow = true;  ///< CUDA_VISIBLE_DEVICES is set to the selected GPUs

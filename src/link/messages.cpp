@@ -91,6 +91,9 @@ void fields(M& message, const Field& field) {
         field("assignments", message.assignments);
         field("log_dir", message.log_dir);
         field("job_id", message.job_id);
+        field("run_mode", message.run_mode);
+        field("program", message.program);
+        field("working_dir", message.working_dir);
         field("leads", message.leads);
         field("check", message.check);
     } else if constexpr (std::is_same_v<T, Refused>) {

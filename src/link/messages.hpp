@@ -30,8 +30,11 @@ struct Hello {
         assignments;      ///< what its ranks got of it, as write_assignments has it
     std::string log_dir;  ///< absolute, on its own disk
     std::string job_id;
-    bool leads = false;  ///< it takes itself for node 0, and asks whether this one does so too
-    bool check = false;  ///< it wants its machine looked at, and no job
+    std::string run_mode;              ///< as --run_mode has it
+    std::vector<std::string> program;  ///< argv of its ranks
+    std::string working_dir;           ///< theirs, absolute
+    bool leads = false;                ///< it takes itself for node 0, and asks whether this one does so too
+    bool check = false;                ///< it wants its machine looked at, and no job
     friend bool operator==(const Hello&, const Hello&) = default;
 };
 

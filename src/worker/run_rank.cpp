@@ -24,11 +24,13 @@
 #include "base/leftovers.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
+#include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/assignment.hpp"
 #include "cluster/endpoint_list.hpp"
 #include "cluster/event.hpp"
+#include "cluster/long_value.hpp"
 #include "cluster/node_fields.hpp"
 #include "cluster/pbs_allocation.hpp"
 #include "cluster/slurm_binding.hpp"
@@ -69,6 +71,7 @@ class Rank {
         : options_(std::move(options)), inherited_(environment), identity_(cluster::identify(environment)) {
         if (identity_.hosts.empty()) name_hosts_by_pbs();
         under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
+        if (under_launcher_) take_own_command();
         if (environment.get_or("DTRAIN_CONTROL", "signals") == "stdin")
             orders_from_ = Orders::Source::signals_and_stdin;
         else if (!under_launcher_ && options_.task == Options::Task::supervise &&
@@ -99,6 +102,7 @@ class Rank {
         std::filesystem::path log;
         std::optional<RotatingLog> bounded_log;
         try {
+            if (under_launcher_) enter_working_folder();
             program.executable = find_program(program.argv.front());
             servers_ = planned_server_job(inherited_, identity_, options_.role);
             log = log_path();
@@ -151,6 +155,22 @@ class Rank {
             remove_leftovers(leftover_places(inherited_));
         } catch (const UsageError&) {  // no place for temporary files: a rank needs none
         }
+    }
+
+    /// That of this node's launcher, where it has one that follows node 0's.
+    void take_own_command() {
+        if (const auto own = cluster::get_long(inherited_, "DTRAIN_NODE_PROGRAM"))
+            options_.command = shell_words(*own);
+    }
+
+    void enter_working_folder() {
+        const auto own = inherited_.get("DTRAIN_NODE_WORKING_DIR");
+        working_folder_ = own ? *own : inherited_.get_or("DTRAIN_WORKING_DIR", "");
+        if (working_folder_.empty() || ::chdir(working_folder_.c_str()) == 0) return;
+        throw UsageError(
+            fmt::format("cannot go to the working folder {}: {}; share it with all nodes, or "
+                        "start dtrain-launch on each",
+                        working_folder_, std::strerror(errno)));
     }
 
     void assign() {
@@ -267,6 +287,7 @@ class Rank {
             const auto file = endpoints_file_in(log_dir);
             if (too_long) variables.set("DTRAIN_ENDPOINTS_FILE", file);
         }
+        if (!working_folder_.empty()) variables.set("PWD", working_folder_);
         variables.set("DTRAIN_RANK_CPUS", assignment_.cpus.to_string());
         if (!assignment_.adapter.empty()) variables.set("DTRAIN_RANK_ADAPTER", assignment_.adapter);
         name_network_interface(variables, identity_, [&](const std::string& host) {
@@ -376,6 +397,7 @@ class Rank {
     std::vector<cluster::RankAssignment> of_node_;
     cluster::RankAssignment assignment_;
     CpuSet mask_;
+    std::string working_folder_;    ///< "": the one that mpirun or srun has chosen
     std::string selected_ids_;      ///< of the GPUs that the launcher chose by position; "": it did not
     std::uintmax_t log_begin_ = 0;  ///< of this run
     bool under_launcher_ = false;

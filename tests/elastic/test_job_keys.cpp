@@ -22,6 +22,7 @@ const Node node_a{.name = "10.0.0.1",
                   .processes = 2,
                   .gpus = {"0", "1"},
                   .version = "0.1.0",
+                  .launcher = "c0ffee",
                   .start = 3};
 const Node node_b{.name = "10.0.0.2#2", .address = "10.0.0.2", .host = "b"};
 
@@ -43,6 +44,11 @@ TEST(JobKeys, ValuesComeBack) {
     const Start start{.number = 4, .run = "c0ffee", .head = node_a.name, .nodes = {node_a, node_b}};
     EXPECT_EQ(start_of(to_json(start)), start);
     EXPECT_EQ(start_of(R"({"number":4,"head":"a","nodes":[]})"), (Start{.number = 4, .head = "a"}))
+        << "of an earlier version";
+    EXPECT_EQ(
+        node_of(
+            R"({"name":"n1","address":"n1","host":"a","processes":2,"gpus":[],"dtrain":"0.1.0","start":3})"),
+        (Node{.name = "n1", .address = "n1", .host = "a", .processes = 2, .version = "0.1.0", .start = 3}))
         << "of an earlier version";
     for (const char* text : {"", "0", "10.0.0.1:6070", "{}", R"({"name":7})", R"({"number":"x"})"}) {
         EXPECT_EQ(node_of(text), std::nullopt) << text;
@@ -96,6 +102,22 @@ TEST(JobView, IsReadFromAllKeys) {
     ASSERT_NE(view.node(node_a.name), nullptr);
     EXPECT_EQ(*view.node(node_a.name), node_a);
     EXPECT_EQ(view.node("odd"), nullptr);
+}
+
+TEST(JobView, KnowsALauncherByItsMark) {
+    const auto view = job_view(keys, {.keys = {key_of(node_a, 20), key_of(node_b, 10)}});
+    EXPECT_TRUE(view.has(node_a));
+    EXPECT_FALSE(view.has({.name = "10.0.0.3", .launcher = node_a.launcher}));
+    auto other = node_a;
+    other.start = 0;
+    EXPECT_TRUE(view.has(other)) << "the same one, free by now";
+    other.launcher = "decaf";
+    EXPECT_FALSE(view.has(other)) << "started again at the same address";
+    other.launcher = "";
+    EXPECT_TRUE(view.has(other)) << "of an earlier version: its name has to do";
+    other = node_b;
+    other.launcher = "decaf";
+    EXPECT_TRUE(view.has(other)) << "written by an earlier version";
 }
 
 TEST(JobView, OfNoJobIsEmpty) {

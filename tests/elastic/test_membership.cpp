@@ -88,6 +88,26 @@ TEST_F(MembershipTest, OneLauncherOfAnAddressMayWaitForTheOther) {
     EXPECT_TRUE(second_is_in);
 }
 
+TEST_F(MembershipTest, EachLauncherHasAMarkAndNoOtherOnesPlace) {
+    auto only_one = options("10.0.0.1");
+    only_one.one_per_address = true;
+    const Membership first(only_one);
+    const auto own = *first.seen().view.node("10.0.0.1");
+    EXPECT_FALSE(own.launcher.empty());
+    EXPECT_TRUE(first.seen().is_own(own));
+    EXPECT_NE(Membership(options("10.0.0.1")).seen().own_launcher, own.launcher);
+
+    EtcdClient client(server_->access());
+    auto other = own;
+    other.launcher = "another";
+    client.put(Change::put(keys_.node(own.name), to_json(other)));
+    wait_until(first, [](const Seen& seen) { return !seen.is_registered(); });
+    EXPECT_FALSE(first.seen().is_own(other));
+    client.erase(keys_.node(own.name));
+    wait_until(first, [](const Seen& seen) { return seen.is_registered(); });
+    EXPECT_EQ(first.seen().view.node(own.name)->launcher, own.launcher) << "of the same process";
+}
+
 TEST_F(MembershipTest, ANodeThatIsNotHeardOfGoes) {
     const Membership first(options("10.0.0.1"));
     EtcdClient client(server_->access());

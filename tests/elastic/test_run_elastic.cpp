@@ -70,6 +70,14 @@ class Shared {
     void set_absent(const std::string& name) const { tests::write_bytes(path("absent." + name), ""); }
     void set_present(const std::string& name) const { std::filesystem::remove(path("absent." + name)); }
     bool is_absent(const std::string& name) const { return std::filesystem::exists(path("absent." + name)); }
+    /// The next head to look hears nothing of this node.
+    void lose(const std::string& name) const { tests::write_bytes(path("lost." + name), ""); }
+    std::vector<std::string> take_lost(const std::vector<std::string>& names) const {
+        std::vector<std::string> out;
+        for (const auto& name : names)
+            if (std::filesystem::remove(path("lost." + name))) out.push_back(name);
+        return out;
+    }
     void run_programs() const { std::filesystem::remove(path("end")); }
     std::optional<int> end() const {
         return std::filesystem::exists(path("end")) ? parse_int(tests::bytes_of(path("end"))) : std::nullopt;
@@ -87,6 +95,7 @@ bool is_terminated() {
 }
 
 constexpr int status_of_errors = 9;
+constexpr int status_of_loss = 8;
 
 FileDescriptor lock_file(const Shared& shared) {
     return FileDescriptor(::open(shared.path("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -104,6 +113,8 @@ StartEnd drive(const Shared& shared, const Start& start, const StopTimer& stop) 
     for (;;) {
         if (is_terminated()) return {.status = 143, .stopped_by = SIGTERM};
         if (is_readable(stop.fd(), 10)) return {.status = 75, .ordered = true};
+        if (auto lost = shared.take_lost(order); !lost.empty())
+            return {.status = status_of_loss, .lost = std::move(lost)};
         if (const auto status = shared.end()) return {.status = *status};
     }
 }
@@ -156,6 +167,7 @@ class RunElastic : public tests::EtcdTest {
                                .limits = {},
                                .keys = keys_,
                                .self = {.address = address, .host = "test"},
+                               .one_per_address = true,
                                .lease_seconds = lease_seconds_,
                                .time_to_stop = milliseconds(500)});
         options_.before_start = [this] { shared_.note("hook"); };
@@ -293,6 +305,55 @@ TEST_F(RunElastic, AReplacementTakesThePlaceOfAKilledNode) {
         clean_job(client, keys_, false);
     }
     EXPECT_THAT(shared_.journal(), Each(Not(HasSubstr("two heads"))));
+}
+
+TEST_F(RunElastic, ALauncherThatIsStartedAgainReplacesItsPredecessor) {
+    options_.policy = {.wanted = {2, 2}, .level = Level::hold, .settle = milliseconds(300)};
+    lease_seconds_ = 60;  // the head alone tells that one is gone
+    start_node("n0");
+    start_node("n1");
+    wait_for_starts(1);
+    const auto order = shared_.starts().back();
+    signal_node(order[1], SIGKILL);
+    EXPECT_EQ(wait_for(order[1]), 128 + SIGKILL);
+    start_node(order[1]);  // waits for the key of the one before
+    shared_.lose(order[1]);
+    wait_for_starts(2);
+    shared_.end_programs(0);
+    for (const auto& node : order) EXPECT_EQ(wait_for(node), 0) << node;
+    EXPECT_THAT(shared_.starts(), ElementsAre(order, order));
+}
+
+TEST_F(RunElastic, ANodeThatComesAgainByItselfWasNotLost) {
+    options_.policy = {.wanted = {2, 2}, .level = Level::hold, .settle = milliseconds(300)};
+    start_node("n0");
+    start_node("n1");
+    wait_for_starts(1);
+    const auto order = shared_.starts().back();
+    shared_.lose(order[1]);
+    EXPECT_EQ(wait_for(order[0]), status_of_loss) << "as its program failed";
+    EXPECT_EQ(wait_for(order[1]), status_of_loss);
+    EXPECT_THAT(shared_.starts(), SizeIs(1));
+    EXPECT_EQ(view().state, "failed");
+}
+
+TEST_F(RunElastic, AHeadSeesThatANodeWasReplacedBetweenTwoLooks) {
+    options_.policy.wanted = {2, 2};
+    lease_seconds_ = 60;
+    start_node("n0");
+    start_node("n1");
+    wait_for_starts(1);
+    const auto order = shared_.starts().back();
+    signal_node(order[1], SIGKILL);
+    EXPECT_EQ(wait_for(order[1]), 128 + SIGKILL);
+    EtcdClient client(server_->access());
+    client.transact({},
+                    {Change::put(keys_.node(order[1]),
+                                 to_json({.name = order[1], .address = order[1], .launcher = "another"}))});
+    wait_for_starts(2);
+    shared_.end_programs(0);
+    EXPECT_EQ(wait_for(order[0]), 0);
+    EXPECT_THAT(shared_.starts(), ElementsAre(order, order));
 }
 
 TEST_F(RunElastic, ANewcomerIsTakenInAndALeaverLetGo) {

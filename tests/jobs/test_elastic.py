@@ -94,6 +94,16 @@ def test_the_current_launchers_job_starts_again_by_itself_and_keeps_the_programs
     assert job.launch(*master, "--elastic_level", 1, "--max_restart", 2, "a.py").returncode == 7
 
 
+@pytest.mark.parametrize("first", ["--elastic_server", "--master"])
+def test_level_1_starts_a_failed_program_again_three_times(job, etcd, first):
+    job.script("a.py", "import os, sys\nprint('start', os.environ['PADDLE_RESTART_COUNT'])\nsys.exit(7)")
+    nodes = elastic(etcd) if first == "--elastic_server" else ["--master", f"etcd://{etcd.address}", "--job_id", "night"]
+    done = job.launch(*nodes, "--elastic_level", 1, "a.py")
+    assert done.returncode == (101 if first == "--elastic_server" else 7), done.stderr
+    assert job.log(0) == "".join(f"start {count}\n" for count in range(4))
+    assert "starting it again, 3 of at most 3 times" in done.stderr
+
+
 def test_a_program_may_ask_to_be_started_again(job, etcd):
     job.script("a.py", "import os, sys\nsys.exit(102 if os.environ['PADDLE_RESTART_COUNT'] != '3' else 0)")
     assert job.launch(*elastic(etcd, "a.py")).returncode == 0

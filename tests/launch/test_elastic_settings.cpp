@@ -95,6 +95,13 @@ TEST(ElasticSettings, LevelAndRestarts) {
     options.elastic_level = 1;
     EXPECT_EQ(elastic_settings(options, {})->policy.level, Level::again);
     EXPECT_EQ(elastic_settings(options, {})->most_failures, 3);
+    options = legacy;
+    options.elastic_level = 1;
+    EXPECT_EQ(elastic_settings(options, {})->policy.level, Level::again);
+    EXPECT_EQ(elastic_settings(options, {})->most_failures, 3);
+    options.max_restart = 0;
+    EXPECT_EQ(elastic_settings(options, {})->policy.level, Level::again);
+    EXPECT_EQ(elastic_settings(options, {})->most_failures, 0);
 }
 
 TEST(ElasticSettings, RefusesWhatDoesNotGoTogether) {

@@ -29,7 +29,9 @@ Plan two_nodes(int own) {
                        .cuda_visible_devices = "0,1",
                        .ranks = {rank_with(2, 0, "0", "0-1"), rank_with(3, 1, "1", "2-3")}}},
             .own_node = own,
-            .log_dir = "/scratch/log"};
+            .program = {"python3", "-u", "train.py", "--data", "/mnt/a"},
+            .log_dir = "/scratch/log",
+            .working_dir = "/home/a"};
 }
 
 link::Hello hello_of_second() {
@@ -50,6 +52,9 @@ TEST(Hello, SaysWhatAFollowerIsAndHas) {
     EXPECT_EQ(hello.visible_gpus, "0,1");
     EXPECT_EQ(hello.assignments.at("DTRAIN_CPUS"), "0-1;2-3");
     EXPECT_EQ(hello.log_dir, "/scratch/log");
+    EXPECT_EQ(hello.run_mode, "collective");
+    EXPECT_THAT(hello.program, ElementsAre("python3", "-u", "train.py", "--data", "/mnt/a"));
+    EXPECT_EQ(hello.working_dir, "/home/a");
 }
 
 TEST(Hello, AtAMasterNoNodesAreNamed) {
@@ -97,6 +102,70 @@ TEST(Judge, WhatDiffersIsNamed) {
     EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("it has dtrain 0.0.9"));
 }
 
+TEST(Judge, ModesAndServersHaveToAgree) {
+    const auto plan = two_nodes(0);
+    auto hello = hello_of_second();
+    hello.run_mode = "rpc";
+    const std::string mode = "its --run_mode is rpc, node 0's collective; give all nodes the same";
+    EXPECT_EQ(reason(judge_named(hello, plan)), mode);
+    hello.nodes.clear();
+    EXPECT_EQ(reason(judge_at_master(hello, 2, RunMode::collective, {})), mode);
+    hello = hello_of_second();
+    hello.servers = 1;
+    EXPECT_EQ(reason(judge_named(hello, plan)),
+              "it has 1 server, and 0 would be its part of node 0's plan; give all nodes the same --servers "
+              "and --workers");
+}
+
+TEST(Judge, CommandsMayDiffer) {
+    auto hello = hello_of_second();
+    hello.program = {"/opt/b"};
+    hello.working_dir = "/home/b";
+    EXPECT_EQ(judge_named(hello, two_nodes(0)), link::Judgement(1));
+}
+
+TEST(OwnCommand, IsNamedByWhatDiffersFirst) {
+    const auto plan = two_nodes(0);
+    auto hello = hello_of_second();
+    EXPECT_EQ(own_command(hello, plan), std::nullopt);
+    hello.program[2] = "other.py";
+    hello.program[4] = "/mnt/b";
+    EXPECT_EQ(own_command(hello, plan), R"(with "other.py" in place of node 0's "train.py")");
+    hello = hello_of_second();
+    hello.program.pop_back();
+    EXPECT_EQ(own_command(hello, plan), R"(without node 0's "/mnt/a")");
+    hello.program = plan.program;
+    hello.program.emplace_back("more");
+    hello.working_dir = "/home/b";
+    EXPECT_EQ(own_command(hello, plan),
+              R"(with "more", which node 0 has not, in "/home/b", node 0 in "/home/a")");
+    hello.program = plan.program;
+    EXPECT_EQ(own_command(hello, plan), R"(in "/home/b", node 0 in "/home/a")");
+}
+
+TEST(OwnCommand, HidesSecrets) {
+    auto plan = two_nodes(0);
+    plan.program = {"a.sh", "--api_key=mine", "--token", "too"};
+    auto hello = hello_of(plan, {}, "b", 0);
+    hello.program[1] = "--api_key=other";
+    EXPECT_EQ(own_command(hello, plan), R"(with "--api_key=***" in place of node 0's "--api_key=***")");
+    hello.program = plan.program;
+    hello.program[3] = "other";
+    EXPECT_EQ(own_command(hello, plan), R"(with "***" in place of node 0's "***")");
+}
+
+TEST(OwnCommand, OfManyNodesIsOneLine) {
+    const auto plan = two_nodes(0);
+    auto hello = hello_of_second();
+    EXPECT_EQ(own_commands({{1, hello}}, plan), std::nullopt);
+    hello.program.back() = "/mnt/b";
+    const std::string line =
+        R"(node 1 (10.0.0.2) runs its own command, with "/mnt/b" in place of node 0's "/mnt/a")";
+    EXPECT_EQ(own_commands({{1, hello}}, plan), line);
+    EXPECT_EQ(own_commands({{1, hello}, {2, hello}}, plan), line + "; 1 more does likewise");
+    EXPECT_EQ(own_commands({{1, hello}, {2, hello}, {3, hello}}, plan), line + "; 2 more do likewise");
+}
+
 TEST(Judge, AListInAnotherOrderIsNamedAsThat) {
     auto plan = two_nodes(0);
     plan.job_id = "mine";
@@ -122,7 +191,7 @@ TEST(Judge, AnotherJobThatAsksIsNoMistakeOfAnybody) {
         return std::get<link::Refused>(judgement).of_another_job;
     };
     EXPECT_TRUE(is_another(judge_named(hello, plan)));
-    EXPECT_TRUE(is_another(judge_at_master(hello, 2, false, {})));
+    EXPECT_TRUE(is_another(judge_at_master(hello, 2, RunMode::collective, {})));
     hello.job_id = "mine";
     std::swap(hello.nodes[0], hello.nodes[1]);
     EXPECT_FALSE(is_another(judge_named(hello, plan)));
@@ -147,34 +216,40 @@ TEST(Judge, AtAMasterJobsWithAndWithoutServersDoNotMix) {
     EXPECT_EQ(hello_of(two_nodes(0), {}, "b", 2).servers, std::nullopt);
     auto hello = hello_of(server_and_worker(), {}, "b", 2);
     EXPECT_EQ(hello.servers, 1);
-    EXPECT_EQ(judge_at_master(hello, 2, true, {}), link::Judgement(1));
-    EXPECT_THAT(reason(judge_at_master(hello, 2, false, {})),
+    EXPECT_EQ(judge_at_master(hello, 2, RunMode::parameter_server, {}), link::Judgement(1));
+    EXPECT_THAT(reason(judge_at_master(hello, 2, RunMode::collective, {})),
                 AllOf(HasSubstr("has parameter servers, node 0's has none"), HasSubstr("--run_mode")));
-    EXPECT_THAT(reason(judge_at_master(hello_of(two_nodes(0), {}, "b", 2), 2, true, {})),
+    EXPECT_THAT(reason(judge_at_master(hello_of(two_nodes(0), {}, "b", 2), 2, RunMode::parameter_server, {})),
                 HasSubstr("has no parameter servers, node 0's has some"));
     for (const int servers : {-1, 0, 2, 2'000'000'000}) {
         hello.servers = servers;
-        EXPECT_THAT(reason(judge_at_master(hello, 2, true, {})), HasSubstr("cannot be among its 2 ranks"));
+        EXPECT_THAT(reason(judge_at_master(hello, 2, RunMode::parameter_server, {})),
+                    HasSubstr("cannot be among its 2 ranks"));
     }
 }
 
 TEST(Judge, AtAMasterTheLowestFreeNumberIsGiven) {
     const auto hello = hello_of(two_nodes(0), {}, "b", 3);
-    EXPECT_EQ(judge_at_master(hello, 3, false, {}), link::Judgement(1));
-    EXPECT_EQ(judge_at_master(hello, 3, false, {{1, std::nullopt}}), link::Judgement(2));
-    EXPECT_EQ(judge_at_master(hello, 3, false, {{2, std::nullopt}}), link::Judgement(1));
-    EXPECT_THAT(reason(judge_at_master(hello, 3, false, {{1, std::nullopt}, {2, std::nullopt}})),
-                HasSubstr("all 3 nodes"));
-    EXPECT_THAT(reason(judge_at_master(hello, 4, false, {})), HasSubstr("--nnodes 3, node 0 with 4"));
+    EXPECT_EQ(judge_at_master(hello, 3, RunMode::collective, {}), link::Judgement(1));
+    EXPECT_EQ(judge_at_master(hello, 3, RunMode::collective, {{1, std::nullopt}}), link::Judgement(2));
+    EXPECT_EQ(judge_at_master(hello, 3, RunMode::collective, {{2, std::nullopt}}), link::Judgement(1));
+    EXPECT_THAT(
+        reason(judge_at_master(hello, 3, RunMode::collective, {{1, std::nullopt}, {2, std::nullopt}})),
+        HasSubstr("all 3 nodes"));
+    EXPECT_THAT(reason(judge_at_master(hello, 4, RunMode::collective, {})),
+                HasSubstr("--nnodes 3, node 0 with 4"));
     auto option = hello;
     option.address = "-Fevil.conf";
-    EXPECT_THAT(reason(judge_at_master(option, 3, false, {})), HasSubstr("\"-Fevil.conf\" is no address"));
-    EXPECT_THAT(reason(judge_at_master(hello_of_second(), 2, false, {})),
+    EXPECT_THAT(reason(judge_at_master(option, 3, RunMode::collective, {})),
+                HasSubstr("\"-Fevil.conf\" is no address"));
+    EXPECT_THAT(reason(judge_at_master(hello_of_second(), 2, RunMode::collective, {})),
                 HasSubstr("--ips 10.0.0.1,10.0.0.2"));
     const auto second = hello_of(two_nodes(0), {.rank = 2}, "b", 3);
-    EXPECT_THAT(reason(judge_at_master(second, 3, false, {{1, 2}})), HasSubstr("another node has --rank 2"));
+    EXPECT_THAT(reason(judge_at_master(second, 3, RunMode::collective, {{1, 2}})),
+                HasSubstr("another node has --rank 2"));
     const auto fourth = hello_of(two_nodes(0), {.rank = 3}, "b", 3);
-    EXPECT_THAT(reason(judge_at_master(fourth, 3, false, {})), HasSubstr("--rank 3 is not in 1..2"));
+    EXPECT_THAT(reason(judge_at_master(fourth, 3, RunMode::collective, {})),
+                HasSubstr("--rank 3 is not in 1..2"));
 }
 
 TEST(Numbered, WishesFirstThenArrival) {
@@ -189,6 +264,9 @@ TEST(Welcome, SaysWhichRanks) {
     EXPECT_EQ(part_text(welcome_of(two_nodes(0), 1)), "node 1 of 2: ranks 2-3");
     EXPECT_EQ(part_text({.node = 2, .nodes = 3, .first_rank = 5, .ranks = 1}), "node 2 of 3: rank 5");
     EXPECT_EQ(part_text({.node = 2, .nodes = 3}), "node 2 of 3: no ranks");
+    EXPECT_EQ(part_text({.node = 2, .nodes = 3, .by_ssh = true}),
+              "node 2 of 3: no ranks, started over ssh before this launcher came, with node 0's command and "
+              "folder");
 }
 
 TEST(Welcome, SaysWhichServersAndWorkers) {

@@ -91,6 +91,21 @@ TEST(Mpirun, OfASchedulersRemoteShellIsReachedByTheAgent) {
                                        "plm_rsh_no_tree_spawn", "plm_rsh_num_concurrent"}));
 }
 
+TEST(Mpirun, NodesWithLaunchersNeedNotHaveNode0sFolder) {
+    auto plan = two_ranks();
+    plan.nodes.push_back({.host = "node2", .ranks = {RankPlan{.rank = 2}}});
+    plan.working_dir = "/home/a";
+    const auto folder_of_mpirun = [](const Plan& of) {
+        const auto argv = mpirun_command(of, "h", {.worker = "w"}, {}, {});
+        return *std::next(std::find(argv.begin(), argv.end(), "--wdir"));
+    };
+    EXPECT_EQ(folder_of_mpirun(plan), "/home/a");
+    EXPECT_FALSE(worker_environment(plan, {}, "0123456789", false).has("DTRAIN_WORKING_DIR"));
+    plan.followed = true;
+    EXPECT_EQ(folder_of_mpirun(plan), "/");
+    EXPECT_EQ(worker_environment(plan, {}, "0123456789", false).get("DTRAIN_WORKING_DIR"), "/home/a");
+}
+
 TEST(Mpirun, HostsOfOneNodeNeedNoRemoteShell) {
     EXPECT_THAT(mpirun_hosts(two_ranks()), ElementsAre(cluster::HostSlots{"localhost", 2}));
 }

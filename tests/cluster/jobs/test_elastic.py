@@ -132,6 +132,18 @@ def test_nodes_meet_in_any_order_and_end_together(elastic):
     assert "node 2 of 3: 10.77.0.2 drives the job" in one.said()
 
 
+def test_each_node_runs_its_own_command(elastic):
+    one = elastic(2, "--nproc_per_node", "1")
+    one.job.script("b.py", SCRIPT + "print('of b.py')\n")
+    one.join(1)
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.program = ("b.py",)
+    one.join(2)
+    one.wait_for("node1", "node2")
+    one.finish()
+    assert (one.job.log(0), one.job.log(1)) == ("", "of b.py\n")
+
+
 def test_newcomers_are_taken_in_and_survivors_keep_their_ranks(elastic):
     one = elastic("1:3", "--nproc_per_node", "1")
     one.join(1)
@@ -187,6 +199,33 @@ def test_a_killed_launcher_is_replaced_in_its_place(elastic, victim):
     assert one.leave(victim, signal.SIGKILL) == -signal.SIGKILL
     one.join(3)
     one.wait_for(*(("node3", "node2") if victim == 1 else ("node1", "node3")))
+    one.finish()
+
+
+@pytest.mark.parametrize("victim", [1, 2], ids=["head", "follower"])
+def test_a_launcher_that_is_killed_and_started_again_takes_its_place(elastic, victim):
+    """After 1, 2 and 4 s; with DTRAIN_STRESS=1 100 times, after 0 to 10 s. Oracle: each time the job starts again on both nodes, and
+    ends well at last. Every program is one that goes on: a failure of it, at --elastic_level 0, would be a launcher that exits 101."""
+    chance = random.Random(victim)
+    delays = [chance.uniform(0, 10) for _ in range(100)] if os.environ.get("DTRAIN_STRESS") else [1, 2, 4]
+    one = elastic(2, "--nproc_per_node", "1")
+    one.join(1)
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.join(2)
+    one.wait_for("node1", "node2")
+    for number, delay in enumerate(delays):
+        before = len(one.starts())
+        assert one.leave(victim, signal.SIGKILL) == -signal.SIGKILL
+        time.sleep(delay)
+        one.join(victim)
+        told = f"round {number}, started again after {delay:.1f} s"
+        try:
+            one.job.cluster.wait_until(lambda: one.is_over() or len(one.starts()) > before, "the next start", patience=120)
+        except RuntimeError as error:
+            raise AssertionError(f"{told}: {error}\n{one.said()}") from None
+        assert not one.is_over(), f"{told}: {[child.poll() for child in one.launchers.values()]}\n{one.said()}"
+        assert one.starts()[-1] == ["node1", "node2"], told
+        print(f"{told}: start {len(one.starts())} on both nodes", flush=True)
     one.finish()
 
 

@@ -94,6 +94,113 @@ def test_each_node_may_name_its_own_log_folder(follow):
     assert follow.job.log(0, "of1") == "rank 0 on node1\n" and follow.job.log(1, "of2") == "rank 1 on node2\n"
 
 
+SHOW = "import os, sys\nprint(os.path.basename(__file__), sys.argv[1:], os.getcwd(), os.environ['PWD'], flush=True)\n"
+
+
+@pytest.mark.parametrize("where", ["--ips", "--master"])
+def test_each_node_runs_the_script_and_the_arguments_that_it_was_given(follow, where):
+    for name in ("a.py", "b.py"):
+        follow.job.script(name, SHOW)
+    nodes = ("--ips", follow.cluster.addresses(2)) if where == "--ips" else ("--master", "10.77.0.1:7500", "--nnodes", 2)
+    odd = ["--data=/mnt/b", "", "it's; $HOME\n\"*\""]
+    launchers = {1: follow.start(1, *nodes, "--nproc_per_node", 2, "a.py", "--data=/mnt/a", "--token", "T0p5ecret"),
+                 2: follow.start(2, *nodes, "--nproc_per_node", 2, "b.py", *odd, "--token", "m1ne")}
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    here = f"{follow.job.folder} {follow.job.folder}\n"
+    assert [follow.job.log(rank) for rank in range(4)] == (
+        2 * [f"a.py {['--data=/mnt/a', '--token', 'T0p5ecret']} {here}"] + 2 * [f"b.py {[*odd, '--token', 'm1ne']} {here}"])
+    assert 'node 1 (10.77.0.2) runs its own command, with "b.py" in place of node 0\'s "a.py"' in done[1][2]
+    assert not any(secret in err for _, _, err in done.values() for secret in ("T0p5ecret", "m1ne"))
+
+
+def test_each_node_runs_in_the_folder_that_it_was_started_in(follow):
+    """Neither node has the other's."""
+    launchers = {}
+    for number in (1, 2):
+        folder = follow.cluster[number].tmp(f"own.{follow.job.folder.name}.{number}")
+        folder.mkdir()
+        (folder / "train.py").write_text(SHOW + f"print('of node {number}')\n")
+        launchers[number] = follow.cluster[number].start(
+            "/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", f"/tmp/{folder.name}", LAUNCH, "--ips", follow.cluster.addresses(2),
+            "--nproc_per_node", 1, "--log_dir", follow.job.folder / "log", "train.py", env=follow.environment)
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    folders = [f"/tmp/own.{follow.job.folder.name}.{number}" for number in (1, 2)]
+    assert [follow.job.log(rank) for rank in (0, 1)] == [
+        f"train.py [] {folder} {folder}\nof node {number}\n" for number, folder in enumerate(folders, 1)]
+    assert f'node 1 (10.77.0.2) runs its own command, in "{folders[1]}", node 0 in "{folders[0]}"' in done[1][2]
+
+
+def test_a_node_without_a_launcher_runs_node_0s_command_beside_those_that_have_their_own(follow):
+    follow.job.script("a.py", SHOW)
+    follow.job.script("b.py", SHOW)
+    (follow.bin / "ssh").unlink()
+    nodes = ("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1)
+    done = ends({1: follow.start(1, *nodes, "a.py", "of 0"), 3: follow.start(3, *nodes, "b.py", "of 2")})
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    here = f"{follow.job.folder} {follow.job.folder}\n"
+    assert [follow.job.log(rank) for rank in range(3)] == [f"a.py ['of 0'] {here}", f"a.py ['of 0'] {here}", f"b.py ['of 2'] {here}"]
+
+
+def test_a_node_without_a_launcher_needs_node_0s_folder(follow):
+    (follow.bin / "ssh").unlink()
+    folder = follow.cluster[1].tmp(f"own.{follow.job.folder.name}")
+    folder.mkdir()
+    follow.job.script("a.py", HELLO)
+    nodes = ("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1, "--log_dir", follow.job.folder / "log")
+    done = ends({1: follow.cluster[1].start("/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", f"/tmp/{folder.name}", LAUNCH, *nodes,
+                                            follow.job.folder / "a.py", env=follow.environment),
+                 3: follow.start(3, *nodes, "a.py")})
+    assert [status for status, _, _ in done.values()] == [2, 2], told(done)
+    assert f"rank 1 on node2: cannot go to the working folder /tmp/{folder.name}: No such file or directory" in done[1][2], told(done)
+
+
+def test_a_job_that_is_started_again_runs_each_nodes_own_command_again(follow):
+    follow.job.script("a.py", "import os, sys\nsys.exit(os.environ['PADDLE_RESTART_COUNT'] == '0')\n")
+    follow.job.script("b.py", "import os\nprint('b', os.environ['PADDLE_RESTART_COUNT'], flush=True)\n")
+    nodes = ("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--max_restart", 1)
+    done = ends({number: follow.start(number, *nodes, script) for number, script in ((1, "a.py"), (2, "b.py"))})
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert "b 1\n" in follow.job.log(1)
+
+
+def test_servers_and_workers_run_their_nodes_own_script(follow):
+    text = """
+import os, sys, time
+print(os.path.basename(__file__), os.environ["TRAINING_ROLE"], flush=True)
+if os.environ["TRAINING_ROLE"] == "PSERVER":
+    open("up." + os.environ["RANK"], "w").close()
+    time.sleep(1000)
+while not (os.path.exists("up.0") and os.path.exists("up.1")): time.sleep(0.05)
+"""
+    follow.job.script("a.py", text)
+    follow.job.script("b.py", text)
+    lists = ("--servers", "10.77.0.1:7000,10.77.0.2:7000", "--workers", "10.77.0.1:8000,10.77.0.2:8000")
+    done = ends({1: follow.start(1, *lists, "a.py"), 2: follow.start(2, *lists, "b.py")})
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    logs = {path.name: path.read_text().splitlines()[0] for path in follow.job.folder.glob("log/*log.[0-9]")}
+    assert logs == {"serverlog.0": "a.py PSERVER", "serverlog.1": "b.py PSERVER", "workerlog.0": "a.py TRAINER",
+                    "workerlog.1": "b.py TRAINER"}
+
+
+def test_a_script_that_is_missing_on_one_node_is_an_error_there(follow):
+    follow.job.script("a.py", HELLO)
+    ips = follow.cluster.addresses(2)
+    launchers = {1: follow.start(1, "--ips", ips, "--start-timeout", 4, "a.py"), 2: follow.start(2, "--ips", ips, "none.py")}
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [2, 2], told(done)
+    assert 'training script "none.py" not found' in done[2][2]
+
+
+def test_modes_that_differ_are_an_error_on_both_sides(follow):
+    follow.job.script("train.py", HELLO)
+    ips = follow.cluster.addresses(2)
+    done = ends({1: follow.start(1, "--ips", ips, "train.py"), 2: follow.start(2, "--ips", ips, "--run_mode", "rpc", "train.py")})
+    for status, _, err in done.values():
+        assert status == 2 and "its --run_mode is rpc, node 0's collective; give all nodes the same" in err, told(done)
+
+
 def test_a_failure_names_the_log_in_the_folder_of_its_node(follow):
     follow.job.script("train.py", "import os, sys\nif os.environ['RANK'] == '1': sys.exit('of my own')\n")
     ips = follow.cluster.addresses(2)
@@ -376,6 +483,27 @@ def test_a_launcher_that_comes_late_to_a_job_started_by_ssh_follows_it(follow):
     done = ends(launchers)
     assert [status for status, _, _ in done.values()] == [0, 0], told(done)
     assert "started over ssh before this launcher came" in done[2][2]
+
+
+def test_a_launcher_that_comes_too_late_for_its_own_command_is_told(follow):
+    wait = "import os, time\nprint(__file__, flush=True)\nwhile not os.path.exists('go'): time.sleep(0.1)\n"
+    follow.job.script("a.py", wait)
+    follow.job.script("b.py", wait)
+    (follow.bin / "ssh").unlink()
+    nodes = ("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1)
+    launchers = {1: follow.start(1, *nodes, "a.py")}
+    follow.wait_for_log(1, "a.py")
+    launchers[2] = follow.start(2, *nodes, "b.py")
+    part = launchers[2].stderr.readline()
+    while "node 1 of 2" not in part:
+        assert launchers[2].poll() is None
+        part = launchers[2].stderr.readline()
+    (follow.job.folder / "go").touch()
+    done = ends(launchers)
+    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert "started over ssh before this launcher came, with node 0's command and folder" in part
+    assert ("node 1 (10.77.0.2) runs node 0's command: it was started over ssh before its launcher came, "
+            'with "b.py" in place of node 0\'s "a.py"') in done[1][2]
 
 
 def test_a_job_that_is_started_again_uses_the_same_followers(follow):

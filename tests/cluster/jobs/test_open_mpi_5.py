@@ -162,6 +162,22 @@ def test_a_killed_follower_names_the_node(five):
     assert status != 0 and "node 10.77.0.2 was lost with rank [1]: its launcher: " in err, err
 
 
+def test_each_node_runs_its_own_command_in_its_own_folder(five):
+    """mpirun itself need not find node 0's folder on the others."""
+    nodes, options = FOLLOWERS
+    for number in nodes:
+        folder = five.cluster[number].tmp(f"own.{five.job.folder.name}.{number}")
+        folder.mkdir()
+        (folder / f"{number}.py").write_text("import os, sys\nprint(sys.argv[1:], os.getcwd())\n")
+        five.children.append(five.cluster[number].start(
+            "/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", f"/tmp/{folder.name}", LAUNCH, "--quiet", *options, "--log_dir",
+            five.job.folder / "log", f"{number}.py", f"of {number}", env=five.environment))
+    done = five.ends()
+    assert [status for status, _ in done] == [0, 0], five.told(done)
+    assert [five.job.log(rank) for rank in (0, 1)] == [
+        f"['of {number}'] /tmp/own.{five.job.folder.name}.{number}\n" for number in nodes]
+
+
 def test_nodes_that_meet_at_a_master_and_are_unequal(five):
     five.job.script("tell.py", TELL)
     for number, ranks in ((1, 1), (2, 3)):
