@@ -25,7 +25,7 @@ constexpr std::array static_features{
     F{"`L1Decay`, `L2Decay`, `GradientClipByValue`, `ByNorm`, `ByGlobalNorm`", Answer::done, "`OptimizerOptions::regularisation` with `L1Decay`, `L2Decay`; `OptimizerOptions::clipping` with `ClipByValue`, `ClipByNorm`, `ClipByGlobalNorm`"},
     F{"`exponential_decay`, `natural_exp_decay`, `inverse_time_decay`, `polynomial_decay`, `piecewise_decay`, `cosine_decay`, `noam_decay`, `linear_lr_warmup`", Answer::done, "`OptimizerOptions::schedule` with `ExponentialDecay`, `NaturalExpDecay`, `InverseTimeDecay`, `PolynomialDecay`, `PiecewiseRate`, `CosineDecay`, `NoamDecay`, `LinearWarmup`"},
     F{"`default_startup_program()`, `exe.run(startup)`", Answer::done, "`State`: it has the initial values as soon as it is made; nothing is run for them"},
-    F{"`program.clone(for_test=True)`", Answer::done, "`for_test()`, of the program before `minimize()`"},
+    F{"`program.clone(for_test=True)`", Answer::done, "`for_test()` of what is to be fetched"},
     F{"`fluid.Executor(place)`, `CPUPlace()`, `CUDAPlace(0)`", Answer::done, "`Executor`; `ExecutorOptions::device` with `Device::cpu()`, `Device::gpu()`"},
     F{"`exe.run(program, feed={...}, fetch_list=[...])`", Answer::done, "an `Executor` is of one program: `Executor::feed()`, `Executor::run()`, `Executor::fetch()`, `Executor::fetch_scalar()`"},
     F{"`global_scope().find_var(name).get_tensor()`", Answer::done, "`State::find()`, `State::tensors()`"},
