@@ -135,6 +135,18 @@ LeftoverPlaces leftover_places(const Environment& environment) {
     return {.temporary = temporary_place(environment), .host = host_name()};
 }
 
+void remove_session(const LeftoverPlaces& places, pid_t mpirun) {
+    if (const auto process = stat_of(mpirun); process && !process->ended) return;
+    for (const auto& top : entries_of(places.temporary)) {
+        if (!is_of_host(top.filename().string(), places.host) || !is_own(top, S_IFDIR)) continue;
+        const auto session = top / fmt::format("pid.{}", mpirun);
+        if (!is_own(session, S_IFDIR)) continue;
+        std::error_code ignored;
+        fs::remove_all(session, ignored);
+        ::rmdir(top.c_str());  // when it is empty
+    }
+}
+
 int remove_leftovers(const LeftoverPlaces& places) {
     return remove_abandoned_folders(places.temporary) + remove_sessions(places) +
            remove_shared_memory(places.shared_memory);

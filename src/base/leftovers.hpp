@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <sys/types.h>
 
 #include <dtrain/environment.hpp>
 
@@ -25,6 +26,10 @@ LeftoverPlaces leftover_places(const Environment& environment);
 /// of another container does; so does what the system does not tell that of.
 /// @returns how many files and folders
 int remove_leftovers(const LeftoverPlaces& places);
+
+/// Removes the session folder of an mpirun of Open MPI 4.1 that has ended, whatever is left of it.
+/// @param mpirun this user's; nothing is removed while it lives
+void remove_session(const LeftoverPlaces& places, pid_t mpirun);
 
 /// Whether a process has a file of this user's open or mapped, or that cannot be told. No link is followed.
 bool is_in_use(const std::filesystem::path& file);

@@ -372,7 +372,12 @@ class Launch {
                 others_.followers->for_mpirun(installed("libexec/dtrain/dtrain-agent")));
         }
         auto ended = watch(options);
-        if (ended.engine_status.signal == SIGKILL) remove_leftovers(leftover_places(environment_));
+        // mpirun does not do so when it is killed, or told to stop while it ends ranks already.
+        if (!ended.engine_status.success()) {
+            const auto places = leftover_places(environment_);
+            remove_session(places, ended.engine_pid);
+            remove_leftovers(places);
+        }
         return ended;
     }
 

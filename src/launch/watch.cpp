@@ -112,6 +112,7 @@ class Watch {
         console_.finish();
         if (options_.beside.fd >= 0) see_what_was_lost();
         result_.engine_status = *engine_.poll();
+        result_.engine_pid = engine_.pid();
         end_what_escaped();
         return std::move(result_);
     }

@@ -60,6 +60,7 @@ struct WatchOptions {
 struct Watched {
     JobState job;
     ExitStatus engine_status;      ///< of mpirun or srun
+    pid_t engine_pid = 0;          ///< of mpirun or srun, which has ended
     int asked_to_stop_by = 0;      ///< signal that this process got; 0: none
     bool killed_at_once = false;   ///< by a second signal or order
     bool ordered_to_stop = false;  ///< by WatchOptions::stop_fd

@@ -130,6 +130,22 @@ TEST_F(Leftovers, TheirFolderGoesWithTheLastSession) {
     EXPECT_FALSE(fs::exists(folder));
 }
 
+TEST_F(Leftovers, WhatIsLeftOfTheSessionOfOneMpirunGoes) {
+    const auto ended = dead_process();
+    const auto empty = session(fmt::format("pid.{}", ended));
+    for (const auto& entry : fs::directory_iterator(empty)) fs::remove_all(entry);
+    const auto living = session(fmt::format("pid.{}", ::getpid()));
+    EXPECT_EQ(remove_leftovers(places_), 0) << "it may be one that starts";
+    remove_session(places_, ::getpid());
+    remove_session(places_, ended);
+    EXPECT_FALSE(fs::exists(empty));
+    EXPECT_TRUE(fs::exists(living));
+    fs::remove_all(living);
+    fs::create_directory(empty);
+    remove_session(places_, ended);
+    EXPECT_FALSE(fs::exists(empty.parent_path()));
+}
+
 TEST_F(Leftovers, SessionsOfOtherHostsStay) {
     const auto there = session("jf.7");
     EXPECT_EQ(remove_leftovers(

@@ -59,9 +59,7 @@ class Place:
         self.temporary.mkdir()
         self.records.mkdir()
         self.script = job.script("train.py", TOGETHER)
-        # Open MPI's shared memory lies in TMPDIR, too, where nobody else's does.
-        self.environment = {"TMPDIR": self.temporary, "DTRAIN_JOBS_DIR": self.records,
-                            "OMPI_MCA_btl_vader_backing_directory": self.temporary}
+        self.environment = {"TMPDIR": self.temporary, "DTRAIN_JOBS_DIR": self.records}
         self.values = {"HOST": os.uname().nodename, "FOLDER": self.folder}
 
     def by_the_kernel(self):
@@ -97,7 +95,8 @@ class Place:
 
     def is_clean(self):
         assert self.job.left_behind() == []
-        assert [path.name for path in self.temporary.iterdir()] == []
+        left = [str(path.relative_to(self.temporary)) for path in self.temporary.rglob("*")]
+        assert left == [], "\n".join(left)
         assert [path.name for path in self.records.iterdir()] == []
 
 
