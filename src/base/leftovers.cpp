@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/leftovers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -32,6 +34,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 5> shared_files{"vader_segment.", "sm_segment.", "osc_sm.",
                                                        "osc_rdma.", "dtrain-letters-"};
 constexpr double clock_margin = 10;  // seconds
+constexpr std::chrono::milliseconds time_to_open{50};
 
 bool is_own(const fs::path& path, mode_t kind) {
     struct stat info {};
@@ -108,16 +111,21 @@ int remove_sessions(const LeftoverPlaces& places) {
     return removed;
 }
 
+bool is_dead_shared_memory(const fs::path& file) {
+    const auto name = file.filename().string();
+    const auto is_begin = [&](std::string_view begin) { return name.starts_with(begin); };
+    return std::ranges::any_of(shared_files, is_begin) && is_own(file, S_IFREG) && !is_in_use(file);
+}
+
 int remove_shared_memory(const fs::path& folder) {
-    int removed = 0;
-    for (const auto& file : entries_of(folder)) {
-        const auto name = file.filename().string();
-        for (const auto& begin : shared_files)
-            if (name.starts_with(begin) && is_own(file, S_IFREG) && !is_in_use(file) &&
-                ::unlink(file.c_str()) == 0)
-                ++removed;
-    }
-    return removed;
+    auto files = entries_of(folder);
+    std::erase_if(files, [](const fs::path& file) { return !is_dead_shared_memory(file); });
+    if (files.empty()) return 0;
+    // Whoever is just making a file has its name a moment before the kernel counts it as open.
+    std::this_thread::sleep_for(time_to_open);
+    return static_cast<int>(std::ranges::count_if(files, [](const fs::path& file) {
+        return is_dead_shared_memory(file) && ::unlink(file.c_str()) == 0;
+    }));
 }
 
 }  // namespace

@@ -33,6 +33,7 @@
 #include "cluster/long_value.hpp"
 #include "cluster/node_fields.hpp"
 #include "cluster/pbs_allocation.hpp"
+#include "cluster/pmix_store.hpp"
 #include "cluster/slurm_binding.hpp"
 #include "worker/binding.hpp"
 #include "worker/gloo_folder.hpp"
@@ -91,6 +92,7 @@ class Rank {
             cluster::gives_too_many_threads(variables, assignment_.threads))
             variables.set("OMP_NUM_THREADS", std::to_string(assignment_.threads));
         yield_when_shared(variables);
+        cluster::choose_pmix_store(variables);
         become_native(command, options_.command, variables);
     }
 
@@ -295,6 +297,7 @@ class Rank {
             return named ? named : routed_interface(host);
         });
         yield_when_shared(variables);
+        cluster::choose_pmix_store(variables);
         return variables;
     }
 
