@@ -84,7 +84,7 @@ class Job:
                 return left
             time.sleep(0.05)
 
-    def wait_until(self, condition, patience=20.0):
+    def wait_until(self, condition, patience=60.0):
         deadline = time.monotonic() + patience
         while not condition():
             assert time.monotonic() < deadline, "condition not reached"

@@ -56,7 +56,8 @@ def kill_all(job, living=()):
     """kill -9 of everything that the test has started, but for the processes of `living`."""
     for pid in processes_with(job.mark):
         if pid not in living:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ends by itself when its parent does
+                os.kill(pid, signal.SIGKILL)
     job.wait_until(lambda: set(processes_with(job.mark)) <= set(living))
 
 
