@@ -4,52 +4,22 @@
 
 Oracle: pids.max of the cgroup that the test made, by name; nothing is left in it. The launcher and mpirun of Open MPI take
 about ten processes and threads, each rank's worker, guard and program three and more."""
-import os
-import pathlib
-import signal
 import subprocess
-import uuid
 
 import pytest
 
 from conftest import LAUNCH, PYTHON
+from own_cgroup import OwnCgroup
 
 THREADS = """import threading, time
 for number in range(100): threading.Thread(target=time.sleep, args=(1,)).start()
 """
 
 
-class PidsCgroup:
-    """A cgroup of its own for processes, of whichever version this machine has."""
-
-    def __init__(self):
-        root = pathlib.Path("/sys/fs/cgroup")
-        self.name = f"dtrain-test-{uuid.uuid4().hex[:8]}"
-        self.folder = (root / "pids" if (root / "pids").is_dir() else root) / self.name
-        try:
-            self.folder.mkdir()
-        except OSError as error:
-            pytest.skip(f"no cgroup of processes can be made: {error}")
-        if not (self.folder / "pids.max").exists():
-            self.folder.rmdir()
-            pytest.skip("cgroups have no limit of processes here")
-
-    def limit(self, number):
-        (self.folder / "pids.max").write_text(str(number))
-
-    def end_all(self):
-        for pid in (self.folder / "cgroup.procs").read_text().split():
-            os.kill(int(pid), signal.SIGKILL)
-
-    def enter(self):
-        (self.folder / "cgroup.procs").write_text(str(os.getpid()))
-
-
 @pytest.fixture
 def cgroup():
-    cgroup = PidsCgroup()
-    yield cgroup
-    cgroup.folder.rmdir()
+    with OwnCgroup("pids") as cgroup:
+        yield cgroup
 
 
 def launch(job, cgroup, *words, ranks=2):
@@ -67,7 +37,7 @@ def launch(job, cgroup, *words, ranks=2):
 def test_where_not_all_can_be_started_the_limit_is_named_before_what_mpirun_says(job, cgroup, limit):
     """The first ones stop mpirun itself, the last ones a worker, its guard or the program of a rank."""
     job.script("a.py", "import time\ntime.sleep(0.2)\n")
-    cgroup.limit(limit)
+    cgroup.limit("pids.max", limit)
     status, err = launch(job, cgroup, PYTHON, "a.py")
     if limit > 9 and status == 0:
         pytest.skip("this MPI takes fewer processes")
@@ -79,7 +49,7 @@ def test_where_not_all_can_be_started_the_limit_is_named_before_what_mpirun_says
 
 def test_a_program_that_wants_too_many_is_told_so(job, cgroup):
     job.script("a.py", THREADS)
-    cgroup.limit(60)
+    cgroup.limit("pids.max", 60)
     status, err = launch(job, cgroup, PYTHON, "a.py", ranks=1)
     assert status == 1 and "RuntimeError: can't start new thread" in err, err
     assert f"the limit of processes and threads of cgroup /{cgroup.name} (pids.max 60) was reached " in err, err
@@ -87,6 +57,6 @@ def test_a_program_that_wants_too_many_is_told_so(job, cgroup):
 
 def test_a_limit_that_is_not_reached_is_not_mentioned(job, cgroup):
     job.script("a.py", "import sys\nsys.exit(3)\n")
-    cgroup.limit(1000)
+    cgroup.limit("pids.max", 1000)
     status, err = launch(job, cgroup, PYTHON, "a.py")
     assert status == 3 and "pids.max" not in err, err

@@ -6,16 +6,15 @@ Oracles: the way each program is made to end; Paddle's ABORT line; the kernel's 
 """
 import json
 import os
-import pathlib
 import re
 import signal
 import stat
 import time
-import uuid
 
 import pytest
 
 from conftest import LAUNCH, ROOT
+from own_cgroup import OwnCgroup
 
 # Rank 0 waits for its end; what follows is for rank 1, once both are up.
 RANK_1 = """
@@ -126,38 +125,13 @@ def test_programs_that_cannot_start(job, content, status, words):
 LIMIT = 256 << 20
 
 
-class MemoryCgroup:
-    """A memory cgroup of its own, of whichever version this machine has."""
-
-    def __init__(self):
-        name = f"dtrain-test-{uuid.uuid4().hex[:8]}"
-        root = pathlib.Path("/sys/fs/cgroup")
-        if (root / "memory").is_dir():
-            self.folder, limit = root / "memory" / name, "memory.limit_in_bytes"
-        else:
-            self.folder, limit = root / name, "memory.max"
-        try:
-            self.folder.mkdir()
-        except OSError as error:
-            pytest.skip(f"no memory cgroup can be made: {error}")
-        try:
-            (self.folder / limit).write_text(str(LIMIT))
-            swap = self.folder / "memory.swap.max"
-            if swap.exists():
-                swap.write_text("0")
-        except OSError as error:
-            self.folder.rmdir()
-            pytest.skip(f"no limit can be set for a memory cgroup: {error}")
-
-    def enter(self):
-        (self.folder / "cgroup.procs").write_text(str(os.getpid()))
-
-
 @pytest.fixture
 def memory_cgroup():
-    group = MemoryCgroup()
-    yield group
-    group.folder.rmdir()
+    with OwnCgroup("memory") as group:
+        group.limit("memory.limit_in_bytes" if group.version == 1 else "memory.max", LIMIT)
+        if (group.folder / "memory.swap.max").exists():
+            group.limit("memory.swap.max", 0)
+        yield group
 
 
 def test_oom_kill_is_told_as_such(job, memory_cgroup):
