@@ -41,6 +41,8 @@ STAND_INS = {
     "meson": "configures this tree anew, and downloads: tests/jobs/test_packages.py",
     "examples/quickstart": "installs packages and builds everything",
     "tests/run": "runs this test, too",
+    "tests/support/openpbs": "builds a PBS server from sources that are not here: tests/support/test_openpbs.py",
+    "tests/cluster/jobs/virtual_cluster.py": "stands until somebody ends it: tests/cluster/jobs",
     "benchmarks/run": "takes minutes, and needs a quiet machine: tests/support/test_benchmarks.py",
     "docs/packages/make-deb": "builds everything: tests/jobs/test_packages.py",
     "docs/packages/make-tarball": "builds everything: tests/jobs/test_packages.py",

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """Machines of a cluster on this one: each node has its own network, host name, processes, /tmp, /dev/shm and sshd, and
