@@ -8,6 +8,7 @@
 #include "keys.hpp"
 #include "link/channel.hpp"
 #include "support/fuzz.hpp"
+#include "support/message_of.hpp"
 
 namespace dtrain::link {
 namespace {
@@ -76,7 +77,9 @@ TEST(Channel, BothSidesLearnOfAnotherKey) {
 
 TEST(Channel, HandshakeFramesAreTiny) {
     Channel head(Channel::Side::head, key);
-    EXPECT_THROW(head.take(framed(std::string(longest_handshake_message + 1, 'x'))), LinkError);
+    const auto told = tests::message_of<LinkError>(
+        [&] { head.take(framed(std::string(longest_handshake_message + 1, 'x'))); });
+    EXPECT_EQ(told, "a message of 161 bytes where 160 are allowed");
 }
 
 TEST(Channel, ReplayedConversationOpensNothing) {

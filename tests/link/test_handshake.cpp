@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: the protocol's promises. Both sides agree on two fresh stream keys exactly when both have the same
 // key and every byte arrived as it was sent; no side trusts what was recorded from an earlier conversation.
+#include <sodium.h>
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "keys.hpp"
@@ -52,6 +56,32 @@ TEST(Handshake, RecordedConversationOpensNothing) {
 
     FollowerHandshake later_follower(key);
     EXPECT_THROW(later_follower.third(second), WrongKey);
+}
+
+TEST(Handshake, WhoRepeatsTheHeadsProofHasNotTheKey) {
+    FollowerHandshake recorded(key);
+    HeadHandshake head(key);
+    const auto second = head.second(recorded.first());
+    EXPECT_THROW(head.finish(second.substr(second.size() - 32)), WrongKey);
+}
+
+// Forward secrecy: keyed BLAKE2b of all that went over the wire, which who learns the key later can compute.
+TEST(Handshake, TheKeyAndARecordingDoNotGiveTheStreamKeys) {
+    FollowerHandshake follower(key);
+    HeadHandshake head(key);
+    const auto second = head.second(follower.first());
+    const auto said = follower.first() + second.substr(0, second.size() - 32);
+    follower.third(second);
+    for (const auto& [purpose, stream_key] :
+         {std::pair<std::string, StreamKey>{"to head", follower.keys().to_head},
+          {"to follower", follower.keys().to_follower}}) {
+        const auto input = purpose + std::string(1, '\0') + said;
+        StreamKey computed{};
+        ::crypto_generichash(computed.data(), computed.size(),
+                             reinterpret_cast<const unsigned char*>(input.data()), input.size(), key.data(),
+                             key_bytes);
+        EXPECT_NE(computed, stream_key) << purpose;
+    }
 }
 
 TEST(Handshake, ThirdMessageBeforeTheFirstIsRefused) {
