@@ -95,10 +95,18 @@ bool is_of_host(std::string_view name, const std::string& host) {
     return name == host || name == split(host, '.').front();
 }
 
+/// In which this user's sessions of this host are.
+std::vector<fs::path> session_folders(const LeftoverPlaces& places) {
+    auto folders = entries_of(places.temporary);
+    std::erase_if(folders, [&](const fs::path& folder) {
+        return !is_of_host(folder.filename().string(), places.host) || !is_own(folder, S_IFDIR);
+    });
+    return folders;
+}
+
 int remove_sessions(const LeftoverPlaces& places) {
     int removed = 0;
-    for (const auto& top : entries_of(places.temporary)) {
-        if (!is_of_host(top.filename().string(), places.host) || !is_own(top, S_IFDIR)) continue;
+    for (const auto& top : session_folders(places)) {
         const int removed_before = removed;
         for (const auto& session : entries_of(top)) {
             if (!is_own(session, S_IFDIR) || !is_dead_session(session)) continue;
@@ -145,8 +153,7 @@ LeftoverPlaces leftover_places(const Environment& environment) {
 
 void remove_session(const LeftoverPlaces& places, pid_t mpirun) {
     if (const auto process = stat_of(mpirun); process && !process->ended) return;
-    for (const auto& top : entries_of(places.temporary)) {
-        if (!is_of_host(top.filename().string(), places.host) || !is_own(top, S_IFDIR)) continue;
+    for (const auto& top : session_folders(places)) {
         const auto session = top / fmt::format("pid.{}", mpirun);
         if (!is_own(session, S_IFDIR)) continue;
         std::error_code ignored;

@@ -8,6 +8,8 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/text.hpp"
+
 namespace dtrain {
 namespace {
 
@@ -83,6 +85,12 @@ std::string shell_quoted(std::string_view word) {
     std::string out = "'";
     for (const char letter : word) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
     return out + "'";
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+    std::vector<std::string> quoted;
+    for (const auto& word : words) quoted.push_back(shell_quoted(word));
+    return join(quoted, " ");
 }
 
 }  // namespace dtrain

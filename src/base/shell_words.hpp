@@ -16,4 +16,7 @@ std::vector<std::string> shell_words(std::string_view text);
 /// A word as a POSIX shell would need it typed.
 std::string shell_quoted(std::string_view word);
 
+/// Words as a command line, which shell_words() makes the same words of.
+std::string shell_line(const std::vector<std::string>& words);
+
 }  // namespace dtrain

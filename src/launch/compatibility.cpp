@@ -128,6 +128,13 @@ std::string variable_table(bool given) {
     return out;
 }
 
+std::string rows(std::span<const PaddleFeature> table) {
+    std::string out;
+    for (const auto& each : table)
+        out += fmt::format("| {} | {} | {} |\n", each.what, to_string(each.answer), each.note);
+    return out;
+}
+
 }  // namespace
 
 std::span<const PaddleVariable> paddle_variables() {
@@ -155,18 +162,15 @@ status 2; *refused*: likewise, for good. "since" is the Paddle release that has 
     out += "\n## Variables that the launcher reads\n\n";
     out += variable_table(false);
     out += "\n## Behaviour\n\n| Paddle | dtrain | |\n|---|---|---|\n";
-    for (const auto& feature : features)
-        out += fmt::format("| {} | {} | {} |\n", feature.what, to_string(feature.answer), feature.note);
+    out += rows(features);
     out += "\n## Programs\n\n| Paddle, in Python | dtrain, in C++ | |\n|---|---|---|\n";
-    for (const auto& each : interfaces)
-        out += fmt::format("| {} | {} | {} |\n", each.what, to_string(each.answer), each.note);
+    out += rows(interfaces);
     out +=
         "\n### Static graph and fleet\n\n`fluid`, `paddle.static`, `paddle.distributed.fleet`; the names of "
         "dtrain are "
         "of its namespace `dtrain`. A whole program: [guide.md](guide.md#a-loop-of-your-own).\n\n"
         "| Paddle, in Python | dtrain, in C++ | |\n|---|---|---|\n";
-    for (const auto& each : static_program_features())
-        out += fmt::format("| {} | {} | {} |\n", each.what, to_string(each.answer), each.note);
+    out += rows(static_program_features());
     return out;
 }
 

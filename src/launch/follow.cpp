@@ -16,7 +16,6 @@
 #include "base/ports.hpp"
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
-#include "base/text.hpp"
 #include "cluster/long_value.hpp"
 #include "launch/hello.hpp"
 #include "launch/nodes.hpp"
@@ -44,9 +43,7 @@ std::string port_holder(const Meeting& meeting) {
 
 /// A node's ranks execute what was typed there, as with Paddle and torchrun, not node 0's command.
 void tell_own_command(Environment& for_daemon, const Options& options, const Environment& environment) {
-    std::vector<std::string> words;
-    for (const auto& word : program_of(options, environment)) words.push_back(shell_quoted(word));
-    cluster::set_long(for_daemon, "DTRAIN_NODE_PROGRAM", join(words, " "));
+    cluster::set_long(for_daemon, "DTRAIN_NODE_PROGRAM", shell_line(program_of(options, environment)));
     for_daemon.set("DTRAIN_NODE_WORKING_DIR", fs::current_path().string());
 }
 

@@ -15,12 +15,6 @@
 namespace dtrain::launch {
 namespace {
 
-std::string command_line(const std::vector<std::string>& argv) {
-    std::vector<std::string> words;
-    for (const auto& word : argv) words.push_back(shell_quoted(word));
-    return join(words, " ");
-}
-
 std::string or_dash(std::string text) {
     return text.empty() ? "-" : text;
 }
@@ -65,8 +59,8 @@ std::string to_table(const Plan& plan, const std::vector<std::string>& command) 
         plan.endpoints.paddle_master, plan.endpoints.master_addr, plan.endpoints.master_port);
     const auto hostfile = split(trimmed(hostfile_text(plan)), '\n');
     out += fmt::format("hostfile   {}/hostfile: {}\n", plan.log_dir, join(hostfile, "; "));
-    out += fmt::format("program    {}\ncommand    {}\n", command_line(redacted_arguments(plan.program)),
-                       command_line(redacted_arguments(command)));
+    out += fmt::format("program    {}\ncommand    {}\n", shell_line(redacted_arguments(plan.program)),
+                       shell_line(redacted_arguments(command)));
     for (const auto& warning : plan.warnings) out += "warning    " + warning + "\n";
     return out;
 }

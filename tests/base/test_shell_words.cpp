@@ -44,6 +44,12 @@ TEST(ShellWords, BackslashesQuoteOneCharacter) {
     EXPECT_THAT(shell_words("one\\\nword \"and\\\nanother\""), ElementsAre("oneword", "andanother"));
 }
 
+TEST(ShellWords, ALineIsTheSameWordsAgain) {
+    const std::vector<std::string> words{"a", "", "two words", "it's", "\"x\"", "$HOME;", "\\"};
+    EXPECT_EQ(shell_line({"a", "", "two words"}), "a '' 'two words'");
+    EXPECT_EQ(shell_words(shell_line(words)), words);
+}
+
 TEST(ShellWords, NothingIsExpanded) {
     EXPECT_THAT(shell_words("$HOME ~ * a;b | #c"), ElementsAre("$HOME", "~", "*", "a;b", "|", "#c"));
 }

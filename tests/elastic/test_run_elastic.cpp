@@ -197,6 +197,17 @@ class RunElastic : public tests::EtcdTest {
         }
     }
 
+    /// The nodes of the start: the head, and the one whose launcher was killed.
+    std::vector<std::string> start_two_and_kill_one() {
+        start_node("n0");
+        start_node("n1");
+        wait_for_starts(1);
+        const auto order = shared_.starts().back();
+        signal_node(order[1], SIGKILL);
+        EXPECT_EQ(wait_for(order[1]), 128 + SIGKILL);
+        return order;
+    }
+
     JobView view() {
         EtcdClient client(server_->access());
         return job_view(keys_, client.get_prefix(keys_.state()));
@@ -310,12 +321,7 @@ TEST_F(RunElastic, AReplacementTakesThePlaceOfAKilledNode) {
 TEST_F(RunElastic, ALauncherThatIsStartedAgainReplacesItsPredecessor) {
     options_.policy = {.wanted = {2, 2}, .level = Level::hold, .settle = milliseconds(300)};
     lease_seconds_ = 60;  // the head alone tells that one is gone
-    start_node("n0");
-    start_node("n1");
-    wait_for_starts(1);
-    const auto order = shared_.starts().back();
-    signal_node(order[1], SIGKILL);
-    EXPECT_EQ(wait_for(order[1]), 128 + SIGKILL);
+    const auto order = start_two_and_kill_one();
     start_node(order[1]);  // waits for the key of the one before
     shared_.lose(order[1]);
     wait_for_starts(2);
@@ -340,12 +346,7 @@ TEST_F(RunElastic, ANodeThatComesAgainByItselfWasNotLost) {
 TEST_F(RunElastic, AHeadSeesThatANodeWasReplacedBetweenTwoLooks) {
     options_.policy.wanted = {2, 2};
     lease_seconds_ = 60;
-    start_node("n0");
-    start_node("n1");
-    wait_for_starts(1);
-    const auto order = shared_.starts().back();
-    signal_node(order[1], SIGKILL);
-    EXPECT_EQ(wait_for(order[1]), 128 + SIGKILL);
+    const auto order = start_two_and_kill_one();
     EtcdClient client(server_->access());
     client.transact({},
                     {Change::put(keys_.node(order[1]),
@@ -433,12 +434,7 @@ TEST_F(RunElastic, TooFewNodesEndIt) {
 TEST_F(RunElastic, ALostNodeEndsAJobThatIsNotElastic) {
     options_.policy.wanted = {2, 2};
     options_.policy.level = Level::off;
-    start_node("n0");
-    start_node("n1");
-    wait_for_starts(1);
-    const auto order = shared_.starts().back();
-    signal_node(order[1], SIGKILL);
-    wait_for(order[1]);
+    const auto order = start_two_and_kill_one();
     EXPECT_EQ(wait_for(order[0]), 75) << "as its runner said";
     EXPECT_EQ(view().state, "failed");
 }

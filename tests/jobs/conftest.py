@@ -15,6 +15,7 @@ import uuid
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import mount_namespace  # noqa: E402
 from whole_jobs import BUILD, LAUNCH, PYTHON, ROOT, WORKER, clean_environment, processes_with  # noqa: E402,F401
 
 
@@ -89,6 +90,24 @@ class Job:
         while not condition():
             assert time.monotonic() < deadline, "condition not reached"
             time.sleep(0.02)
+
+
+def own_mounts():
+    """Words before a command that give it mounts of its own; skips the test where nobody may have them."""
+    try:
+        return mount_namespace.unshare()
+    except RuntimeError as error:
+        pytest.skip(f"mounts of one's own take root and a mount namespace: {error}")
+
+
+def without_debuggers(folder):
+    """An environment in which no gdb and no py-spy work."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for name in ("gdb", "py-spy"):
+        (tools / name).write_text("#!/bin/sh\nexit 1\n")
+        (tools / name).chmod(0o755)
+    return {"PATH": f"{tools}:{os.environ['PATH']}"}
 
 
 @pytest.fixture

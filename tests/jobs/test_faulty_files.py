@@ -10,8 +10,7 @@ import json
 
 import pytest
 
-import mount_namespace
-from conftest import BUILD, LAUNCH, ROOT, WORKER
+from conftest import BUILD, LAUNCH, ROOT, WORKER, own_mounts
 from whole_jobs import NATIVE_JOB
 
 STEPS = "for i in range(50): print('step', i, flush=True)\n"
@@ -56,11 +55,7 @@ def test_checkpoints_that_are_gone_on_from(job, faulty, form):
 def test_a_read_only_folder_is_named_before_anything_starts(job):
     job.script("train.py", "open('started', 'w')\n")
     (job.folder / "log").mkdir()
-    try:
-        namespace = mount_namespace.unshare()
-    except RuntimeError as error:
-        pytest.skip(f"a mount of one's own takes root and a mount namespace: {error}")
-    done = job.run(*namespace, "sh", "-c", 'mount -t tmpfs -o ro none log && exec "$@"', "sh", LAUNCH, "--no-banner", "train.py")
+    done = job.run(*own_mounts(), "sh", "-c", 'mount -t tmpfs -o ro none log && exec "$@"', "sh", LAUNCH, "--no-banner", "train.py")
     assert done.returncode == 2, done.stderr
     assert f"{job.folder}/log" in done.stderr and "Read-only file system" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -9,8 +9,7 @@ import re
 
 import pytest
 
-import mount_namespace
-from conftest import LAUNCH, PYTHON, ROOT, WORKER
+from conftest import LAUNCH, PYTHON, ROOT, WORKER, own_mounts
 from whole_jobs import NATIVE_JOB
 
 # The traceback has no room either.
@@ -22,10 +21,7 @@ def small_disk(job):
     """Words before a command that give it a disk of so many bytes at full/, and tell at the end what is left there."""
     folder = job.folder / "full"
     folder.mkdir()
-    try:
-        namespace = mount_namespace.unshare()
-    except RuntimeError as error:
-        pytest.skip(f"a disk of one's own takes root and a mount namespace: {error}")
+    namespace = own_mounts()
 
     def words(size, before="true"):
         return [*namespace, "sh", "-c",

@@ -14,8 +14,7 @@ import time
 
 import pytest
 
-import mount_namespace
-from conftest import LAUNCH, PYTHON, WORKER
+from conftest import LAUNCH, PYTHON, WORKER, own_mounts, without_debuggers
 
 # Rank 0 waits for a child that waits, as a shell script around a training does; the other ranks wait by themselves.
 HANG = """
@@ -26,20 +25,11 @@ if os.environ["RANK"] == "0":
 time.sleep(1000)
 """
 
-WITHOUT_TOOLS = """#!/bin/sh
-exit 1
-"""
-
 
 @pytest.fixture
 def only_the_kernel(job):
-    """An environment in which no gdb and no py-spy work."""
-    tools = job.folder / "tools"
-    tools.mkdir()
-    for name in ("gdb", "py-spy"):
-        (tools / name).write_text(WITHOUT_TOOLS)
-        (tools / name).chmod(0o755)
-    return {"PATH": f"{tools}:{os.environ['PATH']}"}
+    """An environment in which it alone tells where ranks are, and soon."""
+    return without_debuggers(job.folder)
 
 
 def stacks(job, rank):
@@ -133,10 +123,7 @@ def test_an_error_of_a_gpu_is_told_at_once_and_with_the_hang(job, only_the_kerne
     kernel_log = job.folder / "kmsg"
     os.mkfifo(kernel_log)
     log = os.open(kernel_log, os.O_RDWR)
-    try:
-        mounted = [*mount_namespace.unshare(), "sh", "-c", 'mount --bind "$0" /dev/kmsg && exec "$@"', kernel_log]
-    except RuntimeError as error:
-        pytest.skip(f"another kernel log takes root and a mount namespace: {error}")
+    mounted = [*own_mounts(), "sh", "-c", 'mount --bind "$0" /dev/kmsg && exec "$@"', kernel_log]
     job.script("a.py", "import time\nprint('before', flush=True)\ntime.sleep(1000)\n")
     child = job.start(*mounted, LAUNCH, "--nproc_per_node", 1, "--hang-timeout", "1.5", "--grace", 2, "a.py",
                       env=only_the_kernel)

@@ -16,12 +16,10 @@ import time
 
 import pytest
 
-import mount_namespace
 import reliability
-from conftest import LAUNCH, PYTHON, ROOT
+from conftest import LAUNCH, PYTHON, ROOT, own_mounts, without_debuggers
 from reliability import Seen
 from test_full_disk import PRINTS
-from test_hang import WITHOUT_TOOLS
 from test_report import memory_cgroup
 from whole_jobs import BUILD, NATIVE_JOB
 
@@ -61,15 +59,6 @@ class Place:
         self.script = job.script("train.py", TOGETHER)
         self.environment = {"TMPDIR": self.temporary, "DTRAIN_JOBS_DIR": self.records}
         self.values = {"HOST": os.uname().nodename, "FOLDER": self.folder}
-
-    def by_the_kernel(self):
-        """An environment in which it alone tells where ranks are, and soon."""
-        tools = self.folder / "tools"
-        tools.mkdir()
-        for name in ("gdb", "py-spy"):
-            (tools / name).write_text(WITHOUT_TOOLS)
-            (tools / name).chmod(0o755)
-        return {"PATH": f"{tools}:{os.environ['PATH']}"}
 
     def start(self, *words, before=(), env=None, **popen):
         return self.job.start(*before, LAUNCH, "--no-banner", "--grace", 2, *words, env=self.environment | (env or {}), **popen)
@@ -132,7 +121,7 @@ def exit_0_with_mpi(place, request):
 
 
 def exit_0_without_mpi(place, request):
-    return place.end(place.together(3, in_rank_1("sys.exit(0)"), "--hang-timeout", 2, env=place.by_the_kernel()))
+    return place.end(place.together(3, in_rank_1("sys.exit(0)"), "--hang-timeout", 2, env=without_debuggers(place.folder)))
 
 
 def endless_loop(place, request):
@@ -148,12 +137,12 @@ def stopped_in_dtrain(place, request):
 
 
 def sleep(place, request):
-    return place.end(place.together(2, "if rank == 1: happens()", "--hang-timeout", 2, env=place.by_the_kernel()))
+    return place.end(place.together(2, "if rank == 1: happens()", "--hang-timeout", 2, env=without_debuggers(place.folder)))
 
 
 def stopped(place, request):
     return place.end(place.together(2, in_rank_1("os.kill(os.getpid(), signal.SIGSTOP)"), "--hang-timeout", 2,
-                                    env=place.by_the_kernel()))
+                                    env=without_debuggers(place.folder)))
 
 
 def launcher_killed(place, request):
@@ -179,11 +168,7 @@ def small_disk(place, size):
     """Words before a command that give it a disk of so many bytes at full/."""
     folder = place.folder / "full"
     folder.mkdir()
-    try:
-        namespace = mount_namespace.unshare()
-    except RuntimeError as error:
-        pytest.skip(f"a disk of one's own takes root and a mount namespace: {error}")
-    yield [*namespace, "sh", "-c", f'mount -t tmpfs -o size={size} none "$0" && exec "$@"', folder]
+    yield [*own_mounts(), "sh", "-c", f'mount -t tmpfs -o size={size} none "$0" && exec "$@"', folder]
 
 
 def full_disk(place, request):
@@ -224,10 +209,7 @@ def no_libmpi(place, request):
               f'mount -t overlay -o "lowerdir={libraries},upperdir=$0/upper,workdir=$0/work" none {libraries} && '
               f'rm {libraries}/libmpi.so.40 && exec "$@"')
     layers.mkdir()
-    try:
-        before = [*mount_namespace.unshare(), "sh", "-c", remove, layers]
-    except RuntimeError as error:
-        pytest.skip(f"to miss a library takes root and a mount namespace: {error}")
+    before = [*own_mounts(), "sh", "-c", remove, layers]
     if (probe := place.job.run(*before, "true")).returncode != 0:
         pytest.skip(f"this machine has no overlay file system: {probe.stderr}")
     place.job.script("job.toml", NATIVE_JOB.format(hidden=16, digits=ROOT / "examples/digits.h5", epochs=1, optimizer="sgd", name="kept",
