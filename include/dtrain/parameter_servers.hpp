@@ -100,10 +100,10 @@ struct ServerJobOptions {
     /// Threads of a server that share large batches of its tables' rows, with the bits of one. 0: as many as
     /// ServerRanks::processors() of its rank, 8 at most.
     int table_threads = 0;
-    /// Rows of a table that a letter of a trainer or to it has, at most. Larger batches go in several, so
+    /// Rows of a table that a message of a trainer or to it has, at most. Larger batches go in several, so
     /// that server and trainer work at the same time; nothing else changes by it, not a bit in sync mode. 0:
     /// as many as have 256 KiB, or 2048. Servers do not look at it.
-    int letter_rows = 0;
+    int message_rows = 0;
 
     /// Bytes of memory for the tables of a server, dealt out to them in proportion to the size of their rows;
     /// rows that were not used lately are on a local disk then. None: all rows are in memory. Needs a dtrain
@@ -210,7 +210,7 @@ class ServerConnection {
     /// @throws ProgramError when there is no such table
     void prefetch(const std::string& table, std::span<const std::int64_t> ids) const;
 
-    /// The same of several lookups at once, which need no letter each.
+    /// The same of several lookups at once, which need no message each.
     void prefetch(std::span<const Lookup> lookups) const;
 
     /// Stands for a step that other trainers make and this one does not, because it has fewer batches than

@@ -30,9 +30,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of Open MPI 4 and 5, and of dtrain's own letters. MPI makes a name and maps the file at once.
-constexpr std::array<std::string_view, 5> shared_files{"vader_segment.", "sm_segment.", "osc_sm.",
-                                                       "osc_rdma.", "dtrain-letters-"};
+/// Of Open MPI 4 and 5, and of dtrain's own messages (dtrain-letters-: 0.1). MPI makes a name and maps the
+/// file at once.
+constexpr std::array<std::string_view, 6> shared_files{
+    "vader_segment.", "sm_segment.", "osc_sm.", "osc_rdma.", "dtrain-messages-", "dtrain-letters-"};
 constexpr double clock_margin = 10;  // seconds
 constexpr std::chrono::milliseconds time_to_open{50};
 

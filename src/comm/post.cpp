@@ -14,51 +14,51 @@
 #include "comm/backend.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/own_comm.hpp"
-#include "comm/shared_letters.hpp"
+#include "comm/shared_messages.hpp"
 
 namespace dtrain::comm {
 namespace {
 
-// Letters that are under way at once, where a batch of rows is cut into many.
+// Messages that are under way at once, where a batch of rows is cut into many.
 constexpr std::size_t most_spare = 64;
 // Large ones are kept up to this size together, but always so many.
 constexpr std::size_t most_spare_bytes = std::size_t{16} << 20U;
 constexpr std::size_t least_spare = 8;
-constexpr std::size_t short_letter = 512;
-constexpr int letter_tag = 0;
-constexpr int place_tag = 1;  // where in the memory of the node a letter lies
+constexpr std::size_t short_message = 512;
+constexpr int message_tag = 0;
+constexpr int place_tag = 1;  // where in the memory of the node a message lies
 // To ask in vain may cost a rank of a crowded machine its processor.
-constexpr int letters_between_turns = 8;
+constexpr int messages_between_turns = 8;
 
-void check_length(const LetterBytes& content, std::size_t most) {
-    if (content.size() > most) throw LetterTooLong(content.size(), most);
+void check_length(const MessageBytes& content, std::size_t most) {
+    if (content.size() > most) throw MessageTooLong(content.size(), most);
 }
 
-/// Which letter comes first where several wait is MPI's choice, and may be that which arrived first: a rank
+/// Which message comes first where several wait is MPI's choice, and may be that which arrived first: a rank
 /// with many would hold up the others. So each of them is asked by name in its turn, behind every eighth
-/// letter.
+/// message.
 class PostInTurn : public Post {
   public:
-    std::optional<Letter> receive() final {
+    std::optional<Message> receive() final {
         deliver();
-        auto letter = next_in_turn();
-        if (!letter) letter = receive_from(std::nullopt);
-        letters_ = letter ? letters_ + 1 : 0;
-        return letter;
+        auto message = next_in_turn();
+        if (!message) message = receive_from(std::nullopt);
+        messages_ = message ? messages_ + 1 : 0;
+        return message;
     }
 
   private:
     /// The first of this rank that has arrived. @param sender none: of any
-    virtual std::optional<Letter> receive_from(std::optional<int> sender) = 0;
+    virtual std::optional<Message> receive_from(std::optional<int> sender) = 0;
 
-    std::optional<Letter> next_in_turn() {
-        if (letters_ < letters_between_turns || size() <= 2) return std::nullopt;
-        letters_ = 0;
+    std::optional<Message> next_in_turn() {
+        if (messages_ < messages_between_turns || size() <= 2) return std::nullopt;
+        messages_ = 0;
         turn_ = (turn_ + 1) % size();
         return receive_from(turn_);
     }
 
-    int letters_ = 0;  ///< one after the other since the last turn
+    int messages_ = 0;  ///< one after the other since the last turn
     int turn_ = 0;
 };
 
@@ -67,7 +67,7 @@ class MpiPost final : public PostInTurn {
     MpiPost(MPI_Comm parent, MPI_Comm node, const NodeMap& map)
         : communicator_(copy_of(parent)),
           is_crowded_(comm::is_crowded(node)),
-          shared_(SharedLetters::open(node, map)) {
+          shared_(SharedMessages::open(node, map)) {
         check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
         check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
     }
@@ -76,17 +76,17 @@ class MpiPost final : public PostInTurn {
     int size() const override { return size_; }
     bool is_crowded() const override { return is_crowded_; }
 
-    void send(int to, LetterBytes&& content) override {
-        check_length(content, most_letter_bytes);
+    void send(int to, MessageBytes&& content) override {
+        check_length(content, most_message_bytes);
         const auto place = shared_ == nullptr ? std::nullopt : shared_->place_for(to, content);
-        if (!place) return send_bytes(to, letter_tag, std::move(content));
+        if (!place) return send_bytes(to, message_tag, std::move(content));
         auto message = Post::memory(sizeof(*place));
         std::memcpy(message.data(), &*place, sizeof(*place));
         std::move(content).leave_to_reader();
         send_bytes(to, place_tag, std::move(message));
     }
 
-    LetterBytes memory(std::size_t bytes) override {
+    MessageBytes memory(std::size_t bytes) override {
         if (shared_ != nullptr)
             if (auto lent = shared_->memory(bytes)) return std::move(*lent);
         return Post::memory(bytes);
@@ -110,28 +110,28 @@ class MpiPost final : public PostInTurn {
     }
 
   private:
-    std::optional<Letter> receive_from(std::optional<int> sender) override {
+    std::optional<Message> receive_from(std::optional<int> sender) override {
         int arrived = 0;
-        MPI_Message message = MPI_MESSAGE_NULL;
+        MPI_Message matched = MPI_MESSAGE_NULL;
         MPI_Status status;
-        // Of any tag, so that letters come in their order.
-        check(MPI_Improbe(sender.value_or(MPI_ANY_SOURCE), MPI_ANY_TAG, communicator_, &arrived, &message,
+        // Of any tag, so that messages come in their order.
+        check(MPI_Improbe(sender.value_or(MPI_ANY_SOURCE), MPI_ANY_TAG, communicator_, &arrived, &matched,
                           &status),
               "MPI_Improbe");
         if (arrived == 0) return std::nullopt;
         if (status.MPI_TAG == place_tag) {
-            SharedLetters::Place place;
-            check(MPI_Mrecv(&place, sizeof(place), MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
-            return Letter{status.MPI_SOURCE, shared_->letter(status.MPI_SOURCE, place)};
+            SharedMessages::Place place;
+            check(MPI_Mrecv(&place, sizeof(place), MPI_BYTE, &matched, MPI_STATUS_IGNORE), "MPI_Mrecv");
+            return Message{status.MPI_SOURCE, shared_->message(status.MPI_SOURCE, place)};
         }
         int bytes = 0;
         check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-        Letter letter{status.MPI_SOURCE, Post::memory(static_cast<std::size_t>(bytes))};
-        check(MPI_Mrecv(letter.content.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
-        return letter;
+        Message message{status.MPI_SOURCE, Post::memory(static_cast<std::size_t>(bytes))};
+        check(MPI_Mrecv(message.content.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE), "MPI_Mrecv");
+        return message;
     }
 
-    void send_bytes(int to, int tag, LetterBytes&& content) {
+    void send_bytes(int to, int tag, MessageBytes&& content) {
         auto& sent = sent_.emplace_back(std::move(content));
         requests_.push_back(MPI_REQUEST_NULL);
         check(MPI_Isend(sent.data(), static_cast<int>(sent.size()), MPI_BYTE, to, tag, communicator_,
@@ -143,12 +143,12 @@ class MpiPost final : public PostInTurn {
     int rank_ = 0;
     int size_ = 1;
     bool is_crowded_;
-    std::unique_ptr<SharedLetters> shared_;  // null: MPI carries all letters
+    std::unique_ptr<SharedMessages> shared_;  // null: MPI carries all messages
     std::vector<MPI_Request> requests_;
-    std::vector<LetterBytes> sent_;
+    std::vector<MessageBytes> sent_;
 };
 
-using Boxes = std::vector<std::deque<Letter>>;
+using Boxes = std::vector<std::deque<Message>>;
 
 class LocalPost final : public PostInTurn {
   public:
@@ -158,21 +158,21 @@ class LocalPost final : public PostInTurn {
     int rank() const override { return rank_; }
     int size() const override { return static_cast<int>(boxes_->size()); }
     bool is_crowded() const override { return true; }
-    void send(int to, LetterBytes&& content) override {
+    void send(int to, MessageBytes&& content) override {
         check_length(content, most_);
         boxes_->at(static_cast<std::size_t>(to)).push_back({rank_, std::move(content)});
     }
     bool deliver() override { return true; }
 
   private:
-    std::optional<Letter> receive_from(std::optional<int> sender) override {
+    std::optional<Message> receive_from(std::optional<int> sender) override {
         auto& box = (*boxes_)[static_cast<std::size_t>(rank_)];
         const auto found = std::ranges::find_if(
-            box, [&](const Letter& letter) { return !sender || letter.from == *sender; });
+            box, [&](const Message& message) { return !sender || message.from == *sender; });
         if (found == box.end()) return std::nullopt;
-        auto letter = std::move(*found);
+        auto message = std::move(*found);
         box.erase(found);
-        return letter;
+        return message;
     }
 
     int rank_;
@@ -182,8 +182,8 @@ class LocalPost final : public PostInTurn {
 
 }  // namespace
 
-LetterTooLong::LetterTooLong(std::size_t bytes, std::size_t most)
-    : Error(fmt::format("a letter of {} bytes; it may have {} at most", bytes, most)),
+MessageTooLong::MessageTooLong(std::size_t bytes, std::size_t most)
+    : Error(fmt::format("a message of {} bytes; it may have {} at most", bytes, most)),
       bytes_(bytes),
       most_(most) {}
 
@@ -192,15 +192,15 @@ void Post::deliver_within(std::chrono::milliseconds limit) {
     while (!deliver() && std::chrono::steady_clock::now() < end) ::sched_yield();
 }
 
-LetterBytes Post::memory(std::size_t bytes) {
-    // A short letter leaves long memory to long ones.
-    const auto most = std::max(bytes, short_letter) * 8;
+MessageBytes Post::memory(std::size_t bytes) {
+    // A short message leaves long memory to long ones.
+    const auto most = std::max(bytes, short_message) * 8;
     auto fits = spare_.end();
     for (auto spare = spare_.begin(); spare != spare_.end(); ++spare)
         if (spare->capacity() >= bytes && spare->capacity() <= most &&
             (fits == spare_.end() || spare->capacity() <= fits->capacity()))
             fits = spare;
-    LetterBytes content;
+    MessageBytes content;
     if (fits != spare_.end()) {
         spare_bytes_ -= fits->capacity();
         content = std::move(*fits);
@@ -210,7 +210,7 @@ LetterBytes Post::memory(std::size_t bytes) {
     return content;
 }
 
-void Post::recycle(LetterBytes&& content) {
+void Post::recycle(MessageBytes&& content) {
     if (content.is_lent()) {
         const auto given_back = std::move(content);
         return;

@@ -56,7 +56,7 @@ SharedSegment::~SharedSegment() {
 std::shared_ptr<SharedSegment> SharedSegment::make(std::size_t bytes) {
     std::random_device random;
     for (;;) {
-        auto name = fmt::format("/dtrain-letters-{}-{:08x}", ::getpid(), random());
+        auto name = fmt::format("/dtrain-messages-{}-{:08x}", ::getpid(), random());
         FileDescriptor file(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, owner_only));
         if (!file.valid() && errno == EEXIST) continue;
         if (!file.valid()) return nullptr;

@@ -94,8 +94,8 @@ TEST_F(Leftovers, SharedMemoryGoesUnlessItIsMapped) {
     const auto living = places_.shared_memory / "vader_segment.node1.0.1f690001.0";
     const MappedFile mapped(living);
     const auto other = places_.shared_memory / "psm3_shm.1";
-    for (const char* dead :
-         {"vader_segment.node1.0.2f690001.0", "sm_segment.node1.0.2f690001.0", "dtrain-letters-1-2"})
+    for (const char* dead : {"vader_segment.node1.0.2f690001.0", "sm_segment.node1.0.2f690001.0",
+                             "dtrain-messages-1-2", "dtrain-letters-1-2"})
         tests::write_bytes(places_.shared_memory / dead, "x");
     tests::write_bytes(other, "x");
     EXPECT_EQ(remove_leftovers(places_), 3);

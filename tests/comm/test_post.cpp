@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: each letter arrives once, whole, and in the order of its sender; how many calls a letter that is
+// Oracle: each message arrives once, whole, and in the order of its sender; how many calls a message that is
 // there may wait. Runs at 1, 2 and 4 ranks.
 #include <cstdlib>
 #include <cstring>
@@ -26,8 +26,8 @@ std::byte content_of(int from, int number, std::size_t i) {
                                   i);
 }
 
-void expect_all_letters(Post& post, int letters) {
-    for (int number = 0; number < letters; ++number)
+void expect_all_messages(Post& post, int messages) {
+    for (int number = 0; number < messages; ++number)
         for (int to = 0; to < post.size(); ++to) {
             auto content = post.memory(length_of(number));
             for (std::size_t i = 0; i < content.size(); ++i)
@@ -35,25 +35,25 @@ void expect_all_letters(Post& post, int letters) {
             post.send(to, std::move(content));
         }
     std::vector<int> next(static_cast<std::size_t>(post.size()));
-    for (int left = letters * post.size(); left > 0;) {
-        auto letter = post.receive();
-        if (!letter) continue;
+    for (int left = messages * post.size(); left > 0;) {
+        auto message = post.receive();
+        if (!message) continue;
         --left;
-        const int number = next[static_cast<std::size_t>(letter->from)]++;
-        ASSERT_EQ(letter->content.size(), length_of(number));
-        for (std::size_t i = 0; i < letter->content.size(); ++i)
-            ASSERT_EQ(letter->content.data()[i], content_of(letter->from, number, i));
-        post.recycle(std::move(letter->content));
+        const int number = next[static_cast<std::size_t>(message->from)]++;
+        ASSERT_EQ(message->content.size(), length_of(number));
+        for (std::size_t i = 0; i < message->content.size(); ++i)
+            ASSERT_EQ(message->content.data()[i], content_of(message->from, number, i));
+        post.recycle(std::move(message->content));
     }
     while (!post.deliver()) continue;
     EXPECT_FALSE(post.receive());
 }
 
-TEST(Post, BringsEachLetterOnceInOrder) {
+TEST(Post, BringsEachMessageOnceInOrder) {
     const auto post = open_post(test_world());
     EXPECT_EQ(post->rank(), test_world().rank());
     EXPECT_EQ(post->size(), test_world().size());
-    expect_all_letters(*post, 60);
+    expect_all_messages(*post, 60);
 }
 
 TEST(Post, DoesNotMixWithAnother) {
@@ -62,10 +62,10 @@ TEST(Post, DoesNotMixWithAnother) {
     auto content = one->memory(1);
     content.data()[0] = std::byte{5};
     one->send((one->rank() + 1) % one->size(), std::move(content));
-    expect_all_letters(*other, 3);
-    std::optional<Letter> letter;
-    while (!letter) letter = one->receive();
-    EXPECT_EQ(letter->content.data()[0], std::byte{5});
+    expect_all_messages(*other, 3);
+    std::optional<Message> message;
+    while (!message) message = one->receive();
+    EXPECT_EQ(message->content.data()[0], std::byte{5});
     while (!one->deliver()) continue;
     test_world().barrier();
 }
@@ -78,27 +78,27 @@ void send_short(Post& post, int to) {
     post.send(to, std::move(content));
 }
 
-// Others' letters before the one of `rare`, and takes all.
-int letters_before(Post& post, int rare, int letters) {
+// Others' messages before the one of `rare`, and takes all.
+int messages_before(Post& post, int rare, int messages) {
     int before = -1;
-    for (int found = 0; found < letters;) {
-        const auto letter = post.receive();
-        if (!letter) continue;
-        if (letter->from == rare) before = found;
+    for (int found = 0; found < messages;) {
+        const auto message = post.receive();
+        if (!message) continue;
+        if (message->from == rare) before = found;
         ++found;
     }
     return before;
 }
 
-TEST(Post, BringsALetterSoonHoweverManyOthersHaveSentBefore) {
+TEST(Post, BringsAMessageSoonHoweverManyOthersHaveSentBefore) {
     const auto posts = local_posts(5);
     for (int i = 0; i < many; ++i)
         for (const int busy : {1, 3}) send_short(*posts[static_cast<std::size_t>(busy)], 0);
     send_short(*posts[2], 0);
-    EXPECT_LE(letters_before(*posts[0], 2, 2 * many + 1), 9 * 5);
+    EXPECT_LE(messages_before(*posts[0], 2, 2 * many + 1), 9 * 5);
 }
 
-TEST(Post, BringsARanksLetterSoonHoweverManyOthersHaveSentBefore) {
+TEST(Post, BringsARanksMessageSoonHoweverManyOthersHaveSentBefore) {
     const auto post = open_post(test_world());
     const int rare = post->size() - 1;
     const bool is_busy = post->rank() > 0 && post->rank() < rare;
@@ -109,7 +109,7 @@ TEST(Post, BringsARanksLetterSoonHoweverManyOthersHaveSentBefore) {
     post->deliver();
     test_world().barrier();
     if (post->rank() == 0 && rare > 0) {
-        EXPECT_LE(letters_before(*post, rare, (rare - 1) * many + 1), 9 * post->size());
+        EXPECT_LE(messages_before(*post, rare, (rare - 1) * many + 1), 9 * post->size());
     }
     while (!post->deliver()) continue;
     test_world().barrier();
@@ -117,7 +117,7 @@ TEST(Post, BringsARanksLetterSoonHoweverManyOthersHaveSentBefore) {
 
 TEST(Post, OfAWorldOfOneWritesToItself) {
     const auto post = open_post(Communicator());
-    expect_all_letters(*post, 10);
+    expect_all_messages(*post, 10);
 }
 
 /// While it lives malloc() does not write to what it hands out: `MALLOC_PERTURB_`, which `meson test` sets,
@@ -133,19 +133,19 @@ class UnfilledMemory {
     }
 };
 
-TEST(Post, RefusesALetterThatIsTooLongForAMessageOfMpi) {
+TEST(Post, RefusesAMessageThatIsTooLongForAMessageOfMpi) {
     const auto post = open_post(test_world());
     const UnfilledMemory unfilled;
-    LetterBytes content;
+    MessageBytes content;
     content.resize(std::size_t{1} << 31U);  // nobody touches it
-    EXPECT_EQ(tests::message_of<LetterTooLong>([&] { post->send(0, std::move(content)); }),
-              "a letter of 2147483648 bytes; it may have 2147483647 at most");
-    expect_all_letters(*post, 3);
+    EXPECT_EQ(tests::message_of<MessageTooLong>([&] { post->send(0, std::move(content)); }),
+              "a message of 2147483648 bytes; it may have 2147483647 at most");
+    expect_all_messages(*post, 3);
 }
 
 TEST(Post, GivesTheSmallestMemoryThatIsEnoughAndThatWhichWasUsedLast) {
     const auto post = std::move(local_posts(1)[0]);
-    std::vector<LetterBytes> used;
+    std::vector<MessageBytes> used;
     for (const std::size_t size : {10000, 5000, 5000, 100}) used.push_back(post->memory(size));
     std::vector<const std::byte*> places;
     for (auto& content : used) places.push_back(content.data());
@@ -159,8 +159,8 @@ TEST(Post, GivesTheSmallestMemoryThatIsEnoughAndThatWhichWasUsedLast) {
     EXPECT_EQ(first.size(), 4000U);
 }
 
-TEST(LetterBytes, KeepTheirBytesWhenTheyGrow) {
-    LetterBytes bytes;
+TEST(MessageBytes, KeepTheirBytesWhenTheyGrow) {
+    MessageBytes bytes;
     bytes.resize(3);
     std::memcpy(bytes.data(), "abc", 3);
     bytes.resize(5000);

@@ -19,7 +19,7 @@
 
 #include "base/quiet_thread.hpp"
 #include "comm/node_board.hpp"
-#include "comm/shared_letters.hpp"
+#include "comm/shared_messages.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -184,46 +184,46 @@ TEST(SharedMemoryThreads, WhoWaitsForWhom) {
     EXPECT_EQ(told, 1);
 }
 
-TEST(SharedMemoryThreads, LettersInBlocksThatAreUsedAgain) {
-    constexpr std::size_t letters = 3000;
+TEST(SharedMemoryThreads, MessagesInBlocksThatAreUsedAgain) {
+    constexpr std::size_t messages = 3000;
     std::vector<std::shared_ptr<SharedSegment>> segments;
     for (int rank = 0; rank < 2; ++rank) {
         segments.push_back(SharedSegment::make(std::size_t{1} << 20U));
         if (segments.back() == nullptr) GTEST_SKIP() << "there is no room in /dev/shm";
         segments.back()->hide();
     }
-    // Nothing but the letters' own blocks orders what the two do.
-    std::vector<std::atomic<std::uint64_t>> offsets(letters);
+    // Nothing but the messages' own blocks orders what the two do.
+    std::vector<std::atomic<std::uint64_t>> offsets(messages);
     const auto size_of = [](std::size_t number) { return 4096 + number % 3 * 4096; };
     const auto send = [&] {
-        SharedLetters own(0, segments);
-        for (std::size_t i = 0; i < letters; ++i) {
-            std::optional<LetterBytes> letter;
-            while (!(letter = own.memory(size_of(i)))) std::this_thread::yield();
-            std::ranges::fill(letter->bytes(), static_cast<std::byte>(i));
-            const auto place = own.place_for(1, *letter);
+        SharedMessages own(0, segments);
+        for (std::size_t i = 0; i < messages; ++i) {
+            std::optional<MessageBytes> message;
+            while (!(message = own.memory(size_of(i)))) std::this_thread::yield();
+            std::ranges::fill(message->bytes(), static_cast<std::byte>(i));
+            const auto place = own.place_for(1, *message);
             ASSERT_TRUE(place && place->size == size_of(i));
-            std::move(*letter).leave_to_reader();
+            std::move(*message).leave_to_reader();
             offsets[i].store(place->offset, std::memory_order_relaxed);
         }
         EXPECT_LE(own.bytes(), std::size_t{1} << 20U);
     };
-    const SharedLetters reader(1, segments);
-    const auto receive = [&](std::size_t number) -> LetterBytes {
+    const SharedMessages reader(1, segments);
+    const auto receive = [&](std::size_t number) -> MessageBytes {
         for (;; std::this_thread::yield()) {
             const auto offset = offsets[number].load(std::memory_order_relaxed);
             if (offset == 0) continue;
             try {
-                return reader.letter(0, {offset, size_of(number)});
+                return reader.message(0, {offset, size_of(number)});
             } catch (const Error&) {  // a processor may show the place before the block
             }
         }
     };
     const auto sender = quiet_thread<std::jthread>(send);
-    for (std::size_t i = 0; i < letters; ++i) {
-        const auto letter = receive(i);
-        ASSERT_EQ(static_cast<std::size_t>(std::ranges::count(letter.bytes(), static_cast<std::byte>(i))),
-                  letter.size());
+    for (std::size_t i = 0; i < messages; ++i) {
+        const auto message = receive(i);
+        ASSERT_EQ(static_cast<std::size_t>(std::ranges::count(message.bytes(), static_cast<std::byte>(i))),
+                  message.size());
     }
 }
 

@@ -42,9 +42,9 @@ inline std::vector<ServerTable> one_table(std::optional<std::uint64_t> dict_size
     return one_table(TableOptions{.dict_size = dict_size});
 }
 
-/// As serve() does it, when no other letter comes meanwhile.
-inline void take_and_answer(Server& server, comm::Letter&& letter) {
-    server.take(std::move(letter));
+/// As serve() does it, when no other message comes meanwhile.
+inline void take_and_answer(Server& server, comm::Message&& message) {
+    server.take(std::move(message));
     while (server.go_on_answering()) continue;
 }
 

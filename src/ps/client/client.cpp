@@ -51,34 +51,34 @@ Client::Client(ClientOptions options, comm::Post& post)
 int Client::server_of_rank(int rank) const {
     const auto found = std::ranges::find(options_.servers, rank);
     if (found == options_.servers.end())
-        throw LetterError(fmt::format("a letter of rank {}, which is no server", rank));
+        throw MessageError(fmt::format("a message of rank {}, which is no server", rank));
     return static_cast<int>(found - options_.servers.begin());
 }
 
-std::uint64_t Client::expect(int server, LetterKind to) {
+std::uint64_t Client::expect(int server, MessageKind to) {
     answers_[++requests_] = {.server = server, .to = to};
     return requests_;
 }
 
 // Others hold on to what has come, and to what they wait for: it is changed by its own answer alone, once.
-Client::Answer& Client::answer_to(std::uint64_t request, int server, LetterKind kind) {
+Client::Answer& Client::answer_to(std::uint64_t request, int server, MessageKind kind) {
     const auto found = answers_.find(request);
     if (found == answers_.end() || found->second.server != server)
-        throw LetterError(
+        throw MessageError(
             fmt::format("server {} answers request {}, which it was not asked", server, request));
     auto& answer = found->second;
-    if (answer.letter)
-        throw LetterError(fmt::format("server {} answers the '{}' of request {} twice", server,
-                                      to_string(answer.to), request));
+    if (answer.message)
+        throw MessageError(fmt::format("server {} answers the '{}' of request {} twice", server,
+                                       to_string(answer.to), request));
     if (!is_answer(kind, answer.to))
-        throw LetterError(fmt::format("server {} answers the '{}' of request {} with '{}'", server,
-                                      to_string(answer.to), request, to_string(kind)));
+        throw MessageError(fmt::format("server {} answers the '{}' of request {} with '{}'", server,
+                                       to_string(answer.to), request, to_string(kind)));
     return answer;
 }
 
 bool Client::has_come(std::uint64_t request) const {
     const auto found = answers_.find(request);
-    return found == answers_.end() || found->second.letter.has_value();
+    return found == answers_.end() || found->second.message.has_value();
 }
 
 bool Client::have_come(std::span<const std::uint64_t> requests) const {
@@ -89,19 +89,19 @@ void Client::forget(std::uint64_t request) {
     const auto found = answers_.find(request);
     if (found == answers_.end()) return;
     auto& answer = found->second;
-    if (--answer.takers > 0 || !answer.letter) return;
-    post_->recycle(std::move(*answer.letter));
+    if (--answer.takers > 0 || !answer.message) return;
+    post_->recycle(std::move(*answer.message));
     answers_.erase(found);
 }
 
-bool Client::take_letter() {
-    auto letter = post_->receive();
-    if (!letter) return false;
-    const LetterReader reader(letter->content.bytes());
-    const auto server = server_of_rank(letter->from);
+bool Client::take_message() {
+    auto message = post_->receive();
+    if (!message) return false;
+    const MessageReader reader(message->content.bytes());
+    const auto server = server_of_rank(message->from);
     const auto request = reader.head().request;
     // Of a save it is kept for who asks how that went.
-    if (reader.head().kind == LetterKind::failed && std::ranges::find(saves_, request) == saves_.end()) {
+    if (reader.head().kind == MessageKind::failed && std::ranges::find(saves_, request) == saves_.end()) {
         ServerError refused(server, std::string(reader.text()));
         if (reader.head().steps == 0) throw refused;
         refused_for_room_ = std::move(refused);
@@ -109,22 +109,22 @@ bool Client::take_letter() {
     }
     auto& answer = answer_to(request, server, reader.head().kind);
     note_sizes(server, reader);
-    const bool is_applied = reader.head().kind == LetterKind::applied;
+    const bool is_applied = reader.head().kind == MessageKind::applied;
     if (is_applied) unapplied_[static_cast<std::size_t>(server)] = 0;
     if (is_applied || answer.takers == 0) {
         answers_.erase(request);
-        post_->recycle(std::move(letter->content));
-    } else if (reader.head().kind == LetterKind::saving) {
+        post_->recycle(std::move(message->content));
+    } else if (reader.head().kind == MessageKind::saving) {
         answer.is_begun = true;
-        post_->recycle(std::move(letter->content));
+        post_->recycle(std::move(message->content));
     } else {
-        answer.letter = std::move(letter->content);
+        answer.message = std::move(message->content);
     }
     return true;
 }
 
 void Client::poke() {
-    while (take_letter()) {
+    while (take_message()) {
     }
 }
 
@@ -133,7 +133,7 @@ void Client::wait_until(const Condition& condition, const char* what, int server
     auto patience = post_->is_crowded() ? comm::Patience(true) : comm::Patience(false, poll_yields_alone);
     while (!condition()) {
         if (refused_for_room_) check_room();
-        if (take_letter()) {
+        if (take_message()) {
             patience.renew();
             continue;
         }
@@ -152,29 +152,29 @@ void Client::wait_until(const Condition& condition, const char* what, int server
     check_room();
 }
 
-const comm::LetterBytes& Client::wait_for(std::uint64_t request, const char* what) {
+const comm::MessageBytes& Client::wait_for(std::uint64_t request, const char* what) {
     const auto& answer = answers_.at(request);
-    wait_until([&] { return answer.letter.has_value(); }, what, answer.server);
-    return *answer.letter;
+    wait_until([&] { return answer.message.has_value(); }, what, answer.server);
+    return *answer.message;
 }
 
 void Client::wait_until_begun(std::uint64_t save) {
     const auto& answer = answers_.at(save);
-    wait_until([&] { return answer.is_begun || answer.letter; }, "save", answer.server);
+    wait_until([&] { return answer.is_begun || answer.message; }, "save", answer.server);
 }
 
 std::int64_t Client::join() {
-    const auto write = [&](int server, LetterWriter& writer) {
+    const auto write = [&](int server, MessageWriter& writer) {
         writer.add_text(options_.layouts[static_cast<std::size_t>(server)]);
     };
-    const auto read = [&](int server, const LetterReader& reader) {
+    const auto read = [&](int server, const MessageReader& reader) {
         const auto step = reader.head().step;
         if (server != 0 && options_.mode == ServerMode::sync && step != steps_)
             throw ServerError(server,
                               fmt::format("stands at step {}, and server 0 at step {}", step, steps_));
         if (server == 0) steps_ = step;
     };
-    ask_all({.kind = LetterKind::hello}, write, read);
+    ask_all({.kind = MessageKind::hello}, write, read);
     if (options_.mode != ServerMode::sync) return std::exchange(steps_, 0);
     return steps_;
 }
@@ -182,7 +182,7 @@ std::int64_t Client::join() {
 void Client::leave() {
     flush();
     renew_sizes();
-    ask_all({.kind = LetterKind::leave}, {}, {});
+    ask_all({.kind = MessageKind::leave}, {}, {});
     while (!post_->deliver()) std::this_thread::yield();
     answers_.clear();
 }
@@ -191,35 +191,35 @@ void Client::abandon() noexcept {
     constexpr std::chrono::milliseconds patience{100};
     try {
         if (!comm::mpi_is_running()) return;
-        for (const int rank : options_.servers) send_letter(*post_, rank, {.kind = LetterKind::abandon});
+        for (const int rank : options_.servers) send_message(*post_, rank, {.kind = MessageKind::abandon});
         post_->deliver_within(patience);
     } catch (const std::exception&) {
         // MPI has failed: nobody can be told.
     }
 }
 
-LetterWriter& Client::open_push(int server, std::size_t likely_bytes) {
+MessageWriter& Client::open_push(int server, std::size_t likely_bytes) {
     auto& open = pushes_[static_cast<std::size_t>(server)];
-    if (!open) open.emplace(*post_, LetterHead{.kind = LetterKind::push, .step = steps_}, likely_bytes);
+    if (!open) open.emplace(*post_, MessageHead{.kind = MessageKind::push, .step = steps_}, likely_bytes);
     return *open;
 }
 
-LetterWriter Client::take_push(int server) {
+MessageWriter Client::take_push(int server) {
     auto& open = pushes_[static_cast<std::size_t>(server)];
-    auto letter = std::move(*open);
+    auto message = std::move(*open);
     open.reset();
-    return letter;
+    return message;
 }
 
 void Client::send_push(int server, std::uint32_t steps) {
     const auto number = static_cast<std::size_t>(server);
-    auto& letter = open_push(server);
+    auto& message = open_push(server);
     if (steps > 0) {
-        letter.set_steps(steps);
+        message.set_steps(steps);
         if (options_.mode != ServerMode::sync)
-            letter.set_request(unapplied_[number] = expect(server, LetterKind::push));
+            message.set_request(unapplied_[number] = expect(server, MessageKind::push));
     }
-    letter.send(options_.servers[number]);
+    message.send(options_.servers[number]);
     pushes_[number].reset();
 }
 
@@ -240,7 +240,7 @@ void Client::end_step() {
 
 bool Client::pass_step() {
     if (options_.mode != ServerMode::sync && options_.mode != ServerMode::half_async) return false;
-    for (const int rank : options_.servers) send_letter(*post_, rank, {.kind = LetterKind::idle});
+    for (const int rank : options_.servers) send_message(*post_, rank, {.kind = MessageKind::idle});
     ++steps_;
     return true;
 }

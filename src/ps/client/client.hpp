@@ -18,7 +18,7 @@
 #include "comm/post.hpp"
 #include "ps/client/table_room.hpp"
 #include "ps/table/distinct_ids.hpp"
-#include "ps/wire/letter.hpp"
+#include "ps/wire/message.hpp"
 
 namespace dtrain::ps {
 
@@ -55,8 +55,8 @@ struct ClientOptions {
     /// have not applied an earlier push.
     int most_merged = 1;
     std::chrono::seconds deadline{0};  ///< for an answer; 0: none
-    /// Rows that a letter has of a table, at most; larger batches go in several. 0: as many as are fast.
-    std::size_t letter_rows = 0;
+    /// Rows that a message has of a table, at most; larger batches go in several. 0: as many as are fast.
+    std::size_t message_rows = 0;
 };
 
 /// A trainer's side of all servers. Answers are taken in whenever one of its functions is called. What a
@@ -124,12 +124,12 @@ class Client {
             std::uint64_t request = 0;
             std::size_t section = 0;
         };
-        /// By server, letter_rows() of its rows each, in their order; the last one may have fewer.
+        /// By server, message_rows() of its rows each, in their order; the last one may have fewer.
         std::vector<std::vector<Part>> parts;
         std::vector<std::size_t> counts;  ///< of rows, by server
     };
 
-    /// pull_rows() in two parts, of any number of tables: what there is little of goes in one letter to a
+    /// pull_rows() in two parts, of any number of tables: what there is little of goes in one message to a
     /// server. Each is to be taken or dropped, once.
     std::vector<RowRequest> ask_rows(std::span<const WantedRows> wanted);
     bool have_rows_come(const RowRequest& asked) const;
@@ -172,14 +172,14 @@ class Client {
 
   private:
     // A push that has grown to this size leaves while the step goes on.
-    static constexpr std::size_t full_letter = 256 * std::size_t{1024};
+    static constexpr std::size_t full_message = 256 * std::size_t{1024};
 
-    /// Whether an open letter leaves before so much more is put in: it has much, and would be too long.
+    /// Whether an open message leaves before so much more is put in: it has much, and would be too long.
     static bool leaves_before(std::size_t bytes, std::size_t more) {
-        return bytes + more > full_letter && bytes > full_letter / 8;
+        return bytes + more > full_message && bytes > full_message / 8;
     }
 
-    class PullLetters;
+    class PullMessages;
     class RowsThatCome;
 
     struct Gradients {
@@ -191,23 +191,23 @@ class Client {
 
     struct Answer {
         int server = 0;
-        LetterKind to = LetterKind::hello;  ///< what was asked
-        std::optional<comm::LetterBytes> letter;
+        MessageKind to = MessageKind::hello;  ///< what was asked
+        std::optional<comm::MessageBytes> message;
         bool is_begun = false;   ///< of a save
         std::size_t takers = 1;  ///< who has yet to forget() it
     };
 
-    /// Sends a letter to each server. @returns the requests, by server
-    /// @param write puts in what the letter to a server has; empty: only the head
-    std::vector<std::uint64_t> send_all(LetterHead head,
-                                        const std::function<void(int, LetterWriter&)>& write);
+    /// Sends a message to each server. @returns the requests, by server
+    /// @param write puts in what the message to a server has; empty: only the head
+    std::vector<std::uint64_t> send_all(MessageHead head,
+                                        const std::function<void(int, MessageWriter&)>& write);
     /// The same, and waits for their answers.
     /// @param read gets the answer of each, in their order; may be empty
-    void ask_all(const LetterHead& head, const std::function<void(int, LetterWriter&)>& write,
-                 const std::function<void(int, const LetterReader&)>& read);
-    std::uint64_t expect(int server, LetterKind to);
-    Answer& answer_to(std::uint64_t request, int server, LetterKind kind);
-    const comm::LetterBytes& wait_for(std::uint64_t request, const char* what);
+    void ask_all(const MessageHead& head, const std::function<void(int, MessageWriter&)>& write,
+                 const std::function<void(int, const MessageReader&)>& read);
+    std::uint64_t expect(int server, MessageKind to);
+    Answer& answer_to(std::uint64_t request, int server, MessageKind kind);
+    const comm::MessageBytes& wait_for(std::uint64_t request, const char* what);
     void wait_until_begun(std::uint64_t save);
     bool has_come(std::uint64_t request) const;
     bool have_come(std::span<const std::uint64_t> requests) const;
@@ -215,8 +215,8 @@ class Client {
     void forget(std::uint64_t request);
     template <class Condition>
     void wait_until(const Condition& condition, const char* what, int server);
-    bool take_letter();
-    void note_sizes(int server, LetterReader reader);
+    bool take_message();
+    void note_sizes(int server, MessageReader reader);
     void check_room();
     void throw_when_passed();
     void take_turn(SizesTurn turn);
@@ -224,8 +224,8 @@ class Client {
     void renew_sizes();
     int server_of_rank(int rank) const;
 
-    LetterWriter& open_push(int server, std::size_t likely_bytes = 0);
-    LetterWriter take_push(int server);
+    MessageWriter& open_push(int server, std::size_t likely_bytes = 0);
+    MessageWriter take_push(int server);
     void send_push(int server, std::uint32_t steps);
     void send_ends(std::uint32_t steps);
     bool leaves_with_step() const;
@@ -239,15 +239,15 @@ class Client {
     void write_each(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values);
     void write_sums(std::uint32_t table, const DistinctIds& distinct, std::span<const float> values);
     const DistinctIds& distinct_of(std::uint32_t table, std::span<const std::int64_t> ids);
-    LetterWriter::Rows add_rows(int server, std::uint32_t table, std::size_t count);
+    MessageWriter::Rows add_rows(int server, std::uint32_t table, std::size_t count);
     void end_step_alone();
     bool is_all_applied() const;
     void wait_until_applied();
     void send_merged();
-    RowRequest ask_rows(const WantedRows& wanted, PullLetters& letters);
+    RowRequest ask_rows(const WantedRows& wanted, PullMessages& messages);
     std::optional<RowRequest> prefetched(const WantedRows& wanted);
     void drop_old_prefetches();
-    std::size_t letter_rows(std::uint32_t table) const;
+    std::size_t message_rows(std::uint32_t table) const;
     void ask_dense();
     void renew_dense();
 
@@ -256,9 +256,9 @@ class Client {
     std::int64_t steps_ = 0;
     std::uint64_t requests_ = 0;
     std::map<std::uint64_t, Answer> answers_;
-    std::vector<std::optional<LetterWriter>> pushes_;  ///< open letters, by server
-    std::vector<std::uint64_t> unapplied_;             ///< async: the push that each server has not applied
-    std::vector<std::vector<float>> merged_;           ///< async: dense gradients of steps that wait
+    std::vector<std::optional<MessageWriter>> pushes_;  ///< open messages, by server
+    std::vector<std::uint64_t> unapplied_;              ///< async: the push that each server has not applied
+    std::vector<std::vector<float>> merged_;            ///< async: dense gradients of steps that wait
     int merged_steps_ = 0;
     std::vector<Gradients> gradients_;           ///< by table
     bool ids_are_new_ = false;                   ///< no row of those being written was in this step before

@@ -9,41 +9,41 @@ namespace dtrain::ps {
 
 std::uint64_t Client::begin_day(std::uint32_t day, bool shrinks) {
     std::uint64_t gone = 0;
-    const auto write = [&](int /*server*/, LetterWriter& writer) { writer.add_day(day, shrinks); };
-    const auto read = [&](int /*server*/, const LetterReader& reader) {
+    const auto write = [&](int /*server*/, MessageWriter& writer) { writer.add_day(day, shrinks); };
+    const auto read = [&](int /*server*/, const MessageReader& reader) {
         gone += static_cast<std::uint64_t>(reader.head().step);
     };
-    ask_all({.kind = LetterKind::day, .step = steps_}, write, read);
+    ask_all({.kind = MessageKind::day, .step = steps_}, write, read);
     return gone;
 }
 
 std::vector<std::string> Client::counts() {
     std::vector<std::string> texts;
-    ask_all({.kind = LetterKind::count}, {},
-            [&](int /*server*/, const LetterReader& reader) { texts.emplace_back(reader.text()); });
+    ask_all({.kind = MessageKind::count}, {},
+            [&](int /*server*/, const MessageReader& reader) { texts.emplace_back(reader.text()); });
     return texts;
 }
 
-std::vector<std::uint64_t> Client::send_all(LetterHead head,
-                                            const std::function<void(int, LetterWriter&)>& write) {
+std::vector<std::uint64_t> Client::send_all(MessageHead head,
+                                            const std::function<void(int, MessageWriter&)>& write) {
     std::vector<std::uint64_t> requests;
     for (int server = 0; server < servers(); ++server) {
         head.request = requests.emplace_back(expect(server, head.kind));
-        LetterWriter writer(*post_, head);
+        MessageWriter writer(*post_, head);
         if (write) write(server, writer);
         writer.send(options_.servers[static_cast<std::size_t>(server)]);
     }
     return requests;
 }
 
-void Client::ask_all(const LetterHead& head, const std::function<void(int, LetterWriter&)>& write,
-                     const std::function<void(int, const LetterReader&)>& read) {
+void Client::ask_all(const MessageHead& head, const std::function<void(int, MessageWriter&)>& write,
+                     const std::function<void(int, const MessageReader&)>& read) {
     const auto requests = send_all(head, write);
     const std::string what(to_string(head.kind));
     for (int server = 0; server < servers(); ++server) {
         const auto request = requests[static_cast<std::size_t>(server)];
         const auto& answer = wait_for(request, what.c_str());
-        if (read) read(server, LetterReader(answer.bytes()));
+        if (read) read(server, MessageReader(answer.bytes()));
         forget(request);
     }
 }

@@ -15,17 +15,18 @@ void Client::push_dense(int server, std::size_t first, std::span<const float> gr
         kernels::loops::add(gradients.data(), &merged_[number][first], gradients.size());
         return;
     }
-    std::ranges::copy(gradients, open_push(server, full_letter).add_dense(first, gradients.size()).begin());
-    if (pushes_[number]->size() >= full_letter) send_push(server, 0);
+    std::ranges::copy(gradients, open_push(server, full_message).add_dense(first, gradients.size()).begin());
+    if (pushes_[number]->size() >= full_message) send_push(server, 0);
 }
 
 void Client::ask_dense() {
     for (int server = 0; server < servers(); ++server) {
         const auto number = static_cast<std::size_t>(server);
         if (options_.dense[number] == 0 || dense_requests_[number] != 0) continue;
-        LetterWriter writer(*post_, {.kind = LetterKind::pull,
-                                     .step = steps_,
-                                     .request = dense_requests_[number] = expect(server, LetterKind::pull)});
+        MessageWriter writer(*post_,
+                             {.kind = MessageKind::pull,
+                              .step = steps_,
+                              .request = dense_requests_[number] = expect(server, MessageKind::pull)});
         writer.ask_dense(0, options_.dense[number]);
         writer.send(options_.servers[number]);
         steps_asked_[number] = steps_ - merged_steps_;
@@ -55,7 +56,7 @@ std::span<const float> Client::dense_values(int server) {
     const auto number = static_cast<std::size_t>(server);
     const auto request = dense_requests_[number];
     if (request == 0 || !are_new_[number]) return {};
-    LetterReader reader(wait_for(request, "pull").bytes());
+    MessageReader reader(wait_for(request, "pull").bytes());
     const auto section = reader.next();
     if (!section) throw ServerError(server, "answered without values");
     return section->floats(options_.dense[number]);

@@ -9,30 +9,30 @@
 
 namespace dtrain::ps {
 
-/// Requests for rows of one step, on their way. A letter has what is wanted of one table after the other.
-class Client::PullLetters {
+/// Requests for rows of one step, on their way. A message has what is wanted of one table after the other.
+class Client::PullMessages {
   public:
-    PullLetters(Client& client, std::int64_t step)
+    PullMessages(Client& client, std::int64_t step)
         : client_(&client), step_(step), open_(client.options_.servers.size()) {}
 
     std::int64_t step() const { return step_; }
 
-    /// For the open letter to a server, which leaves when it is long.
+    /// For the open message to a server, which leaves when it is long.
     RowRequest::Part add(std::size_t server, const WantedRows& wanted) {
         auto& open = open_[server];
         const auto bytes =
-            LetterWriter::bytes_of_rows(wanted.ids.size(), client_->options_.widths[wanted.table]);
+            MessageWriter::bytes_of_rows(wanted.ids.size(), client_->options_.widths[wanted.table]);
         if (open && leaves_before(open->answer_bytes, bytes)) send(server);
         if (!open) open.emplace(begun(server, wanted));
         open->answer_bytes += bytes;
         return write(*open, wanted);
     }
 
-    /// In a letter of its own, at once.
+    /// In a message of its own, at once.
     RowRequest::Part send(std::size_t server, const WantedRows& wanted) {
-        auto letter = begun(server, wanted);
-        const auto part = write(letter, wanted);
-        send(server, letter);
+        auto message = begun(server, wanted);
+        const auto part = write(message, wanted);
+        send(server, message);
         return part;
     }
 
@@ -43,22 +43,22 @@ class Client::PullLetters {
 
   private:
     struct Open {
-        LetterWriter letter;
+        MessageWriter message;
         std::uint64_t request = 0;
         std::size_t sections = 0;
         std::size_t answer_bytes = 0;
     };
 
     Open begun(std::size_t server, const WantedRows& wanted) {
-        const auto request = client_->expect(static_cast<int>(server), LetterKind::pull);
-        const LetterHead head{.kind = LetterKind::pull, .step = step_, .request = request};
-        return {LetterWriter(*client_->post_, head, LetterWriter::bytes_of_rows(wanted.ids.size(), 0)),
+        const auto request = client_->expect(static_cast<int>(server), MessageKind::pull);
+        const MessageHead head{.kind = MessageKind::pull, .step = step_, .request = request};
+        return {MessageWriter(*client_->post_, head, MessageWriter::bytes_of_rows(wanted.ids.size(), 0)),
                 request};
     }
 
     RowRequest::Part write(Open& open, const WantedRows& wanted) {
         std::ranges::copy(wanted.ids,
-                          open.letter.ask_rows(wanted.table, wanted.ids.size(), wanted.peeks).begin());
+                          open.message.ask_rows(wanted.table, wanted.ids.size(), wanted.peeks).begin());
         const auto section = open.sections++;
         client_->answers_.at(open.request).takers = open.sections;
         return {open.request, section};
@@ -70,7 +70,7 @@ class Client::PullLetters {
     }
 
     void send(std::size_t server, Open& open) {
-        open.letter.send(client_->options_.servers[server]);
+        open.message.send(client_->options_.servers[server]);
         client_->post_->deliver();
     }
 
@@ -79,21 +79,21 @@ class Client::PullLetters {
     std::vector<std::optional<Open>> open_;  // by server
 };
 
-Client::RowRequest Client::ask_rows(const WantedRows& wanted, PullLetters& letters) {
+Client::RowRequest Client::ask_rows(const WantedRows& wanted, PullMessages& messages) {
     const auto servers = options_.servers.size();
-    const auto most = letter_rows(wanted.table);
+    const auto most = message_rows(wanted.table);
     RowRequest asked{.table = wanted.table,
-                     .step = letters.step(),
+                     .step = messages.step(),
                      .parts = std::vector<std::vector<RowRequest::Part>>(servers),
                      .counts = std::vector<std::size_t>(servers)};
     const auto ask = [&](std::size_t server, std::span<const std::int64_t> ids) {
         if (ids.empty()) return;
         const WantedRows part{wanted.table, ids, wanted.peeks};
-        asked.parts[server].push_back(ids.size() == most ? letters.send(server, part)
-                                                         : letters.add(server, part));
+        asked.parts[server].push_back(ids.size() == most ? messages.send(server, part)
+                                                         : messages.add(server, part));
         asked.counts[server] += ids.size();
     };
-    std::vector<std::vector<std::int64_t>> lists(servers);  // what goes with the next letter
+    std::vector<std::vector<std::int64_t>> lists(servers);  // what goes with the next message
     auto& [newest, next] = asked_[wanted.table];
     auto& distinct = newest[next++ % newest.size()];
     distinct.begin(wanted.ids.size());
@@ -136,14 +136,14 @@ void Client::drop_rows(const RowRequest& asked) {
 }
 
 /// The rows of a request, one server's after the other's as one likes; each server's are taken from the
-/// letters as these come, and the memory of a letter goes back when it is read.
+/// messages as these come, and the memory of a message goes back when it is read.
 class Client::RowsThatCome {
   public:
     RowsThatCome(Client& client, const RowRequest& asked)
         : client_(&client),
           asked_(&asked),
           width_(client.options_.widths[asked.table]),
-          most_(client.letter_rows(asked.table)),
+          most_(client.message_rows(asked.table)),
           parts_(asked.counts.size()) {}
     RowsThatCome(const RowsThatCome&) = delete;
     RowsThatCome& operator=(const RowsThatCome&) = delete;
@@ -160,8 +160,8 @@ class Client::RowsThatCome {
         return row;
     }
 
-    /// As many as have come in one letter.
-    std::span<const float> next_of_letter(std::size_t server) {
+    /// As many as have come in one message.
+    std::span<const float> next_of_message(std::size_t server) {
         auto& rest = parts_[server].rest;
         if (rest.empty()) open(server);
         return std::exchange(rest, {});
@@ -170,16 +170,16 @@ class Client::RowsThatCome {
   private:
     struct Part {
         std::uint64_t request = 0;
-        std::size_t letters = 0;
+        std::size_t messages = 0;
         std::span<const float> rest;
     };
 
     void open(std::size_t server) {
         auto& part = parts_[server];
         if (part.request != 0) client_->forget(std::exchange(part.request, 0));
-        const auto before = part.letters++;
+        const auto before = part.messages++;
         const auto& [request, place] = asked_->parts[server].at(before);
-        LetterReader reader(client_->wait_for(request, "pull").bytes());
+        MessageReader reader(client_->wait_for(request, "pull").bytes());
         part.request = request;
         auto section = reader.next();
         for (std::size_t i = 0; section && i < place; ++i) section = reader.next();
@@ -214,7 +214,7 @@ void Client::take_rows(const RowRequest& asked, std::span<float> out) {
             std::copy_n(rows.next(asked.servers[i]), width, &out[i * width]);
     } else {
         for (auto rest = out.first(asked.counts[0] * width); !rest.empty();) {
-            const auto some = rows.next_of_letter(0);
+            const auto some = rows.next_of_message(0);
             std::ranges::copy(some, rest.begin());
             rest = rest.subspan(some.size());
         }
@@ -243,13 +243,13 @@ std::optional<Client::RowRequest> Client::prefetched(const WantedRows& wanted) {
 
 std::vector<Client::RowRequest> Client::ask_rows(std::span<const WantedRows> wanted) {
     drop_old_prefetches();
-    PullLetters letters(*this, steps_);
+    PullMessages messages(*this, steps_);
     std::vector<RowRequest> asked;
     for (const auto& each : wanted) {
         auto early = prefetched(each);
-        asked.push_back(early ? std::move(*early) : ask_rows(each, letters));
+        asked.push_back(early ? std::move(*early) : ask_rows(each, messages));
     }
-    letters.send_all();
+    messages.send_all();
     return asked;
 }
 
@@ -259,12 +259,12 @@ void Client::pull_rows(const WantedRows& wanted, std::span<float> out) {
 
 void Client::prefetch_rows(std::span<const WantedRows> wanted) {
     drop_old_prefetches();
-    PullLetters letters(*this, steps_ + 1);
+    PullMessages messages(*this, steps_ + 1);
     for (const auto& each : wanted) {
-        auto& asked = prefetched_.emplace_back(ask_rows(each, letters));
+        auto& asked = prefetched_.emplace_back(ask_rows(each, messages));
         asked.ids.assign(each.ids.begin(), each.ids.end());
     }
-    letters.send_all();
+    messages.send_all();
 }
 
 }  // namespace dtrain::ps

@@ -13,7 +13,7 @@ namespace {
 
 namespace loops = kernels::loops;
 
-// Fewer are not worth a letter, nor the threads of a server.
+// Fewer are not worth a message, nor the threads of a server.
 constexpr std::size_t least_rows = 2048;
 
 // Adds up rows in their order where `row_at(place)` is; what was there before a place first comes does not
@@ -93,10 +93,10 @@ void Client::send_rows(std::uint32_t table) {
     values.clear();
 }
 
-std::size_t Client::letter_rows(std::uint32_t table) const {
-    if (options_.letter_rows > 0) return options_.letter_rows;
+std::size_t Client::message_rows(std::uint32_t table) const {
+    if (options_.message_rows > 0) return options_.message_rows;
     const auto bytes = sizeof(std::int64_t) + width_to_push(table) * sizeof(float);
-    return std::max(full_letter / bytes, least_rows);
+    return std::max(full_message / bytes, least_rows);
 }
 
 void Client::write_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values,
@@ -117,12 +117,12 @@ const DistinctIds& Client::distinct_of(std::uint32_t table, std::span<const std:
     return distinct_;
 }
 
-// Each letter leaves as soon as it is full, but the last one: the step may have more.
+// Each message leaves as soon as it is full, but the last one: the step may have more.
 void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
                         std::span<const float> values) {
     const auto width = width_to_push(table);
     if (servers() == 1) {
-        const auto most = letter_rows(table);
+        const auto most = message_rows(table);
         while (!ids.empty()) {
             const auto count = std::min(most, ids.size());
             const auto rows = add_rows(0, table, count);
@@ -135,7 +135,7 @@ void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
         return;
     }
     struct Part {
-        LetterWriter::Rows rows;
+        MessageWriter::Rows rows;
         std::size_t filled = 0;
         std::size_t left = 0;  // behind these
     };
@@ -143,7 +143,7 @@ void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
     std::vector<std::uint32_t> servers_of;
     servers_of.reserve(ids.size());
     for (const auto id : ids) ++parts[servers_of.emplace_back(server_of_id(id, parts.size()))].left;
-    const auto most = letter_rows(table);
+    const auto most = message_rows(table);
     for (std::size_t i = 0; i < ids.size(); ++i) {
         const auto server = servers_of[i];
         auto& [rows, filled, left] = parts[server];
@@ -160,16 +160,16 @@ void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
     }
 }
 
-// Sums are not complete before the batch's end: no letter leaves before.
+// Sums are not complete before the batch's end: no message leaves before.
 void Client::write_sums(std::uint32_t table, const DistinctIds& distinct, std::span<const float> values) {
     const auto each = distinct.ids();
     const auto width = width_to_push(table);
-    const auto most = letter_rows(table);
+    const auto most = message_rows(table);
     std::vector<std::vector<std::uint32_t>> places(options_.servers.size());
     for (std::uint32_t place = 0; place < each.size(); ++place)
         places[server_of_id(each[place], places.size())].push_back(place);
     std::vector<float*> sums(each.size());
-    std::vector<std::vector<LetterWriter>> letters(places.size());
+    std::vector<std::vector<MessageWriter>> messages(places.size());
     for (std::size_t server = 0; server < places.size(); ++server) {
         for (auto rest = std::span<const std::uint32_t>(places[server]); !rest.empty();) {
             const auto here = rest.first(std::min(most, rest.size()));
@@ -179,21 +179,21 @@ void Client::write_sums(std::uint32_t table, const DistinctIds& distinct, std::s
                 rows.ids[i] = each[here[i]];
                 sums[here[i]] = &rows.values[i * width];
             }
-            letters[server].push_back(take_push(static_cast<int>(server)));
+            messages[server].push_back(take_push(static_cast<int>(server)));
         }
     }
     add_up(distinct.places(), values, width, [&](std::uint32_t place) { return sums[place]; });
-    for (std::size_t server = 0; server < letters.size(); ++server)
-        for (auto& letter : letters[server]) {
+    for (std::size_t server = 0; server < messages.size(); ++server)
+        for (auto& message : messages[server]) {
             if (pushes_[server]) send_push(static_cast<int>(server), 0);
-            pushes_[server] = std::move(letter);
+            pushes_[server] = std::move(message);
         }
 }
 
-/// Room for rows in the open letter to a server, or in a new one when it is long already.
-LetterWriter::Rows Client::add_rows(int server, std::uint32_t table, std::size_t count) {
+/// Room for rows in the open message to a server, or in a new one when it is long already.
+MessageWriter::Rows Client::add_rows(int server, std::uint32_t table, std::size_t count) {
     const auto width = width_to_push(table);
-    const auto bytes = LetterWriter::bytes_of_rows(count, width);
+    const auto bytes = MessageWriter::bytes_of_rows(count, width);
     const auto& open = pushes_[static_cast<std::size_t>(server)];
     if (open && leaves_before(open->size(), bytes)) send_push(server, 0);
     return open_push(server, bytes).add_rows(table, count, width, ids_are_new_);

@@ -7,13 +7,13 @@
 
 namespace dtrain::ps {
 
-void Client::note_sizes(int server, LetterReader reader) {
+void Client::note_sizes(int server, MessageReader reader) {
     if (!room_.is_limited()) return;
     switch (reader.head().kind) {
-        case LetterKind::welcome:
-        case LetterKind::values:
-        case LetterKind::applied:
-        case LetterKind::sized:
+        case MessageKind::welcome:
+        case MessageKind::values:
+        case MessageKind::applied:
+        case MessageKind::sized:
             break;
         default:
             return;
@@ -25,17 +25,17 @@ void Client::note_sizes(int server, LetterReader reader) {
 
 std::uint64_t Client::ask_sizes() {
     std::uint64_t evicted = 0;
-    const auto add = [&](int /*server*/, LetterReader reader) {
+    const auto add = [&](int /*server*/, MessageReader reader) {
         while (const auto section = reader.next()) evicted += section->count;
     };
-    ask_all({.kind = LetterKind::sizes}, {}, add);
+    ask_all({.kind = MessageKind::sizes}, {}, add);
     return evicted;
 }
 
 void Client::take_turn(SizesTurn turn) {
-    const auto request = expect(0, LetterKind::sizes);
-    LetterWriter writer(
-        *post_, {.kind = LetterKind::sizes, .steps = static_cast<std::uint32_t>(turn), .request = request});
+    const auto request = expect(0, MessageKind::sizes);
+    MessageWriter writer(
+        *post_, {.kind = MessageKind::sizes, .steps = static_cast<std::uint32_t>(turn), .request = request});
     writer.send(options_.servers[0]);
     wait_for(request, "sizes");
     forget(request);

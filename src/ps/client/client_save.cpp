@@ -11,8 +11,8 @@ namespace dtrain::ps {
 void Client::begin_save(const std::string& request) {
     if (!saves_.empty()) throw Error("the servers are saving already");
     renew_sizes();
-    saves_ = send_all({.kind = LetterKind::save, .step = steps_},
-                      [&](int /*server*/, LetterWriter& writer) { writer.add_text(request); });
+    saves_ = send_all({.kind = MessageKind::save, .step = steps_},
+                      [&](int /*server*/, MessageWriter& writer) { writer.add_text(request); });
     bool is_refused = false;
     for (const auto save : saves_) {
         wait_until_begun(save);
@@ -30,9 +30,9 @@ std::vector<std::string> Client::finish_save() {
     std::vector<std::string> said;
     std::optional<ServerError> refused;
     for (const auto save : saves_) {
-        const LetterReader reader(wait_for(save, "save").bytes());
+        const MessageReader reader(wait_for(save, "save").bytes());
         said.emplace_back(reader.text());
-        if (reader.head().kind == LetterKind::failed && !refused)
+        if (reader.head().kind == MessageKind::failed && !refused)
             refused.emplace(static_cast<int>(said.size()) - 1, said.back());
     }
     for (const auto save : saves_) forget(save);

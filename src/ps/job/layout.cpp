@@ -11,7 +11,7 @@
 #include <dtrain/version.hpp>
 
 #include "ps/store/options_json.hpp"
-#include "ps/wire/letter.hpp"
+#include "ps/wire/message.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -79,8 +79,8 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
             fmt::format("a server's tables get {} bytes of memory, expected 1 or more", *options.memory));
     if (options.table_threads < 0)
         throw UsageError(fmt::format("table_threads is {}, expected 0 or more", options.table_threads));
-    if (options.letter_rows < 0)
-        throw UsageError(fmt::format("letter_rows is {}, expected 0 or more", options.letter_rows));
+    if (options.message_rows < 0)
+        throw UsageError(fmt::format("message_rows is {}, expected 0 or more", options.message_rows));
     if (options.most_merged < 1)
         throw UsageError(fmt::format("most_merged is {}, expected 1 or more", options.most_merged));
     if (options.most_merged > static_cast<int>(most_steps_of_push))

@@ -190,7 +190,7 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
                              .limits = {},
                              .most_merged = options.most_merged,
                              .deadline = comm::deadline_of(Environment::of_this_process()),
-                             .letter_rows = static_cast<std::size_t>(options.letter_rows)};
+                             .message_rows = static_cast<std::size_t>(options.message_rows)};
     for (std::size_t server = 0; server < client.servers.size(); ++server) {
         client.layouts.push_back(ps::layout_text(transpiler, options, server));
         client.dense.push_back(floats_of(ps::blocks_on(transpiler, server)));

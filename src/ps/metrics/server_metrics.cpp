@@ -133,8 +133,8 @@ std::vector<Family> families_of(const ServerMetrics& metrics) {
         "Dense gradients of a trainer's step that were not finite.", counts.dense_rejected);
     one("dtrain_server_keys_pulled_total", counter, "Ids whose rows were asked for.", counts.keys_pulled);
     one("dtrain_server_keys_pushed_total", counter, "Ids whose gradients came.", counts.keys_pushed);
-    one("dtrain_server_push_letters_total", counter, "Letters with gradients.", counts.pushes);
-    one("dtrain_server_refused_letters_total", counter, "Letters that were refused.", counts.refused);
+    one("dtrain_server_push_messages_total", counter, "Messages with gradients.", counts.pushes);
+    one("dtrain_server_refused_messages_total", counter, "Messages that were refused.", counts.refused);
     one("dtrain_server_waiting_pulls", gauge, "Pulls that wait for other trainers.", metrics.waiting_pulls);
     constexpr auto histogram = Family::Type::histogram;
     begin("dtrain_server_pull_seconds", histogram, "Answering a pull, without its wait for other trainers.")

@@ -15,8 +15,8 @@ void RowBatch::check(std::span<const float> rows) const {
     };
     for (std::size_t at = width_; at < rows.size(); at += row_width())
         if (!is_count(rows[at]) || !is_count(rows[at + 1]))
-            throw LetterError(fmt::format("a row with {} shows and {} clicks, which are no counts", rows[at],
-                                          rows[at + 1]));
+            throw MessageError(fmt::format("a row with {} shows and {} clicks, which are no counts", rows[at],
+                                           rows[at + 1]));
 }
 
 void RowBatch::add(int source, const Section& section) {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "ps/table/sparse_table.hpp"
-#include "ps/wire/letter.hpp"
+#include "ps/wire/message.hpp"
 
 namespace dtrain::ps {
 
-/// What is pushed to one table in a step. Rows stay in their letters, unless they have shows and clicks.
+/// What is pushed to one table in a step. Rows stay in their messages, unless they have shows and clicks.
 class RowBatch {
   public:
     explicit RowBatch(const TableOptions& options)
@@ -22,7 +22,7 @@ class RowBatch {
     /// Floats that come with each id.
     std::size_t row_width() const { return pushed_width(width_, has_statistics_); }
 
-    /// @throws LetterError when shows or clicks are no counts
+    /// @throws MessageError when shows or clicks are no counts
     void check(std::span<const float> rows) const;
 
     /// @param source the trainer

@@ -4,25 +4,25 @@
 
 #include <exception>
 
-#include "ps/wire/letter.hpp"
+#include "ps/wire/message.hpp"
 
 namespace dtrain::ps {
 
-bool RunningSave::begin(const comm::Letter& asked) {
-    const auto request = LetterReader(asked.content.bytes()).head().request;
+bool RunningSave::begin(const comm::Message& asked) {
+    const auto request = MessageReader(asked.content.bytes()).head().request;
     try {
-        if (!saver_) throw LetterError("this server keeps no checkpoints");
-        if (is_in_progress_) throw LetterError("a 'save' before the one in progress is complete");
-        saver_->begin(std::string(LetterReader(asked.content.bytes()).text()));
+        if (!saver_) throw MessageError("this server keeps no checkpoints");
+        if (is_in_progress_) throw MessageError("a 'save' before the one in progress is complete");
+        saver_->begin(std::string(MessageReader(asked.content.bytes()).text()));
     } catch (const std::exception& failed) {
         tell_failure(failed.what());
-        send_letter(*post_, asked.from, {.kind = LetterKind::failed, .request = request}, failed.what());
+        send_message(*post_, asked.from, {.kind = MessageKind::failed, .request = request}, failed.what());
         return false;
     }
     is_in_progress_ = true;
     asked_by_ = asked.from;
     request_ = request;
-    send_letter(*post_, asked.from, {.kind = LetterKind::saving, .request = request_});
+    send_message(*post_, asked.from, {.kind = MessageKind::saving, .request = request_});
     return true;
 }
 
@@ -32,19 +32,19 @@ void RunningSave::forget(int rank) {
 
 bool RunningSave::go_on() {
     if (!is_in_progress_) return false;
-    LetterHead head{.kind = LetterKind::saved, .request = request_};
+    MessageHead head{.kind = MessageKind::saved, .request = request_};
     std::string said;
     try {
         if (saver_->step()) return true;
         if (!saver_->is_written()) return false;
         said = saver_->finish();
     } catch (const std::exception& failed) {
-        head.kind = LetterKind::failed;
+        head.kind = MessageKind::failed;
         said = failed.what();
         tell_failure(said);
     }
     is_in_progress_ = false;
-    if (asked_by_) send_letter(*post_, *asked_by_, head, said);
+    if (asked_by_) send_message(*post_, *asked_by_, head, said);
     return true;
 }
 

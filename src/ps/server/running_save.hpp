@@ -50,8 +50,8 @@ class RunningSave {
     /// Told of each save that fails, why.
     void on_failure(std::function<void(std::string_view)> on_failure) { on_failure_ = std::move(on_failure); }
 
-    /// Begins what the letter asks for. False: it is answered by 'failed'.
-    bool begin(const comm::Letter& asked);
+    /// Begins what the message asks for. False: it is answered by 'failed'.
+    bool begin(const comm::Message& asked);
 
     /// Who has left gets no answer any more: nobody would take it.
     void forget(int rank);

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr auto spins_in_crowd = 20us;
 constexpr auto spins_alone = 200us;
-constexpr auto yields_alone = 1000us;  // who sleeps comes late to letters that a trainer is making ready
+constexpr auto yields_alone = 1000us;  // who sleeps comes late to messages that a trainer is making ready
 constexpr auto yields_for = 200us;
 constexpr auto longest_sleep = 2ms;
 constexpr auto between_calls = 100ms;
@@ -28,11 +28,11 @@ IdleSleep::Duration IdleSleep::after(Duration idle) {
 
 void serve(Server& server, comm::Post& post, const std::function<void()>& between) {
     const auto spins_for = post.is_crowded() ? spins_in_crowd : spins_alone;
-    auto last_letter = Clock::now();
-    auto last_call = last_letter;
+    auto last_message = Clock::now();
+    auto last_call = last_message;
     while (!server.is_done()) {
-        auto letter = post.receive();
-        if (letter) server.take(std::move(*letter));
+        auto message = post.receive();
+        if (message) server.take(std::move(*message));
         const auto now = Clock::now();
         if (between && now - last_call > between_calls) {
             between();
@@ -40,12 +40,12 @@ void serve(Server& server, comm::Post& post, const std::function<void()>& betwee
         }
         const bool answers = server.go_on_answering();
         const bool saves = server.go_on_with_save();
-        if (letter) {
-            last_letter = now;
+        if (message) {
+            last_message = now;
             continue;
         }
         if (saves || answers) continue;
-        const auto idle = now - last_letter;
+        const auto idle = now - last_message;
         if (idle < spins_for) continue;
         const auto sleep = IdleSleep::after(idle);
         if (sleep > IdleSleep::Duration::zero() && (idle >= yields_alone || post.is_crowded())) {

@@ -9,18 +9,18 @@
 
 namespace dtrain::ps {
 
-/// How a server waits for letters: it spins while they come, in a crowd lets others go on soon, and the
+/// How a server waits for messages: it spins while they come, in a crowd lets others go on soon, and the
 /// longer none has come, the longer it sleeps, so that an idle server leaves the processor to others.
 class IdleSleep {
   public:
     using Duration = std::chrono::nanoseconds;
 
-    /// How long to sleep when the last letter came so long ago; zero: not at all.
+    /// How long to sleep when the last message came so long ago; zero: not at all.
     static Duration after(Duration idle);
 };
 
-/// Hands the server its letters until all trainers have left.
-/// @param between called ten times a second, between two letters
+/// Hands the server its messages until all trainers have left.
+/// @param between called ten times a second, between two messages
 void serve(Server& server, comm::Post& post, const std::function<void()>& between = {});
 
 }  // namespace dtrain::ps

@@ -32,82 +32,82 @@ Server::Server(ServerOptions options, DensePart dense, std::vector<ServerTable> 
 
 std::size_t Server::trainer_of(int rank) const {
     const auto found = std::ranges::find(trainers_, rank, &Trainer::rank);
-    if (found == trainers_.end()) throw LetterError(fmt::format("rank {} is no trainer of this job", rank));
+    if (found == trainers_.end()) throw MessageError(fmt::format("rank {} is no trainer of this job", rank));
     return static_cast<std::size_t>(found - trainers_.begin());
 }
 
-void Server::take(comm::Letter&& letter) {
-    const int from = letter.from;
-    LetterHead head;
+void Server::take(comm::Message&& message) {
+    const int from = message.from;
+    MessageHead head;
     try {
-        const LetterReader reader(letter.content.bytes());
+        const MessageReader reader(message.content.bytes());
         head = reader.head();
-        const auto trainer = trainer_of(letter.from);
-        if (!broken_.empty() && head.kind != LetterKind::abandon) throw LetterError(broken_);
+        const auto trainer = trainer_of(message.from);
+        if (!broken_.empty() && head.kind != MessageKind::abandon) throw MessageError(broken_);
         switch (head.kind) {
-            case LetterKind::hello:
+            case MessageKind::hello:
                 return greet(trainer, reader);
-            case LetterKind::push:
-                return push(trainer, std::move(letter));
-            case LetterKind::pull:
-                return pull(trainer, std::move(letter));
-            case LetterKind::day:
+            case MessageKind::push:
+                return push(trainer, std::move(message));
+            case MessageKind::pull:
+                return pull(trainer, std::move(message));
+            case MessageKind::day:
                 present(trainer, head);
                 check_day(reader);
-                return answer_when_due(trainer, std::move(letter));
-            case LetterKind::count:
+                return answer_when_due(trainer, std::move(message));
+            case MessageKind::count:
                 present(trainer, head);
-                return reply(trainer, {.kind = LetterKind::counted, .request = head.request},
+                return reply(trainer, {.kind = MessageKind::counted, .request = head.request},
                              on_count_ ? on_count_() : "");
-            case LetterKind::sizes:
+            case MessageKind::sizes:
                 present(trainer, head);
                 return tell_sizes(trainer, head);
-            case LetterKind::save:
+            case MessageKind::save:
                 present(trainer, head);
-                return answer_when_due(trainer, std::move(letter));
-            case LetterKind::idle:
+                return answer_when_due(trainer, std::move(message));
+            case MessageKind::idle:
                 return pass_step(trainer, head);
-            case LetterKind::leave:
+            case MessageKind::leave:
                 return leave(trainer, head);
-            case LetterKind::abandon:
+            case MessageKind::abandon:
                 return note_abandoned(trainer);
             default:
-                throw LetterError(fmt::format("a server gets no '{}'", to_string(head.kind)));
+                throw MessageError(fmt::format("a server gets no '{}'", to_string(head.kind)));
         }
     } catch (const Error& refused) {
         ++counts_.refused;
         tell_failure(refused.what());
-        send_letter(*post_, from, {.kind = LetterKind::failed, .request = head.request}, refused.what());
+        send_message(*post_, from, {.kind = MessageKind::failed, .request = head.request}, refused.what());
         if (!broken_.empty()) refuse_waiting();
     }
 }
 
-Server::Trainer& Server::present(std::size_t trainer, const LetterHead& head) {
+Server::Trainer& Server::present(std::size_t trainer, const MessageHead& head) {
     auto& known = trainers_[trainer];
     if (known.presence != Presence::here)
-        throw LetterError(fmt::format("a '{}' of trainer {}, which has {}", to_string(head.kind), trainer,
-                                      known.presence == Presence::gone ? "left" : "not said hello"));
+        throw MessageError(fmt::format("a '{}' of trainer {}, which has {}", to_string(head.kind), trainer,
+                                       known.presence == Presence::gone ? "left" : "not said hello"));
     return known;
 }
 
-void Server::greet(std::size_t trainer, const LetterReader& reader) {
+void Server::greet(std::size_t trainer, const MessageReader& reader) {
     auto& known = trainers_[trainer];
     if (known.presence != Presence::expected)
-        throw LetterError(fmt::format("a second 'hello' of trainer {}", trainer));
+        throw MessageError(fmt::format("a second 'hello' of trainer {}", trainer));
     if (const auto difference = layout_difference(options_.layout, reader.text()))
-        throw LetterError(*difference);
+        throw MessageError(*difference);
     known.presence = Presence::here;
     reply_with_sizes(trainer,
-                     {.kind = LetterKind::welcome, .step = steps_, .request = reader.head().request});
+                     {.kind = MessageKind::welcome, .step = steps_, .request = reader.head().request});
 }
 
-void Server::push(std::size_t trainer, comm::Letter&& letter) {
-    const LetterReader reader(letter.content.bytes());
+void Server::push(std::size_t trainer, comm::Message&& message) {
+    const MessageReader reader(message.content.bytes());
     const auto head = reader.head();
     auto& known = present(trainer, head);
     check_push(reader);
     ++counts_.pushes;
-    known.step.push_back(std::move(letter));
+    known.step.push_back(std::move(message));
     if (head.steps == 0) return;
     if (options_.mode != ServerMode::sync) {
         apply_step_of(trainer, head);
@@ -119,10 +119,10 @@ void Server::push(std::size_t trainer, comm::Letter&& letter) {
     answer_waiting();
 }
 
-void Server::pass_step(std::size_t trainer, const LetterHead& head) {
+void Server::pass_step(std::size_t trainer, const MessageHead& head) {
     auto& known = present(trainer, head);
     if (!known.step.empty())
-        throw LetterError(fmt::format("an 'idle' of trainer {} within a step of its own", trainer));
+        throw MessageError(fmt::format("an 'idle' of trainer {} within a step of its own", trainer));
     ++known.ended;
     if (options_.mode == ServerMode::sync) {
         known.ended_steps.emplace_back();
@@ -131,16 +131,16 @@ void Server::pass_step(std::size_t trainer, const LetterHead& head) {
     answer_waiting();
 }
 
-void Server::apply_step_of(std::size_t trainer, const LetterHead& last) {
+void Server::apply_step_of(std::size_t trainer, const MessageHead& last) {
     auto& known = trainers_[trainer];
-    auto letters = std::exchange(known.step, {});
+    auto messages = std::exchange(known.step, {});
     const Timed timed(load_.updates);
     known.ended += last.steps;
     dense_.clear_gradient(0);
-    take_gradients(0, letters);
+    take_gradients(0, messages);
     update(last.steps);
-    recycle(letters);
-    reply_with_sizes(trainer, {.kind = LetterKind::applied, .step = steps_, .request = last.request});
+    recycle(messages);
+    reply_with_sizes(trainer, {.kind = MessageKind::applied, .step = steps_, .request = last.request});
 }
 
 void Server::apply_common_steps() {
@@ -176,26 +176,26 @@ void Server::update(std::uint32_t steps) {
     }
 }
 
-void Server::recycle(std::vector<comm::Letter>& letters) {
-    for (auto& letter : letters) post_->recycle(std::move(letter.content));
+void Server::recycle(std::vector<comm::Message>& messages) {
+    for (auto& message : messages) post_->recycle(std::move(message.content));
 }
 
-void Server::pull(std::size_t trainer, comm::Letter&& letter) {
-    const LetterReader reader(letter.content.bytes());
+void Server::pull(std::size_t trainer, comm::Message&& message) {
+    const MessageReader reader(message.content.bytes());
     const auto& known = present(trainer, reader.head());
     check_pull(reader, known.rank);
     ++counts_.pulls;
-    answer_when_due(trainer, std::move(letter));
+    answer_when_due(trainer, std::move(message));
 }
 
-void Server::answer_when_due(std::size_t trainer, comm::Letter&& letter) {
-    if (!is_due(LetterReader(letter.content.bytes()).head())) {
-        trainers_[trainer].waiting.push_back({std::move(letter), std::chrono::steady_clock::now()});
+void Server::answer_when_due(std::size_t trainer, comm::Message&& message) {
+    if (!is_due(MessageReader(message.content.bytes()).head())) {
+        trainers_[trainer].waiting.push_back({std::move(message), std::chrono::steady_clock::now()});
         load_.most_waiting = std::max(load_.most_waiting, waiting_pulls());
         return;
     }
-    answer(trainer, letter);
-    post_->recycle(std::move(letter.content));
+    answer(trainer, message);
+    post_->recycle(std::move(message.content));
     if (!broken_.empty()) refuse_waiting();
 }
 
@@ -214,13 +214,13 @@ void Server::answer_waiting() {
 void Server::refuse_waiting() {
     may_be_due_ = false;
     for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer)
-        for (const auto& [letter, since] : std::exchange(trainers_[trainer].waiting, {}))
-            reply(
-                trainer,
-                {.kind = LetterKind::failed, .request = LetterReader(letter.content.bytes()).head().request},
-                broken_);
+        for (const auto& [message, since] : std::exchange(trainers_[trainer].waiting, {}))
+            reply(trainer,
+                  {.kind = MessageKind::failed,
+                   .request = MessageReader(message.content.bytes()).head().request},
+                  broken_);
     for (const auto& [trainer, asked] : std::exchange(waiting_for_turn_, {}))
-        reply(trainer, {.kind = LetterKind::failed, .request = asked.request}, broken_);
+        reply(trainer, {.kind = MessageKind::failed, .request = asked.request}, broken_);
 }
 
 bool Server::go_on_answering() {
@@ -228,26 +228,26 @@ bool Server::go_on_answering() {
     for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer) {
         auto& waiting = trainers_[trainer].waiting;
         const auto due = std::ranges::find_if(waiting, [this](const WaitingPull& pull) {
-            return is_due(LetterReader(pull.letter.content.bytes()).head());
+            return is_due(MessageReader(pull.message.content.bytes()).head());
         });
         if (due == waiting.end()) continue;
         may_be_due_ = true;
-        auto letter = std::move(due->letter);
+        auto message = std::move(due->message);
         waiting.erase(due);
-        answer(trainer, letter);
-        post_->recycle(std::move(letter.content));
+        answer(trainer, message);
+        post_->recycle(std::move(message.content));
         if (!broken_.empty()) refuse_waiting();
     }
     return may_be_due_;
 }
 
-void Server::answer(std::size_t trainer, const comm::Letter& asked) {
-    const LetterReader reader(asked.content.bytes());
+void Server::answer(std::size_t trainer, const comm::Message& asked) {
+    const MessageReader reader(asked.content.bytes());
     try {
-        if (reader.head().kind == LetterKind::save) {
+        if (reader.head().kind == MessageKind::save) {
             bring_dense();
             if (!save_.begin(asked)) ++counts_.refused;
-        } else if (reader.head().kind == LetterKind::day) {
+        } else if (reader.head().kind == MessageKind::day) {
             begin_day(trainer, reader);
         } else {
             give_values(trainer, reader);
@@ -257,12 +257,12 @@ void Server::answer(std::size_t trainer, const comm::Letter& asked) {
         tell_failure(refused.what());
         const bool is_full = dynamic_cast<const DictSizeError*>(&refused) != nullptr;
         reply(trainer,
-              {.kind = LetterKind::failed, .steps = is_full ? 1U : 0U, .request = reader.head().request},
+              {.kind = MessageKind::failed, .steps = is_full ? 1U : 0U, .request = reader.head().request},
               refused.what());
     }
 }
 
-void Server::leave(std::size_t trainer, const LetterHead& head) {
+void Server::leave(std::size_t trainer, const MessageHead& head) {
     auto& known = present(trainer, head);
     known.presence = Presence::gone;
     save_.forget(known.rank);
@@ -272,12 +272,12 @@ void Server::leave(std::size_t trainer, const LetterHead& head) {
     recycle(known.step);
     known.step.clear();
     if (options_.mode == ServerMode::sync) apply_common_steps();
-    reply(trainer, {.kind = LetterKind::farewell, .step = steps_, .request = head.request});
+    reply(trainer, {.kind = MessageKind::farewell, .step = steps_, .request = head.request});
     answer_waiting();
 }
 
-void Server::reply(std::size_t trainer, const LetterHead& head, std::string_view text) {
-    send_letter(*post_, trainers_[trainer].rank, head, text);
+void Server::reply(std::size_t trainer, const MessageHead& head, std::string_view text) {
+    send_message(*post_, trainers_[trainer].rank, head, text);
 }
 
 bool Server::is_done() const {

@@ -21,7 +21,7 @@
 #include "ps/server/row_batch.hpp"
 #include "ps/server/running_save.hpp"
 #include "ps/table/sparse_table.hpp"
-#include "ps/wire/letter.hpp"
+#include "ps/wire/message.hpp"
 
 namespace dtrain::ps {
 
@@ -44,7 +44,7 @@ struct ServerOptions {
     bool reject_not_finite = false;
 };
 
-/// A parameter server without its loop: takes letters and answers them.
+/// A parameter server without its loop: takes messages and answers them.
 ///
 /// What a trainer pushes in a step is kept until the step ends, and is applied at once then: with sync when
 /// the steps of all trainers have ended, else as soon as this one's has. So parameters never have half of a
@@ -57,10 +57,10 @@ class Server {
     /// @param post outlives this
     Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables, comm::Post& post);
 
-    /// What is wrong with a letter is told to who sent it, and changes nothing.
-    void take(comm::Letter&& letter);
+    /// What is wrong with a message is told to who sent it, and changes nothing.
+    void take(comm::Message&& message);
 
-    /// Answers what has become due: of each trainer one letter, so that a trainer with many holds up no
+    /// Answers what has become due: of each trainer one message, so that a trainer with many holds up no
     /// other. False when there is nothing more to answer.
     bool go_on_answering();
 
@@ -120,7 +120,7 @@ class Server {
     /// Tells all trainers that are there why this server ends.
     void tell_end(std::string_view why);
 
-    /// Work for when no letter is there. False when there is none.
+    /// Work for when no message is there. False when there is none.
     bool work_ahead();
 
   private:
@@ -128,57 +128,57 @@ class Server {
 
     /// A pull, a save or a day.
     struct WaitingPull {
-        comm::Letter letter;
+        comm::Message message;
         std::chrono::steady_clock::time_point since;
     };
 
     struct Trainer {
         int rank = 0;
         Presence presence = Presence::expected;
-        std::int64_t ended = 0;          ///< steps
-        std::vector<comm::Letter> step;  ///< what it has pushed of the step that has not ended
-        std::deque<std::vector<comm::Letter>> ended_steps;  ///< that are not applied; sync only
+        std::int64_t ended = 0;           ///< steps
+        std::vector<comm::Message> step;  ///< what it has pushed of the step that has not ended
+        std::deque<std::vector<comm::Message>> ended_steps;  ///< that are not applied; sync only
         std::deque<WaitingPull> waiting;
     };
 
     std::size_t trainer_of(int rank) const;
-    Trainer& present(std::size_t trainer, const LetterHead& head);
-    void greet(std::size_t trainer, const LetterReader& reader);
-    void push(std::size_t trainer, comm::Letter&& letter);
-    void check_push(LetterReader reader) const;
-    void check_pull(LetterReader reader, int from) const;
-    void pull(std::size_t trainer, comm::Letter&& letter);
-    void pass_step(std::size_t trainer, const LetterHead& head);
-    void leave(std::size_t trainer, const LetterHead& head);
+    Trainer& present(std::size_t trainer, const MessageHead& head);
+    void greet(std::size_t trainer, const MessageReader& reader);
+    void push(std::size_t trainer, comm::Message&& message);
+    void check_push(MessageReader reader) const;
+    void check_pull(MessageReader reader, int from) const;
+    void pull(std::size_t trainer, comm::Message&& message);
+    void pass_step(std::size_t trainer, const MessageHead& head);
+    void leave(std::size_t trainer, const MessageHead& head);
     void note_abandoned(std::size_t trainer);
 
-    void tell_sizes(std::size_t trainer, const LetterHead& asked);
+    void tell_sizes(std::size_t trainer, const MessageHead& asked);
     void give_turn_back(std::size_t trainer);
-    void add_sizes(LetterWriter& writer) const;
-    void reply_with_sizes(std::size_t trainer, const LetterHead& head);
+    void add_sizes(MessageWriter& writer) const;
+    void reply_with_sizes(std::size_t trainer, const MessageHead& head);
 
-    static void check_day(LetterReader reader);
-    void begin_day(std::size_t trainer, LetterReader reader);
+    static void check_day(MessageReader reader);
+    void begin_day(std::size_t trainer, MessageReader reader);
 
-    bool is_due(const LetterHead& asked) const;
-    void answer_when_due(std::size_t trainer, comm::Letter&& letter);
+    bool is_due(const MessageHead& asked) const;
+    void answer_when_due(std::size_t trainer, comm::Message&& message);
     void answer_waiting();
     void refuse_waiting();
-    void answer(std::size_t trainer, const comm::Letter& asked);
-    void give_values(std::size_t trainer, LetterReader reader);
-    std::size_t likely_bytes_of_answer(LetterReader asked) const;
-    void reply(std::size_t trainer, const LetterHead& head, std::string_view text = {});
+    void answer(std::size_t trainer, const comm::Message& asked);
+    void give_values(std::size_t trainer, MessageReader reader);
+    std::size_t likely_bytes_of_answer(MessageReader asked) const;
+    void reply(std::size_t trainer, const MessageHead& head, std::string_view text = {});
     void tell_failure(std::string_view why) const {
         if (on_failure_) on_failure_(why);
     }
 
     void apply_common_steps();
-    void apply_step_of(std::size_t trainer, const LetterHead& last);
-    void take_gradients(int source, const std::vector<comm::Letter>& letters);
+    void apply_step_of(std::size_t trainer, const MessageHead& last);
+    void take_gradients(int source, const std::vector<comm::Message>& messages);
     void update(std::uint32_t steps = 1);
     void update_tables();
     void bring_dense();
-    void recycle(std::vector<comm::Letter>& letters);
+    void recycle(std::vector<comm::Message>& messages);
 
     ServerOptions options_;
     DensePart dense_;
@@ -196,7 +196,7 @@ class Server {
     std::optional<Abandoned> abandoned_;  ///< the first
     struct WaitingForTurn {
         std::size_t trainer;
-        LetterHead asked;
+        MessageHead asked;
     };
     std::deque<WaitingForTurn> waiting_for_turn_;
     std::int64_t steps_ = 0;

@@ -1,56 +1,56 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a Server refuses, before anything of a letter is done.
+// What a Server refuses, before anything of a message is done.
 #include <fmt/format.h>
 
 #include "ps/server/server.hpp"
 
 namespace dtrain::ps {
 
-void Server::check_push(LetterReader reader) const {
+void Server::check_push(MessageReader reader) const {
     if (reader.head().steps > most_steps_of_push)
-        throw LetterError(fmt::format("a push that ends {} steps, and at most {} end with one",
-                                      reader.head().steps, most_steps_of_push));
+        throw MessageError(fmt::format("a push that ends {} steps, and at most {} end with one",
+                                       reader.head().steps, most_steps_of_push));
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
             const auto count = section->floats(section->count).size();
             if (section->first > dense_.size() || count > dense_.size() - section->first)
-                throw LetterError(fmt::format("gradients of elements {} to {} of {}", section->first,
-                                              section->first + count, dense_.size()));
+                throw MessageError(fmt::format("gradients of elements {} to {} of {}", section->first,
+                                               section->first + count, dense_.size()));
             continue;
         }
         if (section->table >= tables_.size())
-            throw LetterError(fmt::format("table {} of {}", section->table, tables_.size()));
+            throw MessageError(fmt::format("table {} of {}", section->table, tables_.size()));
         const auto& batch = batches_[section->table];
         batch.check(section->floats_behind_ids(section->ids().size() * batch.row_width()));
     }
 }
 
 // What is far too long to be sent is not put together first: a few bytes can ask for any amount of memory.
-void Server::check_pull(LetterReader reader, int from) const {
-    constexpr auto most = 2 * comm::most_letter_bytes;  // numbers may travel in half of their bytes
+void Server::check_pull(MessageReader reader, int from) const {
+    constexpr auto most = 2 * comm::most_message_bytes;  // numbers may travel in half of their bytes
     std::size_t bytes = 0;
     const auto add = [&](std::size_t floats) {
         bytes += floats * sizeof(float);
-        if (bytes > most) throw LetterError(too_long(LetterKind::values, from, bytes, most));
+        if (bytes > most) throw MessageError(too_long(MessageKind::values, from, bytes, most));
     };
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
             if (section->first > dense_.size() || section->count > dense_.size() - section->first)
-                throw LetterError(fmt::format("elements {} and {} more of {}", section->first, section->count,
-                                              dense_.size()));
+                throw MessageError(fmt::format("elements {} and {} more of {}", section->first,
+                                               section->count, dense_.size()));
             add(section->count);
             continue;
         }
         if (section->table >= tables_.size())
-            throw LetterError(fmt::format("table {} of {}", section->table, tables_.size()));
+            throw MessageError(fmt::format("table {} of {}", section->table, tables_.size()));
         add(section->ids().size() * tables_[section->table].width());
     }
 }
 
-void Server::check_day(LetterReader reader) {
+void Server::check_day(MessageReader reader) {
     const auto section = reader.next();
-    if (!section || section->first > UINT32_MAX) throw LetterError("a 'day' without its number");
+    if (!section || section->first > UINT32_MAX) throw MessageError("a 'day' without its number");
 }
 
 }  // namespace dtrain::ps

@@ -10,7 +10,7 @@
 
 namespace dtrain::ps {
 
-bool Server::is_due(const LetterHead& asked) const {
+bool Server::is_due(const MessageHead& asked) const {
     switch (options_.mode) {
         case ServerMode::sync:
             return steps_ >= asked.step;
@@ -18,10 +18,10 @@ bool Server::is_due(const LetterHead& asked) const {
         case ServerMode::geo:
             return true;
         case ServerMode::half_async:
-            if (asked.kind == LetterKind::save) return true;
+            if (asked.kind == MessageKind::save) return true;
             break;
     }
-    // A letter may say any number.
+    // A message may say any number.
     if (asked.step <= 0) return true;
     return std::ranges::all_of(trainers_, [&](const Trainer& other) {
         return other.presence == Presence::gone || other.ended >= asked.step - options_.staleness;
@@ -76,7 +76,7 @@ void Server::end_when_abandoned() const {
 void Server::tell_end(std::string_view why) {
     for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer)
         if (trainers_[trainer].presence == Presence::here && !(abandoned_ && abandoned_->trainer == trainer))
-            reply(trainer, {.kind = LetterKind::failed}, why);
+            reply(trainer, {.kind = MessageKind::failed}, why);
 }
 
 }  // namespace dtrain::ps

@@ -6,7 +6,7 @@
 
 namespace dtrain::ps {
 
-void Server::tell_sizes(std::size_t trainer, const LetterHead& asked) {
+void Server::tell_sizes(std::size_t trainer, const MessageHead& asked) {
     const auto turn = static_cast<SizesTurn>(asked.steps);
     if (turn == SizesTurn::takes) {
         if (turn_.value_or(trainer) != trainer) {
@@ -15,7 +15,7 @@ void Server::tell_sizes(std::size_t trainer, const LetterHead& asked) {
         }
         turn_ = trainer;
     }
-    reply_with_sizes(trainer, {.kind = LetterKind::sized, .step = steps_, .request = asked.request});
+    reply_with_sizes(trainer, {.kind = MessageKind::sized, .step = steps_, .request = asked.request});
     if (turn == SizesTurn::gives_back) give_turn_back(trainer);
 }
 
@@ -28,14 +28,14 @@ void Server::give_turn_back(std::size_t trainer) {
     tell_sizes(next.trainer, next.asked);
 }
 
-void Server::add_sizes(LetterWriter& writer) const {
+void Server::add_sizes(MessageWriter& writer) const {
     for (std::uint32_t number = 0; number < tables_.size(); ++number)
         if (const auto& table = tables_[number]; table.options().dict_size)
             writer.add_size(number, table.size(), table.counts().evicted);
 }
 
-void Server::reply_with_sizes(std::size_t trainer, const LetterHead& head) {
-    LetterWriter writer(*post_, head);
+void Server::reply_with_sizes(std::size_t trainer, const MessageHead& head) {
+    MessageWriter writer(*post_, head);
     add_sizes(writer);
     writer.send(trainers_[trainer].rank);
 }

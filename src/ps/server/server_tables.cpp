@@ -10,10 +10,10 @@
 
 namespace dtrain::ps {
 
-void Server::take_gradients(int source, const std::vector<comm::Letter>& letters) {
+void Server::take_gradients(int source, const std::vector<comm::Message>& messages) {
     bool is_finite_all = true;
-    for (const auto& letter : letters) {
-        LetterReader reader(letter.content.bytes());
+    for (const auto& message : messages) {
+        MessageReader reader(message.content.bytes());
         while (const auto section = reader.next()) {
             if (section->table == dense_parameters) {
                 const auto values = section->floats(section->count);
@@ -49,14 +49,14 @@ void Server::update_tables() {
     }
 }
 
-void Server::begin_day(std::size_t trainer, LetterReader reader) {
+void Server::begin_day(std::size_t trainer, MessageReader reader) {
     const auto section = reader.next();
     std::size_t evicted = 0;
     for (auto& table : tables_) {
         if (section->count > 0) evicted += table.shrink();
         table.set_day(static_cast<std::uint32_t>(section->first));
     }
-    reply(trainer, {.kind = LetterKind::begun,
+    reply(trainer, {.kind = MessageKind::begun,
                     .step = static_cast<std::int64_t>(evicted),
                     .request = reader.head().request});
 }

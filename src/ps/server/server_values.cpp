@@ -5,11 +5,11 @@
 
 namespace dtrain::ps {
 
-void Server::give_values(std::size_t trainer, LetterReader reader) {
+void Server::give_values(std::size_t trainer, MessageReader reader) {
     const Timed timed(load_.answers);
-    LetterWriter writer(*post_,
-                        {.kind = LetterKind::values, .step = steps_, .request = reader.head().request},
-                        likely_bytes_of_answer(reader));
+    MessageWriter writer(*post_,
+                         {.kind = MessageKind::values, .step = steps_, .request = reader.head().request},
+                         likely_bytes_of_answer(reader));
     bool asks_dense = false;
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
@@ -32,13 +32,13 @@ void Server::give_values(std::size_t trainer, LetterReader reader) {
     writer.send(trainers_[trainer].rank);
 }
 
-std::size_t Server::likely_bytes_of_answer(LetterReader asked) const {
+std::size_t Server::likely_bytes_of_answer(MessageReader asked) const {
     std::size_t bytes = 0;
     while (const auto section = asked.next())
         if (section->table != dense_parameters)
-            bytes += LetterWriter::bytes_of_rows(section->count, tables_[section->table].width());
+            bytes += MessageWriter::bytes_of_rows(section->count, tables_[section->table].width());
         else
-            bytes += LetterWriter::bytes_of_rows(0, 0) + section->count * sizeof(float);
+            bytes += MessageWriter::bytes_of_rows(0, 0) + section->count * sizeof(float);
     return bytes;
 }
 

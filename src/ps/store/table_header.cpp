@@ -195,12 +195,12 @@ std::string header_block(const TableHeader& header) {
 
 std::string table_file_name(const std::string& table, const Share& share) {
     std::string name;
-    for (const auto letter : table) {
-        const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-                              (letter >= '0' && letter <= '9') || letter == '_' || letter == '-' ||
-                              (letter == '.' && !name.empty());
+    for (const auto message : table) {
+        const bool is_plain = (message >= 'a' && message <= 'z') || (message >= 'A' && message <= 'Z') ||
+                              (message >= '0' && message <= '9') || message == '_' || message == '-' ||
+                              (message == '.' && !name.empty());
         name +=
-            is_plain ? std::string(1, letter) : fmt::format("%{:02X}", static_cast<unsigned char>(letter));
+            is_plain ? std::string(1, message) : fmt::format("%{:02X}", static_cast<unsigned char>(message));
     }
     // File systems take 255 bytes.
     constexpr std::size_t longest = 200;

@@ -69,7 +69,7 @@ TableLayout layout_of(const TableHeader& header);
 /// The bytes that the file begins with. @throws UsageError when the table's name is no UTF-8
 std::string header_block(const TableHeader& header);
 
-/// The name of a table's file: "clicks-0001-of-0003.rows"; what is no letter, digit, '.', '_' or '-' is
+/// The name of a table's file: "clicks-0001-of-0003.rows"; what is no message, digit, '.', '_' or '-' is
 /// written as %2F.
 std::string table_file_name(const std::string& table, const Share& share);
 

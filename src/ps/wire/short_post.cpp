@@ -11,8 +11,8 @@
 
 #include <dtrain/half.hpp>
 
-#include "ps/wire/letter.hpp"
-#include "ps/wire/letter_bytes.hpp"
+#include "ps/wire/message.hpp"
+#include "ps/wire/message_bytes.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -52,12 +52,12 @@ void lengthen(const std::byte* from, std::byte* to, std::size_t count) {
 }
 
 bool has_numbers(const HeadBytes& head) {
-    return head.kind == static_cast<std::uint16_t>(LetterKind::push) ||
-           head.kind == static_cast<std::uint16_t>(LetterKind::values);
+    return head.kind == static_cast<std::uint16_t>(MessageKind::push) ||
+           head.kind == static_cast<std::uint16_t>(MessageKind::values);
 }
 
 bool has_ids(const HeadBytes& head, const SectionBytes& section) {
-    return head.kind == static_cast<std::uint16_t>(LetterKind::push) && section.table != dense_parameters;
+    return head.kind == static_cast<std::uint16_t>(MessageKind::push) && section.table != dense_parameters;
 }
 
 // Bytes of ids before a section's floats.
@@ -72,14 +72,14 @@ Bytes read(const std::byte* at) {
     return bytes;
 }
 
-// A letter of our own, in its place.
-void shorten(comm::LetterBytes& letter, WireNumbers numbers) {
-    auto head = read<HeadBytes>(letter.data());
+// A message of our own, in its place.
+void shorten(comm::MessageBytes& message, WireNumbers numbers) {
+    auto head = read<HeadBytes>(message.data());
     if (!has_numbers(head)) return;
     head.numbers = static_cast<std::uint32_t>(numbers);
-    std::memcpy(letter.data(), &head, sizeof(head));
-    auto* to = letter.data() + sizeof(head);
-    const auto* const end = letter.data() + letter.size();
+    std::memcpy(message.data(), &head, sizeof(head));
+    auto* to = message.data() + sizeof(head);
+    const auto* const end = message.data() + message.size();
     for (const auto* from = to; from < end;) {
         auto section = read<SectionBytes>(from);
         const auto* const payload = from + sizeof(section);
@@ -96,18 +96,18 @@ void shorten(comm::LetterBytes& letter, WireNumbers numbers) {
             shorten<bfloat16>(payload + ids, shorts, floats);
         to = shorts + floats * short_bytes;
     }
-    letter.resize(static_cast<std::size_t>(to - letter.data()));
+    message.resize(static_cast<std::size_t>(to - message.data()));
 }
 
-// The size of a letter once it is lengthened; none when it is not whole.
-std::optional<std::size_t> lengthened_size(std::span<const std::byte> letter, const HeadBytes& head) {
+// The size of a message once it is lengthened; none when it is not whole.
+std::optional<std::size_t> lengthened_size(std::span<const std::byte> message, const HeadBytes& head) {
     auto size = sizeof(head);
-    for (auto rest = letter.subspan(sizeof(head)); !rest.empty();) {
+    for (auto rest = message.subspan(sizeof(head)); !rest.empty();) {
         if (rest.size() < sizeof(SectionBytes)) return std::nullopt;
         const auto section = read<SectionBytes>(rest.data());
         rest = rest.subspan(sizeof(section));
         if (section.payload > rest.size()) return std::nullopt;
-        if (has_ids(head, section) && section.count > letter.size()) return std::nullopt;
+        if (has_ids(head, section) && section.count > message.size()) return std::nullopt;
         const auto ids = id_bytes(head, section);
         // Two floats fill the eight bytes that everything is a multiple of.
         if (ids > section.payload || (section.payload - ids) % (2 * short_bytes) != 0) return std::nullopt;
@@ -117,11 +117,11 @@ std::optional<std::size_t> lengthened_size(std::span<const std::byte> letter, co
     return size;
 }
 
-void lengthen(std::span<const std::byte> letter, HeadBytes head, std::byte* to) {
+void lengthen(std::span<const std::byte> message, HeadBytes head, std::byte* to) {
     const auto numbers = static_cast<WireNumbers>(std::exchange(head.numbers, 0));
     std::memcpy(to, &head, sizeof(head));
     to += sizeof(head);
-    for (auto rest = letter.subspan(sizeof(head)); !rest.empty();) {
+    for (auto rest = message.subspan(sizeof(head)); !rest.empty();) {
         auto section = read<SectionBytes>(rest.data());
         const auto payload = rest.subspan(sizeof(section), section.payload);
         rest = rest.subspan(sizeof(section) + section.payload);
@@ -149,30 +149,30 @@ class ShortPost final : public comm::Post {
     int size() const override { return post_->size(); }
     bool is_crowded() const override { return post_->is_crowded(); }
 
-    void send(int to, comm::LetterBytes&& content) override {
+    void send(int to, comm::MessageBytes&& content) override {
         shorten(content, numbers_);
         post_->send(to, std::move(content));
     }
 
-    std::optional<comm::Letter> receive() override {
-        auto letter = post_->receive();
-        if (!letter || letter->content.size() < sizeof(HeadBytes)) return letter;
-        const auto head = read<HeadBytes>(letter->content.data());
+    std::optional<comm::Message> receive() override {
+        auto message = post_->receive();
+        if (!message || message->content.size() < sizeof(HeadBytes)) return message;
+        const auto head = read<HeadBytes>(message->content.data());
         if (head.mark != mark || head.numbers != static_cast<std::uint32_t>(numbers_) || !has_numbers(head))
-            return letter;
-        const auto bytes = std::as_const(letter->content).bytes();
+            return message;
+        const auto bytes = std::as_const(message->content).bytes();
         const auto size = lengthened_size(bytes, head);
-        if (!size) return letter;
+        if (!size) return message;
         auto content = memory(*size);
         content.resize(*size);
         lengthen(bytes, head, content.data());
-        post_->recycle(std::exchange(letter->content, std::move(content)));
-        return letter;
+        post_->recycle(std::exchange(message->content, std::move(content)));
+        return message;
     }
 
     bool deliver() override { return post_->deliver(); }
-    comm::LetterBytes memory(std::size_t bytes) override { return post_->memory(bytes); }
-    void recycle(comm::LetterBytes&& content) override { post_->recycle(std::move(content)); }
+    comm::MessageBytes memory(std::size_t bytes) override { return post_->memory(bytes); }
+    void recycle(comm::MessageBytes&& content) override { post_->recycle(std::move(content)); }
 
   private:
     std::shared_ptr<comm::Post> post_;

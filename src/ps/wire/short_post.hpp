@@ -10,10 +10,10 @@
 
 namespace dtrain::ps {
 
-/// A Post whose letters travel with shorter numbers: those of pushes and of values. Who writes and who reads
-/// them sees floats. All other letters, and with float32 all, travel as they are.
+/// A Post whose messages travel with shorter numbers: those of pushes and of values. Who writes and who reads
+/// them sees floats. All other messages, and with float32 all, travel as they are.
 ///
-/// What arrives and is no whole letter is handed on as it came, for LetterReader to refuse.
+/// What arrives and is no whole message is handed on as it came, for MessageReader to refuse.
 std::shared_ptr<comm::Post> with_numbers(std::shared_ptr<comm::Post> post, WireNumbers numbers);
 
 }  // namespace dtrain::ps

@@ -25,17 +25,17 @@ class Pumped final : public comm::Post {
     int rank() const override { return own_.rank(); }
     int size() const override { return own_.size(); }
     bool is_crowded() const override { return true; }
-    void send(int to, comm::LetterBytes&& content) override {
+    void send(int to, comm::MessageBytes&& content) override {
         ++sent_;
         own_.send(to, std::move(content));
     }
-    std::optional<comm::Letter> receive() override {
+    std::optional<comm::Message> receive() override {
         pump_();
         return own_.receive();
     }
     bool deliver() override { return own_.deliver(); }
 
-    /// Letters.
+    /// Messages.
     int sent() const { return sent_; }
 
   private:
@@ -44,7 +44,7 @@ class Pumped final : public comm::Post {
     int sent_ = 0;
 };
 
-/// A client, and servers in this process that work when it looks for letters, unless the test holds them up.
+/// A client, and servers in this process that work when it looks for messages, unless the test holds them up.
 /// Their parameters, and the rows of their tables, are minus the sum of all gradients.
 class ClientTest : public testing::Test {
   protected:
@@ -53,10 +53,10 @@ class ClientTest : public testing::Test {
     }
 
     Client& start(ServerMode mode, int servers, const TableOptions& table) {
-        posts_ = comm::local_posts(servers + 1, most_letter_bytes_);
+        posts_ = comm::local_posts(servers + 1, most_message_bytes_);
         ClientOptions options{.mode = mode};
         options.most_merged = most_merged_;
-        options.letter_rows = letter_rows_;
+        options.message_rows = message_rows_;
         options.deadline = deadline_;
         for (int server = 0; server < servers; ++server) {
             servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
@@ -84,12 +84,12 @@ class ClientTest : public testing::Test {
     void pump() {
         ++looks_;
         for (std::size_t server = 0; server < servers_.size(); ++server)
-            while (!are_held_up_ && looks_ % looks_per_letter_.at(server) == 0) {
-                auto letter = posts_[server]->receive();
-                if (!letter) break;
-                take_and_answer(*servers_[server], std::move(*letter));
-                if (behind_letter_) behind_letter_(server);
-                if (looks_per_letter_.at(server) > 1) break;
+            while (!are_held_up_ && looks_ % looks_per_message_.at(server) == 0) {
+                auto message = posts_[server]->receive();
+                if (!message) break;
+                take_and_answer(*servers_[server], std::move(*message));
+                if (behind_message_) behind_message_(server);
+                if (looks_per_message_.at(server) > 1) break;
             }
         if (!do_save_) return;
         for (auto& server : servers_) server->go_on_with_save();
@@ -125,16 +125,16 @@ class ClientTest : public testing::Test {
     std::vector<std::unique_ptr<Server>> servers_;
     std::unique_ptr<Pumped> pumped_;
     std::unique_ptr<Client> client_;
-    std::size_t most_letter_bytes_ = comm::most_letter_bytes;
+    std::size_t most_message_bytes_ = comm::most_message_bytes;
     int most_merged_ = 20;
-    std::size_t letter_rows_ = 0;
+    std::size_t message_rows_ = 0;
     std::size_t tables_ = 1;
     std::chrono::seconds deadline_{0};
     bool are_held_up_ = false;
-    std::array<int, 3> looks_per_letter_{1, 1, 1};  // of servers; more: slow
+    std::array<int, 3> looks_per_message_{1, 1, 1};  // of servers; more: slow
     int looks_ = 0;
-    bool do_save_ = false;  // between letters
-    std::function<void(std::size_t server)> behind_letter_;
+    bool do_save_ = false;  // between messages
+    std::function<void(std::size_t server)> behind_message_;
 };
 
 /// So many ids of a server, the first ones from `first` on.

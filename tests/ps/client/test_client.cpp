@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: servers in this process whose parameters are minus the sum of all gradients; they work when the
-// client looks for letters, unless the test holds them up.
+// client looks for messages, unless the test holds them up.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -73,8 +73,8 @@ TEST_F(ClientTest, AsyncStepsBeginWithNearlyAllOfTheTrainersOwn) {
         int most_lacked = 0;
         for (int steps = 1; steps <= 120; ++steps) {
             const int slow = steps / 10 % 4;  // 2: both
-            looks_per_letter_ = {slow == 0 || slow == 2 ? 1 + steps % 20 : 1,
-                                 slow == 1 || slow == 2 ? 1 + steps % 20 : 1, 1};
+            looks_per_message_ = {slow == 0 || slow == 2 ? 1 + steps % 20 : 1,
+                                  slow == 1 || slow == 2 ? 1 + steps % 20 : 1, 1};
             for (int server = 0; server < 2; ++server)
                 client.push_dense(server, 0, std::vector<float>{-1, 0});
             client.end_step();
@@ -87,7 +87,7 @@ TEST_F(ClientTest, AsyncStepsBeginWithNearlyAllOfTheTrainersOwn) {
             client.drop_dense_values();
         }
         EXPECT_EQ(most_lacked, most - 1);
-        looks_per_letter_ = {1, 1, 1};
+        looks_per_message_ = {1, 1, 1};
         client.flush();
         EXPECT_THAT(dense(), ElementsAre(120, 0)) << most;
         if (most == 1) {
@@ -182,14 +182,14 @@ std::vector<float> gradients_of(std::size_t count, std::size_t number) {
     return gradients;
 }
 
-TEST_F(ClientTest, BatchesThatGoInSeveralLettersHaveTheSameBits) {
+TEST_F(ClientTest, BatchesThatGoInSeveralMessagesHaveTheSameBits) {
     for (const auto mode : each_mode)
         for (const int servers : {1, 3})
             for (const bool has_statistics : {false, true}) {
                 std::vector<float> expected;
-                for (const std::size_t letter_rows : {0, 1, 2, 5, 29}) {
+                for (const std::size_t message_rows : {0, 1, 2, 5, 29}) {
                     servers_.clear();
-                    letter_rows_ = letter_rows;
+                    message_rows_ = message_rows;
                     TableOptions options{.initializer = UniformRow{1}};
                     if (has_statistics) options.statistics.emplace();
                     auto& client = start(mode, servers, options);
@@ -217,14 +217,14 @@ TEST_F(ClientTest, BatchesThatGoInSeveralLettersHaveTheSameBits) {
                             found.insert(found.end(),
                                          {static_cast<float>(row.id), row.weights[0], row.shows, row.clicks});
                         });
-                        if (letter_rows == 1) {
+                        if (message_rows == 1) {
                             EXPECT_GE(server->counts().pulls, server->counts().keys_pulled);
                         }
                     }
                     client.leave();
-                    if (letter_rows == 0) expected = found;
+                    if (message_rows == 0) expected = found;
                     EXPECT_EQ(found, expected)
-                        << to_string(mode) << ", " << servers << " servers, " << letter_rows << " rows";
+                        << to_string(mode) << ", " << servers << " servers, " << message_rows << " rows";
                 }
             }
 }
@@ -232,26 +232,26 @@ TEST_F(ClientTest, BatchesThatGoInSeveralLettersHaveTheSameBits) {
 TEST_F(ClientTest, NobodySeesAPushThatHasNotComeWhole) {
     for (const auto mode : each_mode) {
         servers_.clear();
-        behind_letter_ = {};
-        letter_rows_ = 3;
+        behind_message_ = {};
+        message_rows_ = 3;
         auto& client = start(mode, 1);
         std::vector<std::int64_t> ids(20);
         std::iota(ids.begin(), ids.end(), 0);
         rows(ids);
-        int letters = 0;
-        behind_letter_ = [&](std::size_t /*server*/) {
-            ++letters;
+        int messages = 0;
+        behind_message_ = [&](std::size_t /*server*/) {
+            ++messages;
             std::vector<float> values(ids.size());
             servers_[0]->tables()[0].peek(ids, values);
-            EXPECT_THAT(values, Each(letters < 7 ? 0 : -1)) << letters;
+            EXPECT_THAT(values, Each(messages < 7 ? 0 : -1)) << messages;
         };
         client.push_rows(0, ids, std::vector<float>(ids.size(), 1), true);
         pump();
-        EXPECT_EQ(letters, 6);  // have gone while the step goes on
+        EXPECT_EQ(messages, 6);  // have gone while the step goes on
         client.end_step();
         pump();
-        EXPECT_GE(letters, 7);
-        behind_letter_ = {};
+        EXPECT_GE(messages, 7);
+        behind_message_ = {};
         client.drop_dense_values();
         EXPECT_EQ(servers_[0]->counts().pushes, 7U);
         EXPECT_EQ(servers_[0]->counts().keys_pushed, 20U);
@@ -259,26 +259,26 @@ TEST_F(ClientTest, NobodySeesAPushThatHasNotComeWhole) {
     }
 }
 
-TEST_F(ClientTest, NamesAServerThatStopsBetweenTheLettersOfABatch) {
-    letter_rows_ = 4;
+TEST_F(ClientTest, NamesAServerThatStopsBetweenTheMessagesOfABatch) {
+    message_rows_ = 4;
     deadline_ = std::chrono::seconds(1);
     auto& client = start(ServerMode::sync, 2);
     const auto on_second = ids_on(1, 2, 12);
-    int letters = 0;
-    behind_letter_ = [&](std::size_t server) {
-        if (server == 1 && ++letters == 2) looks_per_letter_[1] = 1 << 30;
+    int messages = 0;
+    behind_message_ = [&](std::size_t server) {
+        if (server == 1 && ++messages == 2) looks_per_message_[1] = 1 << 30;
     };
-    looks_per_letter_[1] = 2;
+    looks_per_message_[1] = 2;
     std::vector<float> out(12);
     EXPECT_THAT(message_of<CommunicatorTimeout>([&] {
                     client.pull_rows({0, on_second}, out);
                 }),
                 HasSubstr("no answer of parameter server 1 (rank 1) to 'pull' within"));
-    EXPECT_EQ(letters, 2);
+    EXPECT_EQ(messages, 2);
 }
 
-TEST_F(ClientTest, TellsWhatAServerRefusesOfOneLetterOfABatch) {
-    letter_rows_ = 2;
+TEST_F(ClientTest, TellsWhatAServerRefusesOfOneMessageOfABatch) {
+    message_rows_ = 2;
     start(ServerMode::sync, 1, 5);
     EXPECT_THAT(message_of<ServerError>([&] {
                     rows({1, 2, 3, 4, 5, 6, 1, 2});
@@ -296,35 +296,35 @@ TEST_F(ClientTest, TellsWhatAServerRefuses) {
                 HasSubstr("parameter server 0: this server keeps no checkpoints"));
 }
 
-// What is held on to while other letters come stays as it is.
+// What is held on to while other messages come stays as it is.
 TEST_F(ClientTest, RefusesAnswersThatItDidNotAskFor) {
     auto& client = start(ServerMode::async, 2);
     std::vector<float> one(1);
     const auto on_first = ids_on(0, 2, 1);
     const auto asked = client.ask_rows(std::vector<WantedRows>{{0, on_first}}).front();
     const auto request = asked.parts.at(0).at(0).request;
-    const auto refusal = [&](int server, LetterKind kind, std::uint64_t of) {
-        LetterWriter writer(*posts_[static_cast<std::size_t>(server)], {.kind = kind, .request = of});
-        if (kind == LetterKind::values) writer.add_values(0, 1, 1)[0] = 7;
+    const auto refusal = [&](int server, MessageKind kind, std::uint64_t of) {
+        MessageWriter writer(*posts_[static_cast<std::size_t>(server)], {.kind = kind, .request = of});
+        if (kind == MessageKind::values) writer.add_values(0, 1, 1)[0] = 7;
         writer.send(2);
-        return message_of<LetterError>([&] { client.poke(); });
+        return message_of<MessageError>([&] { client.poke(); });
     };
     are_held_up_ = true;
-    EXPECT_EQ(refusal(1, LetterKind::values, request),
+    EXPECT_EQ(refusal(1, MessageKind::values, request),
               fmt::format("server 1 answers request {}, which it was not asked", request));
-    for (const auto kind : {LetterKind::applied, LetterKind::saving, LetterKind::farewell})
+    for (const auto kind : {MessageKind::applied, MessageKind::saving, MessageKind::farewell})
         EXPECT_EQ(
             refusal(0, kind, request),
             fmt::format("server 0 answers the 'pull' of request {} with '{}'", request, to_string(kind)));
-    EXPECT_EQ(refusal(0, LetterKind::values, request), "");
-    EXPECT_EQ(refusal(0, LetterKind::values, request),
+    EXPECT_EQ(refusal(0, MessageKind::values, request), "");
+    EXPECT_EQ(refusal(0, MessageKind::values, request),
               fmt::format("server 0 answers the 'pull' of request {} twice", request));
     client.take_rows(asked, one);
     EXPECT_THAT(one, ElementsAre(7));
 }
 
-TEST_F(ClientTest, SaysWhatToDoAboutALetterThatIsTooLong) {
-    most_letter_bytes_ = 4096;
+TEST_F(ClientTest, SaysWhatToDoAboutAMessageThatIsTooLong) {
+    most_message_bytes_ = 4096;
     for (const auto mode : each_mode) {
         servers_.clear();
         start(mode);
@@ -333,7 +333,7 @@ TEST_F(ClientTest, SaysWhatToDoAboutALetterThatIsTooLong) {
         EXPECT_EQ(rows(ids).size(), 300U);
         ids.resize(1000);
         std::iota(ids.begin(), ids.end(), 0);
-        EXPECT_EQ(message_of<LetterError>([&] { rows(ids); }),
+        EXPECT_EQ(message_of<MessageError>([&] { rows(ids); }),
                   "a 'pull' for rank 0 has 8064 bytes, and one message has 4096 at most: use more servers, a "
                   "smaller batch, or a shorter wire ([servers] wire = \"bfloat16\")");
         EXPECT_THAT(rows({5}), ElementsAre(0));
@@ -402,7 +402,7 @@ TEST_F(ClientTest, RowsOfOtherTrainersCountAtASaveAndAtTheEnd) {
 TEST_F(ClientTest, RowsThatWentMakeRoom) {
     for (const bool moves : {false, true}) {
         servers_.clear();
-        behind_letter_ = {};
+        behind_message_ = {};
         start(ServerMode::async, 2,
               TableOptions{.dict_size = 100, .statistics = RowStatistics{.decay = 1, .least_score = 1}});
         auto& first = servers_[0]->tables()[0];
@@ -417,10 +417,10 @@ TEST_F(ClientTest, RowsThatWentMakeRoom) {
             to.pull(ids, values);
         };
         // While it asks, rows come there that have just gone here, twice: there are never more than 61.
-        std::vector<int> letters{0, 0};
+        std::vector<int> messages{0, 0};
         if (moves)
-            behind_letter_ = [&](std::size_t server) {
-                const auto number = ++letters[server];
+            behind_message_ = [&](std::size_t server) {
+                const auto number = ++messages[server];
                 // The first ones are the pull and the turn.
                 if (server == 0 && (number == 3 || number == 4)) move(first, second, ids_on(1, 2, 60));
                 if (server == 1 && number == 1) move(second, first, ids_on(0, 2, 60));

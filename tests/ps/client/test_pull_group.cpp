@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: servers whose rows are minus the sums of what was pushed; letters are counted where they leave.
+// Oracle: servers whose rows are minus the sums of what was pushed; messages are counted where they leave.
 #include <array>
 #include <optional>
 #include <vector>

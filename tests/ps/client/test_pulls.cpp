@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of several tables at once. Oracle: servers whose rows are minus the sums of what was pushed; letters
+// Rows of several tables at once. Oracle: servers whose rows are minus the sums of what was pushed; messages
 // are counted where they leave.
 #include <numeric>
 #include <vector>
@@ -52,8 +52,8 @@ class Pulls : public ClientTest {
 TEST_F(Pulls, WhatIsWantedOfSeveralTablesIsRight) {
     for (const auto mode : each_mode)
         for (const int servers : {1, 3})
-            for (const std::size_t letter_rows : {0, 1, 2, 5}) {
-                letter_rows_ = letter_rows;
+            for (const std::size_t message_rows : {0, 1, 2, 5}) {
+                message_rows_ = message_rows;
                 auto& client = start_with_rows(mode, servers);
                 const Ids first{3, -7, 3, 99, 50}, second{3, 4, 5, 6, 7, 8, 4}, third{-100};
                 const std::vector<WantedRows> wanted{
@@ -68,7 +68,7 @@ TEST_F(Pulls, WhatIsWantedOfSeveralTablesIsRight) {
             }
 }
 
-TEST_F(Pulls, GoInOneLetterToAServer) {
+TEST_F(Pulls, GoInOneMessageToAServer) {
     for (const int servers : {1, 3}) {
         auto& client = start_with_rows(ServerMode::sync, servers);
         Ids ids(60);
@@ -83,7 +83,7 @@ TEST_F(Pulls, GoInOneLetterToAServer) {
     }
 }
 
-TEST_F(Pulls, OfManyRowsGoInSeveralLetters) {
+TEST_F(Pulls, OfManyRowsGoInSeveralMessages) {
     auto& client = start_with_rows(ServerMode::sync, 1);
     Ids ids(25'000);  // 21845 are as many as go in one; what is left of three has place in another
     std::iota(ids.begin(), ids.end(), -100);
@@ -127,9 +127,9 @@ TEST_F(Pulls, WhatIsDroppedGoesAsItComes) {
     const Ids ids{1, 2};
     const std::vector<WantedRows> wanted{{0, ids}, {1, ids}};
     const auto refusal = [&](std::uint64_t request) {
-        LetterWriter writer(*posts_[0], {.kind = LetterKind::values, .request = request});
+        MessageWriter writer(*posts_[0], {.kind = MessageKind::values, .request = request});
         writer.send(1);
-        return message_of<LetterError>([&] { client.poke(); });
+        return message_of<MessageError>([&] { client.poke(); });
     };
     for (const bool comes_first : {false, true}) {
         const auto asked = client.ask_rows(wanted);

@@ -20,7 +20,7 @@
 #include "ps/small_server.hpp"
 #include "ps/table/id_hash.hpp"
 
-/// Servers of a small model, in this process, to which a test writes letters.
+/// Servers of a small model, in this process, to which a test writes messages.
 namespace dtrain::tests {
 
 inline Program small_model() {
@@ -52,16 +52,16 @@ class SavingServer {
 
     /// A step with random gradients of the dense part and of rows of both tables.
     void push(std::mt19937& dice) {
-        ps::LetterWriter letter(*posts_[1], {.kind = ps::LetterKind::push, .steps = 1});
-        for (auto& value : letter.add_dense(0, server_->dense().size())) value = random_value(dice);
+        ps::MessageWriter message(*posts_[1], {.kind = ps::MessageKind::push, .steps = 1});
+        for (auto& value : message.add_dense(0, server_->dense().size())) value = random_value(dice);
         for (std::uint32_t table = 0; table < 2; ++table) {
             const auto width = server_->tables()[table].width();
             const auto count = 1 + dice() % 50;
-            const auto rows = letter.add_rows(table, count, width);
+            const auto rows = message.add_rows(table, count, width);
             for (auto& id : rows.ids) id = own_id(dice);
             for (auto& value : rows.values) value = random_value(dice);
         }
-        send(std::move(letter));
+        send(std::move(message));
     }
 
     void push(int times, std::mt19937& dice) {
@@ -69,9 +69,9 @@ class SavingServer {
     }
 
     void ask_to_save(const std::string& request) {
-        ps::LetterWriter letter(*posts_[1], {.kind = ps::LetterKind::save, .request = 77});
-        letter.add_text(request);
-        send(std::move(letter));
+        ps::MessageWriter message(*posts_[1], {.kind = ps::MessageKind::save, .request = 77});
+        message.add_text(request);
+        send(std::move(message));
     }
 
     /// A save while nothing else happens. @returns what the server says
@@ -92,11 +92,11 @@ class SavingServer {
     /// The next answer but those to pushes: "saving", "saved FACTS", "failed WHY"; "" when there is none.
     std::string said() {
         while (const auto answer = posts_[1]->receive()) {
-            const ps::LetterReader reader(answer->content.bytes());
+            const ps::MessageReader reader(answer->content.bytes());
             const auto kind = reader.head().kind;
-            if (kind == ps::LetterKind::applied) continue;
+            if (kind == ps::MessageKind::applied) continue;
             std::string text(to_string(kind));
-            if (kind == ps::LetterKind::saved || kind == ps::LetterKind::failed)
+            if (kind == ps::MessageKind::saved || kind == ps::MessageKind::failed)
                 text.append(" ").append(reader.text());
             return text;
         }
@@ -122,14 +122,14 @@ class SavingServer {
             ps::ServerOptions{.mode = ServerMode::async, .trainers = {1}, .first_step = parts.steps},
             std::move(parts.dense), std::move(parts.tables), *posts_[0]);
         server_->save_by(std::make_unique<ps::ServerSaver>(plan_, *server_, small_blocks));
-        ps::LetterWriter hello(*posts_[1], {.kind = ps::LetterKind::hello});
+        ps::MessageWriter hello(*posts_[1], {.kind = ps::MessageKind::hello});
         hello.add_text("");
         send(std::move(hello));
         posts_[1]->receive();
     }
 
-    void send(ps::LetterWriter&& letter) {
-        letter.send(0);
+    void send(ps::MessageWriter&& message) {
+        message.send(0);
         while (auto each = posts_[0]->receive()) take_and_answer(*server_, std::move(*each));
     }
 

@@ -151,9 +151,9 @@ std::vector<float> trained_with(int servers, const Job& job) {
     return said;
 }
 
-void expect_the_bits_of_one(const TrainingSetup& setup, int letter_rows = 0, bool prefetches = false) {
+void expect_the_bits_of_one(const TrainingSetup& setup, int message_rows = 0, bool prefetches = false) {
     for (int servers = 1; servers < test_world().size(); ++servers) {
-        const ServerJobOptions options{.seed = seed, .threads = 1, .letter_rows = letter_rows};
+        const ServerJobOptions options{.seed = seed, .threads = 1, .message_rows = message_rows};
         const auto said =
             trained_with(servers, {.setup = setup, .options = options, .prefetches = prefetches});
         const int trainers = test_world().size() - servers;
@@ -177,11 +177,11 @@ TEST(ParameterServers, SyncHasTheBitsOfOneProcessWithAScheduleAndDecay) {
                                         .regularisation = L2Decay{1e-3}}});
 }
 
-TEST(ParameterServers, SyncHasTheBitsOfOneProcessWhenABatchGoesInSeveralLetters) {
-    for (const int letter_rows : {1, 4, 7})
+TEST(ParameterServers, SyncHasTheBitsOfOneProcessWhenABatchGoesInSeveralMessages) {
+    for (const int message_rows : {1, 4, 7})
         for (const bool prefetches : {false, true}) {
-            expect_the_bits_of_one({.optimizer = Adam{0.01}}, letter_rows, prefetches);
-            expect_the_bits_of_one({.optimizer = Adagrad{0.1}, .is_used_twice = true}, letter_rows,
+            expect_the_bits_of_one({.optimizer = Adam{0.01}}, message_rows, prefetches);
+            expect_the_bits_of_one({.optimizer = Adagrad{0.1}, .is_used_twice = true}, message_rows,
                                    prefetches);
         }
 }
@@ -215,9 +215,9 @@ TEST(ParameterServers, EachGradientCountsOnceInEveryMode) {
     expect_each_gradient_once({.mode = ServerMode::geo, .threads = 1});
 }
 
-TEST(ParameterServers, EachGradientCountsOnceWhenABatchGoesInSeveralLetters) {
+TEST(ParameterServers, EachGradientCountsOnceWhenABatchGoesInSeveralMessages) {
     for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async, ServerMode::geo})
-        expect_each_gradient_once({.mode = mode, .threads = 1, .letter_rows = 1});
+        expect_each_gradient_once({.mode = mode, .threads = 1, .message_rows = 1});
 }
 
 /// The servers get what one trainer has changed, but for the rounding of a difference and a sum.
@@ -509,7 +509,7 @@ TEST(ParameterServers, SaysWhatIsWrongWithAJob) {
     EXPECT_EQ(wrong({.most_merged = 0}), "most_merged is 0, expected 1 or more");
     EXPECT_EQ(wrong({.most_merged = 1'000'001}), "most_merged is 1000001, expected at most 1000000");
     EXPECT_EQ(wrong({.table_threads = -1}), "table_threads is -1, expected 0 or more");
-    EXPECT_EQ(wrong({.letter_rows = -1}), "letter_rows is -1, expected 0 or more");
+    EXPECT_EQ(wrong({.message_rows = -1}), "message_rows is -1, expected 0 or more");
     EXPECT_EQ(wrong({.memory = 0}), "a server's tables get 0 bytes of memory, expected 1 or more");
     EXPECT_EQ(wrong({.rows_of = {{"tables", {}}}}),
               "rows_of names 'tables', which is no table of this program");

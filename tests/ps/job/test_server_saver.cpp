@@ -39,7 +39,7 @@ std::string refusal(const SavingServer& server, const std::filesystem::path& fol
     return message_of([&] { load_parts(server.plan(), folder); });
 }
 
-TEST(SaveWhileLettersCome, HasWhatWasThereWhenItBegan) {
+TEST(SaveWhileMessagesCome, HasWhatWasThereWhenItBegan) {
     const TemporaryFolder folder;
     for (unsigned seed = 0; seed < 8; ++seed) {
         std::mt19937 dice(seed);
@@ -72,7 +72,7 @@ TEST(SaveWhileLettersCome, HasWhatWasThereWhenItBegan) {
     }
 }
 
-TEST(SaveWhileLettersCome, OneAtATime) {
+TEST(SaveWhileMessagesCome, OneAtATime) {
     const TemporaryFolder folder;
     std::mt19937 dice(1);
     SavingServer server;
@@ -87,7 +87,7 @@ TEST(SaveWhileLettersCome, OneAtATime) {
     EXPECT_THAT(server.save({.folder = folder.path()}), StartsWith("saved "));
 }
 
-TEST(SaveWhileLettersCome, TellsWhichFileCannotBeWritten) {
+TEST(SaveWhileMessagesCome, TellsWhichFileCannotBeWritten) {
     const TemporaryFolder folder;
     std::mt19937 dice(1);
     SavingServer server;

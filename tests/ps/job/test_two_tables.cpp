@@ -182,9 +182,9 @@ TEST(TwoTables, SyncHasTheBitsOfOneProcess) {
 
 TEST(TwoTables, SyncHasTheBitsOfOneProcessWhateverIsPrefetchedAndHoweverItIsSent) {
     for (const auto& prefetched : std::vector<std::vector<std::string>>{{"user"}, {"next"}, {"seen", "user"}})
-        for (const int letter_rows : {0, 1, 5})
+        for (const int message_rows : {0, 1, 5})
             expect_the_bits_of_two_tables(
-                {.options = {.seed = two_tables_seed, .threads = 1, .letter_rows = letter_rows},
+                {.options = {.seed = two_tables_seed, .threads = 1, .message_rows = message_rows},
                  .prefetched = prefetched});
 }
 
@@ -265,10 +265,10 @@ std::vector<float> rows_of_ids(const Program& trainer, const State& state,
     return rows;
 }
 
-void expect_each_gradient_once_in_both(ServerMode mode, int letter_rows) {
+void expect_each_gradient_once_in_both(ServerMode mode, int message_rows) {
     constexpr int steps = 20;
     const ServerJobOptions options{
-        .mode = mode, .seed = two_tables_seed, .threads = 1, .letter_rows = letter_rows};
+        .mode = mode, .seed = two_tables_seed, .threads = 1, .message_rows = message_rows};
     for (int servers = 1; servers < test_world().size(); ++servers) {
         const ServerRanks ranks(test_world(), servers);
         const auto transpiler = transpiled(ranks, linear_tables(), mode, 7);
@@ -305,7 +305,7 @@ void expect_each_gradient_once_in_both(ServerMode mode, int letter_rows) {
 
 TEST(TwoTables, EachGradientCountsOnceInEveryMode) {
     for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async, ServerMode::geo})
-        for (const int letter_rows : {0, 1}) expect_each_gradient_once_in_both(mode, letter_rows);
+        for (const int message_rows : {0, 1}) expect_each_gradient_once_in_both(mode, message_rows);
 }
 
 /// Both tables get the ids 0 to 11; one of them has room for so many.

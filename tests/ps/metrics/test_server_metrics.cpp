@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: letters that the test counts; texts written by hand after Prometheus' description of its text
+// Oracle: messages that the test counts; texts written by hand after Prometheus' description of its text
 // format.
 #include <algorithm>
 #include <filesystem>
@@ -23,25 +23,25 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-/// A server of one trainer that was given some letters.
+/// A server of one trainer that was given some messages.
 class Busy {
   public:
     explicit Busy(ServerMode mode = ServerMode::sync)
         : server_({.mode = mode, .trainers = {1}, .table_threads = 3}, two_zeros(1), one_table(),
                   *posts_[0]) {
-        LetterWriter hello(*posts_[1], {.kind = LetterKind::hello});
+        MessageWriter hello(*posts_[1], {.kind = MessageKind::hello});
         hello.add_text("");
         give(std::move(hello));
     }
 
     void push(std::int64_t id) {
-        LetterWriter writer(*posts_[1], {.kind = LetterKind::push, .steps = 1});
+        MessageWriter writer(*posts_[1], {.kind = MessageKind::push, .steps = 1});
         writer.add_rows(0, 1, 1).ids[0] = id;
         give(std::move(writer));
     }
 
     void pull(std::int64_t step, std::uint64_t keys) {
-        LetterWriter writer(*posts_[1], {.kind = LetterKind::pull, .step = step});
+        MessageWriter writer(*posts_[1], {.kind = MessageKind::pull, .step = step});
         std::ranges::fill(writer.ask_rows(0, keys, false), 5);
         give(std::move(writer));
     }
@@ -49,9 +49,9 @@ class Busy {
     Server& server() { return server_; }
 
   private:
-    void give(LetterWriter&& writer) {
+    void give(MessageWriter&& writer) {
         writer.send(0);
-        while (auto letter = posts_[0]->receive()) take_and_answer(server_, std::move(*letter));
+        while (auto message = posts_[0]->receive()) take_and_answer(server_, std::move(*message));
         while (posts_[1]->receive()) continue;
     }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: of what fails, the trainer is told that asked for it, whoever's letter it was that made it due.
+// Oracle: of what fails, the trainer is told that asked for it, whoever's message it was that made it due.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,30 +33,30 @@ class FailingDisk : public testing::Test {
         EXPECT_GT(table.rows_on_disk(), 1000U);
         server_.emplace(ServerOptions{.trainers = {1, 2}}, two_zeros(2), std::move(tables), *posts_[0]);
         for (const int rank : {1, 2}) {
-            auto hello = letter(rank, {.kind = LetterKind::hello});
+            auto hello = message(rank, {.kind = MessageKind::hello});
             hello.add_text("");
             send(std::move(hello));
             EXPECT_EQ(said(rank), "welcome of 0");
         }
     }
 
-    LetterWriter letter(int rank, const LetterHead& head) {
+    MessageWriter message(int rank, const MessageHead& head) {
         return {*posts_[static_cast<std::size_t>(rank)], head};
     }
-    void send(LetterWriter&& writer) {
+    void send(MessageWriter&& writer) {
         writer.send(0);
         server_->take(std::move(*posts_[0]->receive()));
     }
-    void push(int rank) { send(letter(rank, {.kind = LetterKind::push, .steps = 1})); }
+    void push(int rank) { send(message(rank, {.kind = MessageKind::push, .steps = 1})); }
 
     /// "KIND of REQUEST", and the text of failures; "" when nothing has come.
     std::string said(int rank) {
         const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
-        const LetterReader reader(answer->content.bytes());
+        const MessageReader reader(answer->content.bytes());
         auto text =
             std::string(to_string(reader.head().kind)) + " of " + std::to_string(reader.head().request);
-        if (reader.head().kind == LetterKind::failed) text += ": " + std::string(reader.text());
+        if (reader.head().kind == MessageKind::failed) text += ": " + std::string(reader.text());
         return text;
     }
 
@@ -66,7 +66,7 @@ class FailingDisk : public testing::Test {
 };
 
 TEST_F(FailingDisk, ADayThatFailsIsToldToWhoBeginsIt) {
-    auto day = letter(1, {.kind = LetterKind::day, .step = 1, .request = 7});
+    auto day = message(1, {.kind = MessageKind::day, .step = 1, .request = 7});
     day.add_day(3, true);
     send(std::move(day));
     push(1);

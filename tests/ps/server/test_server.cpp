@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: a server without its loop, to which the test writes letters by hand: what each mode applies and
+// Oracle: a server without its loop, to which the test writes messages by hand: what each mode applies and
 // when it answers; SGD with rate 1, so that parameters are minus the sum of the gradients.
 #include <limits>
 #include <thread>
@@ -39,25 +39,25 @@ class ServerTest : public testing::Test {
     }
 
     void give() {
-        while (auto letter = posts_[0]->receive()) take_and_answer(*server_, std::move(*letter));
+        while (auto message = posts_[0]->receive()) take_and_answer(*server_, std::move(*message));
     }
 
-    LetterWriter letter(int rank, const LetterHead& head) {
+    MessageWriter message(int rank, const MessageHead& head) {
         return {*posts_[static_cast<std::size_t>(rank)], head};
     }
-    void send(LetterWriter&& writer) {
+    void send(MessageWriter&& writer) {
         writer.send(0);
         give();
     }
 
     void hello(int rank, const std::string& text = server_layout) {
-        auto writer = letter(rank, {.kind = LetterKind::hello});
+        auto writer = message(rank, {.kind = MessageKind::hello});
         writer.add_text(text);
         send(std::move(writer));
     }
 
     void push(int rank, float gradient, std::uint32_t steps = 1, std::int64_t id = 5) {
-        auto writer = letter(rank, {.kind = LetterKind::push, .steps = steps, .request = 3});
+        auto writer = message(rank, {.kind = MessageKind::push, .steps = steps, .request = 3});
         std::ranges::fill(writer.add_dense(0, 2), gradient);
         const auto rows = writer.add_rows(0, 1, 1);
         rows.ids[0] = id;
@@ -66,7 +66,7 @@ class ServerTest : public testing::Test {
     }
 
     void pull(int rank, std::int64_t step) {
-        auto writer = letter(rank, {.kind = LetterKind::pull, .step = step});
+        auto writer = message(rank, {.kind = MessageKind::pull, .step = step});
         writer.ask_dense(0, 2);
         writer.ask_rows(0, 1, false)[0] = 5;
         send(std::move(writer));
@@ -74,7 +74,7 @@ class ServerTest : public testing::Test {
 
     /// A row of a table with statistics.
     void push_shown(int rank, float shows, float clicks, std::int64_t id = 5) {
-        auto writer = letter(rank, {.kind = LetterKind::push, .steps = 1, .request = 3});
+        auto writer = message(rank, {.kind = MessageKind::push, .steps = 1, .request = 3});
         const auto rows = writer.add_rows(0, 1, 3);
         rows.ids[0] = id;
         std::ranges::copy(std::vector<float>{1, shows, clicks}, rows.values.begin());
@@ -82,7 +82,7 @@ class ServerTest : public testing::Test {
     }
 
     void begin_day(int rank, std::int64_t step, std::uint32_t day, bool shrinks) {
-        auto writer = letter(rank, {.kind = LetterKind::day, .step = step});
+        auto writer = message(rank, {.kind = MessageKind::day, .step = step});
         writer.add_day(day, shrinks);
         send(std::move(writer));
     }
@@ -97,20 +97,20 @@ class ServerTest : public testing::Test {
     }
 
     void save(int rank, std::int64_t step) {
-        auto writer = letter(rank, {.kind = LetterKind::save, .step = step, .request = 9});
+        auto writer = message(rank, {.kind = MessageKind::save, .step = step, .request = 9});
         writer.add_text("somewhere");
         send(std::move(writer));
     }
 
     void ask_sizes(int rank, SizesTurn turn) {
-        send(letter(rank, {.kind = LetterKind::sizes, .steps = static_cast<std::uint32_t>(turn)}));
+        send(message(rank, {.kind = MessageKind::sizes, .steps = static_cast<std::uint32_t>(turn)}));
     }
 
-    /// "KIND" and what the letter says of the table: "ROWS" or "ROWS-EVICTED".
+    /// "KIND" and what the message says of the table: "ROWS" or "ROWS-EVICTED".
     std::string said_of_sizes(int rank) {
         const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
-        LetterReader reader(answer->content.bytes());
+        MessageReader reader(answer->content.bytes());
         std::string text(to_string(reader.head().kind));
         while (const auto section = reader.next()) {
             if (section->table != 0) continue;
@@ -120,19 +120,19 @@ class ServerTest : public testing::Test {
         return text;
     }
 
-    void idle(int rank) { send(letter(rank, {.kind = LetterKind::idle})); }
+    void idle(int rank) { send(message(rank, {.kind = MessageKind::idle})); }
 
-    void leave(int rank) { send(letter(rank, {.kind = LetterKind::leave})); }
+    void leave(int rank) { send(message(rank, {.kind = MessageKind::leave})); }
 
     /// "values DENSE ROW", "welcome STEP", "failed TEXT" ...; "" when nothing has come.
     std::string said(int rank) {
         const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
-        LetterReader reader(answer->content.bytes());
+        MessageReader reader(answer->content.bytes());
         std::string text(to_string(reader.head().kind));
-        if (reader.head().kind == LetterKind::failed || reader.head().kind == LetterKind::saved)
+        if (reader.head().kind == MessageKind::failed || reader.head().kind == MessageKind::saved)
             return text + " " + std::string(reader.text());
-        if (reader.head().kind == LetterKind::welcome || reader.head().kind == LetterKind::begun)
+        if (reader.head().kind == MessageKind::welcome || reader.head().kind == MessageKind::begun)
             return text + " " + std::to_string(reader.head().step);
         while (const auto section = reader.next())
             if (!section->payload.empty())
@@ -162,12 +162,12 @@ TEST_F(ServerTest, SyncWaitsForTheStepsOfAll) {
 TEST_F(ServerTest, AnAnswerThatIsTooLongIsRefusedAndHoldsUpNobodyElse) {
     posts_ = comm::local_posts(5, 1400);
     start(ServerMode::sync, 0, 2, {});
-    auto asked = letter(1, {.kind = LetterKind::pull, .step = 1});
+    auto asked = message(1, {.kind = MessageKind::pull, .step = 1});
     for (int i = 0; i < 40; ++i) asked.ask_dense(0, 2);  // 32 bytes each, and 40 with the values
     send(std::move(asked));
     EXPECT_EQ(said(1), "");
     push(1, 1);
-    push(2, 1);  // its letter makes the answer due
+    push(2, 1);  // its message makes the answer due
     EXPECT_EQ(said(1),
               "failed a 'values' for rank 1 has 1632 bytes, and one message has 1400 at most: use more "
               "servers, a smaller batch, or a shorter wire ([servers] wire = \"bfloat16\")");
@@ -218,7 +218,7 @@ TEST_F(ServerTest, OneTrainerAfterTheOtherHasTheTurnToSayThatATableIsFull) {
     EXPECT_EQ(said(4), "sized");
 }
 
-TEST_F(ServerTest, AStepOfSeveralLettersIsAppliedAtItsEnd) {
+TEST_F(ServerTest, AStepOfSeveralMessagesIsAppliedAtItsEnd) {
     for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async}) {
         start(mode, 0, 1);
         push(1, 1, 0);
@@ -229,7 +229,7 @@ TEST_F(ServerTest, AStepOfSeveralLettersIsAppliedAtItsEnd) {
         pull(1, 1);
         std::string last;
         for (auto each = said(1); !each.empty(); each = said(1)) last = each;
-        // Of the same dense elements the last letter counts; gradients of a row are added.
+        // Of the same dense elements the last message counts; gradients of a row are added.
         EXPECT_EQ(last, "values -4 -7") << to_string(mode);
     }
 }
@@ -294,7 +294,7 @@ TEST_F(ServerTest, NobodyIsIdleWithinAStep) {
     push(1, 1, 0);
     idle(1);
     EXPECT_EQ(said(1), "failed an 'idle' of trainer 0 within a step of its own");
-    send(letter(1, {.kind = LetterKind::push, .steps = 1}));
+    send(message(1, {.kind = MessageKind::push, .steps = 1}));
     push(2, 1);
     pull(1, 1);
     EXPECT_EQ(said(1), "values -2 -2");
@@ -314,9 +314,9 @@ TEST_F(ServerTest, AnswersThatHaveBecomeDueGoToTheTrainersInTurn) {
     for (int i = 0; i < many; ++i) pull(1, 1);
     pull(2, 1);
     push(1, 1);
-    letter(2, {.kind = LetterKind::push, .steps = 1}).send(0);
+    message(2, {.kind = MessageKind::push, .steps = 1}).send(0);
     server_->take(std::move(*posts_[0]->receive()));
-    EXPECT_EQ(said(2), "values -1 -1");  // before another letter is taken
+    EXPECT_EQ(said(2), "values -1 -1");  // before another message is taken
     EXPECT_EQ(said(1), "values -1 -1");
     EXPECT_EQ(said(1), "");
     while (server_->go_on_answering()) continue;
@@ -325,22 +325,22 @@ TEST_F(ServerTest, AnswersThatHaveBecomeDueGoToTheTrainersInTurn) {
     EXPECT_EQ(said(1), "");
 }
 
-TEST_F(ServerTest, ATrainerWithManyLettersHoldsUpNoOther) {
+TEST_F(ServerTest, ATrainerWithManyMessagesHoldsUpNoOther) {
     start(ServerMode::async);
     constexpr int many = 1000;
     for (int i = 0; i < many; ++i) {
-        auto writer = letter(1, {.kind = LetterKind::push, .steps = 1});
+        auto writer = message(1, {.kind = MessageKind::push, .steps = 1});
         std::ranges::fill(writer.add_dense(0, 2), 1.0F);
         writer.send(0);
     }
-    auto asks = letter(2, {.kind = LetterKind::pull});
+    auto asks = message(2, {.kind = MessageKind::pull});
     asks.ask_dense(0, 2);
     asks.send(0);
-    for (const int rank : {1, 2}) letter(rank, {.kind = LetterKind::leave}).send(0);
+    for (const int rank : {1, 2}) message(rank, {.kind = MessageKind::leave}).send(0);
     serve(*server_, *posts_[0]);
     EXPECT_EQ(server_->steps(), many);
     const auto answer = posts_[2]->receive();
-    LetterReader reader(answer->content.bytes());
+    MessageReader reader(answer->content.bytes());
     EXPECT_LE(reader.head().step, static_cast<std::int64_t>(9 * posts_.size()));
 }
 
@@ -400,27 +400,27 @@ TEST_F(ServerTest, SchedulesCountTheStepsThatAPushEnds) {
 
 TEST_F(ServerTest, RefusesWhatDoesNotFitAndGoesOn) {
     start(ServerMode::async, 0, 1);
-    auto outside = letter(1, {.kind = LetterKind::push, .steps = 1});
+    auto outside = message(1, {.kind = MessageKind::push, .steps = 1});
     outside.add_dense(1, 2);
     send(std::move(outside));
     EXPECT_EQ(said(1), "failed gradients of elements 1 to 3 of 2");
-    send(letter(1, {.kind = LetterKind::push, .steps = 1'000'001}));
+    send(message(1, {.kind = MessageKind::push, .steps = 1'000'001}));
     EXPECT_EQ(said(1), "failed a push that ends 1000001 steps, and at most 1000000 end with one");
-    auto unknown = letter(1, {.kind = LetterKind::push, .steps = 1});
+    auto unknown = message(1, {.kind = MessageKind::push, .steps = 1});
     unknown.add_rows(1, 1, 1);
     send(std::move(unknown));
     EXPECT_EQ(said(1), "failed table 1 of 1");
-    auto wide = letter(1, {.kind = LetterKind::push, .steps = 1});
+    auto wide = message(1, {.kind = MessageKind::push, .steps = 1});
     wide.add_rows(0, 1, 4);
     send(std::move(wide));
     EXPECT_THAT(said(1), HasSubstr("failed a section of 1 has 24 bytes"));
-    auto far = letter(1, {.kind = LetterKind::pull});
+    auto far = message(1, {.kind = MessageKind::pull});
     far.ask_dense(UINT64_MAX, 1);
     send(std::move(far));
     EXPECT_THAT(said(1), HasSubstr("failed elements 18446744073709551615"));
-    send(letter(1, {.kind = LetterKind::values}));
+    send(message(1, {.kind = MessageKind::values}));
     EXPECT_EQ(said(1), "failed a server gets no 'values'");
-    auto save = letter(1, {.kind = LetterKind::save});
+    auto save = message(1, {.kind = MessageKind::save});
     save.add_text("/somewhere");
     send(std::move(save));
     EXPECT_EQ(said(1), "failed this server keeps no checkpoints");
@@ -440,7 +440,7 @@ TEST_F(ServerTest, RefusesToPutTogetherWhatIsFarTooLong) {
                     *posts_[0]);
     hello(1);
     EXPECT_EQ(said(1), "welcome 0");
-    auto asked = letter(1, {.kind = LetterKind::pull});
+    auto asked = message(1, {.kind = MessageKind::pull});
     for (std::int64_t part = 0; part < 2; ++part) {
         const auto ids = asked.ask_rows(0, 600, false);
         for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = 600 * part + static_cast<std::int64_t>(i);
@@ -554,7 +554,7 @@ TEST_F(ServerTest, ADayBeginsWhenItsStepIsThere) {
     begin_day(2, 2, 8, false);
     EXPECT_EQ(said(2), "begun 0");
     EXPECT_THAT(statistics(), testing::UnorderedElementsAre("6 2 1 7", "5 1 0 7"));
-    send(letter(1, {.kind = LetterKind::day, .step = 2}));
+    send(message(1, {.kind = MessageKind::day, .step = 2}));
     EXPECT_EQ(said(1), "failed a 'day' without its number");
 }
 
@@ -584,7 +584,7 @@ TEST_F(ServerTest, RejectsGradientsThatAreNotFinite) {
         while (!said(1).empty()) continue;
     }
     start(ServerMode::async, 0, 1, {.reject_not_finite = true});
-    auto halves = letter(1, {.kind = LetterKind::push, .steps = 1});
+    auto halves = message(1, {.kind = MessageKind::push, .steps = 1});
     halves.add_dense(0, 1)[0] = 1;
     halves.add_dense(1, 1)[0] = -std::numeric_limits<float>::infinity();
     send(std::move(halves));
@@ -616,7 +616,7 @@ TEST_F(ServerTest, ATrainerThatEndsWithoutLeavingEndsTheServerAMomentLater) {
     std::vector<std::string> told;
     server_->on_failure([&](std::string_view why) { told.emplace_back(why); });
     pull(1, 1);
-    send(letter(2, {.kind = LetterKind::abandon}));
+    send(message(2, {.kind = MessageKind::abandon}));
     server_->end_when_abandoned();  // whoever failed ends the job itself
     EXPECT_EQ(said(1) + said(2), "");
     std::this_thread::sleep_for(3100ms);
@@ -634,7 +634,7 @@ TEST_F(ServerTest, WhoeverHasLeftMayEnd) {
     start(ServerMode::sync);
     leave(2);
     EXPECT_EQ(said(2), "farewell");
-    send(letter(2, {.kind = LetterKind::abandon}));
+    send(message(2, {.kind = MessageKind::abandon}));
     std::this_thread::sleep_for(3100ms);
     server_->end_when_abandoned();
 }
@@ -643,7 +643,7 @@ TEST_F(ServerTest, WhatItRefusesIsToldHereToo) {
     start(ServerMode::sync);
     std::vector<std::string> told;
     server_->on_failure([&](std::string_view why) { told.emplace_back(why); });
-    send(letter(1, {.kind = LetterKind::values}));
+    send(message(1, {.kind = MessageKind::values}));
     save(1, 0);
     EXPECT_THAT(told, ElementsAre("a server gets no 'values'", "this server keeps no checkpoints"));
 }

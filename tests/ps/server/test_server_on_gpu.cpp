@@ -45,32 +45,32 @@ class ServerOnAGpu : public tests::OnAGpu {
         server_.emplace(options, failing_zeros(mode == ServerMode::sync ? 2 : 1), std::vector<ServerTable>(),
                         *posts_[0]);
         for (const int rank : {1, 2}) {
-            auto hello = letter(rank, {.kind = LetterKind::hello});
+            auto hello = message(rank, {.kind = MessageKind::hello});
             hello.add_text("x");
             send(std::move(hello));
             EXPECT_EQ(said(rank), "welcome");
         }
     }
 
-    LetterWriter letter(int rank, const LetterHead& head) {
+    MessageWriter message(int rank, const MessageHead& head) {
         return {*posts_[static_cast<std::size_t>(rank)], head};
     }
-    void send(LetterWriter&& writer) {
+    void send(MessageWriter&& writer) {
         writer.send(0);
         while (auto each = posts_[0]->receive()) take_and_answer(*server_, std::move(*each));
     }
     void push(int rank) {
-        auto writer = letter(rank, {.kind = LetterKind::push, .steps = 1});
+        auto writer = message(rank, {.kind = MessageKind::push, .steps = 1});
         std::ranges::fill(writer.add_dense(0, 4), 1.0F);
         send(std::move(writer));
     }
     void pull(int rank, std::int64_t step) {
-        auto writer = letter(rank, {.kind = LetterKind::pull, .step = step});
+        auto writer = message(rank, {.kind = MessageKind::pull, .step = step});
         writer.ask_dense(0, 4);
         send(std::move(writer));
     }
     void save(int rank, std::int64_t step) {
-        auto writer = letter(rank, {.kind = LetterKind::save, .step = step});
+        auto writer = message(rank, {.kind = MessageKind::save, .step = step});
         writer.add_text("somewhere");
         send(std::move(writer));
     }
@@ -79,9 +79,9 @@ class ServerOnAGpu : public tests::OnAGpu {
     std::string said(int rank) {
         const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
-        const LetterReader reader(answer->content.bytes());
+        const MessageReader reader(answer->content.bytes());
         std::string text(to_string(reader.head().kind));
-        if (reader.head().kind == LetterKind::failed) text.append(" ").append(reader.text());
+        if (reader.head().kind == MessageKind::failed) text.append(" ").append(reader.text());
         return text;
     }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: what was written is what is read, rounded as bfloat16 and float16 do it; letters that were cut or
-// changed on the way are refused by LetterReader.
+// Oracle: what was written is what is read, rounded as bfloat16 and float16 do it; messages that were cut or
+// changed on the way are refused by MessageReader.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@
 
 #include <dtrain/half.hpp>
 
-#include "ps/wire/letter.hpp"
+#include "ps/wire/message.hpp"
 #include "ps/wire/short_post.hpp"
 #include "support/message_of.hpp"
 
@@ -25,9 +25,9 @@ using tests::message_of;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-class ShortLetters : public testing::TestWithParam<WireNumbers> {
+class ShortMessages : public testing::TestWithParam<WireNumbers> {
   protected:
-    ShortLetters() {
+    ShortMessages() {
         for (auto& post : comm::local_posts(2)) plain_.push_back(std::move(post));
         for (const auto& post : plain_) posts_.push_back(with_numbers(post, GetParam()));
     }
@@ -37,8 +37,8 @@ class ShortLetters : public testing::TestWithParam<WireNumbers> {
                                                   : static_cast<float>(bfloat16(value));
     }
 
-    LetterWriter push(const std::vector<float>& dense, const std::vector<float>& rows) {
-        LetterWriter writer(*posts_[0], {.kind = LetterKind::push, .steps = 4, .step = -3, .request = 9});
+    MessageWriter push(const std::vector<float>& dense, const std::vector<float>& rows) {
+        MessageWriter writer(*posts_[0], {.kind = MessageKind::push, .steps = 4, .step = -3, .request = 9});
         std::ranges::copy(dense, writer.add_dense(5, dense.size()).begin());
         const auto to = writer.add_rows(2, 3, rows.size() / 3);
         std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN, 7}, to.ids.begin());
@@ -50,14 +50,14 @@ class ShortLetters : public testing::TestWithParam<WireNumbers> {
     std::vector<std::shared_ptr<comm::Post>> posts_;
 };
 
-TEST_P(ShortLetters, HaveSizesOfTablesBehindTheirValues) {
-    LetterWriter writer(*posts_[0], {.kind = LetterKind::values});
+TEST_P(ShortMessages, HaveSizesOfTablesBehindTheirValues) {
+    MessageWriter writer(*posts_[0], {.kind = MessageKind::values});
     std::ranges::fill(writer.add_values(2, 1, 2), 0.5F);
     writer.set_size(77);
-    writer.add_size(3, 1'000'000, 2'000'000);  // more than the letter has bytes
+    writer.add_size(3, 1'000'000, 2'000'000);  // more than the message has bytes
     writer.send(1);
-    const auto letter = posts_[1]->receive();
-    LetterReader reader(letter->content.bytes());
+    const auto message = posts_[1]->receive();
+    MessageReader reader(message->content.bytes());
     const auto rows = reader.next();
     EXPECT_EQ(rows->first, 77U);
     EXPECT_THAT(rows->floats(2), ElementsAre(0.5F, 0.5F));
@@ -68,7 +68,7 @@ TEST_P(ShortLetters, HaveSizesOfTablesBehindTheirValues) {
     EXPECT_FALSE(reader.next());
 }
 
-TEST_P(ShortLetters, AreReadAsTheyWereWrittenButRounded) {
+TEST_P(ShortMessages, AreReadAsTheyWereWrittenButRounded) {
     std::mt19937 random(1);
     std::normal_distribution<float> some(0, 10);
     for (std::size_t count = 0; count < 20; ++count) {
@@ -77,9 +77,9 @@ TEST_P(ShortLetters, AreReadAsTheyWereWrittenButRounded) {
         for (auto* values : {&dense, &rows})
             for (auto& value : *values) value = some(random);
         push(dense, rows).send(1);
-        const auto letter = posts_[1]->receive();
-        LetterReader reader(letter->content.bytes());
-        EXPECT_EQ(reader.head().kind, LetterKind::push);
+        const auto message = posts_[1]->receive();
+        MessageReader reader(message->content.bytes());
+        EXPECT_EQ(reader.head().kind, MessageKind::push);
         EXPECT_EQ(reader.head().step, -3);
         EXPECT_EQ(reader.head().steps, 4U);
         EXPECT_EQ(reader.head().request, 9U);
@@ -97,21 +97,21 @@ TEST_P(ShortLetters, AreReadAsTheyWereWrittenButRounded) {
     }
 }
 
-TEST_P(ShortLetters, TakeHalfTheBytes) {
+TEST_P(ShortMessages, TakeHalfTheBytes) {
     push(std::vector<float>(1000, 1), std::vector<float>(3000, 1)).send(1);
-    const auto letter = plain_[1]->receive();
-    EXPECT_EQ(letter->content.size(), 32U + 32 + 2000 + 32 + 24 + 6000);
-    EXPECT_THAT(message_of<LetterError>([&] { LetterReader{letter->content.bytes()}; }),
-                HasSubstr("a letter with numbers of kind"));
+    const auto message = plain_[1]->receive();
+    EXPECT_EQ(message->content.size(), 32U + 32 + 2000 + 32 + 24 + 6000);
+    EXPECT_THAT(message_of<MessageError>([&] { MessageReader{message->content.bytes()}; }),
+                HasSubstr("a message with numbers of kind"));
 }
 
-TEST_P(ShortLetters, WhatIsFiniteStaysFiniteAndWhatIsNotIsKept) {
-    LetterWriter writer(*posts_[0], {.kind = LetterKind::values});
+TEST_P(ShortMessages, WhatIsFiniteStaysFiniteAndWhatIsNotIsKept) {
+    MessageWriter writer(*posts_[0], {.kind = MessageKind::values});
     const std::vector<float> values{std::numeric_limits<float>::max(), -1e38F, infinity, -infinity, NAN, 0};
     std::ranges::copy(values, writer.add_values(0, 6, 1).begin());
     writer.send(1);
-    const auto letter = posts_[1]->receive();
-    LetterReader reader(letter->content.bytes());
+    const auto message = posts_[1]->receive();
+    MessageReader reader(message->content.bytes());
     const auto found = reader.next()->floats(6);
     EXPECT_TRUE(std::isfinite(found[0]) && found[0] >= 65504);
     EXPECT_TRUE(std::isfinite(found[1]) && found[1] <= -65504);
@@ -121,20 +121,20 @@ TEST_P(ShortLetters, WhatIsFiniteStaysFiniteAndWhatIsNotIsKept) {
     EXPECT_EQ(found[5], 0);
 }
 
-TEST_P(ShortLetters, OtherLettersTravelAsTheyAre) {
-    LetterWriter text(*posts_[0], {.kind = LetterKind::hello});
+TEST_P(ShortMessages, OtherMessagesTravelAsTheyAre) {
+    MessageWriter text(*posts_[0], {.kind = MessageKind::hello});
     text.add_text("some text");
     text.send(1);
-    LetterWriter pull(*posts_[0], {.kind = LetterKind::pull});
+    MessageWriter pull(*posts_[0], {.kind = MessageKind::pull});
     std::ranges::copy(std::vector<std::int64_t>{1, 2}, pull.ask_rows(1, 2, false).begin());
     pull.send(1);
-    auto letter = plain_[1]->receive();
-    EXPECT_EQ(LetterReader(letter->content.bytes()).text(), "some text");
-    letter = posts_[1]->receive();
-    EXPECT_THAT(LetterReader(letter->content.bytes()).next()->ids(), ElementsAre(1, 2));
+    auto message = plain_[1]->receive();
+    EXPECT_EQ(MessageReader(message->content.bytes()).text(), "some text");
+    message = posts_[1]->receive();
+    EXPECT_THAT(MessageReader(message->content.bytes()).next()->ids(), ElementsAre(1, 2));
 }
 
-TEST_P(ShortLetters, ThatWereCutOrChangedAreRefused) {
+TEST_P(ShortMessages, ThatWereCutOrChangedAreRefused) {
     std::mt19937 random(7);
     push(std::vector<float>(5, 1), std::vector<float>(9, 2)).send(1);
     const auto whole = plain_[1]->receive();
@@ -146,18 +146,18 @@ TEST_P(ShortLetters, ThatWereCutOrChangedAreRefused) {
         for (unsigned changes = random() % 4; changes > 0 && content.size() > 0; --changes)
             content.data()[random() % content.size()] = static_cast<std::byte>(random());
         plain_[0]->send(1, std::move(content));
-        const auto letter = posts_[1]->receive();
+        const auto message = posts_[1]->receive();
         try {
-            LetterReader reader(letter->content.bytes());
+            MessageReader reader(message->content.bytes());
             while (const auto section = reader.next())
                 if (section->table != dense_parameters) section->ids();
-        } catch (const LetterError&) {
+        } catch (const MessageError&) {
         }
-        posts_[1]->recycle(std::move(const_cast<comm::Letter&>(*letter).content));
+        posts_[1]->recycle(std::move(const_cast<comm::Message&>(*message).content));
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Wire, ShortLetters, testing::Values(WireNumbers::float16, WireNumbers::bfloat16),
+INSTANTIATE_TEST_SUITE_P(Wire, ShortMessages, testing::Values(WireNumbers::float16, WireNumbers::bfloat16),
                          [](const auto& each) { return to_string(each.param); });
 
 }  // namespace

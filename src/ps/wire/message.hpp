@@ -21,7 +21,7 @@ namespace dtrain::ps {
 
 inline constexpr std::uint16_t protocol_version = 5;
 
-enum class LetterKind : std::uint16_t {
+enum class MessageKind : std::uint16_t {
     hello = 1,  ///< trainer: its number, and the layout that it expects, as text
     welcome,    ///< server: the step at which it stands
     pull,       ///< trainer: wants parameters or rows
@@ -45,10 +45,10 @@ enum class LetterKind : std::uint16_t {
 };
 
 /// "pull", "push", ...
-std::string_view to_string(LetterKind kind);
+std::string_view to_string(MessageKind kind);
 
 /// Whether a server that does what `asked` says answers with `kind`; what it could not save it says so, too.
-bool is_answer(LetterKind kind, LetterKind asked);
+bool is_answer(MessageKind kind, MessageKind asked);
 
 /// Of a 'sizes': whoever is about to say that a table has too many rows takes the turn at the first server,
 /// so that no other trainer says so too. Who asks for it meanwhile is answered when it is given back.
@@ -57,8 +57,8 @@ enum class SizesTurn : std::uint32_t { none, takes, gives_back };
 /// Steps that may end with one push.
 inline constexpr std::uint32_t most_steps_of_push = 1'000'000;
 
-struct LetterHead {
-    LetterKind kind = LetterKind::hello;
+struct MessageHead {
+    MessageKind kind = MessageKind::hello;
     /// push: how many steps of the trainer end with it, most_steps_of_push at most; their gradients were
     /// added up, and schedules count them all. 0: more of the same step follows. sizes: a SizesTurn. failed:
     /// 1 when it is for a table's dict_size.
@@ -69,14 +69,14 @@ struct LetterHead {
     std::uint64_t request = 0;
 };
 
-/// A letter that is not one of ours, or says impossible things.
-class LetterError : public Error {
+/// A message that is not one of ours, or says impossible things.
+class MessageError : public Error {
   public:
     using Error::Error;
 };
 
-/// What to say, and what to do, of a letter that has more bytes than may be sent.
-std::string too_long(LetterKind kind, int to, std::size_t bytes, std::size_t most);
+/// What to say, and what to do, of a message that has more bytes than may be sent.
+std::string too_long(MessageKind kind, int to, std::size_t bytes, std::size_t most);
 
 /// The number that stands for the dense parameters where others have a table.
 inline constexpr std::uint32_t dense_parameters = UINT32_MAX;
@@ -98,39 +98,39 @@ struct Section {
     std::uint64_t count = 0;  ///< elements, or ids; sizes: rows that it has evicted, ever
     std::span<const std::byte> payload;
 
-    /// The first `count` of the payload. @throws LetterError when it is shorter
+    /// The first `count` of the payload. @throws MessageError when it is shorter
     std::span<const std::int64_t> ids() const;
     /// `values` floats behind the ids (rows), or at the beginning (dense, values).
-    /// @throws LetterError when the payload has another length
+    /// @throws MessageError when the payload has another length
     std::span<const float> floats_behind_ids(std::size_t values) const;
     std::span<const float> floats(std::size_t values) const;
 };
 
-/// Reads a letter of whatever bytes.
-class LetterReader {
+/// Reads a message of whatever bytes.
+class MessageReader {
   public:
-    /// @throws LetterError
-    explicit LetterReader(std::span<const std::byte> bytes);
+    /// @throws MessageError
+    explicit MessageReader(std::span<const std::byte> bytes);
 
-    const LetterHead& head() const { return head_; }
+    const MessageHead& head() const { return head_; }
 
-    /// The next one; none behind the last. @throws LetterError
+    /// The next one; none behind the last. @throws MessageError
     std::optional<Section> next();
 
-    /// Of letters that are text. @throws LetterError
+    /// Of messages that are text. @throws MessageError
     std::string_view text() const;
 
   private:
-    LetterHead head_;
+    MessageHead head_;
     std::span<const std::byte> rest_;
 };
 
-/// Writes a letter into memory that grows. What an add_ function returns is to be written before the next
+/// Writes a message into memory that grows. What an add_ function returns is to be written before the next
 /// call.
-class LetterWriter {
+class MessageWriter {
   public:
     /// @param capacity bytes that are likely to be needed
-    LetterWriter(comm::Post& post, const LetterHead& head, std::size_t capacity = 0);
+    MessageWriter(comm::Post& post, const MessageHead& head, std::size_t capacity = 0);
 
     /// Changes how many steps end with it.
     void set_steps(std::uint32_t steps);
@@ -157,22 +157,22 @@ class LetterWriter {
     /// A size alone.
     void add_size(std::uint32_t table, std::uint64_t rows, std::uint64_t evicted);
 
-    /// Of a letter with one section of so many ids, and `width` floats with each.
+    /// Of a message with one section of so many ids, and `width` floats with each.
     static std::size_t bytes_of_rows(std::uint64_t count, std::uint64_t width);
 
     std::size_t size() const { return content_.size(); }
-    /// @throws LetterError naming the size and what to do when it is too long to be sent
+    /// @throws MessageError naming the size and what to do when it is too long to be sent
     void send(int to);
 
   private:
     std::span<std::byte> add_section(const Section& section, std::size_t payload);
 
     comm::Post* post_;
-    comm::LetterBytes content_;
+    comm::MessageBytes content_;
     std::size_t last_section_ = 0;  ///< begins there
 };
 
-/// Sends a letter that has nothing but its head and perhaps text.
-void send_letter(comm::Post& post, int to, const LetterHead& head, std::string_view text = {});
+/// Sends a message that has nothing but its head and perhaps text.
+void send_message(comm::Post& post, int to, const MessageHead& head, std::string_view text = {});
 
 }  // namespace dtrain::ps

@@ -12,16 +12,16 @@
 namespace dtrain::comm {
 
 /// Whose memory is that several processes see. The stores that hand it on release what was done with it
-/// before, and who takes it acquires: nothing else orders the bytes of a letter between processes.
+/// before, and who takes it acquires: nothing else orders the bytes of a message between processes.
 enum class LentTo : std::uint32_t {
     nobody,
     writer,  ///< who has asked for it
-    reader   ///< whom the letter is for
+    reader   ///< whom the message is for
 };
 static_assert(std::atomic<LentTo>::is_always_lock_free);
 
-/// Gives a letter's memory back to this process, or to those that share it.
-struct ReturnLetter {
+/// Gives a message's memory back to this process, or to those that share it.
+struct ReturnMessage {
     std::atomic<LentTo>* lent_to = nullptr;
     std::shared_ptr<const void> keeps = {};
     void operator()(std::byte* memory) const {
@@ -32,8 +32,8 @@ struct ReturnLetter {
     }
 };
 
-/// Bytes of a letter. Movable; memory is kept when it gets shorter, and is not set to zero when it grows.
-class LetterBytes {
+/// Bytes of a message. Movable; memory is kept when it gets shorter, and is not set to zero when it grows.
+class MessageBytes {
   public:
     /// Memory that several processes see.
     struct Lent {
@@ -43,10 +43,10 @@ class LetterBytes {
         std::shared_ptr<const void> keeps;  ///< the memory where it is
     };
 
-    LetterBytes() = default;
+    MessageBytes() = default;
     /// Gives the memory back when it ends, or grows beyond it.
-    LetterBytes(Lent lent, std::size_t size)
-        : memory_(lent.memory, ReturnLetter{lent.lent_to, std::move(lent.keeps)}),
+    MessageBytes(Lent lent, std::size_t size)
+        : memory_(lent.memory, ReturnMessage{lent.lent_to, std::move(lent.keeps)}),
           size_(size),
           capacity_(lent.capacity) {}
 
@@ -57,7 +57,7 @@ class LetterBytes {
     std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
 
     bool is_lent() const { return memory_.get_deleter().lent_to != nullptr; }
-    /// Ends, and leaves what it was lent to the letter's reader, who gives it back.
+    /// Ends, and leaves what it was lent to the message's reader, who gives it back.
     void leave_to_reader() && {
         memory_.get_deleter().lent_to->store(LentTo::reader, std::memory_order_release);
         memory_.release();
@@ -67,7 +67,7 @@ class LetterBytes {
     void resize(std::size_t size);
 
   private:
-    std::unique_ptr<std::byte[], ReturnLetter> memory_;
+    std::unique_ptr<std::byte[], ReturnMessage> memory_;
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
 };

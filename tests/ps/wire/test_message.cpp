@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: what was written is what is read; letters that were cut or changed are read without touching
+// Oracle: what was written is what is read; messages that were cut or changed are read without touching
 // anything outside, or refused.
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ps/wire/letter.hpp"
+#include "ps/wire/message.hpp"
 #include "support/fuzz.hpp"
 #include "support/message_of.hpp"
 
@@ -20,17 +20,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using tests::message_of;
 
-class Letters : public testing::Test {
+class Messages : public testing::Test {
   protected:
-    std::vector<std::byte> sent(LetterWriter&& writer) {
+    std::vector<std::byte> sent(MessageWriter&& writer) {
         writer.send(1);
-        const auto letter = posts_[1]->receive();
-        const auto bytes = letter->content.bytes();
+        const auto message = posts_[1]->receive();
+        const auto bytes = message->content.bytes();
         return {bytes.begin(), bytes.end()};
     }
 
     std::vector<std::byte> push() {
-        LetterWriter writer(*posts_[0], {.kind = LetterKind::push, .step = -3, .request = 9});
+        MessageWriter writer(*posts_[0], {.kind = MessageKind::push, .step = -3, .request = 9});
         std::ranges::copy(std::vector<float>{1, 2, 3}, writer.add_dense(5, 3).begin());
         const auto rows = writer.add_rows(2, 2, 3, true);
         std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN}, rows.ids.begin());
@@ -43,10 +43,10 @@ class Letters : public testing::Test {
     std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(2);
 };
 
-TEST_F(Letters, HaveWhatWasWritten) {
+TEST_F(Messages, HaveWhatWasWritten) {
     const auto bytes = push();
-    LetterReader reader(bytes);
-    EXPECT_EQ(reader.head().kind, LetterKind::push);
+    MessageReader reader(bytes);
+    EXPECT_EQ(reader.head().kind, MessageKind::push);
     EXPECT_EQ(reader.head().step, -3);
     EXPECT_EQ(reader.head().steps, 4U);
     EXPECT_EQ(reader.head().request, 10U);
@@ -63,46 +63,46 @@ TEST_F(Letters, HaveWhatWasWritten) {
     EXPECT_FALSE(reader.next());
 }
 
-TEST_F(Letters, AskForRowsAndTellTexts) {
-    LetterWriter pull(*posts_[0], {.kind = LetterKind::pull});
+TEST_F(Messages, AskForRowsAndTellTexts) {
+    MessageWriter pull(*posts_[0], {.kind = MessageKind::pull});
     pull.ask_dense(1, 2);
     pull.ask_rows(0, 1, true)[0] = 7;
     const auto pulled = sent(std::move(pull));
-    LetterReader reader(pulled);
+    MessageReader reader(pulled);
     EXPECT_EQ(reader.next()->count, 2U);
     const auto rows = reader.next();
     EXPECT_TRUE(rows->peeks);
     EXPECT_FALSE(rows->has_each_id_once);
     EXPECT_THAT(rows->ids(), ElementsAre(7));
-    LetterWriter hello(*posts_[0], {.kind = LetterKind::hello});
+    MessageWriter hello(*posts_[0], {.kind = MessageKind::hello});
     hello.add_text("a b c");
-    EXPECT_EQ(LetterReader(sent(std::move(hello))).text(), "a b c");
+    EXPECT_EQ(MessageReader(sent(std::move(hello))).text(), "a b c");
 }
 
-TEST_F(Letters, AreRefusedWhenTheyAreNotOurs) {
+TEST_F(Messages, AreRefusedWhenTheyAreNotOurs) {
     const auto refusal = [](std::vector<std::byte> bytes, std::size_t at, std::uint8_t value) {
         bytes.at(at) = std::byte{value};
-        return message_of<LetterError>([&] { LetterReader{bytes}; });
+        return message_of<MessageError>([&] { MessageReader{bytes}; });
     };
     const auto bytes = push();
-    EXPECT_EQ(message_of<LetterError>([] { LetterReader{{}}; }), "a letter of 0 bytes");
-    EXPECT_THAT(refusal(bytes, 0, 0), HasSubstr("a letter that begins with 64745000, expected 64745053"));
+    EXPECT_EQ(message_of<MessageError>([] { MessageReader{{}}; }), "a message of 0 bytes");
+    EXPECT_THAT(refusal(bytes, 0, 0), HasSubstr("a message that begins with 64745000, expected 64745053"));
     EXPECT_EQ(refusal(bytes, 4, 77),
-              "a letter of protocol 77, expected 5: trainers and servers must be of one version of dtrain");
-    EXPECT_EQ(refusal(bytes, 6, 200), "a letter of kind 200");
+              "a message of protocol 77, expected 5: trainers and servers must be of one version of dtrain");
+    EXPECT_EQ(refusal(bytes, 6, 200), "a message of kind 200");
 }
 
-TEST_F(Letters, SaySectionsThatDoNotFit) {
+TEST_F(Messages, SaySectionsThatDoNotFit) {
     const auto bytes = push();
-    LetterReader reader(bytes);
+    MessageReader reader(bytes);
     const auto section = reader.next();
-    EXPECT_EQ(message_of<LetterError>([&] { (void)section->floats(9); }), "a section of 3 has 16 bytes");
-    EXPECT_EQ(message_of<LetterError>([&] { (void)section->ids(); }), "a section of 3 has 16 bytes");
-    EXPECT_EQ(message_of<LetterError>([&] { (void)section->floats(SIZE_MAX / 2); }),
+    EXPECT_EQ(message_of<MessageError>([&] { (void)section->floats(9); }), "a section of 3 has 16 bytes");
+    EXPECT_EQ(message_of<MessageError>([&] { (void)section->ids(); }), "a section of 3 has 16 bytes");
+    EXPECT_EQ(message_of<MessageError>([&] { (void)section->floats(SIZE_MAX / 2); }),
               "a section of 3 has 16 bytes");
 }
 
-/// Reads all there is, of whatever sizes it says. False when the letter is refused before its end; what one
+/// Reads all there is, of whatever sizes it says. False when the message is refused before its end; what one
 /// section does not have is refused by itself.
 bool is_read_to_its_end(std::span<const std::byte> bytes) {
     const auto give = [&](const auto& read) {
@@ -111,11 +111,11 @@ bool is_read_to_its_end(std::span<const std::byte> bytes) {
             if (part.empty()) return;
             EXPECT_GE(part.data(), bytes.data());
             EXPECT_LE(part.data() + part.size(), bytes.data() + bytes.size());
-        } catch (const LetterError&) {
+        } catch (const MessageError&) {
         }
     };
     try {
-        LetterReader reader(bytes);
+        MessageReader reader(bytes);
         give([&] { return std::span(reader.text()); });
         while (const auto section = reader.next()) {
             give([&] { return section->payload; });
@@ -124,13 +124,13 @@ bool is_read_to_its_end(std::span<const std::byte> bytes) {
             give([&] { return section->floats_behind_ids(section->ids().size() * 3); });
         }
         return true;
-    } catch (const LetterError&) {
+    } catch (const MessageError&) {
         return false;
     }
 }
 
-TEST_F(Letters, OfAnyBytesAreReadOrRefused) {
-    LetterWriter writer(*posts_[0], {.kind = LetterKind::push});
+TEST_F(Messages, OfAnyBytesAreReadOrRefused) {
+    MessageWriter writer(*posts_[0], {.kind = MessageKind::push});
     std::vector<std::size_t> ends_of_parts{writer.size()};
     writer.add_dense(5, 3);
     ends_of_parts.push_back(writer.size());

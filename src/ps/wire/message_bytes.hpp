@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The heads of letters and of their sections, byte by byte. Behind a section's head come `payload` bytes:
+/// The heads of messages and of their sections, byte by byte. Behind a section's head come `payload` bytes:
 /// ids if it has some, then floats.
 namespace dtrain::ps {
 

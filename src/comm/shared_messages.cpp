@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/shared_letters.hpp"
+#include "comm/shared_messages.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,30 +15,30 @@
 namespace dtrain::comm {
 namespace {
 
-// Of a segment. Letters that find no room in it are sent by MPI.
+// Of a segment. Messages that find no room in it are sent by MPI.
 constexpr std::size_t most_of_a_rank = std::size_t{16} << 20U;
 // Of a size, of which a free one is looked for one by one.
 constexpr std::size_t most_blocks = 256;
 
 std::size_t bytes_of(std::size_t size) {
-    return SharedLetters::least_bytes << size;
+    return SharedMessages::least_bytes << size;
 }
 
 std::size_t size_for(std::size_t bytes) {
     return static_cast<std::size_t>(
-        std::bit_width((std::max(bytes, SharedLetters::least_bytes) - 1) / SharedLetters::least_bytes));
+        std::bit_width((std::max(bytes, SharedMessages::least_bytes) - 1) / SharedMessages::least_bytes));
 }
 
 }  // namespace
 
-/// The head of a block: the letter's bytes follow it.
-struct alignas(64) SharedLetters::Block {
+/// The head of a block: the message's bytes follow it.
+struct alignas(64) SharedMessages::Block {
     std::atomic<LentTo> lent_to;
 
-    std::byte* letter() { return reinterpret_cast<std::byte*>(this + 1); }
+    std::byte* message() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-std::unique_ptr<SharedLetters> SharedLetters::open(MPI_Comm node, const NodeMap& map) {
+std::unique_ptr<SharedMessages> SharedMessages::open(MPI_Comm node, const NodeMap& map) {
     const auto& on_node = map.neighbours();
     if (on_node.size() == 1) return nullptr;
     auto shared = share_segments(node, most_of_a_rank);
@@ -47,13 +47,13 @@ std::unique_ptr<SharedLetters> SharedLetters::open(MPI_Comm node, const NodeMap&
     for (std::size_t i = 0; i < on_node.size(); ++i)
         segments[static_cast<std::size_t>(on_node[i])] = std::move(shared[i]);
     const auto rank = on_node[static_cast<std::size_t>(map.node_rank)];
-    return std::make_unique<SharedLetters>(rank, std::move(segments));
+    return std::make_unique<SharedMessages>(rank, std::move(segments));
 }
 
-SharedLetters::SharedLetters(int rank, std::vector<std::shared_ptr<SharedSegment>> segments)
+SharedMessages::SharedMessages(int rank, std::vector<std::shared_ptr<SharedSegment>> segments)
     : segments_(std::move(segments)), own_(segments_[static_cast<std::size_t>(rank)]) {}
 
-std::optional<LetterBytes> SharedLetters::memory(std::size_t bytes) {
+std::optional<MessageBytes> SharedMessages::memory(std::size_t bytes) {
     if (bytes < least_bytes || bytes > most_bytes) return std::nullopt;
     const auto fits = size_for(bytes);
     for (auto size = fits; size < std::min(fits + wider, sizes); ++size)
@@ -61,16 +61,16 @@ std::optional<LetterBytes> SharedLetters::memory(std::size_t bytes) {
     return cut(fits) ? free_block(fits, bytes) : std::nullopt;
 }
 
-std::optional<LetterBytes> SharedLetters::free_block(std::size_t size, std::size_t bytes) {
+std::optional<MessageBytes> SharedMessages::free_block(std::size_t size, std::size_t bytes) {
     for (auto* block : blocks_[size]) {
         if (block->lent_to.load(std::memory_order_acquire) != LentTo::nobody) continue;
         block->lent_to.store(LentTo::writer, std::memory_order_relaxed);
-        return LetterBytes({block->letter(), bytes_of(size), &block->lent_to, own_}, bytes);
+        return MessageBytes({block->message(), bytes_of(size), &block->lent_to, own_}, bytes);
     }
     return std::nullopt;
 }
 
-bool SharedLetters::cut(std::size_t size) {
+bool SharedMessages::cut(std::size_t size) {
     const auto bytes = sizeof(Block) + bytes_of(size);
     if (blocks_[size].size() == most_blocks || !own_->provide(cut_, bytes)) return false;
     auto* block = new (own_->bytes().data() + cut_) Block{};
@@ -80,20 +80,21 @@ bool SharedLetters::cut(std::size_t size) {
     return true;
 }
 
-std::optional<SharedLetters::Place> SharedLetters::place_for(int to, const LetterBytes& content) const {
+std::optional<SharedMessages::Place> SharedMessages::place_for(int to, const MessageBytes& content) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(own_->bytes().data());
-    const auto letter = reinterpret_cast<std::uintptr_t>(content.bytes().data());
-    const bool is_here = letter >= begin && letter - begin < own_->bytes().size();
+    const auto message = reinterpret_cast<std::uintptr_t>(content.bytes().data());
+    const bool is_here = message >= begin && message - begin < own_->bytes().size();
     if (!is_here || segments_[static_cast<std::size_t>(to)] == nullptr) return std::nullopt;
-    return Place{letter - begin, content.size()};
+    return Place{message - begin, content.size()};
 }
 
-LetterBytes SharedLetters::letter(int from, const Place& place) const {
+MessageBytes SharedMessages::message(int from, const Place& place) const {
     const auto& segment = segments_[static_cast<std::size_t>(from)];
     const auto room = segment == nullptr ? 0 : segment->bytes().size();
     const auto refuse = [&] {
-        throw Error(fmt::format("rank {} says that a letter of {} bytes lies at {} of its {} bytes of memory",
-                                from, place.size, place.offset, room));
+        throw Error(
+            fmt::format("rank {} says that a message of {} bytes lies at {} of its {} bytes of memory", from,
+                        place.size, place.offset, room));
     };
     if (place.offset < sizeof(Block) || place.offset > room || place.size > room - place.offset ||
         place.offset % alignof(Block) != 0)
@@ -101,7 +102,7 @@ LetterBytes SharedLetters::letter(int from, const Place& place) const {
     auto* block =
         std::launder(reinterpret_cast<Block*>(segment->bytes().data() + place.offset - sizeof(Block)));
     if (block->lent_to.load(std::memory_order_acquire) != LentTo::reader) refuse();
-    return {{block->letter(), place.size, &block->lent_to, segment}, place.size};
+    return {{block->message(), place.size, &block->lent_to, segment}, place.size};
 }
 
 }  // namespace dtrain::comm

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/letter_bytes.hpp"
+#include "comm/message_bytes.hpp"
 
 #include <algorithm>
 
 namespace dtrain::comm {
 
-void LetterBytes::resize(std::size_t size) {
+void MessageBytes::resize(std::size_t size) {
     if (size > capacity_) {
         const auto capacity = std::max(size, capacity_ + capacity_ / 2);
-        std::unique_ptr<std::byte[], ReturnLetter> larger(new std::byte[capacity]);
+        std::unique_ptr<std::byte[], ReturnMessage> larger(new std::byte[capacity]);
         std::copy_n(memory_.get(), size_, larger.get());
         memory_ = std::move(larger);
         capacity_ = capacity;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: whatever letters came, good, changed or cut, a trainer that did nothing wrong is still served; and
-// counts, which show that the letters reached what they are for. 20,000 letters, with DTRAIN_STRESS=1
+// Oracle: whatever messages came, good, changed or cut, a trainer that did nothing wrong is still served; and
+// counts, which show that the messages reached what they are for. 20,000 messages, with DTRAIN_STRESS=1
 // 400,000; sanitizers see what is read or written beside them.
 #include <algorithm>
 #include <array>
@@ -22,9 +22,9 @@ using testing::HasSubstr;
 
 constexpr const char* layout = "mode x\ntable t\n";
 constexpr int good_trainer = 3;
-constexpr int letters_of_a_server = 500;
+constexpr int messages_of_a_server = 500;
 
-class AnyLetters : public testing::TestWithParam<ServerMode> {
+class AnyMessages : public testing::TestWithParam<ServerMode> {
   protected:
     void start(bool has_statistics) {
         ServerOptions options{.mode = GetParam(), .staleness = 2, .layout = layout};
@@ -43,55 +43,55 @@ class AnyLetters : public testing::TestWithParam<ServerMode> {
         return options;
     }
 
-    LetterWriter letter(LetterKind kind, std::uint32_t steps = 0, std::int64_t step = 0) {
+    MessageWriter message(MessageKind kind, std::uint32_t steps = 0, std::int64_t step = 0) {
         return {*posts_[1], {.kind = kind, .steps = steps, .step = step, .request = 3}};
     }
-    comm::LetterBytes content(LetterWriter&& writer) {
+    comm::MessageBytes content(MessageWriter&& writer) {
         writer.send(0);
         return std::move(posts_[0]->receive()->content);
     }
-    void give(int from, comm::LetterBytes&& content) {
+    void give(int from, comm::MessageBytes&& content) {
         take_and_answer(*server_, {from, std::move(content)});
     }
 
-    comm::LetterBytes hello() {
-        auto writer = letter(LetterKind::hello);
+    comm::MessageBytes hello() {
+        auto writer = message(MessageKind::hello);
         writer.add_text(layout);
         return content(std::move(writer));
     }
-    comm::LetterBytes push(std::uint32_t steps) {
-        auto writer = letter(LetterKind::push, steps);
+    comm::MessageBytes push(std::uint32_t steps) {
+        auto writer = message(MessageKind::push, steps);
         std::ranges::fill(writer.add_dense(0, 2), 0.5F);
         const auto rows = writer.add_rows(0, random_() % 4, width_);
         for (auto& id : rows.ids) id = any_whole();
         std::ranges::fill(rows.values, 1.0F);
         return content(std::move(writer));
     }
-    comm::LetterBytes pull(std::int64_t step) {
-        auto writer = letter(LetterKind::pull, 0, step);
+    comm::MessageBytes pull(std::int64_t step) {
+        auto writer = message(MessageKind::pull, 0, step);
         writer.ask_dense(0, 2);
         for (auto& id : writer.ask_rows(0, random_() % 4, one_in(2))) id = any_whole();
         return content(std::move(writer));
     }
-    comm::LetterBytes day() {
-        auto writer = letter(LetterKind::day, 0, any_step());
+    comm::MessageBytes day() {
+        auto writer = message(MessageKind::day, 0, any_step());
         writer.add_day(static_cast<std::uint32_t>(random_()), one_in(2));
         return content(std::move(writer));
     }
-    comm::LetterBytes any_letter() {
+    comm::MessageBytes any_message() {
         switch (random_() % 16) {
             case 0:
                 return hello();
             case 1:
                 return day();
             case 2:
-                return content(letter(LetterKind::count));
+                return content(message(MessageKind::count));
             case 3:
-                return content(letter(LetterKind::save, 0, any_step()));
+                return content(message(MessageKind::save, 0, any_step()));
             case 4:
-                return content(letter(static_cast<LetterKind>(random_() % 14)));
+                return content(message(static_cast<MessageKind>(random_() % 14)));
             case 5:
-                return content(letter(LetterKind::idle));
+                return content(message(MessageKind::idle));
             case 6:
             case 7:
             case 8:
@@ -101,7 +101,7 @@ class AnyLetters : public testing::TestWithParam<ServerMode> {
         }
     }
 
-    void damage(comm::LetterBytes& content) {
+    void damage(comm::MessageBytes& content) {
         const auto bytes = content.bytes();
         for (auto changes = random_() % 4; changes > 0; --changes) {
             // The lowest and highest numbers are where sums overflow.
@@ -113,7 +113,7 @@ class AnyLetters : public testing::TestWithParam<ServerMode> {
             std::ranges::fill(bytes.subspan(at, count), std::byte{value});
         }
         // In memory of exactly that length, so that a sanitizer sees a byte too many.
-        comm::LetterBytes exact;
+        comm::MessageBytes exact;
         exact.resize(one_in(4) ? random_() % bytes.size() : bytes.size());
         std::ranges::copy(bytes.first(exact.size()), exact.data());
         content = std::move(exact);
@@ -125,15 +125,15 @@ class AnyLetters : public testing::TestWithParam<ServerMode> {
     }
 
     void expect_service() {
-        for (const int rank : {1, 2}) give(rank, content(letter(LetterKind::leave)));
+        for (const int rank : {1, 2}) give(rank, content(message(MessageKind::leave)));
         forget_answers();
         give(good_trainer, push(1));
         give(good_trainer, pull(0));
         std::string said;
         while (const auto answer = posts_[good_trainer]->receive()) {
-            const LetterReader reader(answer->content.bytes());
+            const MessageReader reader(answer->content.bytes());
             said += to_string(reader.head().kind);
-            if (reader.head().kind == LetterKind::failed) said += " " + std::string(reader.text());
+            if (reader.head().kind == MessageKind::failed) said += " " + std::string(reader.text());
             said += ";";
         }
         EXPECT_THAT(said, HasSubstr("values;"));
@@ -152,23 +152,23 @@ class AnyLetters : public testing::TestWithParam<ServerMode> {
     std::uint64_t width_ = 1;
 };
 
-TEST_P(AnyLetters, LeaveAServerThatServes) {
+TEST_P(AnyMessages, LeaveAServerThatServes) {
     const auto rounds = std::max<std::uint64_t>(5000, tests::rounds());
     std::uint64_t pushes = 0, pulls = 0, refused = 0;
     for (std::uint64_t round = 0; round < rounds; ++round) {
-        if (round % letters_of_a_server == 0) start(round / letters_of_a_server % 2 == 1);
-        auto content = any_letter();
+        if (round % messages_of_a_server == 0) start(round / messages_of_a_server % 2 == 1);
+        auto content = any_message();
         if (one_in(2)) damage(content);
         const int from = one_in(20) ? 4 : static_cast<int>(1 + random_() % 2);  // 4 is no trainer
         give(from, std::move(content));
         forget_answers();
-        if (round % letters_of_a_server != letters_of_a_server - 1) continue;
+        if (round % messages_of_a_server != messages_of_a_server - 1) continue;
         expect_service();
         pushes += server_->counts().pushes;
         pulls += server_->counts().pulls;
         refused += server_->counts().refused;
         if (HasFailure()) {
-            ADD_FAILURE() << "after " << round + 1 << " letters";
+            ADD_FAILURE() << "after " << round + 1 << " messages";
             break;
         }
     }
@@ -177,7 +177,7 @@ TEST_P(AnyLetters, LeaveAServerThatServes) {
     EXPECT_GT(refused, rounds / 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, AnyLetters,
+INSTANTIATE_TEST_SUITE_P(Modes, AnyMessages,
                          testing::Values(ServerMode::sync, ServerMode::async, ServerMode::half_async,
                                          ServerMode::geo),
                          [](const auto& each) { return to_string(each.param); });

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "ps/wire/letter.hpp"
+#include "ps/wire/message.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "ps/wire/letter_bytes.hpp"
+#include "ps/wire/message_bytes.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -24,81 +24,81 @@ std::span<T> as(std::span<std::byte> bytes) {
 }
 
 [[noreturn]] void refuse_length(std::uint64_t count, std::size_t payload) {
-    throw LetterError(fmt::format("a section of {} has {} bytes", count, payload));
+    throw MessageError(fmt::format("a section of {} has {} bytes", count, payload));
 }
 
 }  // namespace
 
-std::string_view to_string(LetterKind kind) {
+std::string_view to_string(MessageKind kind) {
     switch (kind) {
-        case LetterKind::hello:
+        case MessageKind::hello:
             return "hello";
-        case LetterKind::welcome:
+        case MessageKind::welcome:
             return "welcome";
-        case LetterKind::pull:
+        case MessageKind::pull:
             return "pull";
-        case LetterKind::values:
+        case MessageKind::values:
             return "values";
-        case LetterKind::push:
+        case MessageKind::push:
             return "push";
-        case LetterKind::applied:
+        case MessageKind::applied:
             return "applied";
-        case LetterKind::save:
+        case MessageKind::save:
             return "save";
-        case LetterKind::saving:
+        case MessageKind::saving:
             return "saving";
-        case LetterKind::saved:
+        case MessageKind::saved:
             return "saved";
-        case LetterKind::day:
+        case MessageKind::day:
             return "day";
-        case LetterKind::begun:
+        case MessageKind::begun:
             return "begun";
-        case LetterKind::count:
+        case MessageKind::count:
             return "count";
-        case LetterKind::counted:
+        case MessageKind::counted:
             return "counted";
-        case LetterKind::sizes:
+        case MessageKind::sizes:
             return "sizes";
-        case LetterKind::sized:
+        case MessageKind::sized:
             return "sized";
-        case LetterKind::leave:
+        case MessageKind::leave:
             return "leave";
-        case LetterKind::farewell:
+        case MessageKind::farewell:
             return "farewell";
-        case LetterKind::failed:
+        case MessageKind::failed:
             return "failed";
-        case LetterKind::abandon:
+        case MessageKind::abandon:
             return "abandon";
-        case LetterKind::idle:
+        case MessageKind::idle:
             return "idle";
     }
     return "unknown";
 }
 
-bool is_answer(LetterKind kind, LetterKind asked) {
+bool is_answer(MessageKind kind, MessageKind asked) {
     switch (asked) {
-        case LetterKind::hello:
-            return kind == LetterKind::welcome;
-        case LetterKind::pull:
-            return kind == LetterKind::values;
-        case LetterKind::push:
-            return kind == LetterKind::applied;
-        case LetterKind::save:
-            return kind == LetterKind::saving || kind == LetterKind::saved || kind == LetterKind::failed;
-        case LetterKind::day:
-            return kind == LetterKind::begun;
-        case LetterKind::count:
-            return kind == LetterKind::counted;
-        case LetterKind::sizes:
-            return kind == LetterKind::sized;
-        case LetterKind::leave:
-            return kind == LetterKind::farewell;
+        case MessageKind::hello:
+            return kind == MessageKind::welcome;
+        case MessageKind::pull:
+            return kind == MessageKind::values;
+        case MessageKind::push:
+            return kind == MessageKind::applied;
+        case MessageKind::save:
+            return kind == MessageKind::saving || kind == MessageKind::saved || kind == MessageKind::failed;
+        case MessageKind::day:
+            return kind == MessageKind::begun;
+        case MessageKind::count:
+            return kind == MessageKind::counted;
+        case MessageKind::sizes:
+            return kind == MessageKind::sized;
+        case MessageKind::leave:
+            return kind == MessageKind::farewell;
         default:
             return false;
     }
 }
 
-std::string too_long(LetterKind kind, int to, std::size_t bytes, std::size_t most) {
+std::string too_long(MessageKind kind, int to, std::size_t bytes, std::size_t most) {
     return fmt::format(
         "a '{}' for rank {} has {} bytes, and one message has {} at most: use more servers, a smaller batch, "
         "or a shorter wire ([servers] wire = \"bfloat16\")",
@@ -123,35 +123,36 @@ std::span<const float> Section::floats(std::size_t values) const {
     return as<float>(payload).first(values);
 }
 
-LetterReader::LetterReader(std::span<const std::byte> bytes) {
+MessageReader::MessageReader(std::span<const std::byte> bytes) {
     HeadBytes head{};
-    if (bytes.size() < sizeof(head)) throw LetterError(fmt::format("a letter of {} bytes", bytes.size()));
+    if (bytes.size() < sizeof(head)) throw MessageError(fmt::format("a message of {} bytes", bytes.size()));
     std::memcpy(&head, bytes.data(), sizeof(head));
     if (head.mark != mark)
-        throw LetterError(fmt::format("a letter that begins with {:08x}, expected {:08x}", head.mark, mark));
+        throw MessageError(
+            fmt::format("a message that begins with {:08x}, expected {:08x}", head.mark, mark));
     if (head.version != protocol_version)
-        throw LetterError(
-            fmt::format("a letter of protocol {}, expected {}: trainers and servers must be of "
+        throw MessageError(
+            fmt::format("a message of protocol {}, expected {}: trainers and servers must be of "
                         "one version of dtrain",
                         head.version, protocol_version));
-    if (head.kind < static_cast<std::uint16_t>(LetterKind::hello) ||
-        head.kind > static_cast<std::uint16_t>(LetterKind::idle))
-        throw LetterError(fmt::format("a letter of kind {}", head.kind));
+    if (head.kind < static_cast<std::uint16_t>(MessageKind::hello) ||
+        head.kind > static_cast<std::uint16_t>(MessageKind::idle))
+        throw MessageError(fmt::format("a message of kind {}", head.kind));
     if (head.numbers != 0)
-        throw LetterError(fmt::format("a letter with numbers of kind {}, expected 0", head.numbers));
-    head_ = {static_cast<LetterKind>(head.kind), head.steps, head.step, head.request};
+        throw MessageError(fmt::format("a message with numbers of kind {}, expected 0", head.numbers));
+    head_ = {static_cast<MessageKind>(head.kind), head.steps, head.step, head.request};
     rest_ = bytes.subspan(sizeof(head));
 }
 
-std::optional<Section> LetterReader::next() {
+std::optional<Section> MessageReader::next() {
     if (rest_.empty()) return std::nullopt;
     SectionBytes section{};
     if (rest_.size() < sizeof(section))
-        throw LetterError(fmt::format("a section that begins {} bytes before the end", rest_.size()));
+        throw MessageError(fmt::format("a section that begins {} bytes before the end", rest_.size()));
     std::memcpy(&section, rest_.data(), sizeof(section));
     rest_ = rest_.subspan(sizeof(section));
     if (section.payload > rest_.size() || section.payload % 8 != 0)
-        throw LetterError(fmt::format("a section of {} bytes of {}", section.payload, rest_.size()));
+        throw MessageError(fmt::format("a section of {} bytes of {}", section.payload, rest_.size()));
     const auto payload = rest_.first(section.payload);
     rest_ = rest_.subspan(section.payload);
     return Section{section.table,
@@ -162,15 +163,15 @@ std::optional<Section> LetterReader::next() {
                    payload};
 }
 
-std::string_view LetterReader::text() const {
-    LetterReader copy = *this;
+std::string_view MessageReader::text() const {
+    MessageReader copy = *this;
     const auto section = copy.next();
     if (!section || section->count > section->payload.size())
-        throw LetterError(fmt::format("a {} without its text", to_string(head_.kind)));
+        throw MessageError(fmt::format("a {} without its text", to_string(head_.kind)));
     return {reinterpret_cast<const char*>(section->payload.data()), section->count};
 }
 
-LetterWriter::LetterWriter(comm::Post& post, const LetterHead& head, std::size_t capacity) : post_(&post) {
+MessageWriter::MessageWriter(comm::Post& post, const MessageHead& head, std::size_t capacity) : post_(&post) {
     const HeadBytes bytes{mark,      protocol_version, static_cast<std::uint16_t>(head.kind), head.steps, 0,
                           head.step, head.request};
     content_ = post.memory(std::max(capacity, sizeof(bytes)));
@@ -178,15 +179,15 @@ LetterWriter::LetterWriter(comm::Post& post, const LetterHead& head, std::size_t
     std::memcpy(content_.data(), &bytes, sizeof(bytes));
 }
 
-void LetterWriter::set_steps(std::uint32_t steps) {
+void MessageWriter::set_steps(std::uint32_t steps) {
     std::memcpy(content_.data() + offsetof(HeadBytes, steps), &steps, sizeof(steps));
 }
 
-void LetterWriter::set_request(std::uint64_t request) {
+void MessageWriter::set_request(std::uint64_t request) {
     std::memcpy(content_.data() + offsetof(HeadBytes, request), &request, sizeof(request));
 }
 
-std::span<std::byte> LetterWriter::add_section(const Section& section, std::size_t payload) {
+std::span<std::byte> MessageWriter::add_section(const Section& section, std::size_t payload) {
     const auto flags = (section.peeks ? peeks_flag : 0) | (section.has_each_id_once ? each_once_flag : 0);
     const SectionBytes bytes{section.table, flags, section.first, section.count, padded(payload)};
     const auto at = last_section_ = content_.size();
@@ -197,65 +198,66 @@ std::span<std::byte> LetterWriter::add_section(const Section& section, std::size
     return behind.first(payload);
 }
 
-void LetterWriter::add_text(std::string_view text) {
+void MessageWriter::add_text(std::string_view text) {
     const auto to = add_section({.count = text.size()}, text.size());
     std::memcpy(to.data(), text.data(), text.size());
 }
 
-void LetterWriter::add_day(std::uint32_t day, bool shrinks) {
+void MessageWriter::add_day(std::uint32_t day, bool shrinks) {
     add_section({.first = day, .count = shrinks ? 1U : 0U}, 0);
 }
 
-std::span<float> LetterWriter::add_dense(std::uint64_t first, std::uint64_t count) {
+std::span<float> MessageWriter::add_dense(std::uint64_t first, std::uint64_t count) {
     return as<float>(add_section({.first = first, .count = count}, count * sizeof(float)));
 }
 
-void LetterWriter::ask_dense(std::uint64_t first, std::uint64_t count) {
+void MessageWriter::ask_dense(std::uint64_t first, std::uint64_t count) {
     add_section({.first = first, .count = count}, 0);
 }
 
-std::span<std::int64_t> LetterWriter::ask_rows(std::uint32_t table, std::uint64_t count, bool peeks) {
+std::span<std::int64_t> MessageWriter::ask_rows(std::uint32_t table, std::uint64_t count, bool peeks) {
     return as<std::int64_t>(
         add_section({.table = table, .peeks = peeks, .count = count}, count * sizeof(std::int64_t)));
 }
 
-LetterWriter::Rows LetterWriter::add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width,
-                                          bool has_each_id_once) {
+MessageWriter::Rows MessageWriter::add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width,
+                                            bool has_each_id_once) {
     const auto id_bytes = count * sizeof(std::int64_t);
     const auto to = add_section({.table = table, .has_each_id_once = has_each_id_once, .count = count},
                                 id_bytes + count * width * sizeof(float));
     return {as<std::int64_t>(to.first(id_bytes)), as<float>(to.subspan(id_bytes))};
 }
 
-std::span<float> LetterWriter::add_values(std::uint32_t table, std::uint64_t count, std::uint64_t width) {
+std::span<float> MessageWriter::add_values(std::uint32_t table, std::uint64_t count, std::uint64_t width) {
     return as<float>(add_section({.table = table, .count = count}, count * width * sizeof(float)));
 }
 
-void LetterWriter::set_size(std::uint64_t rows) {
+void MessageWriter::set_size(std::uint64_t rows) {
     std::memcpy(content_.data() + last_section_ + offsetof(SectionBytes, first), &rows, sizeof(rows));
 }
 
-void LetterWriter::add_size(std::uint32_t table, std::uint64_t rows, std::uint64_t evicted) {
+void MessageWriter::add_size(std::uint32_t table, std::uint64_t rows, std::uint64_t evicted) {
     add_section({.table = table, .first = rows, .count = evicted}, 0);
 }
 
-std::size_t LetterWriter::bytes_of_rows(std::uint64_t count, std::uint64_t width) {
+std::size_t MessageWriter::bytes_of_rows(std::uint64_t count, std::uint64_t width) {
     return sizeof(HeadBytes) + sizeof(SectionBytes) +
            padded(count * (sizeof(std::int64_t) + width * sizeof(float)));
 }
 
-void LetterWriter::send(int to) {
+void MessageWriter::send(int to) {
     HeadBytes head{};
     std::memcpy(&head, content_.data(), sizeof(head));
     try {
         post_->send(to, std::move(content_));
-    } catch (const comm::LetterTooLong& refused) {
-        throw LetterError(too_long(static_cast<LetterKind>(head.kind), to, refused.bytes(), refused.most()));
+    } catch (const comm::MessageTooLong& refused) {
+        throw MessageError(
+            too_long(static_cast<MessageKind>(head.kind), to, refused.bytes(), refused.most()));
     }
 }
 
-void send_letter(comm::Post& post, int to, const LetterHead& head, std::string_view text) {
-    LetterWriter writer(post, head);
+void send_message(comm::Post& post, int to, const MessageHead& head, std::string_view text) {
+    MessageWriter writer(post, head);
     if (!text.empty()) writer.add_text(text);
     writer.send(to);
 }
