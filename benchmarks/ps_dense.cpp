@@ -15,7 +15,7 @@
 #include <dtrain/optimizer.hpp>
 #include <dtrain/transpiler.hpp>
 
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 #include "ps/client/client.hpp"
 #include "ps/job/server_plan.hpp"
 #include "ps/server/serve.hpp"
@@ -37,14 +37,15 @@ ps::ServerPlan planned(const Device& device, std::int64_t floats) {
     return ps::plan_server(transpiler, {.threads = 1, .device = device}, {0, 1}, 1);
 }
 
-void serve_floats(const Device& device, std::int64_t floats, comm::Post& post) {
+void serve_floats(const Device& device, std::int64_t floats, comm::Transport& transport) {
     const auto plan = planned(device, floats);
-    ps::Server server({.trainers = {1}, .layout = layout}, std::move(ps::first_parts(plan).dense), {}, post);
-    ps::serve(server, post);
+    ps::Server server({.trainers = {1}, .layout = layout}, std::move(ps::first_parts(plan).dense), {},
+                      transport);
+    ps::serve(server, transport);
 }
 
-double rate_of_steps(std::size_t floats, comm::Post& post) {
-    ps::Client client({.servers = {0}, .layouts = {layout}, .dense = {floats}, .widths = {}}, post);
+double rate_of_steps(std::size_t floats, comm::Transport& transport) {
+    ps::Client client({.servers = {0}, .layouts = {layout}, .dense = {floats}, .widths = {}}, transport);
     client.join();
     const std::vector<float> gradients(floats, 1e-3F);
     const auto rate = benchmarks::steady_rate(
@@ -72,11 +73,11 @@ int main(int argc, char** argv) {
         const auto floats = std::stoll(argv[2]) / columns * columns;
         const MpiSession session;
         const auto world = mpi_world();
-        const auto post = comm::open_post(world);
+        const auto transport = comm::open_transport(world);
         if (world.rank() == 0)
-            serve_floats(device.is_gpu() ? Device::gpu(0) : device, floats, *post);
+            serve_floats(device.is_gpu() ? Device::gpu(0) : device, floats, *transport);
         else
-            fmt::print("{:.2f}\n", rate_of_steps(static_cast<std::size_t>(floats), *post));
+            fmt::print("{:.2f}\n", rate_of_steps(static_cast<std::size_t>(floats), *transport));
     } catch (const std::exception& error) {
         fmt::print(stderr, "ps_dense: {}\n", error.what());
         std::_Exit(EXIT_FAILURE);  // mpirun ends the other one

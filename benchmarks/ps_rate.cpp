@@ -23,7 +23,7 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/program.hpp>
 
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 #include "ps/client/client.hpp"
 #include "ps/job/server_saver.hpp"
 #include "ps/server/serve.hpp"
@@ -48,7 +48,7 @@ std::vector<int> ranks_from(int first, int end) {
 }
 
 void serve_rows(const Communicator& world, int servers, const RequestLoad& load, std::size_t tables_of_each,
-                dtrain::comm::Post& post) {
+                dtrain::comm::Transport& transport) {
     const ServerPlan plan{
         .program = dtrain::Program(),
         .share = {static_cast<std::uint32_t>(world.rank()), static_cast<std::uint32_t>(servers)}};
@@ -58,15 +58,15 @@ void serve_rows(const Communicator& world, int servers, const RequestLoad& load,
     while (tables.size() < tables_of_each) tables.push_back({SparseTable(options), ""});
     Server server(
         {.mode = dtrain::ServerMode::async, .trainers = ranks_from(servers, world.size()), .layout = layout},
-        DensePart(plan.program, {}, 1, 1, 1), std::move(tables), post);
+        DensePart(plan.program, {}, 1, 1, 1), std::move(tables), transport);
     server.save_by(std::make_unique<ServerSaver>(plan, server));
-    serve(server, post);
+    serve(server, transport);
 }
 
 class Trainer {
   public:
-    Trainer(int servers, const RequestLoad& load, std::size_t tables, dtrain::comm::Post& post)
-        : tables_(tables), client_(options(static_cast<std::size_t>(servers), load, tables), post) {
+    Trainer(int servers, const RequestLoad& load, std::size_t tables, dtrain::comm::Transport& transport)
+        : tables_(tables), client_(options(static_cast<std::size_t>(servers), load, tables), transport) {
         client_.join();
     }
 
@@ -238,11 +238,11 @@ int main(int argc, char** argv) {
     const std::string what = argv[1];
     const auto tables = what == "tables" ? many_tables : 1;
     const auto peers = world.split(serves ? 0 : 1, world.rank());
-    const auto post = dtrain::comm::open_post(world);
+    const auto transport = dtrain::comm::open_transport(world);
     if (serves) {
-        serve_rows(world, servers, load, tables, *post);
+        serve_rows(world, servers, load, tables, *transport);
     } else {
-        Trainer trainer(servers, load, tables, *post);
+        Trainer trainer(servers, load, tables, *transport);
         ask(what, trainer, peers, load, std::span(processes).first(static_cast<std::size_t>(servers)),
             argc == 8 ? argv[7] : ".");
     }

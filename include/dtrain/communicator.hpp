@@ -24,8 +24,8 @@ namespace dtrain {
 class Communicator;
 
 namespace comm {
-class Post;
-std::unique_ptr<Post> open_post(const Communicator& world);
+class Transport;
+std::unique_ptr<Transport> open_transport(const Communicator& world);
 std::shared_ptr<CommunicatorBackend> backend_of(const Communicator& communicator);
 }  // namespace comm
 
@@ -265,7 +265,7 @@ class Communicator {
     void run(const comm::Call& call) const;
     Request start(const comm::Call& call) const;
 
-    friend std::unique_ptr<comm::Post> comm::open_post(const Communicator& world);
+    friend std::unique_ptr<comm::Transport> comm::open_transport(const Communicator& world);
     friend std::shared_ptr<CommunicatorBackend> comm::backend_of(const Communicator& communicator);
 
     std::shared_ptr<CommunicatorBackend> backend_;

@@ -24,7 +24,7 @@
 namespace dtrain {
 
 namespace comm {
-class Post;
+class Transport;
 }
 
 /// The two kinds of ranks of a job with parameter servers: ranks 0 to servers - 1 serve, the others train.
@@ -62,7 +62,7 @@ class ServerRanks {
     int processors_;
     Communicator peers_;
     std::string pservers_;
-    std::shared_ptr<comm::Post> post_;
+    std::shared_ptr<comm::Transport> transport_;
 };
 
 /// Where and how often each server tells what it has and how it is used: a line more of server-N.jsonl, and

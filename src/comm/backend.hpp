@@ -33,7 +33,7 @@ class CommunicatorBackend {
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
 
-    virtual std::unique_ptr<comm::Post> open_post() = 0;
+    virtual std::unique_ptr<comm::Transport> open_transport() = 0;
     virtual std::unique_ptr<comm::Lookout> open_lookout() = 0;
 
     /// Nothing where there are none.

@@ -10,7 +10,7 @@
 
 #include "base/huge_pages.hpp"
 #include "comm/backend.hpp"
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -28,7 +28,7 @@ class LocalBackend final : public CommunicatorBackend {
     int node_size() const override { return 1; }
     std::string describe() const override { return "1 rank, alone"; }
 
-    std::unique_ptr<Post> open_post() override { return std::move(local_posts(1).front()); }
+    std::unique_ptr<Transport> open_transport() override { return std::move(local_transports(1).front()); }
 
     std::unique_ptr<Lookout> open_lookout() override { return local_lookout(); }
 

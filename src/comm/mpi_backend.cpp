@@ -22,7 +22,7 @@
 #include "comm/own_comm.hpp"
 #include "comm/own_node_rank.hpp"
 #include "comm/own_world_size.hpp"
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -106,9 +106,9 @@ class MpiBackend final : public CommunicatorBackend {
         return mpi_backend(part);
     }
 
-    std::unique_ptr<Post> open_post() override {
+    std::unique_ptr<Transport> open_transport() override {
         run({.operation = Operation::barrier});
-        return mpi_post(collectives_, node_, group_.map);
+        return mpi_transport(collectives_, node_, group_.map);
     }
 
     std::unique_ptr<Lookout> open_lookout() override {

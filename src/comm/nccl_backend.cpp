@@ -12,7 +12,7 @@
 #include "comm/leaving.hpp"
 #include "comm/nccl_memory.hpp"
 #include "comm/nccl_queue.hpp"
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -132,7 +132,7 @@ class NcclBackend final : public CommunicatorBackend {
 
     RecordedOperations* recorded_operations() override { return &recorded_; }
 
-    std::unique_ptr<Post> open_post() override { return over_mpi_->open_post(); }
+    std::unique_ptr<Transport> open_transport() override { return over_mpi_->open_transport(); }
     std::unique_ptr<Lookout> open_lookout() override { return over_mpi_->open_lookout(); }
 
     std::string describe() const override {

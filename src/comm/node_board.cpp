@@ -49,7 +49,7 @@ void sleep_while(Word& word, std::uint64_t value, std::chrono::milliseconds long
 }  // namespace
 
 /// Numbers that different ranks write or read at different times are on different cache lines.
-struct NodeBoard::Post {
+struct NodeBoard::Transport {
     alignas(64) std::atomic<std::uint64_t> steps;
     alignas(64) std::atomic<std::uint32_t> sleepers;
     alignas(64) std::atomic<std::uint64_t> announced;  ///< numbered()
@@ -76,7 +76,7 @@ struct NodeBoard::Post {
     }
 };
 
-NodeBoard::NodeBoard(MPI_Comm node) : window_(std::make_unique<const Window>(node, sizeof(Post))) {
+NodeBoard::NodeBoard(MPI_Comm node) : window_(std::make_unique<const Window>(node, sizeof(Transport))) {
     int rank = 0;
     int size = 0;
     check(MPI_Comm_rank(node, &rank), "MPI_Comm_rank");
@@ -91,28 +91,28 @@ NodeBoard::NodeBoard(int rank, std::span<std::byte* const> parts) {
 }
 
 std::size_t NodeBoard::bytes_of_a_rank() {
-    return sizeof(Post);
+    return sizeof(Transport);
 }
 
 void NodeBoard::use(int rank, std::span<std::byte* const> parts) {
     rank_ = rank;
     size_ = static_cast<int>(parts.size());
-    for (auto* const part : parts) posts_.push_back(std::launder(reinterpret_cast<Post*>(part)));
+    for (auto* const part : parts) transports_.push_back(std::launder(reinterpret_cast<Transport*>(part)));
     slot_limit_ = std::min(slot_bytes, (std::size_t{64} << 10U) / static_cast<std::size_t>(size_));
 }
 
 std::byte* NodeBoard::slot(int rank, int slot) const {
-    return post(rank).slots[slot];
+    return transport(rank).slots[slot];
 }
 
 std::byte* NodeBoard::piece(int rank, int set, std::size_t number) const {
-    return post(rank).pieces[set][number % 2];
+    return transport(rank).pieces[set][number % 2];
 }
 
 std::uint64_t NodeBoard::finished_by_all() {
-    auto least = post(rank_).finished.load(std::memory_order_relaxed);
+    auto least = transport(rank_).finished.load(std::memory_order_relaxed);
     for (int other = 0; other < size_; ++other)
-        least = std::min(least, post(other).finished.load(std::memory_order_acquire));
+        least = std::min(least, transport(other).finished.load(std::memory_order_acquire));
     return finished_by_all_ = std::max(finished_by_all_, least);
 }
 
@@ -134,7 +134,7 @@ bool NodeBoard::has_room(std::uint64_t number) {
 
 void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot,
                          Way way) {
-    auto& own = post(rank_);
+    auto& own = transport(rank_);
     own.announced.store(numbered(number, call.operation), std::memory_order_relaxed);
     auto& said = own.announcements[number % ring];
     said.finished.store(own.finished.load(std::memory_order_relaxed), std::memory_order_release);
@@ -152,7 +152,7 @@ void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<W
 }
 
 const Announcement& NodeBoard::announcement(int rank, std::uint64_t number) const {
-    return post(rank).announcements[number % ring];
+    return transport(rank).announcements[number % ring];
 }
 
 void NodeBoard::note_finished(std::uint64_t number) {
@@ -162,11 +162,11 @@ void NodeBoard::note_finished(std::uint64_t number) {
     for (int other = 0; other < size_; ++other)
         least = std::min(least, announcement(other, number).finished.load(std::memory_order_acquire));
     finished_by_all_ = std::max(finished_by_all_, least);
-    post(rank_).finished.store(number, std::memory_order_release);
+    transport(rank_).finished.store(number, std::memory_order_release);
 }
 
 void NodeBoard::step() {
-    auto& own = post(rank_);
+    auto& own = transport(rank_);
     own.publish(own.steps, ++steps_);
 }
 
@@ -178,36 +178,36 @@ std::optional<int> NodeBoard::not_come(std::uint64_t number) const {
 
 std::optional<int> NodeBoard::not_stepped(std::uint64_t steps) const {
     for (int other = 0; other < size_; ++other)
-        if (post(other).steps.load(std::memory_order_acquire) < steps) return other;
+        if (transport(other).steps.load(std::memory_order_acquire) < steps) return other;
     return std::nullopt;
 }
 
 void NodeBoard::sleep_until_come(int rank, std::uint64_t number, std::chrono::milliseconds longest) const {
-    auto& other = post(rank);
+    auto& other = transport(rank);
     const auto come = [number](std::uint64_t value) { return value == number; };
     other.sleep(other.announcements[number % ring].number, come, longest);
 }
 
 void NodeBoard::sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::milliseconds longest) const {
-    auto& other = post(rank);
+    auto& other = transport(rank);
     other.sleep(
         other.steps, [steps](std::uint64_t value) { return value >= steps; }, longest);
 }
 
 void NodeBoard::note_waits(std::uint64_t number, Operation operation) {
-    post(rank_).waits_in.store(numbered(number, operation), std::memory_order_relaxed);
+    transport(rank_).waits_in.store(numbered(number, operation), std::memory_order_relaxed);
 }
 
 void NodeBoard::note_goes_on() {
-    post(rank_).waits_in.store(0, std::memory_order_relaxed);
+    transport(rank_).waits_in.store(0, std::memory_order_relaxed);
 }
 
 void NodeBoard::note_failure(std::uint64_t code) {
-    post(rank_).failure.store(code);
+    transport(rank_).failure.store(code);
 }
 
 NodeBoard::Whereabouts NodeBoard::whereabouts(int rank) const {
-    const auto& of = post(rank);
+    const auto& of = transport(rank);
     const auto announced = of.announced.load();
     const auto waits_in = of.waits_in.load();
     return {.announced = number_in(announced),
@@ -221,11 +221,11 @@ NodeBoard::Whereabouts NodeBoard::whereabouts(int rank) const {
 
 bool NodeBoard::raise_alarm(std::uint64_t number) const {
     std::uint64_t none = 0;
-    return post(0).alarm.compare_exchange_strong(none, number);
+    return transport(0).alarm.compare_exchange_strong(none, number);
 }
 
 std::uint64_t NodeBoard::alarm() const {
-    return post(0).alarm.load(std::memory_order_relaxed);
+    return transport(0).alarm.load(std::memory_order_relaxed);
 }
 
 }  // namespace dtrain::comm

@@ -106,9 +106,9 @@ class NodeBoard {
     std::uint64_t alarm() const;
 
   private:
-    struct Post;
+    struct Transport;
     void use(int rank, std::span<std::byte* const> parts);
-    Post& post(int rank) const { return *posts_[static_cast<std::size_t>(rank)]; }
+    Transport& transport(int rank) const { return *transports_[static_cast<std::size_t>(rank)]; }
     std::uint64_t finished_by_all();
 
     int rank_ = 0;
@@ -118,7 +118,7 @@ class NodeBoard {
     std::uint64_t finished_by_all_ = 0;
     std::uint64_t slot_users_[slots] = {};
     std::unique_ptr<const Window> window_;  ///< null: the memory is the caller's
-    std::vector<Post*> posts_;              ///< by rank
+    std::vector<Transport*> transports_;    ///< by rank
 };
 
 }  // namespace dtrain::comm

@@ -12,8 +12,8 @@
 
 #include "comm/node_map.hpp"
 #include "comm/own_comm.hpp"
-#include "comm/post.hpp"
 #include "comm/shared_messages.hpp"
+#include "comm/transport.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
 
@@ -31,18 +31,18 @@ struct Node {
 };
 
 TEST(SharedMessages, AreThoseOfSomeSizesToRanksOfTheNode) {
-    const auto post = open_post(test_world());
+    const auto transport = open_transport(test_world());
     const Node of;
     const auto& map = of.map;
     const bool is_alone = map.neighbours().size() == 1;
     for (const auto size : {4095UL, 4096UL, 5000UL, 70'000UL, 1024 * kilobytes, 1024 * kilobytes + 1}) {
-        for (int to = 0; to < post->size(); ++to) {
-            auto content = post->memory(size);
-            std::ranges::fill(content.bytes(), static_cast<std::byte>(post->rank() + 1));
-            post->send(to, std::move(content));
+        for (int to = 0; to < transport->size(); ++to) {
+            auto content = transport->memory(size);
+            std::ranges::fill(content.bytes(), static_cast<std::byte>(transport->rank() + 1));
+            transport->send(to, std::move(content));
         }
-        for (int left = post->size(); left > 0;) {
-            const auto message = post->receive();
+        for (int left = transport->size(); left > 0;) {
+            const auto message = transport->receive();
             if (!message) continue;
             --left;
             const bool is_near = map.node_of[static_cast<std::size_t>(message->from)] == map.node;
@@ -52,28 +52,28 @@ TEST(SharedMessages, AreThoseOfSomeSizesToRanksOfTheNode) {
             const auto bytes = message->content.bytes();
             EXPECT_EQ(std::ranges::count(bytes, static_cast<std::byte>(message->from + 1)), size);
         }
-        while (!post->deliver()) continue;
+        while (!transport->deliver()) continue;
         test_world().barrier();
     }
 }
 
 TEST(SharedMessages, AreAsManyAsThereIsRoomForAndOthersGoByMpi) {
-    const auto post = open_post(test_world());
-    const int next = (post->rank() + 1) % post->size();
+    const auto transport = open_transport(test_world());
+    const int next = (transport->rank() + 1) % transport->size();
     constexpr int messages = 40;
     for (int number = 0; number < messages; ++number) {
-        auto content = post->memory(1024 * kilobytes);
+        auto content = transport->memory(1024 * kilobytes);
         std::ranges::fill(content.bytes(), static_cast<std::byte>(number));
-        post->send(next, std::move(content));
+        transport->send(next, std::move(content));
     }
     for (int number = 0; number < messages;) {
-        const auto message = post->receive();
+        const auto message = transport->receive();
         if (!message) continue;
         EXPECT_EQ(std::ranges::count(message->content.bytes(), static_cast<std::byte>(number)),
                   1024 * kilobytes);
         ++number;
     }
-    while (!post->deliver()) continue;
+    while (!transport->deliver()) continue;
     test_world().barrier();
 }
 
@@ -117,15 +117,15 @@ TEST(SharedMessages, RefusePlacesThatAreNone) {
                                     " says that a message of 10 bytes lies at 0 of its "));
 }
 
-TEST(SharedMessages, LastLongerThanTheirPost) {
+TEST(SharedMessages, LastLongerThanTheirTransport) {
     std::optional<Message> message;
     {
-        const auto post = open_post(test_world());
-        auto content = post->memory(9000);
+        const auto transport = open_transport(test_world());
+        auto content = transport->memory(9000);
         std::ranges::fill(content.bytes(), std::byte{3});
-        post->send((post->rank() + 1) % post->size(), std::move(content));
-        while (!message) message = post->receive();
-        while (!post->deliver()) continue;
+        transport->send((transport->rank() + 1) % transport->size(), std::move(content));
+        while (!message) message = transport->receive();
+        while (!transport->deliver()) continue;
         test_world().barrier();
     }
     EXPECT_EQ(std::ranges::count(message->content.bytes(), std::byte{3}), 9000);

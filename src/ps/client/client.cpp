@@ -30,9 +30,9 @@ constexpr std::chrono::microseconds poll_yields_alone{3000};
 ServerError::ServerError(int server, const std::string& why)
     : Error(fmt::format("parameter server {}: {}", server, why)), server_(server) {}
 
-Client::Client(ClientOptions options, comm::Post& post)
+Client::Client(ClientOptions options, comm::Transport& transport)
     : options_(std::move(options)),
-      post_(&post),
+      transport_(&transport),
       pushes_(options_.servers.size()),
       unapplied_(options_.servers.size()),
       merged_(options_.servers.size()),
@@ -90,12 +90,12 @@ void Client::forget(std::uint64_t request) {
     if (found == answers_.end()) return;
     auto& answer = found->second;
     if (--answer.takers > 0 || !answer.message) return;
-    post_->recycle(std::move(*answer.message));
+    transport_->recycle(std::move(*answer.message));
     answers_.erase(found);
 }
 
 bool Client::take_message() {
-    auto message = post_->receive();
+    auto message = transport_->receive();
     if (!message) return false;
     const MessageReader reader(message->content.bytes());
     const auto server = server_of_rank(message->from);
@@ -113,10 +113,10 @@ bool Client::take_message() {
     if (is_applied) unapplied_[static_cast<std::size_t>(server)] = 0;
     if (is_applied || answer.takers == 0) {
         answers_.erase(request);
-        post_->recycle(std::move(message->content));
+        transport_->recycle(std::move(message->content));
     } else if (reader.head().kind == MessageKind::saving) {
         answer.is_begun = true;
-        post_->recycle(std::move(message->content));
+        transport_->recycle(std::move(message->content));
     } else {
         answer.message = std::move(message->content);
     }
@@ -130,7 +130,8 @@ void Client::poke() {
 
 template <class Condition>
 void Client::wait_until(const Condition& condition, const char* what, int server) {
-    auto patience = post_->is_crowded() ? comm::Patience(true) : comm::Patience(false, poll_yields_alone);
+    auto patience =
+        transport_->is_crowded() ? comm::Patience(true) : comm::Patience(false, poll_yields_alone);
     while (!condition()) {
         if (refused_for_room_) check_room();
         if (take_message()) {
@@ -183,7 +184,7 @@ void Client::leave() {
     flush();
     renew_sizes();
     ask_all({.kind = MessageKind::leave}, {}, {});
-    while (!post_->deliver()) std::this_thread::yield();
+    while (!transport_->deliver()) std::this_thread::yield();
     answers_.clear();
 }
 
@@ -191,8 +192,9 @@ void Client::abandon() noexcept {
     constexpr std::chrono::milliseconds patience{100};
     try {
         if (!comm::mpi_is_running()) return;
-        for (const int rank : options_.servers) send_message(*post_, rank, {.kind = MessageKind::abandon});
-        post_->deliver_within(patience);
+        for (const int rank : options_.servers)
+            send_message(*transport_, rank, {.kind = MessageKind::abandon});
+        transport_->deliver_within(patience);
     } catch (const std::exception&) {
         // MPI has failed: nobody can be told.
     }
@@ -200,7 +202,8 @@ void Client::abandon() noexcept {
 
 MessageWriter& Client::open_push(int server, std::size_t likely_bytes) {
     auto& open = pushes_[static_cast<std::size_t>(server)];
-    if (!open) open.emplace(*post_, MessageHead{.kind = MessageKind::push, .step = steps_}, likely_bytes);
+    if (!open)
+        open.emplace(*transport_, MessageHead{.kind = MessageKind::push, .step = steps_}, likely_bytes);
     return *open;
 }
 
@@ -240,7 +243,7 @@ void Client::end_step() {
 
 bool Client::pass_step() {
     if (options_.mode != ServerMode::sync && options_.mode != ServerMode::half_async) return false;
-    for (const int rank : options_.servers) send_message(*post_, rank, {.kind = MessageKind::idle});
+    for (const int rank : options_.servers) send_message(*transport_, rank, {.kind = MessageKind::idle});
     ++steps_;
     return true;
 }

@@ -15,7 +15,7 @@
 
 #include <dtrain/server_mode.hpp>
 
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 #include "ps/client/table_room.hpp"
 #include "ps/table/distinct_ids.hpp"
 #include "ps/wire/message.hpp"
@@ -68,8 +68,8 @@ struct ClientOptions {
 /// waits until the first has left.
 class Client {
   public:
-    /// @param post outlives this
-    Client(ClientOptions options, comm::Post& post);
+    /// @param transport outlives this
+    Client(ClientOptions options, comm::Transport& transport);
 
     /// Says hello to all servers and waits for their welcome. @returns steps that are in the parameters
     std::int64_t join();
@@ -252,7 +252,7 @@ class Client {
     void renew_dense();
 
     ClientOptions options_;
-    comm::Post* post_;
+    comm::Transport* transport_;
     std::int64_t steps_ = 0;
     std::uint64_t requests_ = 0;
     std::map<std::uint64_t, Answer> answers_;

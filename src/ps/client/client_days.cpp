@@ -29,7 +29,7 @@ std::vector<std::uint64_t> Client::send_all(MessageHead head,
     std::vector<std::uint64_t> requests;
     for (int server = 0; server < servers(); ++server) {
         head.request = requests.emplace_back(expect(server, head.kind));
-        MessageWriter writer(*post_, head);
+        MessageWriter writer(*transport_, head);
         if (write) write(server, writer);
         writer.send(options_.servers[static_cast<std::size_t>(server)]);
     }

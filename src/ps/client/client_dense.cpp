@@ -23,7 +23,7 @@ void Client::ask_dense() {
     for (int server = 0; server < servers(); ++server) {
         const auto number = static_cast<std::size_t>(server);
         if (options_.dense[number] == 0 || dense_requests_[number] != 0) continue;
-        MessageWriter writer(*post_,
+        MessageWriter writer(*transport_,
                              {.kind = MessageKind::pull,
                               .step = steps_,
                               .request = dense_requests_[number] = expect(server, MessageKind::pull)});

@@ -52,7 +52,7 @@ class Client::PullMessages {
     Open begun(std::size_t server, const WantedRows& wanted) {
         const auto request = client_->expect(static_cast<int>(server), MessageKind::pull);
         const MessageHead head{.kind = MessageKind::pull, .step = step_, .request = request};
-        return {MessageWriter(*client_->post_, head, MessageWriter::bytes_of_rows(wanted.ids.size(), 0)),
+        return {MessageWriter(*client_->transport_, head, MessageWriter::bytes_of_rows(wanted.ids.size(), 0)),
                 request};
     }
 
@@ -71,7 +71,7 @@ class Client::PullMessages {
 
     void send(std::size_t server, Open& open) {
         open.message.send(client_->options_.servers[server]);
-        client_->post_->deliver();
+        client_->transport_->deliver();
     }
 
     Client* client_;

@@ -35,7 +35,8 @@ std::uint64_t Client::ask_sizes() {
 void Client::take_turn(SizesTurn turn) {
     const auto request = expect(0, MessageKind::sizes);
     MessageWriter writer(
-        *post_, {.kind = MessageKind::sizes, .steps = static_cast<std::uint32_t>(turn), .request = request});
+        *transport_,
+        {.kind = MessageKind::sizes, .steps = static_cast<std::uint32_t>(turn), .request = request});
     writer.send(options_.servers[0]);
     wait_for(request, "sizes");
     forget(request);

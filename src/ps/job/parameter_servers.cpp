@@ -12,7 +12,7 @@
 
 #include "base/host.hpp"
 #include "comm/deadline.hpp"
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 #include "ps/client/client.hpp"
 #include "ps/client/executor_link.hpp"
 #include "ps/client/geo_link.hpp"
@@ -26,7 +26,7 @@
 #include "ps/metrics/metrics_output.hpp"
 #include "ps/server/failure_line.hpp"
 #include "ps/server/serve.hpp"
-#include "ps/wire/short_post.hpp"
+#include "ps/wire/short_transport.hpp"
 
 namespace dtrain {
 namespace {
@@ -72,14 +72,14 @@ ServerRanks::ServerRanks(const Communicator& world, int servers)
       servers_(servers),
       processors_(ps::processor_share(world)),
       peers_(world.split(world.rank() < servers ? 0 : 1, world.rank())),
-      post_(comm::open_post(world)) {
+      transport_(comm::open_transport(world)) {
     auto names = world.allgather(fmt::format("{}:{}", host_name(), world.rank() + 1));
     names.resize(static_cast<std::size_t>(servers));
     pservers_ = fmt::format("{}", fmt::join(names, ","));
 }
 
 struct ParameterServer::Content {
-    std::shared_ptr<comm::Post> post;
+    std::shared_ptr<comm::Transport> transport;
     ps::ServerPlan plan;
     ps::ServerOptions options;
     std::chrono::seconds deadline;
@@ -99,7 +99,7 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
     auto plan = ps::plan_server(transpiler, with_folder, share, ranks.trainers());
     plan.device = ps::server_device(plan, ranks, Environment::of_this_process());
     auto parts = ps::first_parts(plan);
-    content_.reset(new Content{ps::with_numbers(ranks.post_, options.wire),
+    content_.reset(new Content{ps::with_numbers(ranks.transport_, options.wire),
                                std::move(plan),
                                {.mode = options.mode,
                                 .staleness = options.staleness,
@@ -133,15 +133,15 @@ void ParameterServer::check_rows() const {
 }
 
 void ParameterServer::run() {
-    auto& [post, plan, options, deadline, metrics, parts, servers] = *content_;
+    auto& [transport, plan, options, deadline, metrics, parts, servers] = *content_;
     ps::FailureLine failure(plan.share.server, Environment::of_this_process());
     options.first_step = parts.steps;
-    ps::Server server(options, std::move(parts.dense), std::move(parts.tables), *post);
+    ps::Server server(options, std::move(parts.dense), std::move(parts.tables), *transport);
     server.save_by(std::make_unique<ps::ServerSaver>(plan, server));
     server.on_count([&] { return ps::to_text(ps::counts_of(server)); });
     server.on_failure([&](std::string_view why) { failure.tell(why); });
     try {
-        ps::serve(server, *post, [&] {
+        ps::serve(server, *transport, [&] {
             server.give_up_after(deadline);
             server.end_when_abandoned();
             if (metrics) metrics->write_in_time(server);
@@ -149,7 +149,7 @@ void ParameterServer::run() {
     } catch (const std::exception& failed) {
         failure.tell(failed.what());
         server.tell_end(failed.what());
-        post->deliver_within(std::chrono::seconds(1));
+        transport->deliver_within(std::chrono::seconds(1));
         throw;
     }
     if (metrics) metrics->write(server);
@@ -162,7 +162,7 @@ void serve(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
 
 struct ServerConnection::Content {
     ServerMode mode;
-    std::shared_ptr<comm::Post> post;
+    std::shared_ptr<comm::Transport> transport;
     ps::Client client;
     std::shared_ptr<ps::TrainerLink> link;
     struct Save {
@@ -202,8 +202,8 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
         auto& limit = client.limits.emplace_back();
         if (const auto dict_size = table_options.dict_size) limit = {table_options.name, *dict_size};
     }
-    const auto post = ps::with_numbers(ranks.post_, options.wire);
-    content_.reset(new Content{options.mode, post, ps::Client(std::move(client), *post), nullptr});
+    const auto transport = ps::with_numbers(ranks.transport_, options.wire);
+    content_.reset(new Content{options.mode, transport, ps::Client(std::move(client), *transport), nullptr});
     content_->link = link_of(transpiler, options.mode, content_->client);
     content_->client.join();
 }

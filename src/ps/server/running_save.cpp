@@ -16,13 +16,14 @@ bool RunningSave::begin(const comm::Message& asked) {
         saver_->begin(std::string(MessageReader(asked.content.bytes()).text()));
     } catch (const std::exception& failed) {
         tell_failure(failed.what());
-        send_message(*post_, asked.from, {.kind = MessageKind::failed, .request = request}, failed.what());
+        send_message(*transport_, asked.from, {.kind = MessageKind::failed, .request = request},
+                     failed.what());
         return false;
     }
     is_in_progress_ = true;
     asked_by_ = asked.from;
     request_ = request;
-    send_message(*post_, asked.from, {.kind = MessageKind::saving, .request = request_});
+    send_message(*transport_, asked.from, {.kind = MessageKind::saving, .request = request_});
     return true;
 }
 
@@ -44,7 +45,7 @@ bool RunningSave::go_on() {
         tell_failure(said);
     }
     is_in_progress_ = false;
-    if (asked_by_) send_message(*post_, *asked_by_, head, said);
+    if (asked_by_) send_message(*transport_, *asked_by_, head, said);
     return true;
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 
 namespace dtrain::ps {
 
@@ -42,8 +42,8 @@ class Saver {
 /// by 'saved' when that is done.
 class RunningSave {
   public:
-    /// @param post outlives this
-    explicit RunningSave(comm::Post& post) : post_(&post) {}
+    /// @param transport outlives this
+    explicit RunningSave(comm::Transport& transport) : transport_(&transport) {}
 
     void use(std::unique_ptr<Saver> saver) { saver_ = std::move(saver); }
 
@@ -64,7 +64,7 @@ class RunningSave {
         if (on_failure_) on_failure_(why);
     }
 
-    comm::Post* post_;
+    comm::Transport* transport_;
     std::function<void(std::string_view)> on_failure_;  ///< or none
     std::unique_ptr<Saver> saver_;                      ///< or none
     bool is_in_progress_ = false;

@@ -26,12 +26,12 @@ IdleSleep::Duration IdleSleep::after(Duration idle) {
     return std::min<Duration>(idle / 8, longest_sleep);
 }
 
-void serve(Server& server, comm::Post& post, const std::function<void()>& between) {
-    const auto spins_for = post.is_crowded() ? spins_in_crowd : spins_alone;
+void serve(Server& server, comm::Transport& transport, const std::function<void()>& between) {
+    const auto spins_for = transport.is_crowded() ? spins_in_crowd : spins_alone;
     auto last_message = Clock::now();
     auto last_call = last_message;
     while (!server.is_done()) {
-        auto message = post.receive();
+        auto message = transport.receive();
         if (message) server.take(std::move(*message));
         const auto now = Clock::now();
         if (between && now - last_call > between_calls) {
@@ -48,13 +48,13 @@ void serve(Server& server, comm::Post& post, const std::function<void()>& betwee
         const auto idle = now - last_message;
         if (idle < spins_for) continue;
         const auto sleep = IdleSleep::after(idle);
-        if (sleep > IdleSleep::Duration::zero() && (idle >= yields_alone || post.is_crowded())) {
+        if (sleep > IdleSleep::Duration::zero() && (idle >= yields_alone || transport.is_crowded())) {
             if (!server.work_ahead()) std::this_thread::sleep_for(sleep);
         } else {
             ::sched_yield();
         }
     }
-    while (!post.deliver()) ::sched_yield();
+    while (!transport.deliver()) ::sched_yield();
 }
 
 }  // namespace dtrain::ps

@@ -21,6 +21,6 @@ class IdleSleep {
 
 /// Hands the server its messages until all trainers have left.
 /// @param between called ten times a second, between two messages
-void serve(Server& server, comm::Post& post, const std::function<void()>& between = {});
+void serve(Server& server, comm::Transport& transport, const std::function<void()>& between = {});
 
 }  // namespace dtrain::ps

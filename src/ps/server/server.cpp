@@ -11,13 +11,14 @@
 
 namespace dtrain::ps {
 
-Server::Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables, comm::Post& post)
+Server::Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables,
+               comm::Transport& transport)
     : options_(std::move(options)),
       dense_(std::move(dense)),
       team_(options_.table_threads),
-      post_(&post),
+      transport_(&transport),
       steps_(options_.first_step),
-      save_(post) {
+      save_(transport) {
     for (auto& table : tables) {
         batches_.emplace_back(table.table.options());
         tables_.push_back(std::move(table.table));
@@ -77,7 +78,8 @@ void Server::take(comm::Message&& message) {
     } catch (const Error& refused) {
         ++counts_.refused;
         tell_failure(refused.what());
-        send_message(*post_, from, {.kind = MessageKind::failed, .request = head.request}, refused.what());
+        send_message(*transport_, from, {.kind = MessageKind::failed, .request = head.request},
+                     refused.what());
         if (!broken_.empty()) refuse_waiting();
     }
 }
@@ -177,7 +179,7 @@ void Server::update(std::uint32_t steps) {
 }
 
 void Server::recycle(std::vector<comm::Message>& messages) {
-    for (auto& message : messages) post_->recycle(std::move(message.content));
+    for (auto& message : messages) transport_->recycle(std::move(message.content));
 }
 
 void Server::pull(std::size_t trainer, comm::Message&& message) {
@@ -195,7 +197,7 @@ void Server::answer_when_due(std::size_t trainer, comm::Message&& message) {
         return;
     }
     answer(trainer, message);
-    post_->recycle(std::move(message.content));
+    transport_->recycle(std::move(message.content));
     if (!broken_.empty()) refuse_waiting();
 }
 
@@ -235,7 +237,7 @@ bool Server::go_on_answering() {
         auto message = std::move(due->message);
         waiting.erase(due);
         answer(trainer, message);
-        post_->recycle(std::move(message.content));
+        transport_->recycle(std::move(message.content));
         if (!broken_.empty()) refuse_waiting();
     }
     return may_be_due_;
@@ -277,7 +279,7 @@ void Server::leave(std::size_t trainer, const MessageHead& head) {
 }
 
 void Server::reply(std::size_t trainer, const MessageHead& head, std::string_view text) {
-    send_message(*post_, trainers_[trainer].rank, head, text);
+    send_message(*transport_, trainers_[trainer].rank, head, text);
 }
 
 bool Server::is_done() const {

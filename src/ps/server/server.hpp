@@ -15,7 +15,7 @@
 
 #include <dtrain/server_mode.hpp>
 
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 #include "ps/metrics/server_load.hpp"
 #include "ps/server/dense_part.hpp"
 #include "ps/server/row_batch.hpp"
@@ -54,8 +54,9 @@ struct ServerOptions {
 /// does, for one step, a trainer that says it is idle.
 class Server {
   public:
-    /// @param post outlives this
-    Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables, comm::Post& post);
+    /// @param transport outlives this
+    Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables,
+           comm::Transport& transport);
 
     /// What is wrong with a message is told to who sent it, and changes nothing.
     void take(comm::Message&& message);
@@ -185,7 +186,7 @@ class Server {
     TableTeam team_;
     std::vector<SparseTable> tables_;
     std::vector<std::string> learning_rates_;
-    comm::Post* post_;
+    comm::Transport* transport_;
     std::deque<Trainer> trainers_;
     bool may_be_due_ = false;          ///< some of what waits
     std::optional<std::size_t> turn_;  ///< the trainer that may say that a table has too many rows

@@ -35,7 +35,7 @@ void Server::add_sizes(MessageWriter& writer) const {
 }
 
 void Server::reply_with_sizes(std::size_t trainer, const MessageHead& head) {
-    MessageWriter writer(*post_, head);
+    MessageWriter writer(*transport_, head);
     add_sizes(writer);
     writer.send(trainers_[trainer].rank);
 }

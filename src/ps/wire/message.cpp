@@ -171,10 +171,11 @@ std::string_view MessageReader::text() const {
     return {reinterpret_cast<const char*>(section->payload.data()), section->count};
 }
 
-MessageWriter::MessageWriter(comm::Post& post, const MessageHead& head, std::size_t capacity) : post_(&post) {
+MessageWriter::MessageWriter(comm::Transport& transport, const MessageHead& head, std::size_t capacity)
+    : transport_(&transport) {
     const HeadBytes bytes{mark,      protocol_version, static_cast<std::uint16_t>(head.kind), head.steps, 0,
                           head.step, head.request};
-    content_ = post.memory(std::max(capacity, sizeof(bytes)));
+    content_ = transport.memory(std::max(capacity, sizeof(bytes)));
     content_.resize(sizeof(bytes));
     std::memcpy(content_.data(), &bytes, sizeof(bytes));
 }
@@ -249,15 +250,15 @@ void MessageWriter::send(int to) {
     HeadBytes head{};
     std::memcpy(&head, content_.data(), sizeof(head));
     try {
-        post_->send(to, std::move(content_));
+        transport_->send(to, std::move(content_));
     } catch (const comm::MessageTooLong& refused) {
         throw MessageError(
             too_long(static_cast<MessageKind>(head.kind), to, refused.bytes(), refused.most()));
     }
 }
 
-void send_message(comm::Post& post, int to, const MessageHead& head, std::string_view text) {
-    MessageWriter writer(post, head);
+void send_message(comm::Transport& transport, int to, const MessageHead& head, std::string_view text) {
+    MessageWriter writer(transport, head);
     if (!text.empty()) writer.add_text(text);
     writer.send(to);
 }

@@ -12,7 +12,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 
 /// What trainers and servers write to each other: a head of fixed length, then sections. Numbers are as this
 /// machine has them; the other one must have them alike, which the head's mark shows. Everything begins at a
@@ -130,7 +130,7 @@ class MessageReader {
 class MessageWriter {
   public:
     /// @param capacity bytes that are likely to be needed
-    MessageWriter(comm::Post& post, const MessageHead& head, std::size_t capacity = 0);
+    MessageWriter(comm::Transport& transport, const MessageHead& head, std::size_t capacity = 0);
 
     /// Changes how many steps end with it.
     void set_steps(std::uint32_t steps);
@@ -167,12 +167,12 @@ class MessageWriter {
   private:
     std::span<std::byte> add_section(const Section& section, std::size_t payload);
 
-    comm::Post* post_;
+    comm::Transport* transport_;
     comm::MessageBytes content_;
     std::size_t last_section_ = 0;  ///< begins there
 };
 
 /// Sends a message that has nothing but its head and perhaps text.
-void send_message(comm::Post& post, int to, const MessageHead& head, std::string_view text = {});
+void send_message(comm::Transport& transport, int to, const MessageHead& head, std::string_view text = {});
 
 }  // namespace dtrain::ps

@@ -19,9 +19,9 @@
 namespace dtrain::ps {
 
 /// The client's, which lets the servers work before it looks.
-class Pumped final : public comm::Post {
+class Pumped final : public comm::Transport {
   public:
-    Pumped(comm::Post& own, std::function<void()> pump) : own_(own), pump_(std::move(pump)) {}
+    Pumped(comm::Transport& own, std::function<void()> pump) : own_(own), pump_(std::move(pump)) {}
     int rank() const override { return own_.rank(); }
     int size() const override { return own_.size(); }
     bool is_crowded() const override { return true; }
@@ -39,7 +39,7 @@ class Pumped final : public comm::Post {
     int sent() const { return sent_; }
 
   private:
-    comm::Post& own_;
+    comm::Transport& own_;
     std::function<void()> pump_;
     int sent_ = 0;
 };
@@ -53,7 +53,7 @@ class ClientTest : public testing::Test {
     }
 
     Client& start(ServerMode mode, int servers, const TableOptions& table) {
-        posts_ = comm::local_posts(servers + 1, most_message_bytes_);
+        transports_ = comm::local_transports(servers + 1, most_message_bytes_);
         ClientOptions options{.mode = mode};
         options.most_merged = most_merged_;
         options.message_rows = message_rows_;
@@ -61,7 +61,7 @@ class ClientTest : public testing::Test {
         for (int server = 0; server < servers; ++server) {
             servers_.push_back(std::make_unique<Server>(ServerOptions{.mode = mode, .trainers = {servers}},
                                                         two_zeros(1), tables(table),
-                                                        *posts_[static_cast<std::size_t>(server)]));
+                                                        *transports_[static_cast<std::size_t>(server)]));
             options.servers.push_back(server);
             options.layouts.emplace_back();
             options.dense.push_back(2);
@@ -69,7 +69,7 @@ class ClientTest : public testing::Test {
         options.widths.assign(tables_, 1);
         options.with_statistics.assign(tables_, table.statistics.has_value());
         if (table.dict_size) options.limits = {TableLimit{"t", *table.dict_size}};
-        pumped_ = std::make_unique<Pumped>(*posts_.back(), [this] { pump(); });
+        pumped_ = std::make_unique<Pumped>(*transports_.back(), [this] { pump(); });
         client_ = std::make_unique<Client>(options, *pumped_);
         client_->join();
         return *client_;
@@ -85,7 +85,7 @@ class ClientTest : public testing::Test {
         ++looks_;
         for (std::size_t server = 0; server < servers_.size(); ++server)
             while (!are_held_up_ && looks_ % looks_per_message_.at(server) == 0) {
-                auto message = posts_[server]->receive();
+                auto message = transports_[server]->receive();
                 if (!message) break;
                 take_and_answer(*servers_[server], std::move(*message));
                 if (behind_message_) behind_message_(server);
@@ -121,7 +121,7 @@ class ClientTest : public testing::Test {
         return copy;
     }
 
-    std::vector<std::unique_ptr<comm::Post>> posts_;
+    std::vector<std::unique_ptr<comm::Transport>> transports_;
     std::vector<std::unique_ptr<Server>> servers_;
     std::unique_ptr<Pumped> pumped_;
     std::unique_ptr<Client> client_;

@@ -304,7 +304,7 @@ TEST_F(ClientTest, RefusesAnswersThatItDidNotAskFor) {
     const auto asked = client.ask_rows(std::vector<WantedRows>{{0, on_first}}).front();
     const auto request = asked.parts.at(0).at(0).request;
     const auto refusal = [&](int server, MessageKind kind, std::uint64_t of) {
-        MessageWriter writer(*posts_[static_cast<std::size_t>(server)], {.kind = kind, .request = of});
+        MessageWriter writer(*transports_[static_cast<std::size_t>(server)], {.kind = kind, .request = of});
         if (kind == MessageKind::values) writer.add_values(0, 1, 1)[0] = 7;
         writer.send(2);
         return message_of<MessageError>([&] { client.poke(); });

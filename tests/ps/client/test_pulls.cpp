@@ -127,7 +127,7 @@ TEST_F(Pulls, WhatIsDroppedGoesAsItComes) {
     const Ids ids{1, 2};
     const std::vector<WantedRows> wanted{{0, ids}, {1, ids}};
     const auto refusal = [&](std::uint64_t request) {
-        MessageWriter writer(*posts_[0], {.kind = MessageKind::values, .request = request});
+        MessageWriter writer(*transports_[0], {.kind = MessageKind::values, .request = request});
         writer.send(1);
         return message_of<MessageError>([&] { client.poke(); });
     };

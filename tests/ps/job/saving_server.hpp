@@ -52,7 +52,7 @@ class SavingServer {
 
     /// A step with random gradients of the dense part and of rows of both tables.
     void push(std::mt19937& dice) {
-        ps::MessageWriter message(*posts_[1], {.kind = ps::MessageKind::push, .steps = 1});
+        ps::MessageWriter message(*transports_[1], {.kind = ps::MessageKind::push, .steps = 1});
         for (auto& value : message.add_dense(0, server_->dense().size())) value = random_value(dice);
         for (std::uint32_t table = 0; table < 2; ++table) {
             const auto width = server_->tables()[table].width();
@@ -69,7 +69,7 @@ class SavingServer {
     }
 
     void ask_to_save(const std::string& request) {
-        ps::MessageWriter message(*posts_[1], {.kind = ps::MessageKind::save, .request = 77});
+        ps::MessageWriter message(*transports_[1], {.kind = ps::MessageKind::save, .request = 77});
         message.add_text(request);
         send(std::move(message));
     }
@@ -91,7 +91,7 @@ class SavingServer {
 
     /// The next answer but those to pushes: "saving", "saved FACTS", "failed WHY"; "" when there is none.
     std::string said() {
-        while (const auto answer = posts_[1]->receive()) {
+        while (const auto answer = transports_[1]->receive()) {
             const ps::MessageReader reader(answer->content.bytes());
             const auto kind = reader.head().kind;
             if (kind == ps::MessageKind::applied) continue;
@@ -117,20 +117,20 @@ class SavingServer {
     }
 
     void start(ps::ServerParts parts) {
-        posts_ = comm::local_posts(2);
+        transports_ = comm::local_transports(2);
         server_.emplace(
             ps::ServerOptions{.mode = ServerMode::async, .trainers = {1}, .first_step = parts.steps},
-            std::move(parts.dense), std::move(parts.tables), *posts_[0]);
+            std::move(parts.dense), std::move(parts.tables), *transports_[0]);
         server_->save_by(std::make_unique<ps::ServerSaver>(plan_, *server_, small_blocks));
-        ps::MessageWriter hello(*posts_[1], {.kind = ps::MessageKind::hello});
+        ps::MessageWriter hello(*transports_[1], {.kind = ps::MessageKind::hello});
         hello.add_text("");
         send(std::move(hello));
-        posts_[1]->receive();
+        transports_[1]->receive();
     }
 
     void send(ps::MessageWriter&& message) {
         message.send(0);
-        while (auto each = posts_[0]->receive()) take_and_answer(*server_, std::move(*each));
+        while (auto each = transports_[0]->receive()) take_and_answer(*server_, std::move(*each));
     }
 
     static float random_value(std::mt19937& dice) { return static_cast<float>(dice() % 200) / 100 - 1; }
@@ -143,7 +143,7 @@ class SavingServer {
     }
 
     ps::ServerPlan plan_;
-    std::vector<std::unique_ptr<comm::Post>> posts_;
+    std::vector<std::unique_ptr<comm::Transport>> transports_;
     std::optional<ps::Server> server_;
 };
 

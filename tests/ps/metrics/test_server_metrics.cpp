@@ -28,20 +28,20 @@ class Busy {
   public:
     explicit Busy(ServerMode mode = ServerMode::sync)
         : server_({.mode = mode, .trainers = {1}, .table_threads = 3}, two_zeros(1), one_table(),
-                  *posts_[0]) {
-        MessageWriter hello(*posts_[1], {.kind = MessageKind::hello});
+                  *transports_[0]) {
+        MessageWriter hello(*transports_[1], {.kind = MessageKind::hello});
         hello.add_text("");
         give(std::move(hello));
     }
 
     void push(std::int64_t id) {
-        MessageWriter writer(*posts_[1], {.kind = MessageKind::push, .steps = 1});
+        MessageWriter writer(*transports_[1], {.kind = MessageKind::push, .steps = 1});
         writer.add_rows(0, 1, 1).ids[0] = id;
         give(std::move(writer));
     }
 
     void pull(std::int64_t step, std::uint64_t keys) {
-        MessageWriter writer(*posts_[1], {.kind = MessageKind::pull, .step = step});
+        MessageWriter writer(*transports_[1], {.kind = MessageKind::pull, .step = step});
         std::ranges::fill(writer.ask_rows(0, keys, false), 5);
         give(std::move(writer));
     }
@@ -51,11 +51,11 @@ class Busy {
   private:
     void give(MessageWriter&& writer) {
         writer.send(0);
-        while (auto message = posts_[0]->receive()) take_and_answer(server_, std::move(*message));
-        while (posts_[1]->receive()) continue;
+        while (auto message = transports_[0]->receive()) take_and_answer(server_, std::move(*message));
+        while (transports_[1]->receive()) continue;
     }
 
-    std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(2);
+    std::vector<std::unique_ptr<comm::Transport>> transports_ = comm::local_transports(2);
     Server server_;
 };
 

@@ -32,7 +32,7 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
         const bool is_sync = GetParam() == ServerMode::sync;
         width_ = has_statistics ? 3 : 1;
         server_.emplace(options, two_zeros(is_sync ? 3 : 1), one_table(options_of(has_statistics)),
-                        *posts_[0]);
+                        *transports_[0]);
         for (const int rank : {1, 2, good_trainer}) give(rank, hello());
         forget_answers();
     }
@@ -44,11 +44,11 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
     }
 
     MessageWriter message(MessageKind kind, std::uint32_t steps = 0, std::int64_t step = 0) {
-        return {*posts_[1], {.kind = kind, .steps = steps, .step = step, .request = 3}};
+        return {*transports_[1], {.kind = kind, .steps = steps, .step = step, .request = 3}};
     }
     comm::MessageBytes content(MessageWriter&& writer) {
         writer.send(0);
-        return std::move(posts_[0]->receive()->content);
+        return std::move(transports_[0]->receive()->content);
     }
     void give(int from, comm::MessageBytes&& content) {
         take_and_answer(*server_, {from, std::move(content)});
@@ -120,8 +120,8 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
     }
 
     void forget_answers() {
-        for (const auto& post : posts_)
-            while (post->receive()) continue;
+        for (const auto& transport : transports_)
+            while (transport->receive()) continue;
     }
 
     void expect_service() {
@@ -130,7 +130,7 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
         give(good_trainer, push(1));
         give(good_trainer, pull(0));
         std::string said;
-        while (const auto answer = posts_[good_trainer]->receive()) {
+        while (const auto answer = transports_[good_trainer]->receive()) {
             const MessageReader reader(answer->content.bytes());
             said += to_string(reader.head().kind);
             if (reader.head().kind == MessageKind::failed) said += " " + std::string(reader.text());
@@ -147,7 +147,7 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
     std::int64_t any_step() { return one_in(4) ? any_whole() : 0; }
 
     std::mt19937_64 random_{9};
-    std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(5);
+    std::vector<std::unique_ptr<comm::Transport>> transports_ = comm::local_transports(5);
     std::optional<Server> server_;
     std::uint64_t width_ = 1;
 };

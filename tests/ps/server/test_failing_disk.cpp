@@ -31,7 +31,7 @@ class FailingDisk : public testing::Test {
             table.push({ids, gradients, seen, seen});
         }
         EXPECT_GT(table.rows_on_disk(), 1000U);
-        server_.emplace(ServerOptions{.trainers = {1, 2}}, two_zeros(2), std::move(tables), *posts_[0]);
+        server_.emplace(ServerOptions{.trainers = {1, 2}}, two_zeros(2), std::move(tables), *transports_[0]);
         for (const int rank : {1, 2}) {
             auto hello = message(rank, {.kind = MessageKind::hello});
             hello.add_text("");
@@ -41,17 +41,17 @@ class FailingDisk : public testing::Test {
     }
 
     MessageWriter message(int rank, const MessageHead& head) {
-        return {*posts_[static_cast<std::size_t>(rank)], head};
+        return {*transports_[static_cast<std::size_t>(rank)], head};
     }
     void send(MessageWriter&& writer) {
         writer.send(0);
-        server_->take(std::move(*posts_[0]->receive()));
+        server_->take(std::move(*transports_[0]->receive()));
     }
     void push(int rank) { send(message(rank, {.kind = MessageKind::push, .steps = 1})); }
 
     /// "KIND of REQUEST", and the text of failures; "" when nothing has come.
     std::string said(int rank) {
-        const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
+        const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         const MessageReader reader(answer->content.bytes());
         auto text =
@@ -61,7 +61,7 @@ class FailingDisk : public testing::Test {
     }
 
     tests::TemporaryFolder folder_;
-    std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(3);
+    std::vector<std::unique_ptr<comm::Transport>> transports_ = comm::local_transports(3);
     std::optional<Server> server_;
 };
 

@@ -33,17 +33,17 @@ class ServerTest : public testing::Test {
         auto tables = one_table(table);
         if (adjust_.schedule) tables[0].learning_rate = "learning_rate";
         server_.emplace(options, two_zeros(mode == ServerMode::sync ? trainers : 1, adjust_),
-                        std::move(tables), *posts_[0]);
+                        std::move(tables), *transports_[0]);
         for (int rank = 1; rank <= trainers; ++rank) hello(rank);
         for (int rank = 1; rank <= trainers; ++rank) EXPECT_EQ(said(rank), "welcome 0");
     }
 
     void give() {
-        while (auto message = posts_[0]->receive()) take_and_answer(*server_, std::move(*message));
+        while (auto message = transports_[0]->receive()) take_and_answer(*server_, std::move(*message));
     }
 
     MessageWriter message(int rank, const MessageHead& head) {
-        return {*posts_[static_cast<std::size_t>(rank)], head};
+        return {*transports_[static_cast<std::size_t>(rank)], head};
     }
     void send(MessageWriter&& writer) {
         writer.send(0);
@@ -108,7 +108,7 @@ class ServerTest : public testing::Test {
 
     /// "KIND" and what the message says of the table: "ROWS" or "ROWS-EVICTED".
     std::string said_of_sizes(int rank) {
-        const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
+        const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         MessageReader reader(answer->content.bytes());
         std::string text(to_string(reader.head().kind));
@@ -126,7 +126,7 @@ class ServerTest : public testing::Test {
 
     /// "values DENSE ROW", "welcome STEP", "failed TEXT" ...; "" when nothing has come.
     std::string said(int rank) {
-        const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
+        const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         MessageReader reader(answer->content.bytes());
         std::string text(to_string(reader.head().kind));
@@ -140,7 +140,7 @@ class ServerTest : public testing::Test {
         return text;
     }
 
-    std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(5);
+    std::vector<std::unique_ptr<comm::Transport>> transports_ = comm::local_transports(5);
     std::optional<Server> server_;
     OptimizerOptions adjust_;  ///< before start()
 };
@@ -160,7 +160,7 @@ TEST_F(ServerTest, SyncWaitsForTheStepsOfAll) {
 }
 
 TEST_F(ServerTest, AnAnswerThatIsTooLongIsRefusedAndHoldsUpNobodyElse) {
-    posts_ = comm::local_posts(5, 1400);
+    transports_ = comm::local_transports(5, 1400);
     start(ServerMode::sync, 0, 2, {});
     auto asked = message(1, {.kind = MessageKind::pull, .step = 1});
     for (int i = 0; i < 40; ++i) asked.ask_dense(0, 2);  // 32 bytes each, and 40 with the values
@@ -315,7 +315,7 @@ TEST_F(ServerTest, AnswersThatHaveBecomeDueGoToTheTrainersInTurn) {
     pull(2, 1);
     push(1, 1);
     message(2, {.kind = MessageKind::push, .steps = 1}).send(0);
-    server_->take(std::move(*posts_[0]->receive()));
+    server_->take(std::move(*transports_[0]->receive()));
     EXPECT_EQ(said(2), "values -1 -1");  // before another message is taken
     EXPECT_EQ(said(1), "values -1 -1");
     EXPECT_EQ(said(1), "");
@@ -337,11 +337,11 @@ TEST_F(ServerTest, ATrainerWithManyMessagesHoldsUpNoOther) {
     asks.ask_dense(0, 2);
     asks.send(0);
     for (const int rank : {1, 2}) message(rank, {.kind = MessageKind::leave}).send(0);
-    serve(*server_, *posts_[0]);
+    serve(*server_, *transports_[0]);
     EXPECT_EQ(server_->steps(), many);
-    const auto answer = posts_[2]->receive();
+    const auto answer = transports_[2]->receive();
     MessageReader reader(answer->content.bytes());
-    EXPECT_LE(reader.head().step, static_cast<std::int64_t>(9 * posts_.size()));
+    EXPECT_LE(reader.head().step, static_cast<std::int64_t>(9 * transports_.size()));
 }
 
 TEST_F(ServerTest, WhoLeavesIsWaitedForNoLonger) {
@@ -366,7 +366,7 @@ TEST_F(ServerTest, RefusesAnotherLayout) {
     start(ServerMode::sync, 0, 2);
     server_.reset();
     server_.emplace(ServerOptions{.trainers = {1}, .layout = server_layout}, two_zeros(1),
-                    std::vector<ServerTable>(), *posts_[0]);
+                    std::vector<ServerTable>(), *transports_[0]);
     hello(1, "mode x\ntable u\n");
     EXPECT_EQ(said(1),
               "failed trainer and server were started with different programs or options: the server has "
@@ -437,7 +437,7 @@ TEST_F(ServerTest, RefusesToPutTogetherWhatIsFarTooLong) {
     std::vector<ServerTable> wide;
     wide.push_back({SparseTable({.name = "t", .width = 1U << 20U}), ""});
     server_.emplace(ServerOptions{.trainers = {1}, .layout = server_layout}, two_zeros(1), std::move(wide),
-                    *posts_[0]);
+                    *transports_[0]);
     hello(1);
     EXPECT_EQ(said(1), "welcome 0");
     auto asked = message(1, {.kind = MessageKind::pull});

@@ -41,9 +41,9 @@ class ServerOnAGpu : public tests::OnAGpu {
   protected:
     void start(ServerMode mode) {
         ServerOptions options{.mode = mode, .trainers = {1, 2}, .layout = "x"};
-        posts_ = comm::local_posts(3);
+        transports_ = comm::local_transports(3);
         server_.emplace(options, failing_zeros(mode == ServerMode::sync ? 2 : 1), std::vector<ServerTable>(),
-                        *posts_[0]);
+                        *transports_[0]);
         for (const int rank : {1, 2}) {
             auto hello = message(rank, {.kind = MessageKind::hello});
             hello.add_text("x");
@@ -53,11 +53,11 @@ class ServerOnAGpu : public tests::OnAGpu {
     }
 
     MessageWriter message(int rank, const MessageHead& head) {
-        return {*posts_[static_cast<std::size_t>(rank)], head};
+        return {*transports_[static_cast<std::size_t>(rank)], head};
     }
     void send(MessageWriter&& writer) {
         writer.send(0);
-        while (auto each = posts_[0]->receive()) take_and_answer(*server_, std::move(*each));
+        while (auto each = transports_[0]->receive()) take_and_answer(*server_, std::move(*each));
     }
     void push(int rank) {
         auto writer = message(rank, {.kind = MessageKind::push, .steps = 1});
@@ -77,7 +77,7 @@ class ServerOnAGpu : public tests::OnAGpu {
 
     /// "KIND", and why for "failed".
     std::string said(int rank) {
-        const auto answer = posts_[static_cast<std::size_t>(rank)]->receive();
+        const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         const MessageReader reader(answer->content.bytes());
         std::string text(to_string(reader.head().kind));
@@ -90,7 +90,7 @@ class ServerOnAGpu : public tests::OnAGpu {
                      HasSubstr(" failed: label 10 in row 0 of the batch is outside of the 10 classes 0..9"));
     }
 
-    std::vector<std::unique_ptr<comm::Post>> posts_;
+    std::vector<std::unique_ptr<comm::Transport>> transports_;
     std::optional<Server> server_;
 };
 

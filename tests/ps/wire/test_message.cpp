@@ -24,13 +24,13 @@ class Messages : public testing::Test {
   protected:
     std::vector<std::byte> sent(MessageWriter&& writer) {
         writer.send(1);
-        const auto message = posts_[1]->receive();
+        const auto message = transports_[1]->receive();
         const auto bytes = message->content.bytes();
         return {bytes.begin(), bytes.end()};
     }
 
     std::vector<std::byte> push() {
-        MessageWriter writer(*posts_[0], {.kind = MessageKind::push, .step = -3, .request = 9});
+        MessageWriter writer(*transports_[0], {.kind = MessageKind::push, .step = -3, .request = 9});
         std::ranges::copy(std::vector<float>{1, 2, 3}, writer.add_dense(5, 3).begin());
         const auto rows = writer.add_rows(2, 2, 3, true);
         std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN}, rows.ids.begin());
@@ -40,7 +40,7 @@ class Messages : public testing::Test {
         return sent(std::move(writer));
     }
 
-    std::vector<std::unique_ptr<comm::Post>> posts_ = comm::local_posts(2);
+    std::vector<std::unique_ptr<comm::Transport>> transports_ = comm::local_transports(2);
 };
 
 TEST_F(Messages, HaveWhatWasWritten) {
@@ -64,7 +64,7 @@ TEST_F(Messages, HaveWhatWasWritten) {
 }
 
 TEST_F(Messages, AskForRowsAndTellTexts) {
-    MessageWriter pull(*posts_[0], {.kind = MessageKind::pull});
+    MessageWriter pull(*transports_[0], {.kind = MessageKind::pull});
     pull.ask_dense(1, 2);
     pull.ask_rows(0, 1, true)[0] = 7;
     const auto pulled = sent(std::move(pull));
@@ -74,7 +74,7 @@ TEST_F(Messages, AskForRowsAndTellTexts) {
     EXPECT_TRUE(rows->peeks);
     EXPECT_FALSE(rows->has_each_id_once);
     EXPECT_THAT(rows->ids(), ElementsAre(7));
-    MessageWriter hello(*posts_[0], {.kind = MessageKind::hello});
+    MessageWriter hello(*transports_[0], {.kind = MessageKind::hello});
     hello.add_text("a b c");
     EXPECT_EQ(MessageReader(sent(std::move(hello))).text(), "a b c");
 }
@@ -130,7 +130,7 @@ bool is_read_to_its_end(std::span<const std::byte> bytes) {
 }
 
 TEST_F(Messages, OfAnyBytesAreReadOrRefused) {
-    MessageWriter writer(*posts_[0], {.kind = MessageKind::push});
+    MessageWriter writer(*transports_[0], {.kind = MessageKind::push});
     std::vector<std::size_t> ends_of_parts{writer.size()};
     writer.add_dense(5, 3);
     ends_of_parts.push_back(writer.size());

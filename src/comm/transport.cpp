@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -37,7 +37,7 @@ void check_length(const MessageBytes& content, std::size_t most) {
 /// Which message comes first where several wait is MPI's choice, and may be that which arrived first: a rank
 /// with many would hold up the others. So each of them is asked by name in its turn, behind every eighth
 /// message.
-class PostInTurn : public Post {
+class TransportInTurn : public Transport {
   public:
     std::optional<Message> receive() final {
         deliver();
@@ -62,9 +62,9 @@ class PostInTurn : public Post {
     int turn_ = 0;
 };
 
-class MpiPost final : public PostInTurn {
+class MpiTransport final : public TransportInTurn {
   public:
-    MpiPost(MPI_Comm parent, MPI_Comm node, const NodeMap& map)
+    MpiTransport(MPI_Comm parent, MPI_Comm node, const NodeMap& map)
         : communicator_(copy_of(parent)),
           is_crowded_(comm::is_crowded(node)),
           shared_(SharedMessages::open(node, map)) {
@@ -80,7 +80,7 @@ class MpiPost final : public PostInTurn {
         check_length(content, most_message_bytes);
         const auto place = shared_ == nullptr ? std::nullopt : shared_->place_for(to, content);
         if (!place) return send_bytes(to, message_tag, std::move(content));
-        auto message = Post::memory(sizeof(*place));
+        auto message = Transport::memory(sizeof(*place));
         std::memcpy(message.data(), &*place, sizeof(*place));
         std::move(content).leave_to_reader();
         send_bytes(to, place_tag, std::move(message));
@@ -89,7 +89,7 @@ class MpiPost final : public PostInTurn {
     MessageBytes memory(std::size_t bytes) override {
         if (shared_ != nullptr)
             if (auto lent = shared_->memory(bytes)) return std::move(*lent);
-        return Post::memory(bytes);
+        return Transport::memory(bytes);
     }
 
     bool deliver() override {
@@ -126,7 +126,7 @@ class MpiPost final : public PostInTurn {
         }
         int bytes = 0;
         check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-        Message message{status.MPI_SOURCE, Post::memory(static_cast<std::size_t>(bytes))};
+        Message message{status.MPI_SOURCE, Transport::memory(static_cast<std::size_t>(bytes))};
         check(MPI_Mrecv(message.content.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE), "MPI_Mrecv");
         return message;
     }
@@ -150,9 +150,9 @@ class MpiPost final : public PostInTurn {
 
 using Boxes = std::vector<std::deque<Message>>;
 
-class LocalPost final : public PostInTurn {
+class LocalTransport final : public TransportInTurn {
   public:
-    LocalPost(int rank, std::shared_ptr<Boxes> boxes, std::size_t most)
+    LocalTransport(int rank, std::shared_ptr<Boxes> boxes, std::size_t most)
         : rank_(rank), boxes_(std::move(boxes)), most_(most) {}
 
     int rank() const override { return rank_; }
@@ -187,12 +187,12 @@ MessageTooLong::MessageTooLong(std::size_t bytes, std::size_t most)
       bytes_(bytes),
       most_(most) {}
 
-void Post::deliver_within(std::chrono::milliseconds limit) {
+void Transport::deliver_within(std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!deliver() && std::chrono::steady_clock::now() < end) ::sched_yield();
 }
 
-MessageBytes Post::memory(std::size_t bytes) {
+MessageBytes Transport::memory(std::size_t bytes) {
     // A short message leaves long memory to long ones.
     const auto most = std::max(bytes, short_message) * 8;
     auto fits = spare_.end();
@@ -210,7 +210,7 @@ MessageBytes Post::memory(std::size_t bytes) {
     return content;
 }
 
-void Post::recycle(MessageBytes&& content) {
+void Transport::recycle(MessageBytes&& content) {
     if (content.is_lent()) {
         const auto given_back = std::move(content);
         return;
@@ -223,19 +223,20 @@ void Post::recycle(MessageBytes&& content) {
     }
 }
 
-std::unique_ptr<Post> open_post(const Communicator& world) {
-    return world.backend_->open_post();
+std::unique_ptr<Transport> open_transport(const Communicator& world) {
+    return world.backend_->open_transport();
 }
 
-std::unique_ptr<Post> mpi_post(MPI_Comm parent, MPI_Comm node, const NodeMap& map) {
-    return std::make_unique<MpiPost>(parent, node, map);
+std::unique_ptr<Transport> mpi_transport(MPI_Comm parent, MPI_Comm node, const NodeMap& map) {
+    return std::make_unique<MpiTransport>(parent, node, map);
 }
 
-std::vector<std::unique_ptr<Post>> local_posts(int ranks, std::size_t most) {
+std::vector<std::unique_ptr<Transport>> local_transports(int ranks, std::size_t most) {
     const auto boxes = std::make_shared<Boxes>(static_cast<std::size_t>(ranks));
-    std::vector<std::unique_ptr<Post>> posts;
-    for (int rank = 0; rank < ranks; ++rank) posts.push_back(std::make_unique<LocalPost>(rank, boxes, most));
-    return posts;
+    std::vector<std::unique_ptr<Transport>> transports;
+    for (int rank = 0; rank < ranks; ++rank)
+        transports.push_back(std::make_unique<LocalTransport>(rank, boxes, most));
+    return transports;
 }
 
 }  // namespace dtrain::comm

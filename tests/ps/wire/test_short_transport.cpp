@@ -13,7 +13,7 @@
 #include <dtrain/half.hpp>
 
 #include "ps/wire/message.hpp"
-#include "ps/wire/short_post.hpp"
+#include "ps/wire/short_transport.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain::ps {
@@ -28,8 +28,8 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 class ShortMessages : public testing::TestWithParam<WireNumbers> {
   protected:
     ShortMessages() {
-        for (auto& post : comm::local_posts(2)) plain_.push_back(std::move(post));
-        for (const auto& post : plain_) posts_.push_back(with_numbers(post, GetParam()));
+        for (auto& transport : comm::local_transports(2)) plain_.push_back(std::move(transport));
+        for (const auto& transport : plain_) transports_.push_back(with_numbers(transport, GetParam()));
     }
 
     float rounded(float value) const {
@@ -38,7 +38,8 @@ class ShortMessages : public testing::TestWithParam<WireNumbers> {
     }
 
     MessageWriter push(const std::vector<float>& dense, const std::vector<float>& rows) {
-        MessageWriter writer(*posts_[0], {.kind = MessageKind::push, .steps = 4, .step = -3, .request = 9});
+        MessageWriter writer(*transports_[0],
+                             {.kind = MessageKind::push, .steps = 4, .step = -3, .request = 9});
         std::ranges::copy(dense, writer.add_dense(5, dense.size()).begin());
         const auto to = writer.add_rows(2, 3, rows.size() / 3);
         std::ranges::copy(std::vector<std::int64_t>{-1, INT64_MIN, 7}, to.ids.begin());
@@ -46,17 +47,17 @@ class ShortMessages : public testing::TestWithParam<WireNumbers> {
         return writer;
     }
 
-    std::vector<std::shared_ptr<comm::Post>> plain_;
-    std::vector<std::shared_ptr<comm::Post>> posts_;
+    std::vector<std::shared_ptr<comm::Transport>> plain_;
+    std::vector<std::shared_ptr<comm::Transport>> transports_;
 };
 
 TEST_P(ShortMessages, HaveSizesOfTablesBehindTheirValues) {
-    MessageWriter writer(*posts_[0], {.kind = MessageKind::values});
+    MessageWriter writer(*transports_[0], {.kind = MessageKind::values});
     std::ranges::fill(writer.add_values(2, 1, 2), 0.5F);
     writer.set_size(77);
     writer.add_size(3, 1'000'000, 2'000'000);  // more than the message has bytes
     writer.send(1);
-    const auto message = posts_[1]->receive();
+    const auto message = transports_[1]->receive();
     MessageReader reader(message->content.bytes());
     const auto rows = reader.next();
     EXPECT_EQ(rows->first, 77U);
@@ -77,7 +78,7 @@ TEST_P(ShortMessages, AreReadAsTheyWereWrittenButRounded) {
         for (auto* values : {&dense, &rows})
             for (auto& value : *values) value = some(random);
         push(dense, rows).send(1);
-        const auto message = posts_[1]->receive();
+        const auto message = transports_[1]->receive();
         MessageReader reader(message->content.bytes());
         EXPECT_EQ(reader.head().kind, MessageKind::push);
         EXPECT_EQ(reader.head().step, -3);
@@ -106,11 +107,11 @@ TEST_P(ShortMessages, TakeHalfTheBytes) {
 }
 
 TEST_P(ShortMessages, WhatIsFiniteStaysFiniteAndWhatIsNotIsKept) {
-    MessageWriter writer(*posts_[0], {.kind = MessageKind::values});
+    MessageWriter writer(*transports_[0], {.kind = MessageKind::values});
     const std::vector<float> values{std::numeric_limits<float>::max(), -1e38F, infinity, -infinity, NAN, 0};
     std::ranges::copy(values, writer.add_values(0, 6, 1).begin());
     writer.send(1);
-    const auto message = posts_[1]->receive();
+    const auto message = transports_[1]->receive();
     MessageReader reader(message->content.bytes());
     const auto found = reader.next()->floats(6);
     EXPECT_TRUE(std::isfinite(found[0]) && found[0] >= 65504);
@@ -122,15 +123,15 @@ TEST_P(ShortMessages, WhatIsFiniteStaysFiniteAndWhatIsNotIsKept) {
 }
 
 TEST_P(ShortMessages, OtherMessagesTravelAsTheyAre) {
-    MessageWriter text(*posts_[0], {.kind = MessageKind::hello});
+    MessageWriter text(*transports_[0], {.kind = MessageKind::hello});
     text.add_text("some text");
     text.send(1);
-    MessageWriter pull(*posts_[0], {.kind = MessageKind::pull});
+    MessageWriter pull(*transports_[0], {.kind = MessageKind::pull});
     std::ranges::copy(std::vector<std::int64_t>{1, 2}, pull.ask_rows(1, 2, false).begin());
     pull.send(1);
     auto message = plain_[1]->receive();
     EXPECT_EQ(MessageReader(message->content.bytes()).text(), "some text");
-    message = posts_[1]->receive();
+    message = transports_[1]->receive();
     EXPECT_THAT(MessageReader(message->content.bytes()).next()->ids(), ElementsAre(1, 2));
 }
 
@@ -146,14 +147,14 @@ TEST_P(ShortMessages, ThatWereCutOrChangedAreRefused) {
         for (unsigned changes = random() % 4; changes > 0 && content.size() > 0; --changes)
             content.data()[random() % content.size()] = static_cast<std::byte>(random());
         plain_[0]->send(1, std::move(content));
-        const auto message = posts_[1]->receive();
+        const auto message = transports_[1]->receive();
         try {
             MessageReader reader(message->content.bytes());
             while (const auto section = reader.next())
                 if (section->table != dense_parameters) section->ids();
         } catch (const MessageError&) {
         }
-        posts_[1]->recycle(std::move(const_cast<comm::Message&>(*message).content));
+        transports_[1]->recycle(std::move(const_cast<comm::Message&>(*message).content));
     }
 }
 

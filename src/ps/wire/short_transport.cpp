@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "ps/wire/short_post.hpp"
+#include "ps/wire/short_transport.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -140,22 +140,22 @@ void lengthen(std::span<const std::byte> message, HeadBytes head, std::byte* to)
     }
 }
 
-class ShortPost final : public comm::Post {
+class ShortTransport final : public comm::Transport {
   public:
-    ShortPost(std::shared_ptr<comm::Post> post, WireNumbers numbers)
-        : post_(std::move(post)), numbers_(numbers) {}
+    ShortTransport(std::shared_ptr<comm::Transport> transport, WireNumbers numbers)
+        : transport_(std::move(transport)), numbers_(numbers) {}
 
-    int rank() const override { return post_->rank(); }
-    int size() const override { return post_->size(); }
-    bool is_crowded() const override { return post_->is_crowded(); }
+    int rank() const override { return transport_->rank(); }
+    int size() const override { return transport_->size(); }
+    bool is_crowded() const override { return transport_->is_crowded(); }
 
     void send(int to, comm::MessageBytes&& content) override {
         shorten(content, numbers_);
-        post_->send(to, std::move(content));
+        transport_->send(to, std::move(content));
     }
 
     std::optional<comm::Message> receive() override {
-        auto message = post_->receive();
+        auto message = transport_->receive();
         if (!message || message->content.size() < sizeof(HeadBytes)) return message;
         const auto head = read<HeadBytes>(message->content.data());
         if (head.mark != mark || head.numbers != static_cast<std::uint32_t>(numbers_) || !has_numbers(head))
@@ -166,24 +166,25 @@ class ShortPost final : public comm::Post {
         auto content = memory(*size);
         content.resize(*size);
         lengthen(bytes, head, content.data());
-        post_->recycle(std::exchange(message->content, std::move(content)));
+        transport_->recycle(std::exchange(message->content, std::move(content)));
         return message;
     }
 
-    bool deliver() override { return post_->deliver(); }
-    comm::MessageBytes memory(std::size_t bytes) override { return post_->memory(bytes); }
-    void recycle(comm::MessageBytes&& content) override { post_->recycle(std::move(content)); }
+    bool deliver() override { return transport_->deliver(); }
+    comm::MessageBytes memory(std::size_t bytes) override { return transport_->memory(bytes); }
+    void recycle(comm::MessageBytes&& content) override { transport_->recycle(std::move(content)); }
 
   private:
-    std::shared_ptr<comm::Post> post_;
+    std::shared_ptr<comm::Transport> transport_;
     WireNumbers numbers_;
 };
 
 }  // namespace
 
-std::shared_ptr<comm::Post> with_numbers(std::shared_ptr<comm::Post> post, WireNumbers numbers) {
-    if (numbers == WireNumbers::float32) return post;
-    return std::make_shared<ShortPost>(std::move(post), numbers);
+std::shared_ptr<comm::Transport> with_numbers(std::shared_ptr<comm::Transport> transport,
+                                              WireNumbers numbers) {
+    if (numbers == WireNumbers::float32) return transport;
+    return std::make_shared<ShortTransport>(std::move(transport), numbers);
 }
 
 }  // namespace dtrain::ps

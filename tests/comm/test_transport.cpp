@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "comm/post.hpp"
+#include "comm/transport.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
 
@@ -26,39 +26,39 @@ std::byte content_of(int from, int number, std::size_t i) {
                                   i);
 }
 
-void expect_all_messages(Post& post, int messages) {
+void expect_all_messages(Transport& transport, int messages) {
     for (int number = 0; number < messages; ++number)
-        for (int to = 0; to < post.size(); ++to) {
-            auto content = post.memory(length_of(number));
+        for (int to = 0; to < transport.size(); ++to) {
+            auto content = transport.memory(length_of(number));
             for (std::size_t i = 0; i < content.size(); ++i)
-                content.data()[i] = content_of(post.rank(), number, i);
-            post.send(to, std::move(content));
+                content.data()[i] = content_of(transport.rank(), number, i);
+            transport.send(to, std::move(content));
         }
-    std::vector<int> next(static_cast<std::size_t>(post.size()));
-    for (int left = messages * post.size(); left > 0;) {
-        auto message = post.receive();
+    std::vector<int> next(static_cast<std::size_t>(transport.size()));
+    for (int left = messages * transport.size(); left > 0;) {
+        auto message = transport.receive();
         if (!message) continue;
         --left;
         const int number = next[static_cast<std::size_t>(message->from)]++;
         ASSERT_EQ(message->content.size(), length_of(number));
         for (std::size_t i = 0; i < message->content.size(); ++i)
             ASSERT_EQ(message->content.data()[i], content_of(message->from, number, i));
-        post.recycle(std::move(message->content));
+        transport.recycle(std::move(message->content));
     }
-    while (!post.deliver()) continue;
-    EXPECT_FALSE(post.receive());
+    while (!transport.deliver()) continue;
+    EXPECT_FALSE(transport.receive());
 }
 
-TEST(Post, BringsEachMessageOnceInOrder) {
-    const auto post = open_post(test_world());
-    EXPECT_EQ(post->rank(), test_world().rank());
-    EXPECT_EQ(post->size(), test_world().size());
-    expect_all_messages(*post, 60);
+TEST(Transport, BringsEachMessageOnceInOrder) {
+    const auto transport = open_transport(test_world());
+    EXPECT_EQ(transport->rank(), test_world().rank());
+    EXPECT_EQ(transport->size(), test_world().size());
+    expect_all_messages(*transport, 60);
 }
 
-TEST(Post, DoesNotMixWithAnother) {
-    const auto one = open_post(test_world());
-    const auto other = open_post(test_world());
+TEST(Transport, DoesNotMixWithAnother) {
+    const auto one = open_transport(test_world());
+    const auto other = open_transport(test_world());
     auto content = one->memory(1);
     content.data()[0] = std::byte{5};
     one->send((one->rank() + 1) % one->size(), std::move(content));
@@ -72,17 +72,17 @@ TEST(Post, DoesNotMixWithAnother) {
 
 constexpr int many = 200;
 
-void send_short(Post& post, int to) {
-    auto content = post.memory(1);
+void send_short(Transport& transport, int to) {
+    auto content = transport.memory(1);
     content.data()[0] = std::byte{1};
-    post.send(to, std::move(content));
+    transport.send(to, std::move(content));
 }
 
 // Others' messages before the one of `rare`, and takes all.
-int messages_before(Post& post, int rare, int messages) {
+int messages_before(Transport& transport, int rare, int messages) {
     int before = -1;
     for (int found = 0; found < messages;) {
-        const auto message = post.receive();
+        const auto message = transport.receive();
         if (!message) continue;
         if (message->from == rare) before = found;
         ++found;
@@ -90,34 +90,34 @@ int messages_before(Post& post, int rare, int messages) {
     return before;
 }
 
-TEST(Post, BringsAMessageSoonHoweverManyOthersHaveSentBefore) {
-    const auto posts = local_posts(5);
+TEST(Transport, BringsAMessageSoonHoweverManyOthersHaveSentBefore) {
+    const auto transports = local_transports(5);
     for (int i = 0; i < many; ++i)
-        for (const int busy : {1, 3}) send_short(*posts[static_cast<std::size_t>(busy)], 0);
-    send_short(*posts[2], 0);
-    EXPECT_LE(messages_before(*posts[0], 2, 2 * many + 1), 9 * 5);
+        for (const int busy : {1, 3}) send_short(*transports[static_cast<std::size_t>(busy)], 0);
+    send_short(*transports[2], 0);
+    EXPECT_LE(messages_before(*transports[0], 2, 2 * many + 1), 9 * 5);
 }
 
-TEST(Post, BringsARanksMessageSoonHoweverManyOthersHaveSentBefore) {
-    const auto post = open_post(test_world());
-    const int rare = post->size() - 1;
-    const bool is_busy = post->rank() > 0 && post->rank() < rare;
-    for (int i = 0; is_busy && i < many; ++i) send_short(*post, 0);
-    post->deliver();
+TEST(Transport, BringsARanksMessageSoonHoweverManyOthersHaveSentBefore) {
+    const auto transport = open_transport(test_world());
+    const int rare = transport->size() - 1;
+    const bool is_busy = transport->rank() > 0 && transport->rank() < rare;
+    for (int i = 0; is_busy && i < many; ++i) send_short(*transport, 0);
+    transport->deliver();
     test_world().barrier();
-    if (post->rank() == rare && rare > 0) send_short(*post, 0);
-    post->deliver();
+    if (transport->rank() == rare && rare > 0) send_short(*transport, 0);
+    transport->deliver();
     test_world().barrier();
-    if (post->rank() == 0 && rare > 0) {
-        EXPECT_LE(messages_before(*post, rare, (rare - 1) * many + 1), 9 * post->size());
+    if (transport->rank() == 0 && rare > 0) {
+        EXPECT_LE(messages_before(*transport, rare, (rare - 1) * many + 1), 9 * transport->size());
     }
-    while (!post->deliver()) continue;
+    while (!transport->deliver()) continue;
     test_world().barrier();
 }
 
-TEST(Post, OfAWorldOfOneWritesToItself) {
-    const auto post = open_post(Communicator());
-    expect_all_messages(*post, 10);
+TEST(Transport, OfAWorldOfOneWritesToItself) {
+    const auto transport = open_transport(Communicator());
+    expect_all_messages(*transport, 10);
 }
 
 /// While it lives malloc() does not write to what it hands out: `MALLOC_PERTURB_`, which `meson test` sets,
@@ -133,29 +133,29 @@ class UnfilledMemory {
     }
 };
 
-TEST(Post, RefusesAMessageThatIsTooLongForAMessageOfMpi) {
-    const auto post = open_post(test_world());
+TEST(Transport, RefusesAMessageThatIsTooLongForAMessageOfMpi) {
+    const auto transport = open_transport(test_world());
     const UnfilledMemory unfilled;
     MessageBytes content;
     content.resize(std::size_t{1} << 31U);  // nobody touches it
-    EXPECT_EQ(tests::message_of<MessageTooLong>([&] { post->send(0, std::move(content)); }),
+    EXPECT_EQ(tests::message_of<MessageTooLong>([&] { transport->send(0, std::move(content)); }),
               "a message of 2147483648 bytes; it may have 2147483647 at most");
-    expect_all_messages(*post, 3);
+    expect_all_messages(*transport, 3);
 }
 
-TEST(Post, GivesTheSmallestMemoryThatIsEnoughAndThatWhichWasUsedLast) {
-    const auto post = std::move(local_posts(1)[0]);
+TEST(Transport, GivesTheSmallestMemoryThatIsEnoughAndThatWhichWasUsedLast) {
+    const auto transport = std::move(local_transports(1)[0]);
     std::vector<MessageBytes> used;
-    for (const std::size_t size : {10000, 5000, 5000, 100}) used.push_back(post->memory(size));
+    for (const std::size_t size : {10000, 5000, 5000, 100}) used.push_back(transport->memory(size));
     std::vector<const std::byte*> places;
     for (auto& content : used) places.push_back(content.data());
-    for (auto& content : used) post->recycle(std::move(content));
-    const auto first = post->memory(4000);
+    for (auto& content : used) transport->recycle(std::move(content));
+    const auto first = transport->memory(4000);
     EXPECT_EQ(first.bytes().data(), places[2]);
-    EXPECT_EQ(post->memory(4000).bytes().data(), places[1]);
-    const auto second = post->memory(5001);
+    EXPECT_EQ(transport->memory(4000).bytes().data(), places[1]);
+    const auto second = transport->memory(5001);
     EXPECT_EQ(second.bytes().data(), places[0]);
-    EXPECT_EQ(post->memory(3).bytes().data(), places[3]);
+    EXPECT_EQ(transport->memory(3).bytes().data(), places[3]);
     EXPECT_EQ(first.size(), 4000U);
 }
 

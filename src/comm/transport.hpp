@@ -42,10 +42,10 @@ class MessageTooLong : public Error {
 
 /// Messages between ranks, of any length, that nobody has to expect: what a server and its clients exchange.
 /// From one rank to another they arrive in the order in which they were sent. Nothing waits; what was sent
-/// goes on whenever this Post is called. For one thread.
-class Post {
+/// goes on whenever this Transport is called. For one thread.
+class Transport {
   public:
-    virtual ~Post() = default;
+    virtual ~Transport() = default;
 
     virtual int rank() const = 0;
     virtual int size() const = 0;
@@ -80,13 +80,13 @@ class Post {
 
 /// Between the ranks of a communicator, apart from its own messages. Collective. A message has
 /// most_message_bytes at most.
-std::unique_ptr<Post> open_post(const Communicator& world);
+std::unique_ptr<Transport> open_transport(const Communicator& world);
 
 /// Messages from 4 KiB to 1 MiB are not copied on their way to a rank of the same node. Collective over both.
 /// @param node the ranks of this one's node @param map of the ranks of `parent`
-std::unique_ptr<Post> mpi_post(MPI_Comm parent, MPI_Comm node, const NodeMap& map);
+std::unique_ptr<Transport> mpi_transport(MPI_Comm parent, MPI_Comm node, const NodeMap& map);
 
 /// Ranks that are all in this process, for one thread. @param most bytes of a message
-std::vector<std::unique_ptr<Post>> local_posts(int ranks, std::size_t most = most_message_bytes);
+std::vector<std::unique_ptr<Transport>> local_transports(int ranks, std::size_t most = most_message_bytes);
 
 }  // namespace dtrain::comm
