@@ -9,7 +9,7 @@
 
 #include <dtrain/communicator.hpp>
 
-#include "comm/lookout.hpp"
+#include "comm/failure_monitor.hpp"
 #include "comm/recorded_operations.hpp"
 
 namespace dtrain {
@@ -34,7 +34,7 @@ class CommunicatorBackend {
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
 
     virtual std::unique_ptr<comm::Transport> open_transport() = 0;
-    virtual std::unique_ptr<comm::Lookout> open_lookout() = 0;
+    virtual std::unique_ptr<comm::FailureMonitor> open_failure_monitor() = 0;
 
     /// Nothing where there are none.
     virtual comm::RecordedOperations* recorded_operations() { return nullptr; }

@@ -30,7 +30,7 @@ class LocalBackend final : public CommunicatorBackend {
 
     std::unique_ptr<Transport> open_transport() override { return std::move(local_transports(1).front()); }
 
-    std::unique_ptr<Lookout> open_lookout() override { return local_lookout(); }
+    std::unique_ptr<FailureMonitor> open_failure_monitor() override { return local_failure_monitor(); }
 
     Request start(const Call& call) override {
         switch (call.operation) {

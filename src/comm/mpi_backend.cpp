@@ -111,9 +111,9 @@ class MpiBackend final : public CommunicatorBackend {
         return mpi_transport(collectives_, node_, group_.map);
     }
 
-    std::unique_ptr<Lookout> open_lookout() override {
+    std::unique_ptr<FailureMonitor> open_failure_monitor() override {
         run({.operation = Operation::barrier});
-        return mpi_lookout(collectives_, node_, group_.map, deadline_);
+        return mpi_failure_monitor(collectives_, node_, group_.map, deadline_);
     }
 
     std::string describe() const override {

@@ -64,9 +64,9 @@ class NcclBackend final : public CommunicatorBackend {
           make_port_(std::move(make_port)),
           mpi_(over_mpi.duplicate()),
           over_mpi_(backend_of(mpi_)),
-          lookout_(over_mpi_->open_lookout()),
+          failure_monitor_(over_mpi_->open_failure_monitor()),
           port_(make_port_(mpi_, options_)),
-          queue_(*port_, *lookout_, options_.abort_within),
+          queue_(*port_, *failure_monitor_, options_.abort_within),
           memory_(*port_) {
         queue_.join();
     }
@@ -133,7 +133,9 @@ class NcclBackend final : public CommunicatorBackend {
     RecordedOperations* recorded_operations() override { return &recorded_; }
 
     std::unique_ptr<Transport> open_transport() override { return over_mpi_->open_transport(); }
-    std::unique_ptr<Lookout> open_lookout() override { return over_mpi_->open_lookout(); }
+    std::unique_ptr<FailureMonitor> open_failure_monitor() override {
+        return over_mpi_->open_failure_monitor();
+    }
 
     std::string describe() const override {
         return fmt::format("{} on {}: {}, \"{}\"; memory of the host: {}", counted(size(), "rank"),
@@ -162,7 +164,7 @@ class NcclBackend final : public CommunicatorBackend {
     MakeNcclPort make_port_;
     Communicator mpi_;
     std::shared_ptr<CommunicatorBackend> over_mpi_;
-    std::unique_ptr<Lookout> lookout_;
+    std::unique_ptr<FailureMonitor> failure_monitor_;
     std::unique_ptr<NcclPort> port_;
     NcclQueue queue_;
     NcclMemory memory_;

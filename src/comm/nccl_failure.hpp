@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "comm/lookout.hpp"
+#include "comm/failure_monitor.hpp"
 
 namespace dtrain::comm {
 

@@ -24,8 +24,8 @@ bool is_message(const Call& call) {
 
 }  // namespace
 
-NcclQueue::NcclQueue(NcclPort& port, Lookout& lookout, std::chrono::milliseconds abort_within)
-    : port_(port), lookout_(lookout), abort_within_(abort_within) {}
+NcclQueue::NcclQueue(NcclPort& port, FailureMonitor& failure_monitor, std::chrono::milliseconds abort_within)
+    : port_(port), failure_monitor_(failure_monitor), abort_within_(abort_within) {}
 
 void NcclQueue::join() {
     wait(add(NcclPhase::joining, {.operation = Operation::nccl_communicator}));
@@ -52,7 +52,7 @@ void NcclQueue::record(const Call& call) {
 
 void NcclQueue::expect_all_well() {
     if (failure_) std::rethrow_exception(failure_);
-    if (!lookout_.others_gave_up()) return;
+    if (!failure_monitor_.others_gave_up()) return;
     waiting_.push_back(sums_of_a_run(started_ + 1));
     give_up({});
 }
@@ -60,7 +60,7 @@ void NcclQueue::expect_all_well() {
 std::uint64_t NcclQueue::note_run() {
     note_agreed_failure(0);
     auto batch = sums_of_a_run(++started_);
-    lookout_.note_started(started_, batch.calls.front());
+    failure_monitor_.note_started(started_, batch.calls.front());
     batch.mark = port_.mark_computed();
     running_.push_back(std::move(batch));
     return started_;
@@ -82,14 +82,14 @@ std::uint64_t NcclQueue::add(NcclPhase hand_over, const Call& call) {
     if (failure_) std::rethrow_exception(failure_);
     note_agreed_failure(0);
     const auto number = ++started_;
-    lookout_.note_started(number, call);
+    failure_monitor_.note_started(number, call);
     if (is_message(call) && !waiting_.empty() && takes_messages(waiting_.back())) {
         waiting_.back().calls.push_back(call);
     } else {
         if (!is_message(call)) let_messages_go();
         waiting_.push_back({.hand_over = hand_over, .first = number, .calls = {call}});
     }
-    if (lookout_.others_gave_up()) give_up({});
+    if (failure_monitor_.others_gave_up()) give_up({});
     go_on({});
     return number;
 }
@@ -99,7 +99,7 @@ bool NcclQueue::test(std::uint64_t number) {
         if (failure_) std::rethrow_exception(failure_);
         let_messages_go();
         go_on({});
-        if (completed_ < number) go_on({.others_gave_up = lookout_.others_gave_up()});
+        if (completed_ < number) go_on({.others_gave_up = failure_monitor_.others_gave_up()});
     }
     if (completed_ < number) return false;
     wait(number);
@@ -119,17 +119,17 @@ void NcclQueue::wait(std::uint64_t number) {
             }
             if (patience.pass_moment()) continue;
             const auto waited = patience.waited();
-            lookout_.note_waits(front()->first, front()->calls.front().operation);
-            lookout_.let_mpi_work();
+            failure_monitor_.note_waits(front()->first, front()->calls.front().operation);
+            failure_monitor_.let_mpi_work();
             if (const auto pause = nccl_sleep(waited); pause.count() > 0)
                 std::this_thread::sleep_for(pause);
             else
                 std::this_thread::yield();
-            go_on({.others_gave_up = lookout_.others_gave_up(),
+            go_on({.others_gave_up = failure_monitor_.others_gave_up(),
                    .waited = waited,
-                   .deadline = lookout_.deadline()});
+                   .deadline = failure_monitor_.deadline()});
         }
-        lookout_.note_goes_on();
+        failure_monitor_.note_goes_on();
     }
     if (const auto refused = refused_.extract(number)) std::rethrow_exception(refused.mapped());
 }
@@ -226,7 +226,7 @@ void NcclQueue::refuse_lonely_messages(Batch& batch) {
     std::deque<std::uint64_t> received;
     for (std::size_t i = 0; i < batch.calls.size(); ++i) {
         const auto& call = batch.calls[i];
-        if (!is_message(call) || call.peer != lookout_.rank()) continue;
+        if (!is_message(call) || call.peer != failure_monitor_.rank()) continue;
         (call.operation == Operation::send ? sent : received).push_back(batch.first + i);
     }
     const auto both = std::min(sent.size(), received.size());
@@ -239,7 +239,7 @@ void NcclQueue::refuse_lonely_messages(Batch& batch) {
 
 void NcclQueue::complete(const Batch& batch) {
     completed_ = batch.first + batch.calls.size() - 1;
-    lookout_.note_finished(completed_);
+    failure_monitor_.note_finished(completed_);
 }
 
 const NcclQueue::Batch* NcclQueue::front() const {
@@ -249,18 +249,18 @@ const NcclQueue::Batch* NcclQueue::front() const {
 }
 
 void NcclQueue::fail(const NcclAnswer& answer) {
-    lookout_.note_failure(answer.code == 0 ? nccl_internal_error : answer.code);
+    failure_monitor_.note_failure(answer.code == 0 ? nccl_internal_error : answer.code);
     give_up({}, answer.reason.empty() ? std::string(nccl_words(answer.code)) : answer.reason);
 }
 
 void NcclQueue::give_up(std::chrono::duration<double> waited, const std::string& own_reason) {
     note_broken();
     const auto* batch = front();
-    const auto absence = lookout_.give_up(batch->first);
+    const auto absence = failure_monitor_.give_up(batch->first);
     const NcclWait wait{.operation = name_of(batch->calls.front().operation),
                         .number = batch->first,
                         .waited = waited,
-                        .rank = lookout_.rank()};
+                        .rank = failure_monitor_.rank()};
     if (is_recording_) {
         failure_ = nccl_failure(wait, absence, own_reason, "");
         abort_later_ = [=, this] { failure_ = nccl_failure(wait, absence, own_reason, abort()); };
@@ -273,7 +273,7 @@ void NcclQueue::give_up(std::chrono::duration<double> waited, const std::string&
 std::string NcclQueue::abort() {
     const auto let_mpi_work = [this] {
         try {
-            lookout_.let_mpi_work();
+            failure_monitor_.let_mpi_work();
         } catch (const MpiError&) {
             // What is told is why there is an abort.
         }

@@ -15,7 +15,7 @@
 
 #include <dtrain/comm_call.hpp>
 
-#include "comm/lookout.hpp"
+#include "comm/failure_monitor.hpp"
 #include "comm/nccl_port.hpp"
 
 namespace dtrain::comm {
@@ -29,7 +29,7 @@ namespace dtrain::comm {
 /// aborted in a thread that has a deadline of its own, and from then on every call throws the same.
 class NcclQueue {
   public:
-    NcclQueue(NcclPort& port, Lookout& lookout, std::chrono::milliseconds abort_within);
+    NcclQueue(NcclPort& port, FailureMonitor& failure_monitor, std::chrono::milliseconds abort_within);
     NcclQueue(const NcclQueue&) = delete;
     NcclQueue& operator=(const NcclQueue&) = delete;
 
@@ -95,7 +95,7 @@ class NcclQueue {
     void destroy_recordings();
 
     NcclPort& port_;
-    Lookout& lookout_;
+    FailureMonitor& failure_monitor_;
     std::chrono::milliseconds abort_within_;
     std::uint64_t started_ = 0;
     std::uint64_t completed_ = 0;

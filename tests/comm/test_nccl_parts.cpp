@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: NCCL's guide for the spread of ids (its function rankHasRoot, and its example of 3 ids for 7
-// ranks); for the rest the rules in the headers, on an NCCL and a lookout that do what the test says. Needs
-// neither MPI nor CUDA.
+// ranks); for the rest the rules in the headers, on an NCCL and a failure_monitor that do what the test says.
+// Needs neither MPI nor CUDA.
 #include <deque>
 #include <thread>
 
@@ -234,7 +234,7 @@ class Scripted final : public NcclPort {
 };
 
 /// Three others, of which the test says what they do.
-class Others final : public Lookout {
+class Others final : public FailureMonitor {
   public:
     bool gave_up = false;
     Absence because;

@@ -31,9 +31,9 @@ struct Absence {
 
 /// How ranks find out about each other while they wait for something that is not MPI's: each says where it
 /// is, and whoever gives up tells all others, which then give up too. Operations have numbers from 1.
-class Lookout {
+class FailureMonitor {
   public:
-    virtual ~Lookout() = default;
+    virtual ~FailureMonitor() = default;
 
     virtual int rank() const = 0;
     /// 0 is none.
@@ -55,9 +55,10 @@ class Lookout {
     virtual Absence give_up(std::uint64_t number) = 0;
 };
 
-std::unique_ptr<Lookout> local_lookout();
+std::unique_ptr<FailureMonitor> local_failure_monitor();
 
 /// Collective; `node` is of the ranks of this node.
-std::unique_ptr<Lookout> mpi_lookout(MPI_Comm all, MPI_Comm node, NodeMap map, std::chrono::seconds deadline);
+std::unique_ptr<FailureMonitor> mpi_failure_monitor(MPI_Comm all, MPI_Comm node, NodeMap map,
+                                                    std::chrono::seconds deadline);
 
 }  // namespace dtrain::comm

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/lookout.hpp"
+#include "comm/failure_monitor.hpp"
 
 #include <utility>
 
@@ -13,9 +13,9 @@
 namespace dtrain::comm {
 namespace {
 
-class MpiLookout final : public Lookout {
+class MpiFailureMonitor final : public FailureMonitor {
   public:
-    MpiLookout(MPI_Comm all, MPI_Comm node, NodeMap map, std::chrono::seconds deadline)
+    MpiFailureMonitor(MPI_Comm all, MPI_Comm node, NodeMap map, std::chrono::seconds deadline)
         : all_(copy_of(all)),
           node_(copy_of(node)),
           map_(std::move(map)),
@@ -65,7 +65,7 @@ class MpiLookout final : public Lookout {
 };
 
 /// Nobody else is there.
-class LocalLookout final : public Lookout {
+class LocalFailureMonitor final : public FailureMonitor {
   public:
     int rank() const override { return 0; }
     std::chrono::duration<double> deadline() const override { return {}; }
@@ -86,13 +86,13 @@ class LocalLookout final : public Lookout {
 
 }  // namespace
 
-std::unique_ptr<Lookout> local_lookout() {
-    return std::make_unique<LocalLookout>();
+std::unique_ptr<FailureMonitor> local_failure_monitor() {
+    return std::make_unique<LocalFailureMonitor>();
 }
 
-std::unique_ptr<Lookout> mpi_lookout(MPI_Comm all, MPI_Comm node, NodeMap map,
-                                     std::chrono::seconds deadline) {
-    return std::make_unique<MpiLookout>(all, node, std::move(map), deadline);
+std::unique_ptr<FailureMonitor> mpi_failure_monitor(MPI_Comm all, MPI_Comm node, NodeMap map,
+                                                    std::chrono::seconds deadline) {
+    return std::make_unique<MpiFailureMonitor>(all, node, std::move(map), deadline);
 }
 
 }  // namespace dtrain::comm
