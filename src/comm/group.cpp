@@ -79,12 +79,12 @@ std::uint64_t Group::next_number() {
     if (board.alarm() != 0) give_up({});
     const auto number = started_ + 1;
     if (!board.has_room(number)) {
-        Patience patience(crowded_);
+        Backoff backoff(crowded_);
         while (!board.has_room(number)) {
-            if (progress()) patience.renew();
-            if (patience.pass_moment()) continue;
-            sleep({.what = Wait::For::requests}, patience.waited());
-            check_deadline(patience);
+            if (progress()) backoff.renew();
+            if (backoff.pass_moment()) continue;
+            sleep({.what = Wait::For::requests}, backoff.waited());
+            check_deadline(backoff);
         }
     }
     return started_ = number;
@@ -166,13 +166,13 @@ bool Group::test(std::uint64_t number) {
 void Group::wait(std::uint64_t number) {
     if (completed_ < number) {
         board.note_waits(number, board.announcement(board.rank(), number).operation);
-        Patience patience(crowded_);
+        Backoff backoff(crowded_);
         while (completed_ < number) {
             if (progress()) {
-                patience.renew();
-            } else if (!patience.pass_moment()) {
-                sleep(task(completed_ + 1).waits(), patience.waited());
-                check_deadline(patience);
+                backoff.renew();
+            } else if (!backoff.pass_moment()) {
+                sleep(task(completed_ + 1).waits(), backoff.waited());
+                check_deadline(backoff);
             }
         }
         board.note_goes_on();
@@ -212,8 +212,8 @@ bool Group::is_too_late(std::chrono::duration<double> waited) {
     return (deadline_.count() > 0 && waited > deadline_) || others_gave_up();
 }
 
-void Group::check_deadline(const Patience& patience) {
-    if (const auto waited = patience.waited(); is_too_late(waited)) give_up(waited);
+void Group::check_deadline(const Backoff& backoff) {
+    if (const auto waited = backoff.waited(); is_too_late(waited)) give_up(waited);
 }
 
 void Group::check_others_wait() {
@@ -254,12 +254,12 @@ bool Group::test(MPI_Request& request, const Call& call) {
 }
 
 void Group::wait(MPI_Request& request, const Call& call) {
-    Patience patience(crowded_);
+    Backoff backoff(crowded_);
     board.note_waits(started_ + 1, call.operation);
     while (!test(request, call)) {
-        if (patience.pass_moment()) continue;
-        sleep({.what = Wait::For::requests}, patience.waited());
-        const auto waited = patience.waited();
+        if (backoff.pass_moment()) continue;
+        sleep({.what = Wait::For::requests}, backoff.waited());
+        const auto waited = backoff.waited();
         if (!is_too_late(waited)) continue;
         note_broken();
         auto away = missing(started_ + 1);

@@ -12,11 +12,11 @@
 
 #include <mpi.h>
 
+#include "comm/backoff.hpp"
 #include "comm/faster_way.hpp"
 #include "comm/node_board.hpp"
 #include "comm/node_map.hpp"
 #include "comm/other_memory.hpp"
-#include "comm/patience.hpp"
 #include "comm/side_channel.hpp"
 #include "comm/task.hpp"
 
@@ -88,7 +88,7 @@ class Group {
     void sleep(const Wait& wait, std::chrono::duration<double> waited);
     bool others_gave_up();
     bool is_too_late(std::chrono::duration<double> waited);
-    void check_deadline(const Patience& patience);
+    void check_deadline(const Backoff& backoff);
     /// Throws for the operation whose turn it is, or for the next one.
     [[noreturn]] void give_up(std::chrono::duration<double> waited);
     void check_others_wait();

@@ -10,10 +10,10 @@
 #include <dtrain/nccl.hpp>
 
 #include "comm/announced.hpp"
+#include "comm/backoff.hpp"
 #include "comm/leaving.hpp"
 #include "comm/nccl_abort.hpp"
 #include "comm/nccl_failure.hpp"
-#include "comm/patience.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -111,14 +111,14 @@ void NcclQueue::wait(std::uint64_t number) {
         if (failure_) std::rethrow_exception(failure_);
         let_messages_go();
         // Asking a GPU takes its time: few looks, then others have the processor.
-        Patience patience(true);
+        Backoff backoff(true);
         while (completed_ < number) {
             if (go_on({})) {
-                patience.renew();
+                backoff.renew();
                 continue;
             }
-            if (patience.pass_moment()) continue;
-            const auto waited = patience.waited();
+            if (backoff.pass_moment()) continue;
+            const auto waited = backoff.waited();
             failure_monitor_.note_waits(front()->first, front()->calls.front().operation);
             failure_monitor_.let_mpi_work();
             if (const auto pause = nccl_sleep(waited); pause.count() > 0)

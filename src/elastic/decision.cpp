@@ -47,10 +47,10 @@ Decision decide_waiting(const Policy& policy, const Nodes& nodes) {
     const auto state = fmt::format("np {} with hosts [{}]", policy.wanted.to_string(), listed(nodes.alive));
     if (!suffices(policy, nodes)) {
         const bool too_few = static_cast<int>(nodes.alive.size()) < policy.wanted.least;
-        if (too_few && policy.patience && nodes.unchanged >= *policy.patience)
-            return {.what = What::give_up,
-                    .reason =
-                        fmt::format("peer not ready: {} after {} s", state, seconds_text(*policy.patience))};
+        if (too_few && policy.timeout && nodes.unchanged >= *policy.timeout)
+            return {
+                .what = What::give_up,
+                .reason = fmt::format("peer not ready: {} after {} s", state, seconds_text(*policy.timeout))};
         return {.reason = "not ready for " + state};
     }
     auto order = rank_order(nodes.previous, nodes.alive, policy.wanted.most);

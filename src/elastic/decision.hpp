@@ -25,7 +25,7 @@ struct Policy {
     /// How long the nodes must have stayed the same before the job starts with fewer than it wants.
     std::chrono::milliseconds settle{0};
     /// How long to wait for too few nodes while none comes or goes; nothing: for ever.
-    std::optional<std::chrono::milliseconds> patience;
+    std::optional<std::chrono::milliseconds> timeout;
 };
 
 /// The nodes of a job, by name.

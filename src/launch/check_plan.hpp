@@ -27,8 +27,8 @@ struct CheckLaunchers {
 struct CheckSite {
     Plan plan;
     std::optional<CheckLaunchers> launchers;
-    std::string program;                 ///< dtrain-check, the same on all nodes
-    std::chrono::milliseconds patience;  ///< for nodes that do not answer
+    std::string program;                ///< dtrain-check, the same on all nodes
+    std::chrono::milliseconds timeout;  ///< for nodes that do not answer
     Environment environment;
 };
 

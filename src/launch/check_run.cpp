@@ -97,7 +97,7 @@ class CheckRun {
         lifetime_s_ = wave_lifetime_s * static_cast<int>(waves.size());
         for (const auto& wave : waves) {
             for (const int node : wave) start(node);
-            wait_for(std::min<std::chrono::milliseconds>(facts_limit, site_.patience), [&] {
+            wait_for(std::min<std::chrono::milliseconds>(facts_limit, site_.timeout), [&] {
                 return std::all_of(wave.begin(), wave.end(), [&](int node) { return settled(node); });
             });
             for (const int node : wave) note_trouble(node);

@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds stop_overhead{7000};       // beside --grace: for mpirun and the workers to be gone
-constexpr seconds first_patience{30};             // with an etcd that has never answered
+constexpr seconds first_timeout{30};              // with an etcd that has never answered
 constexpr std::size_t longest_value = 1'000'000;  // etcd refuses requests above 1.5 MB
 constexpr int status_failed_node = 101;           // Paddle's ELASTIC_EXIT_CODE
 constexpr int status_failed_range = 3;
@@ -39,7 +39,7 @@ constexpr int status_failed_range = 3;
 /// @throws UsageError when it does not, or says no.
 template <class Action>
 auto first_contact(const Action& action) {
-    const auto give_up_at = std::chrono::steady_clock::now() + first_patience;
+    const auto give_up_at = std::chrono::steady_clock::now() + first_timeout;
     bool told = false;
     for (;;) {
         try {
@@ -48,7 +48,7 @@ auto first_contact(const Action& action) {
             throw UsageError(refused.what());
         } catch (const elastic::EtcdAway& away) {
             if (std::chrono::steady_clock::now() >= give_up_at) throw UsageError(away.what());
-            if (!told) log_warning("{}; trying for {} s", away.what(), first_patience.count());
+            if (!told) log_warning("{}; trying for {} s", away.what(), first_timeout.count());
             told = true;
             std::this_thread::sleep_for(seconds(1));
         }
@@ -83,12 +83,12 @@ void publish_endpoints(elastic::Membership& membership, const elastic::JobKeys& 
 /// This node alone is asked to go: the others see it at once, and the head ends what runs here.
 class Farewell {
   public:
-    Farewell(elastic::Membership& membership, milliseconds patience)
-        : membership_(membership), patience_(patience) {}
+    Farewell(elastic::Membership& membership, milliseconds timeout)
+        : membership_(membership), timeout_(timeout) {}
 
     void begin(int signal) {
         signal_ = signal;
-        give_up_at_ = Clock::now() + patience_;
+        give_up_at_ = Clock::now() + timeout_;
         membership_.leave();
     }
     int signal() const { return signal_; }
@@ -99,7 +99,7 @@ class Farewell {
     using Clock = std::chrono::steady_clock;
 
     elastic::Membership& membership_;
-    milliseconds patience_;
+    milliseconds timeout_;
     int signal_ = 0;
     Clock::time_point give_up_at_;
 };

@@ -12,8 +12,8 @@ namespace dtrain::launch {
 namespace {
 
 constexpr std::string_view etcd_scheme = "etcd://";
-constexpr int paddles_restarts = 3;         // --max_restart of Paddle 2.4 and later
-constexpr int patience_without_range = 10;  // times --elastic_timeout, as there
+constexpr int paddles_restarts = 3;        // --max_restart of Paddle 2.4 and later
+constexpr int timeout_without_range = 10;  // times --elastic_timeout, as there
 
 const std::string default_job = Options().job_id;
 
@@ -111,7 +111,7 @@ std::optional<ElasticSettings> elastic_settings(const Options& options, const En
                             server->legacy && level != elastic::Level::again ? 0 : paddles_restarts),
                         .paddles_statuses = server->legacy};
     if (!server->legacy)
-        out.policy.patience = options.elastic_timeout * (wanted.is_range() ? 1 : patience_without_range);
+        out.policy.timeout = options.elastic_timeout * (wanted.is_range() ? 1 : timeout_without_range);
     return out;
 }
 

@@ -58,7 +58,7 @@ link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello
             .key = link::read_or_make_key(link::key_file(environment)),
             .hello = hello,
             .environment = for_daemon,
-            .patience = options.start_timeout,
+            .timeout = options.start_timeout,
             .welcomed =
                 [log_dir](const link::Welcome& welcome) {
                     log_info("{}; logs in {}", part_text(welcome), log_dir);

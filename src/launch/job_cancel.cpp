@@ -25,11 +25,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds patience{5};
+constexpr seconds time_to_cancel{5};
 constexpr seconds scheduler_limit{30};
 
 void wait_until(const std::function<bool()>& ended, milliseconds between, const std::string& job) {
-    const auto explain_at = Clock::now() + patience;
+    const auto explain_at = Clock::now() + time_to_cancel;
     bool explained = false;
     while (!ended()) {
         if (!explained && Clock::now() >= explain_at) {
@@ -94,7 +94,7 @@ int cancel_by_step(const JobRecord& record, const KnownJobs& jobs, const std::ve
         return !std::filesystem::exists(file) || left_the_queue(record, environment);
     };
     // A step that was killed with the job did what it was for.
-    if (!told.status.success() && !comes_true(has_ended, patience))
+    if (!told.status.success() && !comes_true(has_ended, time_to_cancel))
         throw Error(fmt::format("job {} cannot be cancelled: {}", record.job, one_line(trimmed(told.err))));
     wait_until(has_ended, milliseconds{500}, record.job);
     std::filesystem::remove(file);

@@ -71,9 +71,9 @@ void JobState::note_end(Rank& rank, const Event& event) {
     }
 }
 
-std::vector<Event> JobState::hung(std::chrono::milliseconds patience) const {
+std::vector<Event> JobState::hung(std::chrono::milliseconds timeout) const {
     if (idle_ < size() - ended_) return {};
-    const auto decisive_from_us = last_end_us_ + std::chrono::microseconds(patience).count();
+    const auto decisive_from_us = last_end_us_ + std::chrono::microseconds(timeout).count();
     std::vector<Event> out;
     for (const auto& rank : ranks_) {
         if (rank.ended) continue;

@@ -54,9 +54,9 @@ class JobState {
         return known.idle && !known.ended;
     }
 
-    /// The last word of every rank that has not ended, when all of these are idle and have had `patience`
+    /// The last word of every rank that has not ended, when all of these are idle and have had `timeout`
     /// since another one ended, which they may have waited for; else nothing.
-    std::vector<cluster::Event> hung(std::chrono::milliseconds patience) const;
+    std::vector<cluster::Event> hung(std::chrono::milliseconds timeout) const;
 
     /// Failures in the order of time: the first is the cause. A rank that was stopped by somebody else than
     /// us counts.

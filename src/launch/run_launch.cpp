@@ -293,7 +293,7 @@ class Launch {
         }
         CheckSite site{.plan = *others_.plan,
                        .program = installed("libexec/dtrain/dtrain-check"),
-                       .patience = options_.start_timeout,
+                       .timeout = options_.start_timeout,
                        .environment = environment_};
         if (!others_.followers) return run_check(site);
         auto& followers = *others_.followers;

@@ -363,7 +363,7 @@ Followed follow(const FollowerOptions& options) {
         bool taken = false;
         if (auto* socket = std::get_if<FileDescriptor>(&connected)) {
             const auto left =
-                std::chrono::duration_cast<milliseconds>(begin + options.patience - Clock::now());
+                std::chrono::duration_cast<milliseconds>(begin + options.timeout - Clock::now());
             Following following(options, std::move(*socket),
                                 std::clamp(left, least_time_to_prove, link::time_to_prove));
             if (const auto outcome = following.run()) return *outcome;
@@ -374,9 +374,9 @@ Followed follow(const FollowerOptions& options) {
         }
         const auto advice = taken ? what_to_do_about_the_port(options) : "start the same command there";
         const auto now = Clock::now();
-        if (now - begin >= options.patience)
+        if (now - begin >= options.timeout)
             throw UsageError(fmt::format("node 0 ({} port {}) is not there after {} s: {}; {}", options.head,
-                                         options.port, seconds_text(options.patience), reason, advice));
+                                         options.port, seconds_text(options.timeout), reason, advice));
         if (now >= complain_at) {
             log_warning("waiting for node 0 ({} port {}): {}; {}", options.head, options.port, reason,
                         advice);

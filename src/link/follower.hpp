@@ -14,8 +14,8 @@
 #include "base/files.hpp"
 #include "link/key.hpp"
 #include "link/messages.hpp"
-#include "link/patience.hpp"
 #include "link/reactor.hpp"
+#include "link/timeouts.hpp"
 
 namespace dtrain::link {
 
@@ -30,8 +30,8 @@ struct FollowerOptions {
     int port = 0;
     Key key;
     Hello hello;
-    Environment environment;                ///< for the MPI daemon
-    std::chrono::milliseconds patience{0};  ///< for the head to be there
+    Environment environment;               ///< for the MPI daemon
+    std::chrono::milliseconds timeout{0};  ///< for the head to be there
     std::function<void(const Welcome&)> welcomed;
     std::function<void(const LastWords&)> write_last_words;
     std::function<void(const CheckCall&)> check =

@@ -12,8 +12,8 @@
 
 #include "base/log.hpp"
 #include "link/key_file.hpp"
-#include "link/patience.hpp"
 #include "link/tcp.hpp"
+#include "link/timeouts.hpp"
 
 namespace dtrain::link {
 namespace {

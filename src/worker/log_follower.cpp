@@ -61,7 +61,7 @@ void LogFollower::want_to_write() {
 }
 
 bool LogFollower::needs_time() const {
-    return pending_ && files_.size() == files_on_disk && Clock::now() - standing_since_ < patience;
+    return pending_ && files_.size() == files_on_disk && Clock::now() - standing_since_ < timeout;
 }
 
 void LogFollower::note_rotation() {

@@ -37,9 +37,9 @@ class LogFollower {
     void drain();
 
     /// The next change of files would delete what is not shown yet, and the console does take it: it has not
-    /// stood still for patience.
+    /// stood still for timeout.
     bool needs_time() const;
-    static constexpr std::chrono::milliseconds patience{1000};
+    static constexpr std::chrono::milliseconds timeout{1000};
 
     std::uintmax_t bytes_shown() const { return bytes_shown_; }
 

@@ -36,10 +36,10 @@ void hold_signals(Orders::Source source) {
     dtrain::hold_signals(watched_signals(source));
 }
 
-Orders::Orders(Source source, milliseconds patience)
+Orders::Orders(Source source, milliseconds timeout)
     : signals_(watched_signals(source)),
       lines_(source == Source::signals_and_stdin ? STDIN_FILENO : -1),
-      patience_(patience) {}
+      timeout_(timeout) {}
 
 std::array<pollfd, 2> Orders::sources() const {
     return {{{signals_.fd(), POLLIN, 0}, {lines_, POLLIN, 0}}};
@@ -99,7 +99,7 @@ void Orders::note_silence(std::vector<Order>& orders) {
     const auto passed = std::chrono::ceil<milliseconds>(now - std::exchange(last_look_, now));
     if (lines_ < 0) return;
     silence_ += std::min(passed, longest_look);
-    if (silence_ >= patience_) give_up_lines(orders);
+    if (silence_ >= timeout_) give_up_lines(orders);
 }
 
 void Orders::give_up_lines(std::vector<Order>& orders) {
@@ -108,7 +108,7 @@ void Orders::give_up_lines(std::vector<Order>& orders) {
 }
 
 int Orders::ms_to_next_look() const {
-    return lines_ < 0 ? -1 : static_cast<int>(std::min(longest_look, patience_).count());
+    return lines_ < 0 ? -1 : static_cast<int>(std::min(longest_look, timeout_).count());
 }
 
 }  // namespace dtrain::worker

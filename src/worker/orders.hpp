@@ -25,8 +25,8 @@ class Orders {
   public:
     enum class Source { signals, signals_of_launcher, signals_and_stdin, signals_in_step };
 
-    /// @param patience with a launcher that says nothing on stdin
-    explicit Orders(Source source, std::chrono::milliseconds patience = std::chrono::seconds(30));
+    /// @param timeout with a launcher that says nothing on stdin
+    explicit Orders(Source source, std::chrono::milliseconds timeout = std::chrono::seconds(30));
 
     /// For poll(): what becomes readable when there is something to take.
     std::array<pollfd, 2> sources() const;
@@ -50,7 +50,7 @@ class Orders {
     int lines_ = -1;
     std::string unfinished_line_;
     bool alarmed_ = false;
-    std::chrono::milliseconds patience_;
+    std::chrono::milliseconds timeout_;
     std::chrono::milliseconds silence_{0};
     std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
 };

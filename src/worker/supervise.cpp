@@ -121,7 +121,7 @@ class Supervisor {
         }};
         ::poll(sources.data(), sources.size(),
                earliest({orders_.ms_to_next_look(),
-                         console_needs_time ? static_cast<int>(LogFollower::patience.count()) : -1,
+                         console_needs_time ? static_cast<int>(LogFollower::timeout.count()) : -1,
                          watching ? job_.hang_watch->ms_to_next_look() : -1, ms_to_heartbeat(),
                          unwatched_console() ? look_at_log_ms : -1}));
         take_orders();

@@ -32,8 +32,8 @@ class ToldLines {
 
     /// The first rank leaves when so many have ended, or some do not come; the others let it do so.
     void leave_together(int ranks) const {
-        const auto patience = std::chrono::seconds(rank_ == 0 ? 20 : 30);
-        const auto end = std::chrono::steady_clock::now() + patience;
+        const auto backoff = std::chrono::seconds(rank_ == 0 ? 20 : 30);
+        const auto end = std::chrono::steady_clock::now() + backoff;
         while (std::chrono::steady_clock::now() < end && (rank_ != 0 || ended() < ranks))
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }

@@ -48,11 +48,11 @@ TEST(Waiting, WaitsForNodesThatHaveNotFinished) {
         << "a spare one does not matter";
 }
 
-TEST(Waiting, GivesUpOnlyWhereThereIsPatience) {
+TEST(Waiting, GivesUpOnlyWhereThereIsTimeout) {
     Nodes one{.alive = {"a"}, .unchanged = seconds(300)};
     EXPECT_EQ(decide_waiting(two, one).what, What::wait);
     auto impatient = two;
-    impatient.patience = seconds(300);
+    impatient.timeout = seconds(300);
     const auto given_up = decide_waiting(impatient, one);
     EXPECT_EQ(given_up.what, What::give_up);
     EXPECT_THAT(given_up.reason, HasSubstr("peer not ready"));

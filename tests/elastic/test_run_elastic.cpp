@@ -425,7 +425,7 @@ TEST_F(RunElastic, AnErrorOfTheHeadEndsItsNode) {
 
 TEST_F(RunElastic, TooFewNodesEndIt) {
     options_.policy.wanted = {2, 2};
-    options_.policy.patience = milliseconds(500);
+    options_.policy.timeout = milliseconds(500);
     start_node("n0");
     EXPECT_EQ(wait_for("n0"), 1);
     EXPECT_EQ(view().state, "failed");

@@ -76,17 +76,17 @@ class Job:
     def log(self, rank):
         return (self.folder / "log" / f"workerlog.{rank}").read_text()
 
-    def left_behind(self, patience=6.0):
-        """Processes of this test that still live after `patience` seconds."""
-        deadline = time.monotonic() + patience
+    def left_behind(self, timeout=6.0):
+        """Processes of this test that still live after `timeout` seconds."""
+        deadline = time.monotonic() + timeout
         while True:
             left = processes_with(self.mark)
             if not left or time.monotonic() > deadline:
                 return left
             time.sleep(0.05)
 
-    def wait_until(self, condition, patience=60.0):
-        deadline = time.monotonic() + patience
+    def wait_until(self, condition, timeout=60.0):
+        deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, "condition not reached"
             time.sleep(0.02)

@@ -213,7 +213,7 @@ def test_a_native_job_goes_on_from_its_own_checkpoints(native, job, etcd, starts
     path = native_job(job, "parts")
     words = elastic(etcd, *(["--max_restart", 2] if starts_again == "the job" else []), "--nproc_per_node", 2, path)
     child = job.start(LAUNCH, *words)
-    job.wait_until(lambda: (job.folder / "parts/.dtrain-run").exists() or child.poll() is not None, patience=60)
+    job.wait_until(lambda: (job.folder / "parts/.dtrain-run").exists() or child.poll() is not None, timeout=60)
     os.kill(native_ranks(job)[-1], signal.SIGKILL)
     _, err = child.communicate(timeout=100)
     if starts_again == "the node":

@@ -297,7 +297,7 @@ def test_the_launcher_leaves_after_the_last_process(job):
                        "while not os.path.exists('child.up'): time.sleep(.02)\n"
                        "sys.exit(7)")
     done = job.launch("--nproc_per_node", 2, "--grace", 9, "a.py")
-    assert job.left_behind(patience=0) == []
+    assert job.left_behind(timeout=0) == []
     assert done.returncode == 7
     assert "then stopped by dtrain-launch: rank [1]" in done.stderr
 

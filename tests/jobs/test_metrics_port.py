@@ -36,8 +36,8 @@ sys.exit(int(go.read_text() or 0) if rank == "1" else 0)
 """
 
 
-def until(condition, what, patience=60):
-    deadline = time.monotonic() + patience
+def until(condition, what, timeout=60):
+    deadline = time.monotonic() + timeout
     while True:
         found = condition()
         if found:

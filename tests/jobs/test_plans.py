@@ -69,10 +69,10 @@ def entries(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def plan_of(folder, row, *before, patience=30.0):
+def plan_of(folder, row, *before, timeout=30.0):
     """The plan, once nobody else has the ports that the row names."""
     files = set(entries(folder)) | set(row.get("files", {})) | {str(pathlib.Path(f).parent) for f in row.get("files", {})}
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while True:
         done = launch(folder, row, "--dry-run=json", *before)
         if "Address already in use" not in done.stderr or time.monotonic() > deadline:

@@ -24,7 +24,7 @@ from test_report import memory_cgroup
 from whole_jobs import BUILD, NATIVE_JOB
 
 ROWS = reliability.table("On one machine")
-PATIENCE = 60  # seconds; what hangs never ends
+TIMEOUT = 60  # seconds; what hangs never ends
 
 # When all ranks are up each does what the first argument says.
 TOGETHER = """
@@ -71,7 +71,7 @@ class Place:
 
     def end(self, child, since=None, **values):
         """How it ends. It happens when the program says so, or at `since`."""
-        out, err = child.communicate(timeout=PATIENCE)
+        out, err = child.communicate(timeout=TIMEOUT)
         ended = time.time()
         since = since or (self.folder / "happened").stat().st_mtime
         return Seen(child.returncode, err, ended - since, self.values | values)
@@ -150,7 +150,7 @@ def launcher_killed(place, request):
     place.are_up(2)
     child.kill()
     since = time.time()
-    child.communicate(timeout=PATIENCE)
+    child.communicate(timeout=TIMEOUT)
     assert place.job.left_behind() == []
     seconds = time.time() - since
     told = place.job.run(LAUNCH, "status", env=place.environment)
@@ -189,7 +189,7 @@ def one_log_folder(place, request):
     begin = time.time()
     seen = place.end(place.start("/bin/true"), begin)
     first.terminate()
-    first.communicate(timeout=PATIENCE)
+    first.communicate(timeout=TIMEOUT)
     return seen
 
 

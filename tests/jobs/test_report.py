@@ -234,7 +234,7 @@ epochs = 100000
 global_batch = 64
 """)
     child = job.start(LAUNCH, "--nproc_per_node", 2, "long.toml")
-    job.wait_until(lambda: (job.folder / "log/workerlog.0").exists() and "\n" in job.log(0).strip(), patience=40)
+    job.wait_until(lambda: (job.folder / "log/workerlog.0").exists() and "\n" in job.log(0).strip(), timeout=40)
     child.send_signal(signal.SIGTERM)
     _, err = child.communicate(timeout=30)
     assert child.returncode == 143, err

@@ -234,7 +234,7 @@ def test_killed_at_any_moment_a_job_ends_as_if_undisturbed(job, words, servers):
     chance = random.Random(11)
     kills = 0
     child = job.start(LAUNCH, *words, "--max_restart", 2 * most, written("parts", "every_steps = 20"))
-    job.wait_until(lambda: (job.folder / "parts").exists(), patience=100)
+    job.wait_until(lambda: (job.folder / "parts").exists(), timeout=100)
     while child.poll() is None and kills < most:
         if ranks := native_ranks(job):
             with contextlib.suppress(ProcessLookupError):

@@ -103,7 +103,7 @@ def test_a_native_job_whose_rank_is_killed_keeps_its_curves(job):
     child = job.start(LAUNCH, "--nproc_per_node", 2, "--report", "run.html", toml, "--metrics", "m.jsonl")
     # The page's data are written every five seconds.
     record = job.folder / "log" / "run-record.json"
-    job.wait_until(lambda: record.exists() and len(json.loads(record.read_text())["rows"]) > 3, patience=40)
+    job.wait_until(lambda: record.exists() and len(json.loads(record.read_text())["rows"]) > 3, timeout=40)
     for pid in processes_with(job.mark):
         try:
             line = pathlib.Path(f"/proc/{pid}/cmdline").read_text()

@@ -59,7 +59,7 @@ TEST(ElasticSettings, OfPaddle22) {
     EXPECT_EQ(settings->keys.state(), "/paddle/j");
     EXPECT_EQ(settings->policy.wanted, (NodeCount{2, 2}));
     EXPECT_EQ(settings->policy.level, Level::hold);
-    EXPECT_EQ(settings->policy.patience, std::nullopt) << "it waits for ever";
+    EXPECT_EQ(settings->policy.timeout, std::nullopt) << "it waits for ever";
     EXPECT_EQ(settings->most_failures, 0);
     EXPECT_TRUE(settings->paddles_statuses);
     auto range = legacy;
@@ -75,13 +75,13 @@ TEST(ElasticSettings, OfPaddle24) {
     EXPECT_EQ(settings->policy.wanted, (NodeCount{2, 4}));
     EXPECT_EQ(settings->policy.level, Level::off);
     EXPECT_EQ(settings->policy.settle, 30s);
-    EXPECT_EQ(settings->policy.patience, 30s);
+    EXPECT_EQ(settings->policy.timeout, 30s);
     EXPECT_EQ(settings->most_failures, 3);
     EXPECT_FALSE(settings->paddles_statuses);
     auto fixed = current;
     fixed.nnodes = "2";
     fixed.elastic_timeout = 5s;
-    EXPECT_EQ(elastic_settings(fixed, {})->policy.patience, 50s);
+    EXPECT_EQ(elastic_settings(fixed, {})->policy.timeout, 50s);
 }
 
 TEST(ElasticSettings, LevelAndRestarts) {

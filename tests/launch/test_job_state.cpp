@@ -92,9 +92,9 @@ TEST(JobState, AWarningIsNoEnd) {
     EXPECT_EQ(job.up(), 1);
 }
 
-std::vector<int> hung(const JobState& job, std::chrono::milliseconds patience = 0ms) {
+std::vector<int> hung(const JobState& job, std::chrono::milliseconds timeout = 0ms) {
     std::vector<int> ranks;
-    for (const auto& idle : job.hung(patience)) ranks.push_back(idle.rank);
+    for (const auto& idle : job.hung(timeout)) ranks.push_back(idle.rank);
     return ranks;
 }
 

@@ -59,7 +59,7 @@ class HeadTest : public testing::Test {
                 .key = own_key,
                 .hello = {.host_name = "here", .wanted_node = number},
                 .environment = {},
-                .patience = seconds(20),
+                .timeout = seconds(20),
                 .welcomed = {},
                 .write_last_words = {},
                 .must_leave = {},

@@ -17,8 +17,8 @@ PROGRAM = next((path for path in FOUND if path and not path.startswith("/snap/")
 class Browser:
     """One page of it. What goes wrong on the page is in `errors`, what it asks for in `requests`."""
 
-    def __init__(self, folder, patience=120):
-        self.patience, self.last, self.received = patience, 0, b""
+    def __init__(self, folder, timeout=120):
+        self.timeout, self.last, self.received = timeout, 0, b""
         self.errors, self.requests = [], []
         commands, self.commands = os.pipe()
         self.answers, answers = os.pipe()
@@ -50,10 +50,10 @@ class Browser:
         self.close()
 
     def message(self):
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + self.timeout
         while b"\0" not in self.received:
             ready, _, _ = select.select([self.answers], [], [], max(0, deadline - time.monotonic()))
-            assert ready, f"{PROGRAM} says nothing for {self.patience} s"
+            assert ready, f"{PROGRAM} says nothing for {self.timeout} s"
             more = os.read(self.answers, 1 << 20)
             assert more, f"{PROGRAM} has ended with status {self.process.wait()}"
             self.received += more

@@ -222,7 +222,7 @@ TEST_F(LogFollowerTest, AsksForTimeBeforeABoundedLogDeletesWhatIsNotShown) {
     EXPECT_EQ(follower.bytes_shown(), 9U);
     log.append("ABCDEFGH\n");
     EXPECT_TRUE(follower.needs_time());
-    std::this_thread::sleep_for(LogFollower::patience);
+    std::this_thread::sleep_for(LogFollower::timeout);
     EXPECT_FALSE(follower.needs_time()) << "nobody waits for ever for a console that stands still";
 }
 

@@ -10,9 +10,9 @@
 
 #include <dtrain/comm_error.hpp>
 
+#include "comm/backoff.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
-#include "comm/patience.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -130,16 +130,15 @@ void Client::poke() {
 
 template <class Condition>
 void Client::wait_until(const Condition& condition, const char* what, int server) {
-    auto patience =
-        transport_->is_crowded() ? comm::Patience(true) : comm::Patience(false, poll_yields_alone);
+    auto backoff = transport_->is_crowded() ? comm::Backoff(true) : comm::Backoff(false, poll_yields_alone);
     while (!condition()) {
         if (refused_for_room_) check_room();
         if (take_message()) {
-            patience.renew();
+            backoff.renew();
             continue;
         }
-        if (patience.pass_moment()) continue;
-        const auto waited = patience.waited();
+        if (backoff.pass_moment()) continue;
+        const auto waited = backoff.waited();
         std::this_thread::sleep_for(std::min<Clock::duration>(
             std::chrono::duration_cast<Clock::duration>(waited / 8), longest_poll_sleep));
         if (options_.deadline.count() == 0 || waited < options_.deadline + servers_first) continue;
@@ -189,12 +188,12 @@ void Client::leave() {
 }
 
 void Client::abandon() noexcept {
-    constexpr std::chrono::milliseconds patience{100};
+    constexpr std::chrono::milliseconds timeout{100};
     try {
         if (!comm::mpi_is_running()) return;
         for (const int rank : options_.servers)
             send_message(*transport_, rank, {.kind = MessageKind::abandon});
-        transport_->deliver_within(patience);
+        transport_->deliver_within(timeout);
     } catch (const std::exception&) {
         // MPI has failed: nobody can be told.
     }

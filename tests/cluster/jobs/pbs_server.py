@@ -93,7 +93,7 @@ class PbsServer:
                   '. "$PBS_EXEC"/libexec/pbs_db_env && exec bash "$PBS_EXEC"/libexec/pbs_db_utility install_db', timeout=120)
         self._daemon(cluster.control, "sbin/pbs_comm", "-N")
         self._daemon(cluster.control, "sbin/pbs_server", "-t", "create", "-N")
-        cluster.wait_until(lambda: self.qmgr("list server", check=False).returncode == 0, "the PBS server", patience=120)
+        cluster.wait_until(lambda: self.qmgr("list server", check=False).returncode == 0, "the PBS server", timeout=120)
         self.qmgr(SETTINGS)
         self._daemon(cluster.control, "sbin/pbs_sched", "-N")
         for node in cluster.nodes:
@@ -101,7 +101,7 @@ class PbsServer:
             self.qmgr(f"create node {node.name}\nset node {node.name} resources_available.ncpus = {PROCESSORS}\n"
                       f"set node {node.name} resources_available.ngpus = {GPUS}\n")
         self.qmgr("set server scheduling = True\n")
-        cluster.wait_until(lambda: self.states() == {"free"}, "PBS' nodes", patience=120)
+        cluster.wait_until(lambda: self.states() == {"free"}, "PBS' nodes", timeout=120)
 
     def _environment(self, node):
         # The scripts of PBS look here, its programs where they were built to.

@@ -72,7 +72,7 @@ class Elastic:
 
     def wait_for(self, *hosts):
         try:
-            self.job.cluster.wait_until(lambda: self.starts()[-1:] == [list(hosts)], f"a start on {hosts}", patience=60)
+            self.job.cluster.wait_until(lambda: self.starts()[-1:] == [list(hosts)], f"a start on {hosts}", timeout=60)
         except RuntimeError as error:
             raise AssertionError(f"{error}; starts: {self.starts()}\n{self.said()}") from None
 
@@ -94,12 +94,12 @@ class Elastic:
             else:
                 self.leave(chance.choice(sorted(self.launchers)), chance.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGKILL]))
             if wait_for_starts:
-                self.job.cluster.wait_until(lambda: self.starts_told() > before or self.is_over(), "a start", patience=60)
+                self.job.cluster.wait_until(lambda: self.starts_told() > before or self.is_over(), "a start", timeout=60)
             time.sleep(chance.random() * 2)
 
-    def finish(self, patience=60):
+    def finish(self, timeout=60):
         (self.job.folder / "end").touch()
-        statuses = {number: launcher.wait(patience) for number, launcher in self.launchers.items()}
+        statuses = {number: launcher.wait(timeout) for number, launcher in self.launchers.items()}
         assert set(statuses.values()) == {0}, f"{statuses}\n{self.said()}"
         assert self.job.cluster.left_behind() == {}
         assert not self.no_ssh.mark.exists(), self.said()
@@ -184,7 +184,7 @@ def test_nodes_without_a_common_key_are_reached_by_ssh(elastic):
     one = elastic(2)
     for number in (1, 2):
         one.join(number, env={"DTRAIN_KEY_FILE": f"/tmp/key{number}"})
-    one.job.cluster.wait_until(lambda: len(one.starts()) == 1, "the start", patience=60)
+    one.job.cluster.wait_until(lambda: len(one.starts()) == 1, "the start", timeout=60)
     one.finish()
     assert "has another key" in one.said() and "to reach this node by ssh" in one.said() and "reached by ssh" in one.said()
 
@@ -220,7 +220,7 @@ def test_a_launcher_that_is_killed_and_started_again_takes_its_place(elastic, vi
         one.join(victim)
         told = f"round {number}, started again after {delay:.1f} s"
         try:
-            one.job.cluster.wait_until(lambda: one.is_over() or len(one.starts()) > before, "the next start", patience=120)
+            one.job.cluster.wait_until(lambda: one.is_over() or len(one.starts()) > before, "the next start", timeout=120)
         except RuntimeError as error:
             raise AssertionError(f"{told}: {error}\n{one.said()}") from None
         assert not one.is_over(), f"{told}: {[child.poll() for child in one.launchers.values()]}\n{one.said()}"
@@ -265,7 +265,7 @@ def test_nodes_come_and_go_twenty_times(elastic):
     one.wait_for("node1")
     one.let_nodes_come_and_go(20)
     expected = {f"node{number}" for number in one.launchers}
-    one.job.cluster.wait_until(lambda: one.starts() and set(one.starts()[-1]) == expected, "the last start", patience=90)
+    one.job.cluster.wait_until(lambda: one.starts() and set(one.starts()[-1]) == expected, "the last start", timeout=90)
     before = int((one.job.folder / "steps").read_text())
     one.job.cluster.wait_until(lambda: int((one.job.folder / "steps").read_text()) > before, "steps")
     one.finish()
@@ -292,7 +292,7 @@ def test_a_native_job_trains_while_nodes_come_and_go(elastic):
     one.let_nodes_come_and_go(times, wait_for_starts=True)
     write_job(epochs_trained(job.folder / "checkpoints") + 50)
     one.let_nodes_come_and_go(1, wait_for_starts=True)
-    one.finish(patience=300)
+    one.finish(timeout=300)
     told = job.log(0)
     assert "resumed" in told and one.starts_told() > times, one.said()
     epochs = epochs_trained(job.folder / "checkpoints")
@@ -310,8 +310,8 @@ def test_a_node_that_can_neither_follow_nor_be_reached_is_left_out_until_it_come
     one.wait_for("node1")
     one.join(2, env=one.environment | {"DTRAIN_KEY_FILE": "/tmp/another-key"})
     one.job.cluster.wait_until(lambda: "node 1 (10.77.0.2) did not come within 7 s; going on without it" in one.said(), "it is named",
-                               patience=60)
-    one.job.cluster.wait_until(lambda: len(one.starts()) == 2, "node1 alone again", patience=60)
+                               timeout=60)
+    one.job.cluster.wait_until(lambda: len(one.starts()) == 2, "node1 alone again", timeout=60)
     assert one.starts()[-1] == ["node1"]
     one.no_ssh.mark.unlink()  # it was tried
     assert one.leave(2) == 143

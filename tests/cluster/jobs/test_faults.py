@@ -146,7 +146,7 @@ def started(follow, text, **launch_options):
     launchers = launch(follow, "train.py", **launch_options)
     logs = [follow.job.folder / f"log/workerlog.{rank}" for rank in (0, 1)]
     follow.cluster.wait_until(lambda: launchers[1].poll() is not None or all(
-        log.exists() and "up" in log.read_text() for log in logs), "ranks", patience=60)
+        log.exists() and "up" in log.read_text() for log in logs), "ranks", timeout=60)
     assert launchers[1].poll() is None, told(ends(launchers))
     return launchers
 

@@ -35,9 +35,9 @@ class Follow:
         """The same command on these nodes, started in this order; {node: launcher}."""
         return {number: self.start(number, *arguments, env=env) for number in nodes}
 
-    def wait_for_log(self, rank, text, folder="log", patience=30):
+    def wait_for_log(self, rank, text, folder="log", timeout=30):
         path = self.job.folder / folder / f"workerlog.{rank}"
-        self.cluster.wait_until(lambda: path.exists() and text in path.read_text(), f"{text} in {path}", patience)
+        self.cluster.wait_until(lambda: path.exists() and text in path.read_text(), f"{text} in {path}", timeout)
 
 
 def ends(launchers, timeout=60):
@@ -651,7 +651,7 @@ def test_an_attacker_without_the_key_disturbs_nothing(follow, attack):
     first = Attacker(follow, globals()[attack])
     launchers[2] = follow.start(2, *arguments)
     for rank in (0, 1):
-        follow.wait_for_log(rank, "up", patience=40)
+        follow.wait_for_log(rank, "up", timeout=40)
     second = Attacker(follow, globals()[attack])
     expected = {"GARBAGE": ["closed", "7"], "SLOW_LORIS": ["closed", "200"], "FLOOD": ["made", "10000"]}[attack]
     assert first.words() == expected and second.words() == expected

@@ -21,7 +21,7 @@ from whole_jobs import BUILD, LAUNCH
 
 SEVERAL_NODES = reliability.table("On several nodes")
 IN_SLURM = reliability.table("In Slurm")
-PATIENCE = 120  # seconds; who waits for other nodes waits 600
+TIMEOUT = 120  # seconds; who waits for other nodes waits 600
 
 
 class Place:
@@ -50,7 +50,7 @@ class Place:
         return launchers
 
     def end(self, child, since, **values):
-        _, said = child.communicate(timeout=PATIENCE)
+        _, said = child.communicate(timeout=TIMEOUT)
         seconds = time.time() - since
         said = "".join(line for line in said.splitlines(keepends=True) if not line.startswith("salloc: "))
         return Seen(child.returncode, said, seconds, self.values | values)
@@ -60,7 +60,7 @@ class Place:
         child = self.cluster.control.start("salloc", "--quiet", "-N2", *options, LAUNCH, "--no-banner", "--grace", 2, "--nproc_per_node",
                                            1, "train.py", cwd=self.folder, env=self.follow.environment)
         for rank in (0, 1):
-            self.follow.wait_for_log(rank, "up", patience=60)
+            self.follow.wait_for_log(rank, "up", timeout=60)
         return child
 
     def state(self, nodes, state):
@@ -75,7 +75,7 @@ class Place:
     def start_again(self):
         """The next start on each node."""
         for number in (1, 2):
-            self.start(number, "/bin/true").communicate(timeout=PATIENCE)
+            self.start(number, "/bin/true").communicate(timeout=TIMEOUT)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def kill_launcher(place, victim):
     launchers = place.both()
     os.kill(launchers[victim].inner, signal.SIGKILL)
     since = time.time()
-    launchers.pop(victim).communicate(timeout=PATIENCE)
+    launchers.pop(victim).communicate(timeout=TIMEOUT)
     (other,) = launchers.values()
     seen = place.end(other, since)
     assert place.cluster.left_behind() == {}
@@ -111,7 +111,7 @@ def cut_link(place):
     place.cluster[2].cut()
     since = time.time()
     seen = place.end(launchers[1], since)
-    launchers[2].communicate(timeout=PATIENCE)
+    launchers[2].communicate(timeout=TIMEOUT)
     return seen
 
 
@@ -121,7 +121,7 @@ def refused(place, of_node, words, **on_node_2):
     launchers = {1: place.start(1, *place.ips, "--start-timeout", 5, *words), 2: place.start(2, *place.ips, *words, **on_node_2)}
     seen = place.end(launchers.pop(of_node), since)
     for other in launchers.values():
-        other.communicate(timeout=PATIENCE)
+        other.communicate(timeout=TIMEOUT)
     return seen
 
 
@@ -200,7 +200,7 @@ def drained(place):
         told = place.job.launch_on(1, "submit", "--scheduler", "slurm", "--nodes", 2, "train.py", env=place.follow.environment)
         assert told.returncode == 0, told.stderr
         number = told.stdout.split()[1]
-        deadline = since + PATIENCE
+        deadline = since + TIMEOUT
         while True:
             status = place.job.launch_on(1, "status", env=place.follow.environment)
             said = [line for line in status.stdout.splitlines() if re.fullmatch(reliability.pattern("JOB is pending: REASON", {"JOB": number}), line)]

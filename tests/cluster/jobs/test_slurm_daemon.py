@@ -30,10 +30,10 @@ class WithoutDaemon(Running):
     def end_and_bring_back(self, timeout=60):
         """(status, stderr); nothing is left anywhere, also before the daemon is back, and Slurm has all its nodes again."""
         _, err = self.child.communicate(timeout=timeout)
-        assert self.job.cluster.left_behind(patience=45) == {}
+        assert self.job.cluster.left_behind(timeout=45) == {}
         self.bring_back()
         assert self.steps() == []
-        self.job.cluster.wait_until(lambda: self.job.cluster.slurm_states() == {"idle"}, "Slurm's nodes", patience=60)
+        self.job.cluster.wait_until(lambda: self.job.cluster.slurm_states() == {"idle"}, "Slurm's nodes", timeout=60)
         assert self.job.cluster.left_behind() == {}
         return self.child.returncode, err
 
@@ -87,7 +87,7 @@ def test_a_node_that_slurm_gives_up_is_named(running):
     running.job.cluster.control.check("scontrol", "update", "nodename=node2", "state=down", "reason=test")
     _, err = running.child.communicate(timeout=60)
     assert running.child.returncode != 0 and "node node2 was lost with ranks [2,3]" in err, err
-    assert running.job.cluster.left_behind(patience=45) == {}
+    assert running.job.cluster.left_behind(timeout=45) == {}
 
 
 def test_ranks_that_die_with_the_daemons_are_named(running):

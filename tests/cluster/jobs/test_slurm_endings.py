@@ -61,8 +61,8 @@ class Running:
         self.wait_until(lambda: all((self.job.folder / f"up.{rank}").exists() for rank in range(RANKS)))
         return self
 
-    def wait_until(self, condition, patience=30.0):
-        deadline = time.monotonic() + patience
+    def wait_until(self, condition, timeout=30.0):
+        deadline = time.monotonic() + timeout
         while not condition():
             assert self.child.poll() is None, self.child.communicate()
             assert time.monotonic() < deadline, "condition not reached"
@@ -88,9 +88,9 @@ class Running:
         assert self.steps() == []
         return self.child.returncode, err
 
-    def steps(self, patience=10.0):
+    def steps(self, timeout=10.0):
         """Steps that Slurm still has; it takes a moment to forget them."""
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         while True:
             steps = self.job.cluster.control.check("squeue", "--noheader", "--steps", "--format=%i %j").split("\n")
             left = [step for step in steps if " dtrain." in step]

@@ -78,8 +78,8 @@ class Slurm:
                 return word.split("=", 1)[1]
         raise AssertionError(f"job {number} has no {name}")
 
-    def wait_for(self, number, state, patience=60.0):
-        deadline = time.monotonic() + patience
+    def wait_for(self, number, state, timeout=60.0):
+        deadline = time.monotonic() + timeout
         while (now := self.field(number, "JobState")) != state:
             ended = now in ENDED and state not in (now, "PENDING")
             assert not ended and time.monotonic() < deadline, f"job {number} is {now}, not {state}:\n{self.output('*.out')}"
@@ -170,7 +170,7 @@ def test_requeue_of_a_native_job(slurm):
 
     write_job(10_000_000)
     number = slurm.submit(ROOT / "slurm/requeue.sbatch", "job.toml", "--resume", "auto")
-    slurm.job.cluster.wait_until(lambda: epochs_trained(slurm.job.folder / "checkpoints") > 0, "a checkpoint", patience=60)
+    slurm.job.cluster.wait_until(lambda: epochs_trained(slurm.job.folder / "checkpoints") > 0, "a checkpoint", timeout=60)
     slurm.control.check("scancel", "--batch", "--signal=USR1", number)  # what --signal=B:USR1@120 does
     slurm.wait_for(number, "PENDING")
     stopped_after = epochs_trained(slurm.job.folder / "checkpoints")
@@ -232,7 +232,7 @@ def test_slurm_itself_tells_of_the_time_limit(slurm):
     script = slurm.job.script("usr1.sbatch", "#!/bin/sh\nexec dtrain-launch --quiet --log_dir usr1 usr1.py\n")
     requeued = slurm.submit("--time=2", "--signal=B:USR1@100", ROOT / "slurm/requeue.sbatch", "train.py")
     told = slurm.submit("--nodes=2", "--time=2", "--signal=USR1@100", script)
-    slurm.wait_for(told, "COMPLETED", patience=150)
+    slurm.wait_for(told, "COMPLETED", timeout=150)
     assert [slurm.job.log(rank, "usr1") for rank in (0, 1)] == ["up\nout of time\n"] * 2
-    slurm.wait_for(requeued, "PENDING", patience=150)
+    slurm.wait_for(requeued, "PENDING", timeout=150)
     assert f"out of time: job {requeued} goes back to the queue" in slurm.output("dtrain-requeue-*.out")

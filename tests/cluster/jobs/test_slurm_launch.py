@@ -118,4 +118,4 @@ def test_a_cut_cable_is_named_and_leaves_nothing(job):
     job.cluster[2].cut()
     out, err = child.communicate(timeout=60)
     assert child.returncode != 0 and "node node2 was lost" in err, err
-    job.cluster.wait_until(lambda: job.cluster.jobs_processes() == {}, "the end of the cut node's rank", patience=60)
+    job.cluster.wait_until(lambda: job.cluster.jobs_processes() == {}, "the end of the cut node's rank", timeout=60)

@@ -193,7 +193,7 @@ def test_scancel_of_a_batch_script_leaves_nothing(launchers):
                                              env=launchers.environment).strip()
     launchers.cluster.wait_until(lambda: (launchers.job.folder / "up.1").exists(), "the ranks")
     launchers.cluster.control.check("scancel", number)
-    assert launchers.cluster.left_behind(patience=20) == {}
+    assert launchers.cluster.left_behind(timeout=20) == {}
 
 
 def test_a_signal_of_slurm_lets_programs_end_in_peace(launchers):

@@ -46,8 +46,8 @@ def seen(job, rank):
     return json.loads((job.folder / f"env.{rank}").read_text())
 
 
-def wait_until(condition, patience=30.0):
-    deadline = time.monotonic() + patience
+def wait_until(condition, timeout=30.0):
+    deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "condition not reached"
         time.sleep(0.02)

@@ -48,14 +48,14 @@ def waiting_job(job, nodes=2, *options):
         commands = [command for node in job.cluster.jobs_processes().values() for command in node.values()]
         return sum(command.endswith("wait.py") and "python3" in command.split(" ")[0] for command in commands)
 
-    job.cluster.wait_until(lambda: programs() == 2 * nodes or child.poll() is not None, "the programs", patience=20)
+    job.cluster.wait_until(lambda: programs() == 2 * nodes or child.poll() is not None, "the programs", timeout=20)
     assert child.poll() is None, child.communicate()
     return child
 
 
-def end_of(job, child, patience):
+def end_of(job, child, timeout):
     begin = time.monotonic()
-    out, err = child.communicate(timeout=patience)
+    out, err = child.communicate(timeout=timeout)
     assert job.cluster.left_behind() == {}
     return child.returncode, err, time.monotonic() - begin
 
@@ -274,7 +274,7 @@ def test_an_error_of_a_gpu_on_another_node_is_told_with_the_failure(job):
                            "raise RuntimeError('nobody came')\n")
         child = job.start_on(1, LAUNCH, "--ips", job.cluster.addresses(2), "--nproc_per_node", 1, "--log_dir", "/tmp/log",
                              "--grace", 2, "a.py")
-        job.cluster.wait_until(lambda: (job.folder / "up.0").exists() and (job.folder / "up.1").exists(), "the programs", patience=20)
+        job.cluster.wait_until(lambda: (job.folder / "up.0").exists() and (job.folder / "up.1").exists(), "the programs", timeout=20)
         os.write(log, b"6,2,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, name=python3, GPU has fallen off the bus.\n")
         time.sleep(1)
         (job.folder / "give up").touch()

@@ -153,8 +153,8 @@ class Session:
                           *(f"{file.name}:\n{file.read_text()[-4000:]}" for file in files if file.exists())])
 
     @staticmethod
-    def wait(condition, told=str, patience=240):
-        deadline = time.monotonic() + patience
+    def wait(condition, told=str, timeout=240):
+        deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, told()
             time.sleep(.1)

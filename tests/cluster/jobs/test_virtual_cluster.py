@@ -60,7 +60,7 @@ def test_slurm_runs_tasks_on_all_nodes(job):
 
 def test_processes_of_jobs_are_found_and_ended(job):
     job.start_on(3, "sleep", "1000", env={"DTRAIN_JOB_TOKEN": "abc"})
-    left = job.cluster.left_behind(patience=0.2)
+    left = job.cluster.left_behind(timeout=0.2)
     assert list(left) == ["node3"] and list(left["node3"].values()) == ["sleep 1000"]
     job.cluster.clear()
-    assert job.cluster.left_behind(patience=2) == {}
+    assert job.cluster.left_behind(timeout=2) == {}

@@ -340,9 +340,9 @@ class VirtualCluster:
         found = {node.name: node.jobs_processes() for node in [self.control, *self.nodes]}
         return {name: processes for name, processes in found.items() if processes}
 
-    def left_behind(self, patience=8.0):
-        """Processes of jobs on any node that still live after `patience` seconds."""
-        deadline = time.monotonic() + patience
+    def left_behind(self, timeout=8.0):
+        """Processes of jobs on any node that still live after `timeout` seconds."""
+        deadline = time.monotonic() + timeout
         while True:
             left = self.jobs_processes()
             if not left or time.monotonic() > deadline:
@@ -363,7 +363,7 @@ class VirtualCluster:
             if not node.connected():
                 node.heal()
         if self.slurm:  # which may be some time in noticing that jobs are gone
-            self.wait_until(lambda: self.slurm_states() == {"idle"}, "Slurm's nodes", patience=150)
+            self.wait_until(lambda: self.slurm_states() == {"idle"}, "Slurm's nodes", timeout=150)
 
     def close(self):
         for node in reversed([*([self.control] if self.control else []), *self.nodes]):
@@ -459,11 +459,11 @@ class VirtualCluster:
         return etcd
 
     @staticmethod
-    def wait_until(condition, what, patience=40.0):
-        deadline = time.monotonic() + patience
+    def wait_until(condition, what, timeout=40.0):
+        deadline = time.monotonic() + timeout
         while not condition():
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{what} not ready after {patience:.0f} s")
+                raise RuntimeError(f"{what} not ready after {timeout:.0f} s")
             time.sleep(0.1)
 
 

@@ -20,7 +20,7 @@ from virtual_cluster import VirtualCluster, why_not  # noqa: E402
 from whole_jobs import BUILD, LAUNCH, ROOT, clean_environment  # noqa: E402
 
 USER = "trainee"
-PATIENCE = 120
+TIMEOUT = 120
 
 
 def environment():
@@ -76,7 +76,7 @@ class PbsUser:
     def _options(self, env):
         return {"user": USER, "cwd": self.folder, "env": {"PATH": self.path, **(env or {})}}
 
-    def run(self, *argv, env=None, node=0, timeout=PATIENCE):
+    def run(self, *argv, env=None, node=0, timeout=TIMEOUT):
         """A command on the server's machine, or on node `node`."""
         machine = self.cluster[node] if node else self.cluster.control
         return machine.run(*argv, timeout=timeout, **self._options(env))
@@ -103,8 +103,8 @@ class PbsUser:
         shown = self.check("qstat", "-x", "-f", "-F", "json", number)
         return next(iter(json.loads(shown)["Jobs"].values()))
 
-    def wait_for(self, condition, what, patience=PATIENCE):
-        self.cluster.wait_until(condition, what, patience=patience)
+    def wait_for(self, condition, what, timeout=TIMEOUT):
+        self.cluster.wait_until(condition, what, timeout=timeout)
 
     def wait_for_file(self, name):
         self.wait_for((self.folder / name).exists, f"file {name}")
@@ -119,9 +119,9 @@ class PbsUser:
         file = self.folder / "job.out"
         return facts.get("Exit_status"), file.read_text() if file.exists() else ""
 
-    def left_behind(self, patience=30.0):
-        """What is on the nodes that was not there before; {} after at most `patience` seconds."""
-        deadline = time.monotonic() + patience
+    def left_behind(self, timeout=30.0):
+        """What is on the nodes that was not there before; {} after at most `timeout` seconds."""
+        deadline = time.monotonic() + timeout
         while True:
             left = self._left()
             if not left or time.monotonic() > deadline:

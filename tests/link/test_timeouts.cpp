@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // A head and followers in one thread, with a clock that the test turns; strangers over the loopback network.
-// Oracle: the limits of link/patience.hpp, and setrlimit(2).
+// Oracle: the limits of link/timeouts.hpp, and setrlimit(2).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -22,8 +22,8 @@
 #include "link/channel.hpp"
 #include "link/follower.hpp"
 #include "link/head.hpp"
-#include "link/patience.hpp"
 #include "link/tcp.hpp"
+#include "link/timeouts.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain::link {
@@ -43,7 +43,7 @@ FollowerOptions options_of(int node, int port) {
             .key = key,
             .hello = {.wanted_node = node},
             .environment = {},
-            .patience = seconds(1),
+            .timeout = seconds(1),
             .welcomed = {},
             .write_last_words = {},
             .must_leave = {},
@@ -51,9 +51,9 @@ FollowerOptions options_of(int node, int port) {
             .holder = {}};
 }
 
-class PatienceTest : public testing::Test {
+class TimeoutTest : public testing::Test {
   protected:
-    PatienceTest() {
+    TimeoutTest() {
         auto listener = listen_at("127.0.0.1", 0);
         port_ = port_of(listener);
         head_ = std::make_unique<Head>(Head::Options{
@@ -111,7 +111,7 @@ class PatienceTest : public testing::Test {
     std::vector<std::unique_ptr<Following>> followers_;
 };
 
-TEST_F(PatienceTest, FiveHundredFollowersWaitTenMinutesForTheLastNode) {
+TEST_F(TimeoutTest, FiveHundredFollowersWaitTenMinutesForTheLastNode) {
     constexpr int most = 500;
     constexpr rlim_t descriptors_of_one = 5;
     rlimit limit{};
@@ -135,7 +135,7 @@ TEST_F(PatienceTest, FiveHundredFollowersWaitTenMinutesForTheLastNode) {
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST_F(PatienceTest, AFollowerThatSaysNothingIsLost) {
+TEST_F(TimeoutTest, AFollowerThatSaysNothingIsLost) {
     add_followers(2);
     serve_until_all_are_here();
     now_ += longest_silence / 2;
@@ -147,7 +147,7 @@ TEST_F(PatienceTest, AFollowerThatSaysNothingIsLost) {
     EXPECT_EQ(head_->lost().at(2), "it says nothing any more");
 }
 
-TEST_F(PatienceTest, AHeadThatWasAwayLosesNobodyWhoHasSpokenMeanwhile) {
+TEST_F(TimeoutTest, AHeadThatWasAwayLosesNobodyWhoHasSpokenMeanwhile) {
     add_followers(3);
     serve_until_all_are_here();
     now_ += longest_silence - seconds(1);
@@ -157,7 +157,7 @@ TEST_F(PatienceTest, AHeadThatWasAwayLosesNobodyWhoHasSpokenMeanwhile) {
     EXPECT_EQ(followers_here(), 3u);
 }
 
-TEST_F(PatienceTest, AFollowerLosesAHeadThatSaysNothing) {
+TEST_F(TimeoutTest, AFollowerLosesAHeadThatSaysNothing) {
     add_followers(1);
     serve_until_all_are_here();
     now_ += longest_silence - seconds(1);
@@ -169,7 +169,7 @@ TEST_F(PatienceTest, AFollowerLosesAHeadThatSaysNothing) {
     EXPECT_FALSE(followers_.front()->is_stranger());
 }
 
-TEST_F(PatienceTest, WhoProvesNoKeyIsGivenUpByBothSides) {
+TEST_F(TimeoutTest, WhoProvesNoKeyIsGivenUpByBothSides) {
     const auto silent = listen_at("127.0.0.1", 0);
     const auto options = options_of(1, port_of(silent));
     auto socket = connect_to("127.0.0.1", options.port, seconds(5));
@@ -239,7 +239,7 @@ class FewDescriptors {
 };
 
 /// Time does not pass here: nobody is thrown out because he was slow.
-TEST_F(PatienceTest, AFollowerGetsInBehindMoreStrangersThanThereAreDescriptors) {
+TEST_F(TimeoutTest, AFollowerGetsInBehindMoreStrangersThanThereAreDescriptors) {
     std::vector<FileDescriptor> strangers;
     for (int count = 0; count < 60; ++count) strangers.push_back(connected());
     add_followers(2);
@@ -249,7 +249,7 @@ TEST_F(PatienceTest, AFollowerGetsInBehindMoreStrangersThanThereAreDescriptors) 
     EXPECT_EQ(followers_lost(), 0u);
 }
 
-TEST_F(PatienceTest, WithoutADescriptorNothingIsTriedForAWhile) {
+TEST_F(TimeoutTest, WithoutADescriptorNothingIsTriedForAWhile) {
     const auto stranger = connected();
     add_followers(1);
     std::optional<FewDescriptors> none(0);

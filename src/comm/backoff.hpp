@@ -9,12 +9,12 @@ namespace dtrain::comm {
 /// How one waits for another rank: spins for as long as an answer usually takes, then lets others have the
 /// processor, then sleeps. `crowded`: there are more ranks than processors, so that spinning keeps the other
 /// one from answering.
-class Patience {
+class Backoff {
   public:
     using Clock = std::chrono::steady_clock;
 
     /// @param yields_for how long others may have the processor, behind the spins
-    explicit Patience(bool crowded, std::chrono::microseconds yields_for = std::chrono::microseconds(100))
+    explicit Backoff(bool crowded, std::chrono::microseconds yields_for = std::chrono::microseconds(100))
         : spins_(crowded ? 20 : 3000), yields_for_(yields_for) {}
 
     /// Passes a moment; false when it is time to sleep.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/patience.hpp"
+#include "comm/backoff.hpp"
 
 #include <sched.h>
 
@@ -17,7 +17,7 @@ void pause() {
 
 }  // namespace
 
-bool Patience::pass_moment() {
+bool Backoff::pass_moment() {
     if (passed_ < spins_) {
         ++passed_;
         pause();
@@ -30,12 +30,12 @@ bool Patience::pass_moment() {
     return true;
 }
 
-void Patience::renew() {
+void Backoff::renew() {
     passed_ = 0;
     since_ = {};
 }
 
-std::chrono::duration<double> Patience::waited() const {
+std::chrono::duration<double> Backoff::waited() const {
     return since_ == Clock::time_point() ? Clock::duration() : Clock::now() - since_;
 }
 
