@@ -23,7 +23,7 @@
 #include "base/random_mark.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "launch/check_judge.hpp"
+#include "launch/check_diagnosis.hpp"
 #include "launch/check_messages.hpp"
 #include "launch/check_text.hpp"
 #include "launch/srun.hpp"
@@ -341,7 +341,7 @@ int run_check(const CheckSite& site) {
                            .log_dir = site.plan.log_dir,
                            .working_dir = site.plan.working_dir};
     const auto nodes = CheckRun(site).run();
-    const auto findings = judge(nodes, wants);
+    const auto findings = diagnose(nodes, wants);
     write_all(STDOUT_FILENO, check_text(nodes, findings));
     const bool any_fault = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
         return finding.severity == Severity::fault;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/check_judge.hpp"
+#include "launch/check_diagnosis.hpp"
 
 namespace dtrain::launch {
 

@@ -64,25 +64,25 @@ Followers::Followers(FileDescriptor listener, const Meeting& meeting, const Plan
       hosts_(plan.hosts()),
       named_(true),
       plan_(plan) {
-    serve(std::move(listener), [this](const link::Hello& hello) { return judge_named(hello, plan_); });
+    serve(std::move(listener), [this](const link::Hello& hello) { return admit_named(hello, plan_); });
 }
 
 Followers::Followers(FileDescriptor listener, const Meeting& meeting, int count, const Options& options,
                      const Environment& environment)
     : options_(options), environment_(environment), meeting_(meeting), count_(count), named_(false) {
-    serve(std::move(listener), [this](const link::Hello& hello) { return judge_at_master(hello); });
+    serve(std::move(listener), [this](const link::Hello& hello) { return admit_at_master(hello); });
 }
 
-void Followers::serve(FileDescriptor listener, Judge judge) {
+void Followers::serve(FileDescriptor listener, Admit admit) {
     allow_many_descriptors();
     head_ = std::make_unique<link::Head>(link::Head::Options{
         .listener = std::move(listener),
         .key = link::read_or_make_key(link::key_file(environment_)),
         .name = meeting_.head,
-        .judge =
-            [this, judge = std::move(judge)](const link::Hello& hello) {
-                return hello.check == options_.check || hello.leads ? judge(hello)
-                                                                    : link::Judgement(other_purpose);
+        .admit =
+            [this, admit = std::move(admit)](const link::Hello& hello) {
+                return hello.check == options_.check || hello.leads ? admit(hello)
+                                                                    : link::Admission(other_purpose);
             },
         .arrived = [this](int node) { welcome_late(node); }});
     head_->serve_agents(agent_socket());
@@ -96,11 +96,11 @@ std::string Followers::agent_socket() const {
     return folder_.path() + "/agents";
 }
 
-link::Judgement Followers::judge_at_master(const link::Hello& hello) const {
+link::Admission Followers::admit_at_master(const link::Hello& hello) const {
     std::map<int, std::optional<int>> wanted;
     for (int node = 1; node < count_; ++node)
         if (head_->here(node)) wanted[node] = head_->hello_of(node).wanted_node;
-    return launch::judge_at_master(hello, count_, decide_mode(options_), wanted);
+    return launch::admit_at_master(hello, count_, decide_mode(options_), wanted);
 }
 
 std::vector<int> Followers::missing() const {

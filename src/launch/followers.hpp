@@ -91,14 +91,14 @@ class Followers {
     void finish(int status, const std::string& text);
 
   private:
-    using Judge = std::function<link::Judgement(const link::Hello&)>;
+    using Admit = std::function<link::Admission(const link::Hello&)>;
 
-    void serve(FileDescriptor listener, Judge judge);
+    void serve(FileDescriptor listener, Admit admit);
     std::string agent_socket() const;
     std::vector<int> missing() const;
     std::string names_of(const std::vector<int>& nodes) const;
     void welcome_late(int node);
-    link::Judgement judge_at_master(const link::Hello& hello) const;
+    link::Admission admit_at_master(const link::Hello& hello) const;
     std::optional<LostNode> first_lost() const;
     bool come_without(const std::vector<int>& absent, const std::string& complaint);
     [[noreturn]] void give_up(const std::string& text);

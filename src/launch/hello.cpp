@@ -141,7 +141,7 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
     return hello;
 }
 
-link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
+link::Admission admit_named(const link::Hello& hello, const Plan& plan) {
     const auto hosts = plan.hosts();
     const bool same_nodes = sorted(hello.nodes) == sorted(hosts);
     if (hello.leads && (!same_nodes || hello.job_id != plan.job_id)) return another_job;
@@ -184,7 +184,7 @@ link::Judgement judge_named(const link::Hello& hello, const Plan& plan) {
     return node;
 }
 
-link::Judgement judge_at_master(const link::Hello& hello, int count, RunMode mode,
+link::Admission admit_at_master(const link::Hello& hello, int count, RunMode mode,
                                 const std::map<int, std::optional<int>>& wanted_by_others) {
     if (hello.leads) return another_job;
     if (auto refused = other_version(hello)) return *refused;

@@ -22,12 +22,12 @@ link::Hello hello_of(const Plan& plan, const Options& options, const std::string
 
 /// Which node of the head's plan a follower is; refused when it was started with another list, has no place
 /// in it, or has another number of ranks.
-link::Judgement judge_named(const link::Hello& hello, const Plan& plan);
+link::Admission admit_named(const link::Hello& hello, const Plan& plan);
 
 /// Whether a follower that comes to --master can be one of `count` nodes: the number that it gets for the
 /// time being, the lowest one that is free.
 /// @param wanted_by_others --rank of those that are here, by their numbers
-link::Judgement judge_at_master(const link::Hello& hello, int count, RunMode mode,
+link::Admission admit_at_master(const link::Hello& hello, int count, RunMode mode,
                                 const std::map<int, std::optional<int>>& wanted_by_others);
 
 /// The final numbers of nodes that came in this order: --rank where it was given, the free ones in between

@@ -122,15 +122,15 @@ void Head::take(int fd, const Message& message) {
 
 void Head::welcome(int fd, const Hello& hello) {
     auto& peer = peers_.at(fd);
-    auto judgement = options_.judge(hello);
-    if (const auto* refused = std::get_if<Refused>(&judgement)) {
+    auto admission = options_.admit(hello);
+    if (const auto* refused = std::get_if<Refused>(&admission)) {
         if (!refusal_ && !refused->of_another_job)
             refusal_ = fmt::format("{} ({}): {}", hello.host_name, peer.connection.peer(), refused->reason);
         peer.connection.send(*refused);
         peer.leaving = true;
         return;
     }
-    const int node = std::get<int>(judgement);
+    const int node = std::get<int>(admission);
     if (followers_.contains(node)) {
         peer.connection.send(Refused{fmt::format("node {} is there already", node)});
         peer.leaving = true;

@@ -28,7 +28,7 @@ struct JobFacts {
 };
 
 /// The node that a follower is, or why it is none.
-using Judgement = std::variant<int, Refused>;
+using Admission = std::variant<int, Refused>;
 
 /// The launcher that runs mpirun, as its followers see it: they connect in any order, prove the key, say what
 /// they have, start the MPI daemon when mpirun asks for it, and stay connected until the job is over.
@@ -40,7 +40,7 @@ class Head {
         FileDescriptor listener;
         Key key;
         std::string name;  ///< this node's, for messages
-        std::function<Judgement(const Hello&)> judge;
+        std::function<Admission(const Hello&)> admit;
         std::function<void(int node)> arrived;
         Reactor::Now now = Reactor::Clock::now;
     };

@@ -31,7 +31,7 @@ std::string content_of(const FileDescriptor& fd) {
     return text;
 }
 
-/// The key of an open file, judged by the file that is read and not by what its name is a moment later.
+/// The key of an open file, validated by the file that is read and not by what its name is a moment later.
 Key read_open_key(const FileDescriptor& fd, const fs::path& file) {
     struct stat info {};
     ::fstat(fd.get(), &info);

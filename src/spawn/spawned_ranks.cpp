@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
-#include "spawn/judge.hpp"
+#include "spawn/diagnose_outcome.hpp"
 
 namespace dtrain {
 
@@ -50,7 +50,7 @@ SpawnedRanks::State::Outcome SpawnedRanks::State::watch(const std::stop_token& s
     const spawning::SpawnFolder folder(folder_->path());
     const auto status = launcher.wait().shell_status();
     if (status == 0) write_all(STDERR_FILENO, read_file(folder.messages()).value_or(""));
-    return spawning::judge(status, nprocs_, folder);
+    return spawning::diagnose(status, nprocs_, folder);
 }
 
 std::optional<SpawnedRanks::State::Outcome> SpawnedRanks::State::wait(

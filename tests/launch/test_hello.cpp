@@ -38,8 +38,8 @@ link::Hello hello_of_second() {
     return hello_of(two_nodes(1), Options{}, "b", 0);
 }
 
-std::string reason(const link::Judgement& judgement) {
-    const auto* refused = std::get_if<link::Refused>(&judgement);
+std::string reason(const link::Admission& admission) {
+    const auto* refused = std::get_if<link::Refused>(&admission);
     return refused == nullptr ? "" : refused->reason;
 }
 
@@ -66,62 +66,62 @@ TEST(Hello, AtAMasterNoNodesAreNamed) {
     EXPECT_EQ(hello_of(two_nodes(0), {.rank = -1}, "b", 3).wanted_node, std::nullopt);
 }
 
-TEST(Judge, FollowersOfTheSameJobHaveTheirPlaces) {
-    EXPECT_EQ(judge_named(hello_of_second(), two_nodes(0)), link::Judgement(1));
+TEST(Admit, FollowersOfTheSameJobHaveTheirPlaces) {
+    EXPECT_EQ(admit_named(hello_of_second(), two_nodes(0)), link::Admission(1));
 }
 
-TEST(Judge, WhatDiffersIsNamed) {
+TEST(Admit, WhatDiffersIsNamed) {
     const auto plan = two_nodes(0);
     auto hello = hello_of_second();
     hello.nodes.emplace_back("10.0.0.3");
-    EXPECT_EQ(reason(judge_named(hello, plan)),
+    EXPECT_EQ(reason(admit_named(hello, plan)),
               "it was started for the nodes 10.0.0.1,10.0.0.2,10.0.0.3, node 0 for 10.0.0.1,10.0.0.2; give "
               "all nodes the "
               "same list");
     hello = hello_of_second();
     hello.nodes = {"10.0.0.2", "10.0.0.1"};
-    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("the same list"));
+    EXPECT_THAT(reason(admit_named(hello, plan)), HasSubstr("the same list"));
     hello = hello_of_second();
     hello.address = "";
-    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("--host"));
+    EXPECT_THAT(reason(admit_named(hello, plan)), HasSubstr("--host"));
     auto elsewhere = plan;
     elsewhere.own_node.reset();
-    EXPECT_EQ(reason(judge_named(hello_of(elsewhere, {}, "c", 0), plan)),
+    EXPECT_EQ(reason(admit_named(hello_of(elsewhere, {}, "c", 0), plan)),
               "its own address is none of the nodes 10.0.0.1,10.0.0.2; name it with --host");
     hello = hello_of_second();
     hello.address = "10.0.0.1";
-    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("takes itself for node 0"));
+    EXPECT_THAT(reason(admit_named(hello, plan)), HasSubstr("takes itself for node 0"));
     hello = hello_of_second();
     hello.ranks.pop_back();
-    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("it has 1 rank, and 2 ranks would be its part"));
+    EXPECT_THAT(reason(admit_named(hello, plan)), HasSubstr("it has 1 rank, and 2 ranks would be its part"));
     hello = hello_of_second();
     hello.ranks = {{"0", "1"}, {"2", "3"}};
-    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("it has 4 GPUs for its ranks, node 0 has 2"));
+    EXPECT_THAT(reason(admit_named(hello, plan)), HasSubstr("it has 4 GPUs for its ranks, node 0 has 2"));
     hello = hello_of_second();
     hello.version = "0.0.9";
-    EXPECT_THAT(reason(judge_named(hello, plan)), HasSubstr("it has dtrain 0.0.9"));
+    EXPECT_THAT(reason(admit_named(hello, plan)), HasSubstr("it has dtrain 0.0.9"));
 }
 
-TEST(Judge, ModesAndServersHaveToAgree) {
+TEST(Admit, ModesAndServersHaveToAgree) {
     const auto plan = two_nodes(0);
     auto hello = hello_of_second();
     hello.run_mode = "rpc";
     const std::string mode = "its --run_mode is rpc, node 0's collective; give all nodes the same";
-    EXPECT_EQ(reason(judge_named(hello, plan)), mode);
+    EXPECT_EQ(reason(admit_named(hello, plan)), mode);
     hello.nodes.clear();
-    EXPECT_EQ(reason(judge_at_master(hello, 2, RunMode::collective, {})), mode);
+    EXPECT_EQ(reason(admit_at_master(hello, 2, RunMode::collective, {})), mode);
     hello = hello_of_second();
     hello.servers = 1;
-    EXPECT_EQ(reason(judge_named(hello, plan)),
+    EXPECT_EQ(reason(admit_named(hello, plan)),
               "it has 1 server, and 0 would be its part of node 0's plan; give all nodes the same --servers "
               "and --workers");
 }
 
-TEST(Judge, CommandsMayDiffer) {
+TEST(Admit, CommandsMayDiffer) {
     auto hello = hello_of_second();
     hello.program = {"/opt/b"};
     hello.working_dir = "/home/b";
-    EXPECT_EQ(judge_named(hello, two_nodes(0)), link::Judgement(1));
+    EXPECT_EQ(admit_named(hello, two_nodes(0)), link::Admission(1));
 }
 
 TEST(OwnCommand, IsNamedByWhatDiffersFirst) {
@@ -166,7 +166,7 @@ TEST(OwnCommand, OfManyNodesIsOneLine) {
     EXPECT_EQ(own_commands({{1, hello}, {2, hello}, {3, hello}}, plan), line + "; 2 more do likewise");
 }
 
-TEST(Judge, AListInAnotherOrderIsNamedAsThat) {
+TEST(Admit, AListInAnotherOrderIsNamedAsThat) {
     auto plan = two_nodes(0);
     plan.job_id = "mine";
     auto hello = hello_of_second();
@@ -175,29 +175,29 @@ TEST(Judge, AListInAnotherOrderIsNamedAsThat) {
         "its nodes stand in the order 10.0.0.2,10.0.0.1, node 0's in the order 10.0.0.1,10.0.0.2; give all "
         "nodes "
         "the same list, in the same order";
-    EXPECT_EQ(reason(judge_named(hello, plan)), order);
+    EXPECT_EQ(reason(admit_named(hello, plan)), order);
     hello.leads = true;
     hello.job_id = "mine";
-    EXPECT_EQ(reason(judge_named(hello, plan)), order);
+    EXPECT_EQ(reason(admit_named(hello, plan)), order);
 }
 
-TEST(Judge, AnotherJobThatAsksIsNoMistakeOfAnybody) {
+TEST(Admit, AnotherJobThatAsksIsNoMistakeOfAnybody) {
     auto plan = two_nodes(0);
     plan.job_id = "mine";
     auto hello = hello_of_second();
     hello.leads = true;
     hello.job_id = "other";
-    const auto is_another = [](const link::Judgement& judgement) {
-        return std::get<link::Refused>(judgement).of_another_job;
+    const auto is_another = [](const link::Admission& admission) {
+        return std::get<link::Refused>(admission).of_another_job;
     };
-    EXPECT_TRUE(is_another(judge_named(hello, plan)));
-    EXPECT_TRUE(is_another(judge_at_master(hello, 2, RunMode::collective, {})));
+    EXPECT_TRUE(is_another(admit_named(hello, plan)));
+    EXPECT_TRUE(is_another(admit_at_master(hello, 2, RunMode::collective, {})));
     hello.job_id = "mine";
     std::swap(hello.nodes[0], hello.nodes[1]);
-    EXPECT_FALSE(is_another(judge_named(hello, plan)));
+    EXPECT_FALSE(is_another(admit_named(hello, plan)));
     hello.version = "0.0.9";
     hello.nodes = {"10.0.0.7", "10.0.0.8"};
-    EXPECT_TRUE(is_another(judge_named(hello, plan)));
+    EXPECT_TRUE(is_another(admit_named(hello, plan)));
 }
 
 /// A node's part of a parameter-server job: a server and a worker.
@@ -212,43 +212,43 @@ Plan server_and_worker() {
     return plan;
 }
 
-TEST(Judge, AtAMasterJobsWithAndWithoutServersDoNotMix) {
+TEST(Admit, AtAMasterJobsWithAndWithoutServersDoNotMix) {
     EXPECT_EQ(hello_of(two_nodes(0), {}, "b", 2).servers, std::nullopt);
     auto hello = hello_of(server_and_worker(), {}, "b", 2);
     EXPECT_EQ(hello.servers, 1);
-    EXPECT_EQ(judge_at_master(hello, 2, RunMode::parameter_server, {}), link::Judgement(1));
-    EXPECT_THAT(reason(judge_at_master(hello, 2, RunMode::collective, {})),
+    EXPECT_EQ(admit_at_master(hello, 2, RunMode::parameter_server, {}), link::Admission(1));
+    EXPECT_THAT(reason(admit_at_master(hello, 2, RunMode::collective, {})),
                 AllOf(HasSubstr("has parameter servers, node 0's has none"), HasSubstr("--run_mode")));
-    EXPECT_THAT(reason(judge_at_master(hello_of(two_nodes(0), {}, "b", 2), 2, RunMode::parameter_server, {})),
+    EXPECT_THAT(reason(admit_at_master(hello_of(two_nodes(0), {}, "b", 2), 2, RunMode::parameter_server, {})),
                 HasSubstr("has no parameter servers, node 0's has some"));
     for (const int servers : {-1, 0, 2, 2'000'000'000}) {
         hello.servers = servers;
-        EXPECT_THAT(reason(judge_at_master(hello, 2, RunMode::parameter_server, {})),
+        EXPECT_THAT(reason(admit_at_master(hello, 2, RunMode::parameter_server, {})),
                     HasSubstr("cannot be among its 2 ranks"));
     }
 }
 
-TEST(Judge, AtAMasterTheLowestFreeNumberIsGiven) {
+TEST(Admit, AtAMasterTheLowestFreeNumberIsGiven) {
     const auto hello = hello_of(two_nodes(0), {}, "b", 3);
-    EXPECT_EQ(judge_at_master(hello, 3, RunMode::collective, {}), link::Judgement(1));
-    EXPECT_EQ(judge_at_master(hello, 3, RunMode::collective, {{1, std::nullopt}}), link::Judgement(2));
-    EXPECT_EQ(judge_at_master(hello, 3, RunMode::collective, {{2, std::nullopt}}), link::Judgement(1));
+    EXPECT_EQ(admit_at_master(hello, 3, RunMode::collective, {}), link::Admission(1));
+    EXPECT_EQ(admit_at_master(hello, 3, RunMode::collective, {{1, std::nullopt}}), link::Admission(2));
+    EXPECT_EQ(admit_at_master(hello, 3, RunMode::collective, {{2, std::nullopt}}), link::Admission(1));
     EXPECT_THAT(
-        reason(judge_at_master(hello, 3, RunMode::collective, {{1, std::nullopt}, {2, std::nullopt}})),
+        reason(admit_at_master(hello, 3, RunMode::collective, {{1, std::nullopt}, {2, std::nullopt}})),
         HasSubstr("all 3 nodes"));
-    EXPECT_THAT(reason(judge_at_master(hello, 4, RunMode::collective, {})),
+    EXPECT_THAT(reason(admit_at_master(hello, 4, RunMode::collective, {})),
                 HasSubstr("--nnodes 3, node 0 with 4"));
     auto option = hello;
     option.address = "-Fevil.conf";
-    EXPECT_THAT(reason(judge_at_master(option, 3, RunMode::collective, {})),
+    EXPECT_THAT(reason(admit_at_master(option, 3, RunMode::collective, {})),
                 HasSubstr("\"-Fevil.conf\" is no address"));
-    EXPECT_THAT(reason(judge_at_master(hello_of_second(), 2, RunMode::collective, {})),
+    EXPECT_THAT(reason(admit_at_master(hello_of_second(), 2, RunMode::collective, {})),
                 HasSubstr("--ips 10.0.0.1,10.0.0.2"));
     const auto second = hello_of(two_nodes(0), {.rank = 2}, "b", 3);
-    EXPECT_THAT(reason(judge_at_master(second, 3, RunMode::collective, {{1, 2}})),
+    EXPECT_THAT(reason(admit_at_master(second, 3, RunMode::collective, {{1, 2}})),
                 HasSubstr("another node has --rank 2"));
     const auto fourth = hello_of(two_nodes(0), {.rank = 3}, "b", 3);
-    EXPECT_THAT(reason(judge_at_master(fourth, 3, RunMode::collective, {})),
+    EXPECT_THAT(reason(admit_at_master(fourth, 3, RunMode::collective, {})),
                 HasSubstr("--rank 3 is not in 1..2"));
 }
 

@@ -39,12 +39,12 @@ class HeadTest : public testing::Test {
         head_ = std::make_unique<Head>(Head::Options{.listener = std::move(listener),
                                                      .key = key,
                                                      .name = "head",
-                                                     .judge = [](const Hello& hello) { return judge(hello); },
+                                                     .admit = [](const Hello& hello) { return admit(hello); },
                                                      .arrived = {}});
         head_->serve_agents(agents());
     }
 
-    static Judgement judge(const Hello& hello) {
+    static Admission admit(const Hello& hello) {
         if (hello.address == "stranger") return Refused{"it is a stranger"};
         if (hello.address == "another job")
             return Refused{.reason = "this is another job", .of_another_job = true};

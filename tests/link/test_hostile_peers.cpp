@@ -111,7 +111,7 @@ TEST_F(HostilePeers, AHeadServesItsOtherFollowersAndAgents) {
     Head head({.listener = std::move(listener),
                .key = key,
                .name = "head",
-               .judge = [](const Hello& hello) -> Judgement {
+               .admit = [](const Hello& hello) -> Admission {
                    return hello.host_name == "good" ? good : hostile_node;
                },
                .arrived = {}});

@@ -60,7 +60,7 @@ class TimeoutTest : public testing::Test {
             .listener = std::move(listener),
             .key = key,
             .name = "head",
-            .judge = [](const Hello& hello) -> Judgement { return hello.wanted_node.value_or(1); },
+            .admit = [](const Hello& hello) -> Admission { return hello.wanted_node.value_or(1); },
             .arrived = {},
             .now = [this] { return now_; }});
     }

@@ -11,6 +11,6 @@ namespace dtrain::spawning {
 
 /// How ranks ended whose launcher has ended with this status.
 /// @param folder has its report, its messages and what the ranks wrote
-Outcome judge(int status, int ranks, const SpawnFolder& folder);
+Outcome diagnose(int status, int ranks, const SpawnFolder& folder);
 
 }  // namespace dtrain::spawning

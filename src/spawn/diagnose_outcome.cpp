@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "spawn/judge.hpp"
+#include "spawn/diagnose_outcome.hpp"
 
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ std::string last_words(const std::filesystem::path& messages) {
 
 }  // namespace
 
-Outcome judge(int status, int ranks, const SpawnFolder& folder) {
+Outcome diagnose(int status, int ranks, const SpawnFolder& folder) {
     if (status != 0) {
         const auto cause = cause_in(folder.report());
         if (cause && folder.failure(cause->rank)) return thrown_by(cause->rank, ranks, folder);

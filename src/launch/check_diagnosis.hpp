@@ -44,7 +44,7 @@ struct Finding {
 
 /// Everything that is wrong, faults first; what is wrong with several nodes is one finding. Where nodes must
 /// be alike, most of them are taken to be right.
-std::vector<Finding> judge(const std::vector<CheckedNode>& nodes, const CheckWants& wants);
+std::vector<Finding> diagnose(const std::vector<CheckedNode>& nodes, const CheckWants& wants);
 
 /// How far each node's clock is ahead of the median one, in microseconds; nothing for nodes whose clock could
 /// not be compared.

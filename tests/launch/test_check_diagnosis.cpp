@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launch/check_judge.hpp"
+#include "launch/check_diagnosis.hpp"
 #include "launch/check_text.hpp"
 
 namespace dtrain::launch {
@@ -55,7 +55,7 @@ template <class Change>
 Finding about_last(const Change& change, const CheckWants& wants = job()) {
     auto nodes = healthy_nodes(3);
     change(*nodes.back().facts);
-    const auto findings = judge(nodes, wants);
+    const auto findings = diagnose(nodes, wants);
     EXPECT_EQ(findings.size(), 1U);
     if (findings.size() != 1) return {};
     EXPECT_EQ(findings.front().nodes, CpuSet::parse("2"));
@@ -68,21 +68,21 @@ CheckedNode silent(const std::string& host) {
         .host = host, .way = "ssh", .trouble = Trouble{.text = "Connection refused", .mend = "start sshd"}};
 }
 
-TEST(CheckJudge, FindsNothingWrongWithHealthyNodes) {
-    EXPECT_THAT(judge(healthy_nodes(3), job()), IsEmpty());
-    EXPECT_THAT(judge(healthy_nodes(1), job()), IsEmpty());
-    EXPECT_THAT(judge({}, job()), IsEmpty());
+TEST(CheckDiagnosis, FindsNothingWrongWithHealthyNodes) {
+    EXPECT_THAT(diagnose(healthy_nodes(3), job()), IsEmpty());
+    EXPECT_THAT(diagnose(healthy_nodes(1), job()), IsEmpty());
+    EXPECT_THAT(diagnose({}, job()), IsEmpty());
 }
 
-TEST(CheckJudge, NodesThatDoNotAnswerHaveTheirReason) {
+TEST(CheckDiagnosis, NodesThatDoNotAnswerHaveTheirReason) {
     auto nodes = healthy_nodes(2);
     nodes.push_back(silent("10.0.0.3"));
-    EXPECT_THAT(judge(nodes, job()),
+    EXPECT_THAT(diagnose(nodes, job()),
                 ElementsAre(Finding{
                     .nodes = CpuSet::parse("2"), .text = "Connection refused", .mend = "start sshd"}));
 }
 
-TEST(CheckJudge, WhatMustBeAlikeIsWhatMostNodesHave) {
+TEST(CheckDiagnosis, WhatMustBeAlikeIsWhatMostNodesHave) {
     EXPECT_EQ(about_last([](NodeFacts& facts) { facts.dtrain = "0.0.9"; }).text,
               "dtrain: 0.0.9, but 0.1.0 on 2 of 3 nodes");
     EXPECT_EQ(about_last([](NodeFacts& facts) { facts.mpi = "Open MPI 5.0.3"; }).text,
@@ -96,16 +96,16 @@ TEST(CheckJudge, WhatMustBeAlikeIsWhatMostNodesHave) {
     EXPECT_EQ(model.severity, Severity::warning);
 }
 
-TEST(CheckJudge, OfTwoDifferentNodesTheFirstIsTakenForRight) {
+TEST(CheckDiagnosis, OfTwoDifferentNodesTheFirstIsTakenForRight) {
     auto nodes = healthy_nodes(2);
     nodes[0].facts->gpus = 4;
-    const auto findings = judge(nodes, job());
+    const auto findings = diagnose(nodes, job());
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].nodes, CpuSet::parse("1"));
     EXPECT_EQ(findings[0].text, "GPUs: 8, but 4 on 1 of 2 nodes");
 }
 
-TEST(CheckJudge, AWorkerThatDoesNotRunIsOneFault) {
+TEST(CheckDiagnosis, AWorkerThatDoesNotRunIsOneFault) {
     const auto finding = about_last([](NodeFacts& facts) {
         facts.worker_error = "libmpi.so.40: cannot open shared object file";
         facts.mpi = facts.nccl = facts.gpu_models = "";
@@ -114,7 +114,7 @@ TEST(CheckJudge, AWorkerThatDoesNotRunIsOneFault) {
     EXPECT_THAT(finding.text, HasSubstr("libmpi.so.40"));
 }
 
-TEST(CheckJudge, LimitsThatAreTooLow) {
+TEST(CheckDiagnosis, LimitsThatAreTooLow) {
     EXPECT_EQ(about_last([](NodeFacts& facts) { facts.shm_bytes = facts.shm_free = gib / 16; }).text,
               "/dev/shm has only 64 MiB");
     EXPECT_EQ(about_last([](NodeFacts& facts) { facts.shm_bytes = facts.shm_free = 0; }).text,
@@ -131,10 +131,10 @@ TEST(CheckJudge, LimitsThatAreTooLow) {
                 HasSubstr("3000 ranks want 6256"));
 }
 
-TEST(CheckJudge, LockedMemoryMattersForRdma) {
+TEST(CheckDiagnosis, LockedMemoryMattersForRdma) {
     auto nodes = healthy_nodes(2);
     nodes[1].facts->memlock = 8 << 20;
-    EXPECT_THAT(judge(nodes, job()), IsEmpty());
+    EXPECT_THAT(diagnose(nodes, job()), IsEmpty());
     EXPECT_EQ(about_last([](NodeFacts& facts) {
                   facts.memlock = 8 << 20;
                   facts.rdma = true;
@@ -142,7 +142,7 @@ TEST(CheckJudge, LockedMemoryMattersForRdma) {
               "memlock is 8 MiB, but RDMA wants to lock what it sends");
 }
 
-TEST(CheckJudge, FoldersAndPrograms) {
+TEST(CheckDiagnosis, FoldersAndPrograms) {
     EXPECT_EQ(about_last([](NodeFacts& facts) { facts.log_dir_error = "Read-only file system"; }).text,
               "logs cannot be written into /home/a/log: Read-only file system");
     EXPECT_THAT(
@@ -155,10 +155,10 @@ TEST(CheckJudge, FoldersAndPrograms) {
     nodes[1].facts->mpirun = "";
     auto by_srun = job();
     by_srun.mpirun = false;
-    EXPECT_THAT(judge(nodes, by_srun), IsEmpty()) << "srun needs none";
+    EXPECT_THAT(diagnose(nodes, by_srun), IsEmpty()) << "srun needs none";
 }
 
-TEST(CheckJudge, GpusThatAreIllAndDriversThatAreTooOld) {
+TEST(CheckDiagnosis, GpusThatAreIllAndDriversThatAreTooOld) {
     const auto broken = about_last([](NodeFacts& facts) {
         facts.gpu_troubles = {
             {.gpu = 3, .is_fault = true, .text = "2 errors of its memory", .mend = "reset it"}};
@@ -184,53 +184,53 @@ TEST(CheckJudge, GpusThatAreIllAndDriversThatAreTooOld) {
     auto nodes = healthy_nodes(2);
     nodes[0].facts->cuda_driver = "13.2";  // newer ones run it
     nodes[1].facts->cuda_driver = "";      // no driver to compare
-    EXPECT_THAT(judge(nodes, job()), IsEmpty());
+    EXPECT_THAT(diagnose(nodes, job()), IsEmpty());
 }
 
-TEST(CheckJudge, ConnectionsAreToldByTheirDirection) {
+TEST(CheckDiagnosis, ConnectionsAreToldByTheirDirection) {
     auto nodes = healthy_nodes(3);
     nodes[0].probes[1].error = "Connection timed out";
-    auto findings = judge(nodes, job());
+    auto findings = diagnose(nodes, job());
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].nodes, CpuSet::parse("0"));
     EXPECT_EQ(findings[0].text,
               "cannot connect to node 2 (10.0.0.3): Connection timed out (the other direction works)");
     nodes[1].probes[1].error = "Connection timed out";
-    findings = judge(nodes, job());
+    findings = diagnose(nodes, job());
     ASSERT_EQ(findings.size(), 1U) << "the same about two nodes is told once";
     EXPECT_EQ(findings[0].nodes, CpuSet::parse("0-1"));
     nodes[2].probes[0].error = "No route to host";
-    findings = judge(nodes, job());
+    findings = diagnose(nodes, job());
     ASSERT_EQ(findings.size(), 3U);
     EXPECT_EQ(findings[0].text, "cannot connect to node 2 (10.0.0.3): Connection timed out");
     EXPECT_EQ(findings[2].text, "cannot connect to node 0 (10.0.0.1): No route to host");
 }
 
-TEST(CheckJudge, TheClockThatIsFarFromTheMedianIsWrong) {
+TEST(CheckDiagnosis, TheClockThatIsFarFromTheMedianIsWrong) {
     auto nodes = healthy_nodes(3);
     // Node 0 is 90 s behind both others.
     nodes[0].probes[0].other_ahead_us = 90'000'000;
     nodes[0].probes[1].other_ahead_us = 90'000'200;
     EXPECT_THAT(clocks_ahead(nodes), ElementsAre(Optional(-90'000'000), Optional(0), Optional(200)));
-    const auto findings = judge(nodes, job());
+    const auto findings = diagnose(nodes, job());
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].nodes, CpuSet::parse("0"));
     EXPECT_EQ(findings[0].text, "its clock is 90 s slow");
     EXPECT_EQ(findings[0].severity, Severity::fault);
 }
 
-TEST(CheckJudge, ASmallDifferenceOfClocksIsAWarning) {
+TEST(CheckDiagnosis, ASmallDifferenceOfClocksIsAWarning) {
     auto nodes = healthy_nodes(2);
     nodes[0].probes[0].other_ahead_us = 99'000;
-    EXPECT_THAT(judge(nodes, job()), IsEmpty());
+    EXPECT_THAT(diagnose(nodes, job()), IsEmpty());
     nodes[0].probes[0].other_ahead_us = 450'000;
-    const auto findings = judge(nodes, job());
+    const auto findings = diagnose(nodes, job());
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].severity, Severity::warning);
     EXPECT_EQ(findings[0].text, "its clock is 0.4 s fast");
 }
 
-TEST(CheckJudge, AClockIsKnownFromEitherDirection) {
+TEST(CheckDiagnosis, AClockIsKnownFromEitherDirection) {
     auto nodes = healthy_nodes(2);
     nodes[0].probes[0].error = "Connection timed out";
     nodes[1].probes[0].other_ahead_us = 5'000'000;  // node 0, as node 1 sees it
@@ -239,11 +239,11 @@ TEST(CheckJudge, AClockIsKnownFromEitherDirection) {
     EXPECT_THAT(clocks_ahead(nodes), ElementsAre(std::nullopt, std::nullopt));
 }
 
-TEST(CheckJudge, FaultsComeBeforeWarnings) {
+TEST(CheckDiagnosis, FaultsComeBeforeWarnings) {
     auto nodes = healthy_nodes(3);
     nodes[0].facts->shm_bytes = gib / 2;
     nodes[1].facts->open_files = 10;
-    const auto findings = judge(nodes, job());
+    const auto findings = diagnose(nodes, job());
     ASSERT_EQ(findings.size(), 2U);
     EXPECT_EQ(findings[0].severity, Severity::fault);
     EXPECT_EQ(findings[1].severity, Severity::warning);
@@ -271,7 +271,7 @@ TEST(CheckTrouble, NamesTheMendForWhatSshSays) {
 TEST(CheckText, HasARowForEachNodeThenFindingsThenTheSum) {
     auto nodes = healthy_nodes(2);
     nodes.push_back(silent("10.0.0.3"));
-    const auto text = check_text(nodes, judge(nodes, job()));
+    const auto text = check_text(nodes, diagnose(nodes, job()));
     EXPECT_THAT(text,
                 AllOf(HasSubstr("\n0     10.0.0.1  node0  here "), HasSubstr("\n1     10.0.0.2  node1  ssh "),
                       HasSubstr("\n2     10.0.0.3  -      ssh: no "),
@@ -283,7 +283,7 @@ TEST(CheckText, HasARowForEachNodeThenFindingsThenTheSum) {
 TEST(CheckText, NodesWithTheSameFaultStandTogether) {
     auto nodes = healthy_nodes(5);
     for (const std::size_t node : {1, 2, 4}) nodes[node].facts->open_files = 256;
-    EXPECT_THAT(check_text(nodes, judge(nodes, job())),
+    EXPECT_THAT(check_text(nodes, diagnose(nodes, job())),
                 HasSubstr("fault: nodes 1-2,4: a process may have 256"));
 }
 

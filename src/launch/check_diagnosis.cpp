@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/check_judge.hpp"
+#include "launch/check_diagnosis.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -41,19 +41,20 @@ std::string or_none(const std::string& text) {
     return text.empty() ? "none" : text;
 }
 
-class Judge {
+class Diagnosis {
   public:
-    Judge(const std::vector<CheckedNode>& nodes, const CheckWants& wants) : nodes_(nodes), wants_(wants) {}
+    Diagnosis(const std::vector<CheckedNode>& nodes, const CheckWants& wants)
+        : nodes_(nodes), wants_(wants) {}
 
     std::vector<Finding> findings() {
         for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
             const auto& each = nodes_[static_cast<std::size_t>(node)];
             if (each.trouble) add(Severity::fault, node, each.trouble->text, each.trouble->mend);
-            if (each.facts) judge_alone(node, *each.facts);
+            if (each.facts) diagnose_node(node, *each.facts);
         }
-        judge_alike();
-        judge_connections();
-        judge_clocks();
+        diagnose_differences();
+        diagnose_connections();
+        diagnose_clocks();
         std::stable_sort(findings_.begin(), findings_.end(),
                          [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
         return std::move(findings_);
@@ -71,7 +72,7 @@ class Judge {
         finding.mend = mend;
     }
 
-    void judge_alone(int node, const NodeFacts& facts) {
+    void diagnose_node(int node, const NodeFacts& facts) {
         const auto fault = [&](const std::string& text, const std::string& mend) {
             add(Severity::fault, node, text, mend);
         };
@@ -86,15 +87,15 @@ class Judge {
         if (!facts.gpu_error.empty())
             fault("CUDA_VISIBLE_DEVICES cannot be used: " + facts.gpu_error,
                   "correct it where it is set on that node");
-        judge_gpus(node, facts);
-        judge_shared_memory(node, facts);
+        diagnose_gpus(node, facts);
+        diagnose_shared_memory(node, facts);
         if (facts.rdma && facts.memlock != unlimited)
             fault(
                 fmt::format("memlock is {}, but RDMA wants to lock what it sends", size_text(facts.memlock)),
                 "\"* - memlock unlimited\" in /etc/security/limits.conf, LimitMEMLOCK=infinity for slurmd, "
                 "--ulimit "
                 "memlock=-1 for a container; then log in anew");
-        judge_open_files(node, facts);
+        diagnose_open_files(node, facts);
         if (!facts.log_dir_error.empty())
             fault(fmt::format("logs cannot be written into {}: {}", wants_.log_dir, facts.log_dir_error),
                   "name a folder that can be written on every node with --log_dir");
@@ -104,7 +105,7 @@ class Judge {
                 "share it with all nodes, or start from a folder that all have");
     }
 
-    void judge_gpus(int node, const NodeFacts& facts) {
+    void diagnose_gpus(int node, const NodeFacts& facts) {
         const GpuSoftware software{.driver = facts.gpu_driver,
                                    .cuda_driver = facts.cuda_driver,
                                    .cuda_runtime = facts.cuda_runtime,
@@ -119,7 +120,7 @@ class Judge {
                 fmt::format("GPU {}: {}", pci.empty() ? std::to_string(gpu) : pci, text), mend);
     }
 
-    void judge_shared_memory(int node, const NodeFacts& facts) {
+    void diagnose_shared_memory(int node, const NodeFacts& facts) {
         const auto of = fmt::format("{} of {}", size_text(facts.shm_free), size_text(facts.shm_bytes));
         if (facts.shm_bytes < least_shm)
             add(Severity::fault, node,
@@ -135,7 +136,7 @@ class Judge {
                 "--shm-size=8g for a container");
     }
 
-    void judge_open_files(int node, const NodeFacts& facts) {
+    void diagnose_open_files(int node, const NodeFacts& facts) {
         const auto ranks = static_cast<std::uint64_t>(wants_.ranks_of_node) * nodes_.size();
         const auto wanted = std::max(least_files, files_of_program + 2 * ranks);
         if (facts.open_files < wanted)
@@ -171,7 +172,7 @@ class Judge {
                     mend);
     }
 
-    void judge_alike() {
+    void diagnose_differences() {
         must_be_alike(
             Severity::fault, "dtrain", [](const auto& facts) { return facts.dtrain; },
             "install the same dtrain on all nodes");
@@ -204,7 +205,7 @@ class Judge {
                       "the slowest GPUs will hold the others up");
     }
 
-    void judge_connections() {
+    void diagnose_connections() {
         for (int from = 0; from < static_cast<int>(nodes_.size()); ++from)
             for (const auto& probe : nodes_[static_cast<std::size_t>(from)].probes) {
                 if (probe.error.empty()) continue;
@@ -219,7 +220,7 @@ class Judge {
             }
     }
 
-    void judge_clocks() {
+    void diagnose_clocks() {
         const auto clocks = clocks_ahead(nodes_);
         for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
             const auto ahead = clocks[static_cast<std::size_t>(node)].value_or(0);
@@ -241,8 +242,8 @@ class Judge {
 
 }  // namespace
 
-std::vector<Finding> judge(const std::vector<CheckedNode>& nodes, const CheckWants& wants) {
-    return Judge(nodes, wants).findings();
+std::vector<Finding> diagnose(const std::vector<CheckedNode>& nodes, const CheckWants& wants) {
+    return Diagnosis(nodes, wants).findings();
 }
 
 std::vector<std::optional<std::int64_t>> clocks_ahead(const std::vector<CheckedNode>& nodes) {

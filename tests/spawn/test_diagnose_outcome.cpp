@@ -8,12 +8,12 @@
 
 #include "base/files.hpp"
 #include "base/temporary_folder.hpp"
-#include "spawn/judge.hpp"
+#include "spawn/diagnose_outcome.hpp"
 
 namespace dtrain::spawning {
 namespace {
 
-class Judge : public testing::Test {
+class Diagnosis : public testing::Test {
   protected:
     void report(const std::string& text) const { replace_passing_file(folder_.report(), text, 0600); }
     void messages(const std::string& text) const { replace_passing_file(folder_.messages(), text, 0600); }
@@ -33,48 +33,49 @@ constexpr const char* killed =
     R"({"cause": {"rank": 1, "how": "exited", "exit_code": null, "signal": "SIGSEGV"}})";
 constexpr const char* exited = R"({"cause": {"rank": 0, "how": "exited", "exit_code": 5, "signal": null}})";
 
-TEST_F(Judge, RanksThatReturned) {
+TEST_F(Diagnosis, RanksThatReturned) {
     folder_.write_result(1, "b");
     folder_.write_result(0, "");
-    EXPECT_EQ(judge(0, 2, folder_), Outcome(Results{"", "b"}));
+    EXPECT_EQ(diagnose(0, 2, folder_), Outcome(Results{"", "b"}));
 }
 
-TEST_F(Judge, ARankThatDidNotComeToTheCall) {
+TEST_F(Diagnosis, ARankThatDidNotComeToTheCall) {
     folder_.write_result(0, "a");
-    EXPECT_EQ(judge(0, 2, folder_), Outcome(Failure{1,
-                                                    "rank 1 of 2 ended without running the function: main() "
-                                                    "must come to the same call of spawn() there"}));
+    EXPECT_EQ(diagnose(0, 2, folder_),
+              Outcome(Failure{1,
+                              "rank 1 of 2 ended without running the function: main() "
+                              "must come to the same call of spawn() there"}));
 }
 
-TEST_F(Judge, ARankThatWasKilledOrExited) {
+TEST_F(Diagnosis, ARankThatWasKilledOrExited) {
     report(killed);
-    EXPECT_EQ(judge(139, 2, folder_), Outcome(Failure{1, "rank 1 of 2 was killed by SIGSEGV"}));
+    EXPECT_EQ(diagnose(139, 2, folder_), Outcome(Failure{1, "rank 1 of 2 was killed by SIGSEGV"}));
     report(exited);
-    EXPECT_EQ(judge(5, 2, folder_), Outcome(Failure{0, "rank 0 of 2 ended with exit code 5"}));
+    EXPECT_EQ(diagnose(5, 2, folder_), Outcome(Failure{0, "rank 0 of 2 ended with exit code 5"}));
 }
 
-TEST_F(Judge, TheRankThatIsBlamedSaidWhy) {
+TEST_F(Diagnosis, TheRankThatIsBlamedSaidWhy) {
     report(killed);
     failures({{0, "the others are gone"}, {1, "no such file"}});
-    EXPECT_EQ(judge(1, 2, folder_), Outcome(Failure{1, "rank 1 of 2: no such file"}));
+    EXPECT_EQ(diagnose(1, 2, folder_), Outcome(Failure{1, "rank 1 of 2: no such file"}));
 }
 
-TEST_F(Judge, TheFirstThatSaidWhyWhereTheBlamedOneDidNot) {
+TEST_F(Diagnosis, TheFirstThatSaidWhyWhereTheBlamedOneDidNot) {
     report(exited);
     failures({{2, "the first"}, {1, "the second"}});
-    EXPECT_EQ(judge(1, 3, folder_), Outcome(Failure{2, "rank 2 of 3: the first"}));
+    EXPECT_EQ(diagnose(1, 3, folder_), Outcome(Failure{2, "rank 2 of 3: the first"}));
 }
 
-TEST_F(Judge, ALauncherThatStartedNothing) {
-    EXPECT_EQ(judge(2, 1, folder_), Outcome(Failure{-1,
-                                                    "the 1 rank of spawn() did not run to the end (status "
-                                                    "2): dtrain-launch said nothing"}));
+TEST_F(Diagnosis, ALauncherThatStartedNothing) {
+    EXPECT_EQ(diagnose(2, 1, folder_), Outcome(Failure{-1,
+                                                       "the 1 rank of spawn() did not run to the end (status "
+                                                       "2): dtrain-launch said nothing"}));
     messages("warning: a\ndtrain-launch: no mpirun in PATH\n");
     for (const char* unreadable : {"", "{", "{}", R"({"cause": null})", R"({"cause": {"rank": "x"}})"}) {
         report(unreadable);
-        EXPECT_EQ(judge(2, 4, folder_), Outcome(Failure{-1,
-                                                        "the 4 ranks of spawn() did not run to the end "
-                                                        "(status 2): dtrain-launch: no mpirun in PATH"}));
+        EXPECT_EQ(diagnose(2, 4, folder_), Outcome(Failure{-1,
+                                                           "the 4 ranks of spawn() did not run to the end "
+                                                           "(status 2): dtrain-launch: no mpirun in PATH"}));
     }
 }
 
