@@ -47,8 +47,8 @@ std::string driver_supports(const GpuSoftware& software) {
 
 }  // namespace
 
-std::vector<SoftwareTrouble> troubles_of(const GpuSoftware& software) {
-    std::vector<SoftwareTrouble> out;
+std::vector<SoftwareIssue> issues_of(const GpuSoftware& software) {
+    std::vector<SoftwareIssue> out;
     const int driver = major_of(software.cuda_driver);
     const int runtime = major_of(software.cuda_runtime);
     const int of_nccl = major_of(software.nccl_cuda);
@@ -83,9 +83,9 @@ std::vector<SoftwareTrouble> troubles_of(const GpuSoftware& software) {
 
 std::string insufficient_driver_text(int cuda_driver, int cuda_runtime) {
     if (cuda_driver == 0) return "it has no driver of NVIDIA's (libcuda.so.1)";
-    const auto troubles = troubles_of(
+    const auto issues = issues_of(
         {.cuda_driver = cuda_version_text(cuda_driver), .cuda_runtime = cuda_version_text(cuda_runtime)});
-    if (!troubles.empty()) return fmt::format("{}; {}", troubles.front().text, troubles.front().mend);
+    if (!issues.empty()) return fmt::format("{}; {}", issues.front().text, issues.front().remedy);
     return fmt::format("its GPU driver, of CUDA {}, is insufficient for CUDA {}",
                        cuda_version_text(cuda_driver), cuda_version_text(cuda_runtime));
 }

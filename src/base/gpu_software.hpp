@@ -21,16 +21,16 @@ struct GpuSoftware {
 };
 
 /// What does not fit together.
-struct SoftwareTrouble {
+struct SoftwareIssue {
     bool is_fault = false;  ///< dtrain cannot compute on GPUs so; else it may
     std::string text;       ///< about "its" driver: that of a machine
-    std::string mend;
-    friend bool operator==(const SoftwareTrouble&, const SoftwareTrouble&) = default;
+    std::string remedy;
+    friend bool operator==(const SoftwareIssue&, const SoftwareIssue&) = default;
 };
 
 /// On one machine. A driver runs what was built with any CUDA of its own major version or an older one:
 /// https://docs.nvidia.com/deploy/cuda-compatibility/ Pure.
-std::vector<SoftwareTrouble> troubles_of(const GpuSoftware& software);
+std::vector<SoftwareIssue> issues_of(const GpuSoftware& software);
 
 /// For people, where CUDA says that the driver is insufficient, which it also says of a machine without any.
 /// @param cuda_driver, cuda_runtime as CUDA numbers its versions; 0 is none

@@ -23,7 +23,7 @@ static_assert(longest_event_text * 6 + 1000 < 4096);
 constexpr std::size_t longest_line = 4000;
 
 constexpr std::array<std::string_view, 15> kind_names{
-    "started", "exited", "stopped", "done",   "trouble",    "port_taken", "warning",  "idle",
+    "started", "exited", "stopped", "done",   "issue",      "port_taken", "warning",  "idle",
     "active",  "output", "alive",   "stacks", "stacks_end", "gpus",       "gpu_error"};
 
 /// CRC-32 as in IEEE 802.3, bit by bit: events are few and short.
@@ -123,7 +123,7 @@ std::string to_sentence(const Event& event) {
             return fmt::format("{}: the program was stopped ({})", who, how);
         case Event::Kind::done:
             return fmt::format("{}: done", who);
-        case Event::Kind::trouble:
+        case Event::Kind::issue:
         case Event::Kind::port_taken:
         case Event::Kind::warning:
         case Event::Kind::gpu_error:

@@ -17,8 +17,8 @@ struct Event {
                      ///< machine has to say about that
         stopped,     ///< the program was told to stop and has ended, or could not be started any more
         done,        ///< the program ended with 0 and nothing of it is left
-        trouble,     ///< the worker could not start the program; `text`
-        port_taken,  ///< as trouble, because a port of the plan is taken; `text`
+        issue,       ///< the worker could not start the program; `text`
+        port_taken,  ///< as issue, because a port of the plan is taken; `text`
         warning,     ///< something that the program survives; `text`
         idle,        ///< the program does nothing any more, since `idle_ms`; `text`: where it is
         active,      ///< it was idle and no longer is

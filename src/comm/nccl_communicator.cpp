@@ -32,8 +32,8 @@ void refuse_different_nccls(const Communicator& ranks, const std::string& own) {
 }
 
 std::optional<std::string> fault_of(const GpuSoftware& software) {
-    for (const auto& [is_fault, text, mend] : troubles_of(software))
-        if (is_fault) return fmt::format("nccl_communicator: on {}: {}; {}", host_name(), text, mend);
+    for (const auto& [is_fault, text, remedy] : issues_of(software))
+        if (is_fault) return fmt::format("nccl_communicator: on {}: {}; {}", host_name(), text, remedy);
     return std::nullopt;
 }
 

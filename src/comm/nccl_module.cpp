@@ -16,8 +16,8 @@ namespace {
 
 const NcclModule* linked_in = nullptr;
 
-NcclUnavailable unavailable(const std::string& reason, const std::string& mend) {
-    return NcclUnavailable(fmt::format("NCCL cannot be used on {}: {}; {}", host_name(), reason, mend));
+NcclUnavailable unavailable(const std::string& reason, const std::string& remedy) {
+    return NcclUnavailable(fmt::format("NCCL cannot be used on {}: {}; {}", host_name(), reason, remedy));
 }
 
 const NcclModule& in_file() try {

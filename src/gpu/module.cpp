@@ -103,18 +103,18 @@ class OneGpu final : public kernels::Gpu {
 
     void finish() override {
         look();
-        gpu::to_host(workshop_.stream, told_.get(), workshop_.trouble.get(), sizeof(Trouble::Words));
+        gpu::to_host(workshop_.stream, told_.get(), workshop_.error.get(), sizeof(DeviceError::Words));
         workshop_.stream.finish();
-        const auto trouble = *reinterpret_cast<const Trouble::Words*>(told_.get());
-        if (trouble.kernel == 0) return;
-        set_to_zero(workshop_.stream, workshop_.trouble.get(), sizeof(Trouble::Words));
-        throw Error(workshop_.texts.at(trouble.kernel)(trouble.place, trouble.value));
+        const auto error = *reinterpret_cast<const DeviceError::Words*>(told_.get());
+        if (error.kernel == 0) return;
+        set_to_zero(workshop_.stream, workshop_.error.get(), sizeof(DeviceError::Words));
+        throw Error(workshop_.texts.at(error.kernel)(error.place, error.value));
     }
 
   private:
     std::string name_;
     Workshop workshop_;
-    DeviceMemory told_ = gpu::allocate_host(sizeof(Trouble::Words));
+    DeviceMemory told_ = gpu::allocate_host(sizeof(DeviceError::Words));
 };
 
 }  // namespace

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/device_error.hpp"
 #include "gpu/matrix_product.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/stream.hpp"
-#include "gpu/trouble.hpp"
 #include "kernels/chain_link.hpp"
 #include "kernels/kernel.hpp"
 
@@ -27,18 +27,18 @@ using kernels::KernelArguments;
 struct Workshop {
     Stream stream;
     ProductLibrary products;
-    DeviceMemory trouble = allocate(sizeof(Trouble::Words));
+    DeviceMemory error = allocate(sizeof(DeviceError::Words));
     /// By number of a kernel: the text of the error for a place and a value.
     std::map<unsigned long long, std::function<std::string(long long, long long)>> texts = {};
     unsigned long long kernels = 0;
 
     /// That of a kernel that never tells one, but asks whether there is any.
-    Trouble any_trouble() const { return {reinterpret_cast<Trouble::Words*>(trouble.get()), 0}; }
+    DeviceError any_error() const { return {reinterpret_cast<DeviceError::Words*>(error.get()), 0}; }
 
     /// For a kernel that tells one.
-    Trouble trouble_of(std::function<std::string(long long place, long long value)> text) {
+    DeviceError error_of(std::function<std::string(long long place, long long value)> text) {
         texts[++kernels] = std::move(text);
-        return {reinterpret_cast<Trouble::Words*>(trouble.get()), kernels};
+        return {reinterpret_cast<DeviceError::Words*>(error.get()), kernels};
     }
 };
 

@@ -49,7 +49,7 @@ class Diagnosis {
     std::vector<Finding> findings() {
         for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
             const auto& each = nodes_[static_cast<std::size_t>(node)];
-            if (each.trouble) add(Severity::fault, node, each.trouble->text, each.trouble->mend);
+            if (each.issue) add(Severity::fault, node, each.issue->text, each.issue->remedy);
             if (each.facts) diagnose_node(node, *each.facts);
         }
         diagnose_differences();
@@ -61,20 +61,20 @@ class Diagnosis {
     }
 
   private:
-    void add(Severity severity, int node, const std::string& text, const std::string& mend) {
+    void add(Severity severity, int node, const std::string& text, const std::string& remedy) {
         const auto same = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& each) {
-            return each.severity == severity && each.text == text && each.mend == mend;
+            return each.severity == severity && each.text == text && each.remedy == remedy;
         });
         auto& finding = same != findings_.end() ? *same : findings_.emplace_back();
         finding.severity = severity;
         finding.nodes.add(node);
         finding.text = text;
-        finding.mend = mend;
+        finding.remedy = remedy;
     }
 
     void diagnose_node(int node, const NodeFacts& facts) {
-        const auto fault = [&](const std::string& text, const std::string& mend) {
-            add(Severity::fault, node, text, mend);
+        const auto fault = [&](const std::string& text, const std::string& remedy) {
+            add(Severity::fault, node, text, remedy);
         };
         if (!facts.worker_error.empty())
             fault("dtrain-worker does not run there: " + facts.worker_error,
@@ -113,11 +113,11 @@ class Diagnosis {
                                    .nccl_built = facts.nccl_built,
                                    .nccl_needed = facts.nccl_needed,
                                    .nccl_cuda = facts.nccl_cuda};
-        for (const auto& [is_fault, text, mend] : troubles_of(software))
-            add(is_fault ? Severity::fault : Severity::warning, node, text, mend);
-        for (const auto& [gpu, pci, is_fault, text, mend] : facts.gpu_troubles)
+        for (const auto& [is_fault, text, remedy] : issues_of(software))
+            add(is_fault ? Severity::fault : Severity::warning, node, text, remedy);
+        for (const auto& [gpu, pci, is_fault, text, remedy] : facts.gpu_issues)
             add(is_fault ? Severity::fault : Severity::warning, node,
-                fmt::format("GPU {}: {}", pci.empty() ? std::to_string(gpu) : pci, text), mend);
+                fmt::format("GPU {}: {}", pci.empty() ? std::to_string(gpu) : pci, text), remedy);
     }
 
     void diagnose_shared_memory(int node, const NodeFacts& facts) {
@@ -150,7 +150,7 @@ class Diagnosis {
     /// @param of a node's value, for people; nothing where it has none to compare
     void must_be_alike(Severity severity, const char* what,
                        const std::function<std::optional<std::string>(const NodeFacts&)>& of,
-                       const std::string& mend) {
+                       const std::string& remedy) {
         std::map<int, std::string> values;
         std::map<std::string, int> counts;
         for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
@@ -169,7 +169,7 @@ class Diagnosis {
                 add(severity, node,
                     fmt::format("{}: {}, but {} on {} of {} nodes", what, value, usual->second,
                                 counts[usual->second], values.size()),
-                    mend);
+                    remedy);
     }
 
     void diagnose_differences() {

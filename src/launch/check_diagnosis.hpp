@@ -8,8 +8,8 @@
 
 #include <dtrain/cpuset.hpp>
 
+#include "launch/check_issue.hpp"
 #include "launch/check_messages.hpp"
-#include "launch/check_trouble.hpp"
 
 /// What is wrong with the nodes of a job, from what they told. Pure.
 namespace dtrain::launch {
@@ -18,7 +18,7 @@ namespace dtrain::launch {
 struct CheckedNode {
     std::string host;
     std::string way;  ///< how it was reached: "here", "launcher", "ssh", "srun", "pbs_tmrsh"
-    std::optional<Trouble> trouble;
+    std::optional<Issue> issue;
     std::optional<NodeFacts> facts;
     std::vector<ProbeResult> probes;  ///< its connections to others
 };
@@ -38,7 +38,7 @@ struct Finding {
     Severity severity = Severity::fault;
     CpuSet nodes;  ///< their numbers
     std::string text;
-    std::string mend;
+    std::string remedy;
     friend bool operator==(const Finding&, const Finding&) = default;
 };
 

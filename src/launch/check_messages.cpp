@@ -19,11 +19,11 @@ using nlohmann::json;
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckTask, nonce, log_dir, working_dir, variables, lifetime_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckPeer, node, host, port)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(GpuTrouble, gpu, pci, is_fault, text, mend)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(GpuIssue, gpu, pci, is_fault, text, remedy)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NodeFacts, port, host_name, dtrain, mpi, mpirun, nccl,
                                                 cuda_runtime, cuda_driver, gpu_driver, nccl_built,
                                                 nccl_needed, nccl_cuda, gpus, gpu_models, gpu_error,
-                                                gpu_troubles, rdma, shm_bytes, shm_free, memlock, open_files,
+                                                gpu_issues, rdma, shm_bytes, shm_free, memlock, open_files,
                                                 worker_error, log_dir_error, working_dir_error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProbeResult, to, error, round_trip_us, other_ahead_us)
 
@@ -43,15 +43,15 @@ std::string text_if_told(const json& object, const char* key) {
     return object.contains(key) ? text_or_nothing(object.at(key)) : "";
 }
 
-std::vector<GpuTrouble> troubles_of(const json& gpu) {
-    std::vector<GpuTrouble> troubles;
-    for (const auto& trouble : gpu.at("troubles"))
-        troubles.push_back({.gpu = gpu.value("index", 0),
-                            .pci = gpu.contains("index") ? "" : gpu.at("pci").get<std::string>(),
-                            .is_fault = trouble.at("fault").get<bool>(),
-                            .text = trouble.at("text").get<std::string>(),
-                            .mend = trouble.at("mend").get<std::string>()});
-    return troubles;
+std::vector<GpuIssue> issues_of(const json& gpu) {
+    std::vector<GpuIssue> issues;
+    for (const auto& issue : gpu.at("issues"))
+        issues.push_back({.gpu = gpu.value("index", 0),
+                          .pci = gpu.contains("index") ? "" : gpu.at("pci").get<std::string>(),
+                          .is_fault = issue.at("fault").get<bool>(),
+                          .text = issue.at("text").get<std::string>(),
+                          .remedy = issue.at("remedy").get<std::string>()});
+    return issues;
 }
 
 }  // namespace
@@ -113,12 +113,12 @@ NodeFacts with_machine_info(NodeFacts facts, const std::string& text) {
             for (const auto& gpu : info.at("gpus")) {
                 if (gpu.at("index") != device.at("gpu")) continue;
                 models.insert(text_or_nothing(gpu.at("model")));
-                std::ranges::move(troubles_of(gpu), std::back_inserter(facts.gpu_troubles));
+                std::ranges::move(issues_of(gpu), std::back_inserter(facts.gpu_issues));
             }
         // Where the machine names none, those of the driver are what programs see.
         if (info.at("gpus").empty() && info.contains("other_gpus"))
             for (const auto& gpu : info.at("other_gpus"))
-                std::ranges::move(troubles_of(gpu), std::back_inserter(facts.gpu_troubles));
+                std::ranges::move(issues_of(gpu), std::back_inserter(facts.gpu_issues));
         models.erase("");
         facts.gpu_models = fmt::format("{}", fmt::join(models, ", "));
         for (const auto& adapter : info.at("adapters"))

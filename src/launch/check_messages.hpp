@@ -38,13 +38,13 @@ struct CheckPeer {
 using ToChecked = std::variant<CheckTask, std::vector<CheckPeer>>;
 
 /// Of one of a node's GPUs, by its driver.
-struct GpuTrouble {
+struct GpuIssue {
     int gpu = 0;            ///< index on its node
     std::string pci;        ///< in its place, where the node does not number it
     bool is_fault = false;  ///< else a warning
     std::string text;
-    std::string mend;
-    friend bool operator==(const GpuTrouble&, const GpuTrouble&) = default;
+    std::string remedy;
+    friend bool operator==(const GpuIssue&, const GpuIssue&) = default;
 };
 
 /// What a node tells of itself; "" is nothing.
@@ -61,11 +61,11 @@ struct NodeFacts {
     std::string nccl_built;
     std::string nccl_needed;
     std::string nccl_cuda;
-    int gpus = 0;                          ///< that programs see
-    std::string gpu_models;                ///< each once
-    std::string gpu_error;                 ///< why CUDA_VISIBLE_DEVICES cannot be used
-    std::vector<GpuTrouble> gpu_troubles;  ///< of those that programs see
-    bool rdma = false;                     ///< it has an adapter that wants locked memory
+    int gpus = 0;                      ///< that programs see
+    std::string gpu_models;            ///< each once
+    std::string gpu_error;             ///< why CUDA_VISIBLE_DEVICES cannot be used
+    std::vector<GpuIssue> gpu_issues;  ///< of those that programs see
+    bool rdma = false;                 ///< it has an adapter that wants locked memory
     std::uint64_t shm_bytes = 0;
     std::uint64_t shm_free = 0;
     std::uint64_t memlock = unlimited;     ///< bytes

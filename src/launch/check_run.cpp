@@ -100,7 +100,7 @@ class CheckRun {
             wait_for(std::min<std::chrono::milliseconds>(facts_limit, site_.timeout), [&] {
                 return std::all_of(wave.begin(), wave.end(), [&](int node) { return settled(node); });
             });
-            for (const int node : wave) note_trouble(node);
+            for (const int node : wave) note_issue(node);
             connect(wave);
             std::vector<int> done;
             std::copy_if(wave.begin(), wave.end(), std::back_inserter(done),
@@ -138,7 +138,7 @@ class CheckRun {
                                .pipe_input = true,
                                .parent_death_signal = SIGTERM});
         } catch (const UsageError& error) {
-            node(number).trouble = Trouble{.text = error.what(), .mend = "install it on this machine"};
+            node(number).issue = Issue{.text = error.what(), .remedy = "install it on this machine"};
             return;
         }
         for (const int fd : {mine.process->stdin_fd(), mine.process->stdout_fd(), mine.process->stderr_fd()})
@@ -246,17 +246,17 @@ class CheckRun {
         return true;
     }
 
-    void note_trouble(int number) {
+    void note_issue(int number) {
         auto& mine = node(number);
-        if (mine.facts || mine.trouble) return;
+        if (mine.facts || mine.issue) return;
         if (by_launcher(number)) {
-            mine.trouble = trouble_of_launcher(site_.launchers->here(number), port_of(listener_));
+            mine.issue = issue_of_launcher(site_.launchers->here(number), port_of(listener_));
             return;
         }
         const auto status = channel(number).process->poll();
-        mine.trouble =
-            trouble_of(mine.way, mine.host, site_.program,
-                       status ? std::optional(status->shell_status()) : std::nullopt, channel(number).err);
+        mine.issue =
+            issue_of(mine.way, mine.host, site_.program,
+                     status ? std::optional(status->shell_status()) : std::nullopt, channel(number).err);
     }
 
     void connect(const std::vector<int>& wave) {

@@ -84,8 +84,8 @@ std::string check_text(const std::vector<CheckedNode>& nodes, const std::vector<
     for (const auto& finding : findings) {
         const bool is_fault = finding.severity == Severity::fault;
         faults += is_fault ? 1 : 0;
-        out += fmt::format("{}: {}: {}\n    mend: {}\n", is_fault ? "fault" : "warning",
-                           names_of(finding.nodes, nodes), finding.text, finding.mend);
+        out += fmt::format("{}: {}: {}\n    remedy: {}\n", is_fault ? "fault" : "warning",
+                           names_of(finding.nodes, nodes), finding.text, finding.remedy);
     }
     const auto warnings = std::ssize(findings) - faults;
     out += fmt::format("{} checked: {}{}\n", counted(std::ssize(nodes), "node"),

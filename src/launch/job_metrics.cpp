@@ -17,7 +17,7 @@ std::optional<double> last_written(const std::string& path) {
 }
 
 bool is_own_failure(Event::Kind kind) {
-    return kind == Event::Kind::exited || kind == Event::Kind::trouble || kind == Event::Kind::port_taken;
+    return kind == Event::Kind::exited || kind == Event::Kind::issue || kind == Event::Kind::port_taken;
 }
 
 }  // namespace

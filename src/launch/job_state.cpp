@@ -46,7 +46,7 @@ void JobState::take(const Event& event) {
         case Event::Kind::exited:
         case Event::Kind::stopped:
         case Event::Kind::done:
-        case Event::Kind::trouble:
+        case Event::Kind::issue:
         case Event::Kind::port_taken:
             if (!rank.ended) note_end(rank, event);
             break;

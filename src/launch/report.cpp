@@ -27,9 +27,9 @@ How how_of(const Event& event, bool by_us) {
     switch (event.kind) {
         case Event::Kind::stopped:
             return by_us ? How::stopped_by_us : How::stopped_by_others;
-        case Event::Kind::trouble:
+        case Event::Kind::issue:
         case Event::Kind::port_taken:
-            return How::trouble;
+            return How::issue;
         default:
             return How::exited;
     }

@@ -52,7 +52,7 @@ struct Ending {
 struct RankEnd {
     enum class How {
         exited,             ///< by itself, and not with 0
-        trouble,            ///< nothing could be started; `detail`
+        issue,              ///< nothing could be started; `detail`
         vanished,           ///< its worker never told: killed, or its node is lost
         stopped_by_us,      ///< by dtrain-launch
         stopped_by_others,  ///< by mpirun, a scheduler or a person

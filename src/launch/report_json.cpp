@@ -20,7 +20,7 @@ const char* name_of(RankEnd::How how) {
     switch (how) {
         case RankEnd::How::exited:
             return "exited";
-        case RankEnd::How::trouble:
+        case RankEnd::How::issue:
             return "not_started";
         case RankEnd::How::vanished:
             return "vanished";

@@ -227,7 +227,7 @@ std::string how_it_ended(const RankEnd& end) {
     switch (end.how) {
         case How::exited:
             return "the program ended with " + end.status.to_string();
-        case How::trouble:
+        case How::issue:
             return end.detail;
         case How::vanished:
             return "ended without a word";

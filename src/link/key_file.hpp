@@ -18,7 +18,7 @@ std::filesystem::path key_file(const Environment& environment);
 
 /// The key of a file that only its owner can read.
 /// @throws UsageError for a file that is not there, that others may read or write, or that holds no key; each
-/// with the command that mends it.
+/// with the command that repairs it.
 Key read_key(const std::filesystem::path& file);
 
 /// The same, after making a new key where there is no file. Of several processes that do so at once, on one

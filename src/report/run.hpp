@@ -120,7 +120,7 @@ std::vector<RankPlace> places_of_texts(const std::vector<std::string>& texts);
 std::string gpus_text(const RankGpus& gpus);
 std::optional<RankGpus> gpus_of_text(int rank, std::string_view text);
 
-/// One JSON object, and back. Texts that are no UTF-8 are mended.
+/// One JSON object, and back. Texts that are no UTF-8 are repaired.
 std::string run_json(const Run& run);
 /// @returns nothing when the text is not what run_json() makes
 std::optional<Run> parse_run(std::string_view json);

@@ -15,7 +15,7 @@
 
 #include "base/quiet_thread.hpp"
 #include "base/text.hpp"
-#include "topology/gpu_troubles.hpp"
+#include "topology/gpu_issues.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -41,9 +41,8 @@ std::vector<std::string> gpu_warnings(const std::vector<topology::GpuHealth>& gp
     std::vector<std::string> warnings;
     for (const auto& gpu : gpus) {
         if (shown && std::ranges::find(*shown, gpu.pci) == shown->end()) continue;
-        for (const auto& trouble : topology::troubles_of(gpu))
-            warnings.push_back(
-                fmt::format("GPU {}: {}; {}", gpu.pci.to_string(), trouble.text, trouble.mend));
+        for (const auto& issue : topology::issues_of(gpu))
+            warnings.push_back(fmt::format("GPU {}: {}; {}", gpu.pci.to_string(), issue.text, issue.remedy));
     }
     return warnings;
 }

@@ -13,7 +13,7 @@
 
 namespace dtrain::worker {
 
-/// A sentence for each trouble of the GPUs that a program with this CUDA_VISIBLE_DEVICES is shown; of all
+/// A sentence for each issue of the GPUs that a program with this CUDA_VISIBLE_DEVICES is shown; of all
 /// where the machine does not tell which these are. Pure.
 std::vector<std::string> gpu_warnings(const std::vector<topology::GpuHealth>& gpus,
                                       const topology::Machine& machine,

@@ -96,12 +96,12 @@ std::string as_text(const MachineReport& report);
 ///   affinity_cpus     what this process may run on now
 ///   numa_nodes        [{node, cpus, cores, memory_bytes}]
 ///   gpus              [{index, pci, model, uuid, mig_uuids, near_cpus, numa_nodes, adapter, health,
-///   troubles}];
+///   issues}];
 ///                     near_cpus is null when the machine does not tell, "" when none of them is allowed;
 ///                     health null or {uncorrected_errors, row_failed, row_pending, slowdowns, processes:
 ///                     [{pid, memory_bytes}], utilization_percent, memory_used_bytes, memory_total_bytes,
-///                     watts, celsius}; troubles [{fault, text, mend}]
-///   other_gpus        [{pci, health, troubles}] that the driver tells of, and the machine does not
+///                     watts, celsius}; issues [{fault, text, remedy}]
+///   other_gpus        [{pci, health, issues}] that the driver tells of, and the machine does not
 ///   adapters          [{name, pci, rdma, near_cpus, numa_nodes}]
 ///   cuda_visible_devices   {value, devices: [{id, gpu}], error}; gpu is an index of gpus
 ///   nccl              {uses, settings: {name: value}}

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "topology/gpu_troubles.hpp"
+#include "topology/gpu_issues.hpp"
 #include "worker/machine_facts.hpp"
 #include "worker/machine_report.hpp"
 
@@ -67,12 +67,12 @@ Json health_json(const topology::GpuHealth* health) {
             {"celsius", or_null(health->celsius)}};
 }
 
-Json troubles_json(const topology::GpuHealth* health) {
-    Json troubles = Json::array();
+Json issues_json(const topology::GpuHealth* health) {
+    Json issues = Json::array();
     if (health != nullptr)
-        for (const auto& trouble : topology::troubles_of(*health))
-            troubles.push_back({{"fault", trouble.is_fault}, {"text", trouble.text}, {"mend", trouble.mend}});
-    return troubles;
+        for (const auto& issue : topology::issues_of(*health))
+            issues.push_back({{"fault", issue.is_fault}, {"text", issue.text}, {"remedy", issue.remedy}});
+    return issues;
 }
 
 Json gpus_json(const MachineReport& report) {
@@ -89,7 +89,7 @@ Json gpus_json(const MachineReport& report) {
                         {"numa_nodes", numa_nodes_near(machine, gpu.local_cpus)},
                         {"adapter", or_null(adapter_near(machine, gpu))},
                         {"health", health_json(health)},
-                        {"troubles", troubles_json(health)}});
+                        {"issues", issues_json(health)}});
     }
     return gpus;
 }
@@ -99,7 +99,7 @@ Json other_gpus_json(const MachineReport& report) {
     for (const auto& health : other_gpus(report.machine, report.health))
         gpus.push_back({{"pci", health.pci.to_string()},
                         {"health", health_json(&health)},
-                        {"troubles", troubles_json(&health)}});
+                        {"issues", issues_json(&health)}});
     return gpus;
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "topology/gpu_troubles.hpp"
+#include "topology/gpu_issues.hpp"
 #include "worker/machine_facts.hpp"
 #include "worker/machine_report.hpp"
 
@@ -44,21 +44,21 @@ std::vector<std::string> memory_lines(const Machine& machine) {
     return aligned(rows);
 }
 
-std::vector<std::string> trouble_lines(const MachineReport& report) {
+std::vector<std::string> issue_lines(const MachineReport& report) {
     std::vector<std::string> lines;
     const auto add_those_of = [&](const std::string& gpu, const topology::GpuHealth& health) {
-        for (const auto& trouble : topology::troubles_of(health))
-            lines.push_back(fmt::format("{}, GPU {}: {}; {}", trouble.is_fault ? "fault" : "warning", gpu,
-                                        trouble.text, trouble.mend));
+        for (const auto& issue : topology::issues_of(health))
+            lines.push_back(fmt::format("{}, GPU {}: {}; {}", issue.is_fault ? "fault" : "warning", gpu,
+                                        issue.text, issue.remedy));
     };
     for (const auto& gpu : report.machine.gpus)
         if (const auto* const health = health_of(gpu, report.health))
             add_those_of(std::to_string(gpu.index), *health);
     for (const auto& health : other_gpus(report.machine, report.health))
         add_those_of(health.pci.to_string(), health);
-    for (const auto& trouble : troubles_of(report.versions.gpu))
+    for (const auto& issue : issues_of(report.versions.gpu))
         lines.push_back(
-            fmt::format("{}: {}; {}", trouble.is_fault ? "fault" : "warning", trouble.text, trouble.mend));
+            fmt::format("{}: {}; {}", issue.is_fault ? "fault" : "warning", issue.text, issue.remedy));
     return lines;
 }
 
@@ -180,7 +180,7 @@ std::string as_text(const MachineReport& report) {
             {fmt::format("this process may run on: {}", or_else(report.affinity.to_string(), "none"))});
     add(out, "Memory", memory_lines(machine));
     add(out, "GPUs", gpu_lines(machine));
-    add(out, "", trouble_lines(report));
+    add(out, "", issue_lines(report));
     add(out, "", {visible_line(report.visible)});
     add(out, "Adapters", adapter_lines(machine));
     add(out, "MPI", mpi_lines(report.mpi));

@@ -119,7 +119,7 @@ class Rank {
         } catch (const PortTaken& error) {
             return give_up(error.what(), Event::Kind::port_taken);
         } catch (const UsageError& error) {
-            return give_up(error.what(), Event::Kind::trouble);
+            return give_up(error.what(), Event::Kind::issue);
         }
         program.environment = program_environment(log.parent_path());
         held = {};

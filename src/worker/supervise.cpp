@@ -89,7 +89,7 @@ class Supervisor {
             return 0;
         }
         job_.report(outcome);
-        if (outcome.kind == Event::Kind::exited || outcome.kind == Event::Kind::trouble) tell_others_once();
+        if (outcome.kind == Event::Kind::exited || outcome.kind == Event::Kind::issue) tell_others_once();
         if (outcome.kind == Event::Kind::done) return 0;
         if (told_to_leave_ && launcher_waits_) return 0;
         if (job_.under_launcher && launcher_waits_) return stay_until_told(outcome, job_.report, orders_);
@@ -310,14 +310,14 @@ class Supervisor {
 
     Event outcome_of(bool guard_ended_well) const {
         if (cannot_execute_) {
-            auto event = new_event(Event::Kind::trouble);
+            auto event = new_event(Event::Kind::issue);
             event.code = status_of_shell(*cannot_execute_);
             event.text = fmt::format("cannot execute the program: {}", std::strerror(*cannot_execute_));
             if (const auto reached = pids_watch_.reached_since()) event.text += "; " + *reached;
             return event;
         }
         if (!ended_) {
-            auto event = new_event(stop_signal_ ? Event::Kind::stopped : Event::Kind::trouble);
+            auto event = new_event(stop_signal_ ? Event::Kind::stopped : Event::Kind::issue);
             event.signal = SIGKILL;
             event.text = guard_ended_well ? "the program vanished" : "its guard process was killed";
             return event;

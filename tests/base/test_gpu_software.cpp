@@ -25,40 +25,40 @@ GpuSoftware that_fits() {
 
 std::vector<std::string> texts_of(const GpuSoftware& software) {
     std::vector<std::string> texts;
-    for (const auto& trouble : troubles_of(software))
-        texts.push_back((trouble.is_fault ? "fault: " : "") + trouble.text);
+    for (const auto& issue : issues_of(software))
+        texts.push_back((issue.is_fault ? "fault: " : "") + issue.text);
     return texts;
 }
 
 TEST(GpuSoftware, FitsOrIsNotThere) {
-    EXPECT_THAT(troubles_of({}), IsEmpty());
-    EXPECT_THAT(troubles_of(that_fits()), IsEmpty());
+    EXPECT_THAT(issues_of({}), IsEmpty());
+    EXPECT_THAT(issues_of(that_fits()), IsEmpty());
     auto without_driver = that_fits();
     without_driver.cuda_driver = without_driver.driver = "";
-    EXPECT_THAT(troubles_of(without_driver), IsEmpty());
+    EXPECT_THAT(issues_of(without_driver), IsEmpty());
 }
 
 TEST(GpuSoftware, AnyDriverOfTheMajorVersionIsEnough) {
     auto software = that_fits();
     software.cuda_runtime = software.nccl_cuda = "13.2";
-    EXPECT_THAT(troubles_of(software), IsEmpty());
+    EXPECT_THAT(issues_of(software), IsEmpty());
     software.cuda_driver = "14.0";
-    EXPECT_THAT(troubles_of(software), IsEmpty());
+    EXPECT_THAT(issues_of(software), IsEmpty());
 }
 
 TEST(GpuSoftware, ADriverOfAnOlderMajorVersionIsAFault) {
     auto software = that_fits();
     software.driver = "550.54.15";
     software.cuda_driver = "12.4";
-    EXPECT_THAT(troubles_of(software),
-                ElementsAre(SoftwareTrouble{
+    EXPECT_THAT(issues_of(software),
+                ElementsAre(SoftwareIssue{
                     true, "its GPU driver 550.54.15 supports CUDA 12.4, but dtrain was built with 13.0",
                     "install driver 580 or newer there, or build dtrain with a CUDA Toolkit 12"}));
     software.driver = "";
     software.cuda_driver = "11.8";
     software.cuda_runtime = software.nccl_cuda = "12.1";
-    EXPECT_THAT(troubles_of(software),
-                ElementsAre(SoftwareTrouble{
+    EXPECT_THAT(issues_of(software),
+                ElementsAre(SoftwareIssue{
                     true, "its GPU driver supports CUDA 11.8, but dtrain was built with 12.1",
                     "install driver 525 or newer there, or build dtrain with a CUDA Toolkit 11"}));
 }
@@ -66,8 +66,8 @@ TEST(GpuSoftware, ADriverOfAnOlderMajorVersionIsAFault) {
 TEST(GpuSoftware, NcclOfAnotherCuda) {
     auto software = that_fits();
     software.nccl_cuda = "12.4";
-    EXPECT_THAT(troubles_of(software),
-                ElementsAre(SoftwareTrouble{
+    EXPECT_THAT(issues_of(software),
+                ElementsAre(SoftwareIssue{
                     false, "NCCL 2.28.9 was compiled for CUDA 12.4, but dtrain was built with 13.0",
                     "install NCCL for CUDA 13"}));
     software = that_fits();
@@ -77,17 +77,17 @@ TEST(GpuSoftware, NcclOfAnotherCuda) {
         ElementsAre(
             "fault: its GPU driver 580.65.06 supports CUDA 12.4, but NCCL 2.28.9 was compiled for 13.0",
             "NCCL 2.28.9 was compiled for CUDA 13.0, but dtrain was built with 12.4"));
-    EXPECT_EQ(troubles_of(software)[0].mend, "install driver 580 or newer there, or NCCL 2.28.9 for CUDA 12");
+    EXPECT_EQ(issues_of(software)[0].remedy, "install driver 580 or newer there, or NCCL 2.28.9 for CUDA 12");
 }
 
 TEST(GpuSoftware, NcclThatLacksWhatDtrainCalls) {
     auto software = that_fits();
     software.nccl = "2.27.3";
-    EXPECT_THAT(troubles_of(software), IsEmpty()) << "older than the one at building time, but old enough";
+    EXPECT_THAT(issues_of(software), IsEmpty()) << "older than the one at building time, but old enough";
     software.nccl = "2.9.9";
     EXPECT_THAT(
-        troubles_of(software),
-        ElementsAre(SoftwareTrouble{
+        issues_of(software),
+        ElementsAre(SoftwareIssue{
             true, "NCCL 2.9.9 is loaded, but dtrain was built with 2.28.9 and calls what came with 2.27.3",
             "put a libnccl.so.2 of 2.27.3 or newer first in LD_LIBRARY_PATH, or build dtrain with NCCL "
             "2.9.9"}));

@@ -255,10 +255,10 @@ TEST_F(ClickCache, DamageIsToldAndMended) {
     std::set<std::string> reasons;
     const auto check = [&](const std::string& damaged, const std::string& how) {
         tests::write_bytes(file, damaged);
-        const auto mended = prepare();
-        ASSERT_TRUE(mended.is_new && mended.flaw && mended.flaw->is_damage) << how;
-        EXPECT_THAT(mended.flaw->what, StartsWith(file.string() + ": ")) << how;
-        reasons.insert(mended.flaw->what.substr(file.string().size() + 2));
+        const auto repaired = prepare();
+        ASSERT_TRUE(repaired.is_new && repaired.flaw && repaired.flaw->is_damage) << how;
+        EXPECT_THAT(repaired.flaw->what, StartsWith(file.string() + ": ")) << how;
+        reasons.insert(repaired.flaw->what.substr(file.string().size() + 2));
         EXPECT_EQ(tests::bytes_of(file), whole) << how;
     };
     for (std::size_t i = 0; i < 60; ++i) {
@@ -300,10 +300,11 @@ TEST_F(ClickCache, FactsThatCannotBeAreDamage) {
     const auto whole = tests::bytes_of(file);
     const auto found_with = [&](const std::string& key, const std::string& value) {
         tests::write_bytes(file, head_with(whole.substr(0, 4096), key, value) + whole.substr(4096));
-        const auto mended = prepare();
+        const auto repaired = prepare();
         EXPECT_EQ(tests::bytes_of(file), whole) << key << " " << value;
-        return mended.flaw && mended.flaw->is_damage ? mended.flaw->what.substr(file.string().size() + 2)
-                                                     : "";
+        return repaired.flaw && repaired.flaw->is_damage
+                   ? repaired.flaw->what.substr(file.string().size() + 2)
+                   : "";
     };
     ASSERT_EQ(found_with("samples", "4000"), "");
     const auto* const no_beginning = "its beginning is cut off or damaged";

@@ -79,11 +79,11 @@ def test_a_job_of_one_node_runs_and_is_completed(job, etcd):
 
 
 def test_a_failed_node_asks_its_platform_to_be_started_again(job, etcd):
-    job.script("a.py", "import os, sys\nsys.exit(7 if not os.path.exists('mended') else 0)")
+    job.script("a.py", "import os, sys\nsys.exit(7 if not os.path.exists('repaired') else 0)")
     failed = job.launch(*elastic(etcd, "a.py"))
     assert failed.returncode == 101, failed.stderr
     assert "exit code 7" in failed.stderr
-    (job.folder / "mended").touch()
+    (job.folder / "repaired").touch()
     assert job.launch(*elastic(etcd, "a.py")).returncode == 0
 
 

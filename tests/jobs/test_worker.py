@@ -53,7 +53,7 @@ def test_check_finds_gpus_that_are_ill(job, ill_gpus):
     """Oracle: what tests/topology/fake_nvml.cpp always says; its GPUs are on no bus of this machine."""
     done = job.launch("--check", env=ill_gpus)
     assert done.returncode == 1
-    assert re.findall(r"^fault: node 0 \(\S+\): (.*)\n    mend: (.*)$", done.stdout, re.MULTILINE) == [
+    assert re.findall(r"^fault: node 0 \(\S+\): (.*)\n    remedy: (.*)$", done.stdout, re.MULTILINE) == [
         ("GPU 0000:5f:00.0: a broken row of its memory could not be replaced",
          "take it out of service; it has to be exchanged"),
         ("GPU 0000:5f:00.0: 2 errors of its memory that could not be corrected since the driver was loaded",
@@ -72,7 +72,7 @@ def test_check_finds_software_that_does_not_fit_together(job, ill_gpus):
     done = job.launch("--check", env=found)
     assert done.returncode == 1
     driver = f"its GPU driver 550.54.15 supports CUDA 9.0, but dtrain was built with {built[1]}.{built[2]}"
-    assert re.search(rf"^fault: node 0 \(\S+\): {driver}\n    mend: install driver .* there, or build dtrain", done.stdout, re.MULTILINE)
+    assert re.search(rf"^fault: node 0 \(\S+\): {driver}\n    remedy: install driver .* there, or build dtrain", done.stdout, re.MULTILINE)
     assert re.search(r"^0 .* 2\.18\.5 ", done.stdout, re.MULTILINE), done.stdout
     info = job.run(WORKER, "--info", env=found).stdout
     assert f"fault: {driver}; install driver " in info

@@ -59,13 +59,12 @@ Finding about_last(const Change& change, const CheckWants& wants = job()) {
     EXPECT_EQ(findings.size(), 1U);
     if (findings.size() != 1) return {};
     EXPECT_EQ(findings.front().nodes, CpuSet::parse("2"));
-    EXPECT_THAT(findings.front().mend, Not(IsEmpty()));
+    EXPECT_THAT(findings.front().remedy, Not(IsEmpty()));
     return findings.front();
 }
 
 CheckedNode silent(const std::string& host) {
-    return {
-        .host = host, .way = "ssh", .trouble = Trouble{.text = "Connection refused", .mend = "start sshd"}};
+    return {.host = host, .way = "ssh", .issue = Issue{.text = "Connection refused", .remedy = "start sshd"}};
 }
 
 TEST(CheckDiagnosis, FindsNothingWrongWithHealthyNodes) {
@@ -79,7 +78,7 @@ TEST(CheckDiagnosis, NodesThatDoNotAnswerHaveTheirReason) {
     nodes.push_back(silent("10.0.0.3"));
     EXPECT_THAT(diagnose(nodes, job()),
                 ElementsAre(Finding{
-                    .nodes = CpuSet::parse("2"), .text = "Connection refused", .mend = "start sshd"}));
+                    .nodes = CpuSet::parse("2"), .text = "Connection refused", .remedy = "start sshd"}));
 }
 
 TEST(CheckDiagnosis, WhatMustBeAlikeIsWhatMostNodesHave) {
@@ -160,27 +159,27 @@ TEST(CheckDiagnosis, FoldersAndPrograms) {
 
 TEST(CheckDiagnosis, GpusThatAreIllAndDriversThatAreTooOld) {
     const auto broken = about_last([](NodeFacts& facts) {
-        facts.gpu_troubles = {
-            {.gpu = 3, .is_fault = true, .text = "2 errors of its memory", .mend = "reset it"}};
+        facts.gpu_issues = {
+            {.gpu = 3, .is_fault = true, .text = "2 errors of its memory", .remedy = "reset it"}};
     });
     EXPECT_EQ(broken.text, "GPU 3: 2 errors of its memory");
-    EXPECT_EQ(broken.mend, "reset it");
+    EXPECT_EQ(broken.remedy, "reset it");
     EXPECT_EQ(broken.severity, Severity::fault);
     const auto slow = about_last([](NodeFacts& facts) {
-        facts.gpu_troubles = {{.gpu = 0, .text = "slowed down by its heat", .mend = "look after fans"}};
+        facts.gpu_issues = {{.gpu = 0, .text = "slowed down by its heat", .remedy = "look after fans"}};
     });
     EXPECT_EQ(slow.severity, Severity::warning);
     EXPECT_EQ(about_last([](NodeFacts& facts) { facts.cuda_driver = "12.4"; }).text,
               "its GPU driver supports CUDA 12.4, but dtrain was built with 13.0");
     EXPECT_EQ(
         about_last([](NodeFacts& facts) {
-            facts.gpu_troubles = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "ill", .mend = "reset"}};
+            facts.gpu_issues = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "ill", .remedy = "reset"}};
         }).text,
         "GPU 0000:5f:00.0: ill");
     const auto old_nccl = [](NodeFacts& facts) { facts.nccl_needed = "2.29.0"; };
     EXPECT_THAT(about_last(old_nccl).text, HasSubstr("NCCL 2.28.9 is loaded"));
     EXPECT_EQ(about_last([](NodeFacts& facts) { facts.nccl_cuda = "12.4"; }).severity, Severity::warning);
-    EXPECT_THAT(about_last([](NodeFacts& facts) { facts.nccl = "2.28.3"; }).mend, HasSubstr("refuses"));
+    EXPECT_THAT(about_last([](NodeFacts& facts) { facts.nccl = "2.28.3"; }).remedy, HasSubstr("refuses"));
     auto nodes = healthy_nodes(2);
     nodes[0].facts->cuda_driver = "13.2";  // newer ones run it
     nodes[1].facts->cuda_driver = "";      // no driver to compare
@@ -249,22 +248,22 @@ TEST(CheckDiagnosis, FaultsComeBeforeWarnings) {
     EXPECT_EQ(findings[1].severity, Severity::warning);
 }
 
-TEST(CheckTrouble, NamesTheMendForWhatSshSays) {
-    const auto mend = [](const std::string& said) {
-        return trouble_of("ssh", "b", "/opt/dtrain-check", 255, said).mend;
+TEST(CheckIssue, NamesTheRemedyForWhatSshSays) {
+    const auto remedy = [](const std::string& said) {
+        return issue_of("ssh", "b", "/opt/dtrain-check", 255, said).remedy;
     };
-    EXPECT_THAT(mend("root@b: Permission denied (publickey)."), HasSubstr("ssh-copy-id b"));
-    EXPECT_THAT(mend("Host key verification failed."), HasSubstr("ssh b true"));
-    EXPECT_THAT(mend("ssh: connect to host b port 22: Connection refused"), HasSubstr("sshd"));
-    EXPECT_THAT(mend("ssh: Could not resolve hostname b: Name or service not known"),
+    EXPECT_THAT(remedy("root@b: Permission denied (publickey)."), HasSubstr("ssh-copy-id b"));
+    EXPECT_THAT(remedy("Host key verification failed."), HasSubstr("ssh b true"));
+    EXPECT_THAT(remedy("ssh: connect to host b port 22: Connection refused"), HasSubstr("sshd"));
+    EXPECT_THAT(remedy("ssh: Could not resolve hostname b: Name or service not known"),
                 HasSubstr("/etc/hosts"));
-    EXPECT_THAT(mend("ssh: connect to host b port 22: Connection timed out"), HasSubstr("is it on"));
-    const auto missing = trouble_of("ssh", "b", "/opt/dtrain-check", 127,
-                                    "bash: line 1: /opt/dtrain-check: No such file or directory");
+    EXPECT_THAT(remedy("ssh: connect to host b port 22: Connection timed out"), HasSubstr("is it on"));
+    const auto missing = issue_of("ssh", "b", "/opt/dtrain-check", 127,
+                                  "bash: line 1: /opt/dtrain-check: No such file or directory");
     EXPECT_THAT(missing.text, HasSubstr("/opt/dtrain-check does not run there"));
-    EXPECT_THAT(missing.mend, HasSubstr("install"));
-    EXPECT_THAT(trouble_of("ssh", "b", "/opt/dtrain-check", {}, "").text, HasSubstr("no answer through ssh"));
-    EXPECT_THAT(trouble_of("srun", "b", "/opt/dtrain-check", 1, "srun: error: x").mend,
+    EXPECT_THAT(missing.remedy, HasSubstr("install"));
+    EXPECT_THAT(issue_of("ssh", "b", "/opt/dtrain-check", {}, "").text, HasSubstr("no answer through ssh"));
+    EXPECT_THAT(issue_of("srun", "b", "/opt/dtrain-check", 1, "srun: error: x").remedy,
                 HasSubstr("scontrol show node b"));
 }
 
@@ -275,7 +274,7 @@ TEST(CheckText, HasARowForEachNodeThenFindingsThenTheSum) {
     EXPECT_THAT(text,
                 AllOf(HasSubstr("\n0     10.0.0.1  node0  here "), HasSubstr("\n1     10.0.0.2  node1  ssh "),
                       HasSubstr("\n2     10.0.0.3  -      ssh: no "),
-                      HasSubstr("\nfault: node 2 (10.0.0.3): Connection refused\n    mend: start sshd\n"),
+                      HasSubstr("\nfault: node 2 (10.0.0.3): Connection refused\n    remedy: start sshd\n"),
                       HasSubstr("\n3 nodes checked: 1 fault\n")));
     EXPECT_THAT(check_text(healthy_nodes(2), {}), HasSubstr("\n2 nodes checked: no fault\n"));
 }

@@ -116,9 +116,9 @@ TEST(CheckMessages, WhatOthersSayIsNoAnswer) {
 TEST(CheckFacts, ComeFromTheWorkersReport) {
     const auto facts = with_machine_info({.host_name = "h"}, R"({
         "mpi": {"flavour": "Open MPI", "version": "4.1.4"}, "versions": {"nccl": null, "cuda_runtime": "13.0", "cuda_driver": null},
-        "gpus": [{"index": 0, "model": "H200", "troubles": []},
-                 {"index": 1, "model": "H200", "troubles": [{"fault": true, "text": "t", "mend": "m"}]},
-                 {"index": 2, "model": "A100", "troubles": [{"fault": true, "text": "unseen", "mend": ""}]}],
+        "gpus": [{"index": 0, "model": "H200", "issues": []},
+                 {"index": 1, "model": "H200", "issues": [{"fault": true, "text": "t", "remedy": "m"}]},
+                 {"index": 2, "model": "A100", "issues": [{"fault": true, "text": "unseen", "remedy": ""}]}],
         "adapters": [{"rdma": false}, {"rdma": true}],
         "cuda_visible_devices": {"devices": [{"gpu": 0}, {"gpu": 1}], "error": null}})");
     EXPECT_EQ(facts, (NodeFacts{.host_name = "h",
@@ -126,14 +126,14 @@ TEST(CheckFacts, ComeFromTheWorkersReport) {
                                 .cuda_runtime = "13.0",
                                 .gpus = 2,
                                 .gpu_models = "H200",
-                                .gpu_troubles = {{.gpu = 1, .is_fault = true, .text = "t", .mend = "m"}},
+                                .gpu_issues = {{.gpu = 1, .is_fault = true, .text = "t", .remedy = "m"}},
                                 .rdma = true}));
     const auto hidden = with_machine_info({}, R"({
         "mpi": {"flavour": "Open MPI", "version": "4.1.4"},
         "versions": {"nccl": "2.28.9", "cuda_runtime": "13.0", "cuda_driver": "12.4", "gpu_driver": "550.54.15",
                      "nccl_built": "2.28.7", "nccl_needed": "2.27.3", "nccl_cuda": "13.0"},
         "gpus": [], "adapters": [], "cuda_visible_devices": {"devices": [], "error": null},
-        "other_gpus": [{"pci": "0000:5f:00.0", "troubles": [{"fault": true, "text": "t", "mend": "m"}]}]})");
+        "other_gpus": [{"pci": "0000:5f:00.0", "issues": [{"fault": true, "text": "t", "remedy": "m"}]}]})");
     EXPECT_EQ(
         hidden,
         (NodeFacts{.mpi = "Open MPI 4.1.4",
@@ -144,7 +144,7 @@ TEST(CheckFacts, ComeFromTheWorkersReport) {
                    .nccl_built = "2.28.7",
                    .nccl_needed = "2.27.3",
                    .nccl_cuda = "13.0",
-                   .gpu_troubles = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "t", .mend = "m"}}}));
+                   .gpu_issues = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "t", .remedy = "m"}}}));
     EXPECT_THROW(with_machine_info({}, "Segmentation fault"), Error);
     EXPECT_THROW(with_machine_info({}, "{}"), Error);
 }

@@ -61,7 +61,7 @@ TEST(JobState, SomeAreStartingUntilAllHaveToldSomething) {
     job.take(event(Kind::started, 2, 10));
     EXPECT_TRUE(job.some_are_starting());
     job.take(event(Kind::exited, 2, 11, 1));
-    job.take(event(Kind::trouble, 0, 12, 2));
+    job.take(event(Kind::issue, 0, 12, 2));
     EXPECT_TRUE(job.some_are_starting()) << "of rank 1 nothing was heard";
     job.take(event(Kind::started, 1, 13));
     EXPECT_FALSE(job.some_are_starting());
@@ -163,7 +163,7 @@ TEST(JobState, AnEndMayComeBeforeItsStart) {
 }
 
 TEST(JobState, TheFirstFailureIsTheFirstByTheClockHoweverTheyArrive) {
-    const std::vector<Event> in_time{event(Kind::trouble, 2, 100), event(Kind::exited, 0, 200, 7),
+    const std::vector<Event> in_time{event(Kind::issue, 2, 100), event(Kind::exited, 0, 200, 7),
                                      event(Kind::port_taken, 3, 300), event(Kind::exited, 1, 400, 1)};
     std::vector<std::size_t> order{0, 1, 2, 3};
     do {

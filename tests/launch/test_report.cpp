@@ -340,10 +340,10 @@ TEST(Report, ARankThatFailsWhileItIsStoppedIsTold) {
                           "ABORT!!! Out of all 3 trainers, the trainer process with rank=[2] was aborted."));
 }
 
-TEST(Report, TroubleBeforeTheProgramIsTold) {
-    const auto missing =
-        examined(job_of(1, {ended(Kind::trouble, 0, 5, {.code = 127},
-                                  "cannot execute the program: No such file or directory")}));
+TEST(Report, IssueBeforeTheProgramIsTold) {
+    const auto missing = examined(job_of(
+        1,
+        {ended(Kind::issue, 0, 5, {.code = 127}, "cannot execute the program: No such file or directory")}));
     EXPECT_EQ(missing.status, 127);
     EXPECT_EQ(report_text(missing),
               "rank 0 on n1: cannot execute the program: No such file or directory\n"
@@ -368,7 +368,7 @@ TEST(Report, RestartsAreTold) {
 }
 
 TEST(Report, AFailureIsNeverASuccess) {
-    EXPECT_EQ(examined(job_of(1, {ended(Kind::trouble, 0, 5, {}, "something")})).status, 1);
+    EXPECT_EQ(examined(job_of(1, {ended(Kind::issue, 0, 5, {}, "something")})).status, 1);
     EXPECT_EQ(examined(JobState(2)).status, 1) << "a job of which nothing is known has not succeeded";
 }
 

@@ -128,7 +128,7 @@ void expect_counts(const JobState& job, const std::set<int>& companions) {
 
 TEST(Scale, CountsAreThoseOfLooking) {
     constexpr std::array kinds{Event::Kind::started,  Event::Kind::exited,  Event::Kind::stopped,
-                               Event::Kind::done,     Event::Kind::trouble, Event::Kind::idle,
+                               Event::Kind::done,     Event::Kind::issue,   Event::Kind::idle,
                                Event::Kind::active,   Event::Kind::warning, Event::Kind::gpus,
                                Event::Kind::gpu_error};
     for (unsigned seed = 0; seed < 300 && !testing::Test::HasFailure(); ++seed) {

@@ -66,7 +66,7 @@ TEST(KeyFile, AllWhoMakeItAtOnceGetTheSame) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(file.parent_path()), {}), 1);
 }
 
-TEST(KeyFile, OneThatOthersCanReadIsRefusedWithTheMend) {
+TEST(KeyFile, OneThatOthersCanReadIsRefusedWithTheRemedy) {
     const tests::TemporaryFolder folder;
     const auto file = folder / "key";
     install_key(file, hex);

@@ -9,7 +9,7 @@
 
 #include "support/temporary_folder.hpp"
 #include "topology/gpu_health.hpp"
-#include "topology/gpu_troubles.hpp"
+#include "topology/gpu_issues.hpp"
 
 namespace dtrain::topology {
 namespace {
@@ -21,8 +21,8 @@ constexpr std::uint64_t gib = std::uint64_t{1} << 30U;
 
 std::vector<std::string> texts_of(const GpuHealth& health) {
     std::vector<std::string> texts;
-    for (const auto& trouble : troubles_of(health))
-        texts.push_back((trouble.is_fault ? "fault: " : "") + trouble.text);
+    for (const auto& issue : issues_of(health))
+        texts.push_back((issue.is_fault ? "fault: " : "") + issue.text);
     return texts;
 }
 
@@ -49,7 +49,7 @@ TEST(GpuHealth, WhatAGpuDoesNotTellIsNothing) {
     GpuHealth silent;
     silent.pci = {.domain = 0, .bus = 0x9a};
     EXPECT_EQ(ask_gpu_health(FAKE_NVML).at(2), silent);
-    EXPECT_THAT(troubles_of(silent), IsEmpty());
+    EXPECT_THAT(issues_of(silent), IsEmpty());
 }
 
 TEST(GpuHealth, HasWhatTheKernelLoggedOfIt) {
@@ -62,11 +62,11 @@ TEST(GpuHealth, HasWhatTheKernelLoggedOfIt) {
     EXPECT_THAT(gpus.at(0).xids, ElementsAre(Xid{13, "0000:5f:00", "of a program"}));
     EXPECT_EQ(gpus.at(1).xids.size(), 3U);
     EXPECT_THAT(gpus.at(2).xids, IsEmpty());
-    const auto troubles = troubles_of({.pci = gpus.at(1).pci, .xids = gpus.at(1).xids});
-    ASSERT_EQ(troubles.size(), 1U) << "the last of each number, and none that is a program's";
-    EXPECT_EQ(troubles[0].text, "the kernel has logged Xid 79: the GPU has fallen off the bus (again)");
-    EXPECT_FALSE(troubles[0].is_fault) << "it may have been reset since then";
-    EXPECT_EQ(troubles[0].mend,
+    const auto issues = issues_of({.pci = gpus.at(1).pci, .xids = gpus.at(1).xids});
+    ASSERT_EQ(issues.size(), 1U) << "the last of each number, and none that is a program's";
+    EXPECT_EQ(issues[0].text, "the kernel has logged Xid 79: the GPU has fallen off the bus (again)");
+    EXPECT_FALSE(issues[0].is_fault) << "it may have been reset since then";
+    EXPECT_EQ(issues[0].remedy,
               "unless that was done since then, reset it (nvidia-smi --gpu-reset -i 0000:4e:00.0) or reboot");
 }
 
@@ -75,7 +75,7 @@ TEST(GpuHealth, NoLibraryNoGpus) {
     EXPECT_THAT(ask_gpu_health("libm.so.6"), IsEmpty());
 }
 
-TEST(GpuTroubles, WorstFirstAndWhatToDo) {
+TEST(GpuIssues, WorstFirstAndWhatToDo) {
     const auto ill = ask_gpu_health(FAKE_NVML).at(0);
     EXPECT_THAT(
         texts_of(ill),
@@ -85,21 +85,21 @@ TEST(GpuTroubles, WorstFirstAndWhatToDo) {
             "a broken row of its memory waits to be replaced", "slowed down by its heat, 91 degrees Celsius",
             "slowed down by the power brake of its machine",
             "process 4242 computes on it and has 3 GiB of its memory", "process 4243 computes on it"));
-    const auto troubles = troubles_of(ill);
-    EXPECT_EQ(troubles[1].mend,
+    const auto issues = issues_of(ill);
+    EXPECT_EQ(issues[1].remedy,
               "reset it (nvidia-smi --gpu-reset -i 0000:5f:00.0) or reboot; exchange it when they come back");
-    EXPECT_EQ(troubles[5].mend, "end it, or take another GPU: ps -o user,etime,args -p 4242");
+    EXPECT_EQ(issues[5].remedy, "end it, or take another GPU: ps -o user,etime,args -p 4242");
 }
 
-TEST(GpuTroubles, AGpuWithWorkMayBeAtItsPowerLimit) {
+TEST(GpuIssues, AGpuWithWorkMayBeAtItsPowerLimit) {
     GpuHealth health{.slowdowns = {GpuSlowdown::power_cap}, .processes = {{.pid = 7}}};
     EXPECT_THAT(texts_of(health), ElementsAre("process 7 computes on it"));
     health.processes.clear();
     EXPECT_THAT(texts_of(health), ElementsAre("slowed down by its power limit"));
 }
 
-TEST(GpuTroubles, AHealthyGpuHasNone) {
-    EXPECT_THAT(troubles_of({.uncorrected_errors = 0, .utilization = 0, .watts = 70.0, .celsius = 35}),
+TEST(GpuIssues, AHealthyGpuHasNone) {
+    EXPECT_THAT(issues_of({.uncorrected_errors = 0, .utilization = 0, .watts = 70.0, .celsius = 35}),
                 IsEmpty());
 }
 

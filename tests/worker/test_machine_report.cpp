@@ -141,10 +141,10 @@ TEST(MachineReportJson, HasEveryKey) {
                        {"node": 1, "cpus": "4-7", "cores": 2, "memory_bytes": 1610612736},
                        {"node": 8, "cpus": "", "cores": 0, "memory_bytes": 103079215104}],
         "gpus": [{"index": 0, "pci": "0000:18:00.0", "model": null, "uuid": null, "mig_uuids": [], "near_cpus": null,
-                  "numa_nodes": [], "adapter": "mlx5_0", "health": null, "troubles": []},
+                  "numa_nodes": [], "adapter": "mlx5_0", "health": null, "issues": []},
                  {"index": 1, "pci": "0000:9a:00.0", "model": "NVIDIA H200", "uuid": "GPU-8932f937",
                   "mig_uuids": ["MIG-6c8e3c11"], "near_cpus": "4-7", "numa_nodes": [1], "adapter": "mlx5_0",
-                  "health": null, "troubles": []}],
+                  "health": null, "issues": []}],
         "other_gpus": [],
         "adapters": [{"name": "mlx5_0", "pci": "0000:9b:00.0", "rdma": true, "near_cpus": "4-7", "numa_nodes": [1]},
                      {"name": "eth0", "pci": "0000:05:00.0", "rdma": false, "near_cpus": null, "numa_nodes": []}],
@@ -181,12 +181,12 @@ TEST(MachineReportJson, HealthOfGpus) {
         "row_pending": false, "slowdowns": ["hot"], "processes": [{"pid": 7, "memory_bytes": null}],
         "xids": [],
         "utilization_percent": 97, "memory_used_bytes": 1, "memory_total_bytes": 2, "watts": 651.5, "celsius": 91})"));
-    EXPECT_EQ(gpus[1]["troubles"].size(), 3U);
-    EXPECT_EQ(gpus[1]["troubles"][1], nlohmann::json::parse(R"({"fault": false,
-        "text": "slowed down by its heat, 91 degrees Celsius", "mend": "look after fans and air of that machine"})"));
+    EXPECT_EQ(gpus[1]["issues"].size(), 3U);
+    EXPECT_EQ(gpus[1]["issues"][1], nlohmann::json::parse(R"({"fault": false,
+        "text": "slowed down by its heat, 91 degrees Celsius", "remedy": "look after fans and air of that machine"})"));
 }
 
-TEST(MachineReportText, TroublesOfGpus) {
+TEST(MachineReportText, IssuesOfGpus) {
     EXPECT_THAT(
         as_text(report_of_an_ill_gpu()),
         HasSubstr("             warning, GPU 1: process 7 computes on it; end it, or take another GPU: "
@@ -200,7 +200,7 @@ TEST(MachineReport, GpusThatTheDriverAloneTellsOf) {
     ASSERT_EQ(json["other_gpus"].size(), 1U);
     EXPECT_EQ(json["other_gpus"][0]["pci"], "0000:9a:00.0");
     EXPECT_EQ(json["other_gpus"][0]["health"]["uncorrected_errors"], 2);
-    EXPECT_EQ(json["other_gpus"][0]["troubles"].size(), 3U);
+    EXPECT_EQ(json["other_gpus"][0]["issues"].size(), 3U);
     EXPECT_THAT(as_text(report), HasSubstr("             fault, GPU 0000:9a:00.0: 2 errors of its memory"));
 }
 

@@ -330,7 +330,7 @@ TEST_F(Supervise, OtherSignalsArePassedOn) {
 TEST_F(Supervise, AProgramThatCannotBeExecutedIsToldAsThat) {
     start("", {.executable = "/no/such/program"});
     const auto event = next_event();
-    EXPECT_EQ(event.kind, EventKind::trouble);
+    EXPECT_EQ(event.kind, EventKind::issue);
     EXPECT_EQ(event.text, "cannot execute the program: No such file or directory");
     EXPECT_EQ(exit_status(), 127);
     EXPECT_EQ(later_events(), "");
@@ -339,11 +339,11 @@ TEST_F(Supervise, AProgramThatCannotBeExecutedIsToldAsThat) {
 TEST_F(Supervise, TheLauncherHearsWhyBeforeAnythingElse) {
     start("", {.executable = "/etc", .under_launcher = true});
     const auto event = next_event();
-    EXPECT_EQ(event.kind, EventKind::trouble);
+    EXPECT_EQ(event.kind, EventKind::issue);
     EXPECT_EQ(event.code, 126);
     EXPECT_EQ(event.text, "cannot execute the program: Permission denied");
     send(SIGALRM);
-    EXPECT_EQ(next_event().kind, EventKind::trouble);
+    EXPECT_EQ(next_event().kind, EventKind::issue);
     send(SIGALRM);
     EXPECT_EQ(exit_status(), 0);
 }
@@ -440,7 +440,7 @@ TEST_F(Supervise, AnotherSignalMeansThatTheLauncherIsGone) {
     EXPECT_EQ(exit_status(), 128 + SIGTERM);
 }
 
-TEST_F(Supervise, AKilledGuardIsTrouble) {
+TEST_F(Supervise, AKilledGuardIsIssue) {
     start("setsid sleep 1000 & echo ready; wait", {.grace = 200ms});
     expect_started();
     wait_for_log("ready\n");
@@ -448,7 +448,7 @@ TEST_F(Supervise, AKilledGuardIsTrouble) {
     ASSERT_GE(below.size(), 4U);  // worker, guard, shell, sleep
     ::kill(below[1], SIGKILL);
     const auto event = next_event();
-    EXPECT_EQ(event.kind, EventKind::trouble);
+    EXPECT_EQ(event.kind, EventKind::issue);
     EXPECT_EQ(event.text, "its guard process was killed");
     EXPECT_EQ(exit_status(), 128 + SIGKILL);
     for (const auto pid : below) EXPECT_TRUE(is_gone(pid));

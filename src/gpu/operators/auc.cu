@@ -36,14 +36,14 @@ Numbers numbers_of(const TensorView& tensor) {
 
 struct CheckScores {
     Numbers scores;
-    Trouble trouble;
+    DeviceError error;
 
     ON_DEVICE void operator()(std::size_t i) const {
         const double score = scores[i];
         if (score >= 0 && score <= 1) return;
         long long bits = 0;
         memcpy(&bits, &score, sizeof(bits));
-        trouble.tell(static_cast<long long>(i), bits);
+        error.tell(static_cast<long long>(i), bits);
     }
 };
 
@@ -57,10 +57,10 @@ struct CountBin {
     double least_positive;  ///< labels above it are
     double* positives;
     double* negatives;
-    Trouble trouble;
+    DeviceError error;
 
     ON_DEVICE void operator()(std::size_t bin) const {
-        if (trouble.is_any()) return;
+        if (error.is_any()) return;
         double positive = positives[bin];
         double negative = negatives[bin];
         for (std::size_t i = 0; i < rows; ++i) {
@@ -124,7 +124,7 @@ std::unique_ptr<Kernel> make_auc(Workshop& workshop, const KernelArguments& argu
     const auto negatives = arguments.out<double>("negatives");
     const auto rows = arguments.input("scores").size();
     const auto memory = allocate(AreaUnderCurve::parts * sizeof(double));
-    const CheckScores check{scores, workshop.trouble_of([](long long row, long long bits) {
+    const CheckScores check{scores, workshop.error_of([](long long row, long long bits) {
                                 double score = 0;
                                 std::memcpy(&score, &bits, sizeof(score));
                                 return kernels::score_outside(score, row);
@@ -137,7 +137,7 @@ std::unique_ptr<Kernel> make_auc(Workshop& workshop, const KernelArguments& argu
                          is_integer(label.type) ? 0.0 : 0.5,
                          positives.data(),
                          negatives.data(),
-                         workshop.any_trouble()};
+                         workshop.any_error()};
     const AreaUnderCurve area{positives.data(), negatives.data(), positives.size(),
                               reinterpret_cast<double*>(memory.get()), arguments.out("out").data()};
     return kernels::kernel_of([&stream = workshop.stream, memory, check, count, area] {

@@ -21,12 +21,12 @@ inline std::size_t columns_of(const TensorView& matrix) {
 struct CheckedLabels {
     Integers labels;
     std::int64_t classes;
-    Trouble trouble;
+    DeviceError error;
 
     CheckedLabels(Workshop& workshop, const KernelArguments& arguments, std::size_t columns)
         : labels(arguments.input("label")),
           classes(static_cast<std::int64_t>(columns)),
-          trouble(workshop.trouble_of([classes = classes](long long row, long long label) {
+          error(workshop.error_of([classes = classes](long long row, long long label) {
               return kernels::label_outside(label, row, classes);
           })) {}
 
@@ -35,7 +35,7 @@ struct CheckedLabels {
     ON_DEVICE Real loss_of(std::size_t row, const Loss& loss) const {
         const auto label = labels[row];
         if (label >= 0 && label < classes) return loss(label);
-        trouble.tell(static_cast<long long>(row), label);
+        error.tell(static_cast<long long>(row), label);
         return 0;
     }
 };

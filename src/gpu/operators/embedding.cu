@@ -15,7 +15,7 @@ struct LookUp {
     std::int64_t rows;
     std::size_t width;
     std::int64_t padding;
-    Trouble trouble;
+    DeviceError error;
 
     ON_DEVICE void operator()(std::size_t i) const {
         const auto [place, column] = place_of(i, width);
@@ -23,7 +23,7 @@ struct LookUp {
         const bool is_padding = padding >= 0 && id == padding;
         const bool is_inside = id >= 0 && id < rows;
         out[i] = is_inside && !is_padding ? table[static_cast<std::size_t>(id) * width + column] : Real(0);
-        if (column == 0 && !is_inside && !is_padding) trouble.tell(static_cast<long long>(place), id);
+        if (column == 0 && !is_inside && !is_padding) error.tell(static_cast<long long>(place), id);
     }
 };
 
@@ -35,7 +35,7 @@ std::unique_ptr<Kernel> make_embedding(Workshop& workshop, const KernelArguments
         workshop, out.size(),
         LookUp<Real>{Integers(arguments.input("ids")), arguments.in<Real>("weight").data(), out.data(),
                      shape[0], static_cast<std::size_t>(shape[1]), arguments.whole("padding"),
-                     workshop.trouble_of([rows = shape[0]](long long place, long long id) {
+                     workshop.error_of([rows = shape[0]](long long place, long long id) {
                          return kernels::id_outside(id, place, rows);
                      })});
 }

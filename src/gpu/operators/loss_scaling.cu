@@ -38,7 +38,7 @@ struct Decide {
     std::int64_t* good_steps;
     std::int64_t* skip;
     LossScaleRule rule;
-    Trouble trouble;
+    DeviceError error;
 
     ON_GPU void operator()(const Block& block) const {
         int mine = 0;
@@ -47,7 +47,7 @@ struct Decide {
         if (block.thread() != 0) return;
         *factor = 1 / *scale;
         *skip = finite ? 0 : 1;
-        if (trouble.is_any()) return;
+        if (error.is_any()) return;
         const auto next = kernels::after_step({*scale, *good_steps}, rule, finite);
         *scale = next.scale;
         *good_steps = next.good_steps;
@@ -79,7 +79,7 @@ std::unique_ptr<Kernel> make_unscale_gradients(Workshop& workshop, const KernelA
                         arguments.out<std::int64_t>("good_steps").data(),
                         arguments.out<std::int64_t>("skip").data(),
                         kernels::loss_scale_rule(arguments),
-                        workshop.any_trouble()};
+                        workshop.any_error()};
     return kernels::kernel_of([&stream = workshop.stream,
                                table = Table<Piece<float>>(workshop.stream, pieces),
                                counts = std::move(counts), one = std::move(one), decide] {

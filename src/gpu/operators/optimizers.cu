@@ -13,14 +13,14 @@ using kernels::Rate;
 
 /// Whether a step may update anything: nobody told of bad data, and no input "skip" says no.
 struct Gate {
-    Trouble trouble;
+    DeviceError error;
     const std::int64_t* skip;
 
     Gate(const Workshop& workshop, const KernelArguments& arguments)
-        : trouble(workshop.any_trouble()),
+        : error(workshop.any_error()),
           skip(arguments.has_input("skip") ? arguments.in<std::int64_t>("skip").data() : nullptr) {}
 
-    ON_DEVICE bool is_closed() const { return trouble.is_any() || (skip != nullptr && *skip != 0); }
+    ON_DEVICE bool is_closed() const { return error.is_any() || (skip != nullptr && *skip != 0); }
 };
 
 /// The counter of steps, where an update counts too: it uses the number of its own step, and the block that

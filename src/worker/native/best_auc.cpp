@@ -19,7 +19,7 @@ std::optional<double> best_auc_of(const std::filesystem::path& log) {
     const auto best = facts.is_object() ? facts.find("best_auc") : facts.end();
     if (best == facts.end() || !best->is_number() || !(best->get<double>() >= 0 && best->get<double>() <= 1))
         throw UsageError(
-            fmt::format("{}: it has no \"best_auc\" from 0 to 1; mend or delete it", file.string()));
+            fmt::format("{}: it has no \"best_auc\" from 0 to 1; repair or delete it", file.string()));
     return best->get<double>();
 }
 

@@ -221,7 +221,7 @@ def ssh_by(job, text):
 def test_a_node_without_sshd(job):
     done = check(job, env=ssh_by(job, 'exec /usr/bin/ssh -p 2222 "$@"'))  # where nobody listens
     assert done.returncode == 1
-    assert "fault: node 2 (10.77.0.3): ssh: connect to host 10.77.0.3 port 2222: Connection refused\n    mend: start sshd there" in done.stdout
+    assert "fault: node 2 (10.77.0.3): ssh: connect to host 10.77.0.3 port 2222: Connection refused\n    remedy: start sshd there" in done.stdout
 
 
 def test_an_ssh_that_hangs_is_given_up(job):
@@ -266,7 +266,7 @@ def test_a_tiny_dev_shm(job):
     finally:
         job.cluster[2].check("umount", "/dev/shm")
     assert done.returncode == 1
-    assert "fault: node 1 (10.77.0.2): /dev/shm has only 64 MiB\n    mend: mount -o remount,size=50% /dev/shm" in done.stdout
+    assert "fault: node 1 (10.77.0.2): /dev/shm has only 64 MiB\n    remedy: mount -o remount,size=50% /dev/shm" in done.stdout
 
 
 def test_few_open_files(job):
@@ -349,4 +349,4 @@ def test_a_node_of_pbs_that_cannot_call_back(job, pbs):
         done = check(job, nodes=None, env=pbs)
     assert done.returncode == 1 and "fault: node 1 (node2): pbs_tmrsh ended with status 1" in done.stdout
     assert "1/1" in rows(done)["2"].split()
-    assert "cannot connect to node1 port" in (job.folder / "tmrsh.out").read_text(), "where the mend says"
+    assert "cannot connect to node1 port" in (job.folder / "tmrsh.out").read_text(), "where the remedy says"

@@ -61,7 +61,7 @@ TEST(Event, LinesAreThoseThatAnotherLibraryWrites) {
 TEST(Event, RoundTripOfEveryKind) {
     for (const auto kind :
          {Event::Kind::started, Event::Kind::exited, Event::Kind::stopped, Event::Kind::done,
-          Event::Kind::trouble, Event::Kind::port_taken, Event::Kind::warning, Event::Kind::idle,
+          Event::Kind::issue, Event::Kind::port_taken, Event::Kind::warning, Event::Kind::idle,
           Event::Kind::active, Event::Kind::gpus, Event::Kind::gpu_error}) {
         const Event event{.kind = kind,
                           .rank = 9999,
@@ -215,7 +215,7 @@ TEST(Event, Sentences) {
     EXPECT_EQ(to_sentence(event), "rank 1 on node7: done");
     event.text = "TCP port 6170 cannot be used";
     for (const auto kind :
-         {Event::Kind::trouble, Event::Kind::port_taken, Event::Kind::warning, Event::Kind::gpu_error}) {
+         {Event::Kind::issue, Event::Kind::port_taken, Event::Kind::warning, Event::Kind::gpu_error}) {
         event.kind = kind;
         EXPECT_EQ(to_sentence(event), "rank 1 on node7: TCP port 6170 cannot be used");
     }

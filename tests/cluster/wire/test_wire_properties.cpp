@@ -46,7 +46,7 @@ const std::vector<Event> some_events{
      .code = 7,
      .time_us = 1700000000123457},
     {.kind = Event::Kind::stopped, .rank = 12, .host = "n", .pid = 1, .signal = 15, .time_us = 5},
-    {.kind = Event::Kind::trouble, .host = "Größe", .text = "cannot execute \"x\"\n: no such file \x01"}};
+    {.kind = Event::Kind::issue, .host = "Größe", .text = "cannot execute \"x\"\n: no such file \x01"}};
 
 std::map<std::string, Event> lines_of_events() {
     std::map<std::string, Event> out;

@@ -15,7 +15,7 @@ namespace {
 using kernels::KernelArguments;
 using tests::OperatorCase;
 
-class GpuTrouble : public tests::OnAGpu {
+class GpuDeviceError : public tests::OnAGpu {
   protected:
     template <class Value>
     TensorView tensor(std::vector<Value> values) {
@@ -107,23 +107,23 @@ OperatorCase with_score(double score) {
         .out("out", DataType::float32, {1});
 }
 
-TEST_F(GpuTrouble, LabelsOutsideOfTheClasses) {
+TEST_F(GpuDeviceError, LabelsOutsideOfTheClasses) {
     for (const auto* type : {"softmax_with_cross_entropy", "cross_entropy"})
         for (const std::int64_t classes : {10, 100})
             for (const double label : {-1.0, static_cast<double>(classes), 1e15})
                 expect_the_error_of_the_cpu(with_label(type, label, classes));
 }
 
-TEST_F(GpuTrouble, IdsOutsideOfTheTable) {
+TEST_F(GpuDeviceError, IdsOutsideOfTheTable) {
     for (const double id : {-2.0, 9.0, 1e15}) expect_the_error_of_the_cpu(with_id(id));
 }
 
-TEST_F(GpuTrouble, ScoresThatAreNoProbabilities) {
+TEST_F(GpuDeviceError, ScoresThatAreNoProbabilities) {
     for (const double score : {-0.5, 1.5, 100000.0, 1e20, std::numeric_limits<double>::quiet_NaN()})
         expect_the_error_of_the_cpu(with_score(score));
 }
 
-TEST_F(GpuTrouble, TheCurveOfABadBatchAddsNothing) {
+TEST_F(GpuDeviceError, TheCurveOfABadBatchAddsNothing) {
     const auto arguments = arguments_of(with_score(2));
     const auto kernel = gpu->make_kernel("auc", arguments);
     kernel->run();
@@ -133,7 +133,7 @@ TEST_F(GpuTrouble, TheCurveOfABadBatchAddsNothing) {
 }
 
 // A step whose labels are bad, then the same with good ones.
-TEST_F(GpuTrouble, AStepWithBadDataUpdatesNothing) {
+TEST_F(GpuDeviceError, AStepWithBadDataUpdatesNothing) {
     const auto loss_arguments = arguments_of(with_label("softmax_with_cross_entropy", 12, 10));
     const auto step = tensor(std::vector<std::int64_t>{5});
     const auto gradient = tensor(std::vector<float>{1, 2, 3});

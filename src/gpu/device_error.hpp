@@ -12,7 +12,7 @@
 namespace dtrain::gpu {
 
 /// Where kernels say that data cannot be, as they cannot throw. On the GPU; the first to come stays.
-struct Trouble {
+struct DeviceError {
     struct Words {
         unsigned long long kernel = 0;  ///< number from 1 on; 0: none
         long long place = 0;            ///< for instance, the row of a batch

@@ -10,15 +10,15 @@
 namespace dtrain::topology {
 
 /// What an operator should know of a GPU before a job gets it.
-struct GpuTrouble {
+struct GpuIssue {
     bool is_fault =
         false;         ///< a job would fail or give wrong results; else it is only slower than it could be
     std::string text;  ///< without the GPU's name
-    std::string mend;
-    friend bool operator==(const GpuTrouble&, const GpuTrouble&) = default;
+    std::string remedy;
+    friend bool operator==(const GpuIssue&, const GpuIssue&) = default;
 };
 
 /// Before a job starts, when every process on the GPU is somebody else's. Pure.
-std::vector<GpuTrouble> troubles_of(const GpuHealth& health);
+std::vector<GpuIssue> issues_of(const GpuHealth& health);
 
 }  // namespace dtrain::topology

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/gpu_troubles.hpp"
+#include "topology/gpu_issues.hpp"
 
 #include <map>
 #include <utility>
@@ -37,17 +37,17 @@ std::vector<Xid> last_of_each_number(const std::vector<Xid>& xids) {
     return out;
 }
 
-std::string mend_of(GpuSlowdown slowdown) {
+std::string remedy_of(GpuSlowdown slowdown) {
     return slowdown == GpuSlowdown::hot ? "look after fans and air of that machine"
                                         : "look after the power supply of that machine";
 }
 
 }  // namespace
 
-std::vector<GpuTrouble> troubles_of(const GpuHealth& health) {
+std::vector<GpuIssue> issues_of(const GpuHealth& health) {
     const auto reset =
         fmt::format("reset it (nvidia-smi --gpu-reset -i {}) or reboot", health.pci.to_string());
-    std::vector<GpuTrouble> out;
+    std::vector<GpuIssue> out;
     if (health.row_failed)
         out.push_back({true, "a broken row of its memory could not be replaced",
                        "take it out of service; it has to be exchanged"});
@@ -64,7 +64,7 @@ std::vector<GpuTrouble> troubles_of(const GpuHealth& health) {
     for (const auto slowdown : health.slowdowns)
         // At its power limit is where a GPU with work belongs.
         if (slowdown != GpuSlowdown::power_cap || health.processes.empty())
-            out.push_back({false, text_of(slowdown, health), mend_of(slowdown)});
+            out.push_back({false, text_of(slowdown, health), remedy_of(slowdown)});
     for (const auto& [pid, memory] : health.processes)
         out.push_back({false,
                        fmt::format("process {} computes on it{}", pid,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/check_trouble.hpp"
+#include "launch/check_issue.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -28,7 +28,7 @@ std::string telling_line(const std::string& complaint, const std::string& progra
     return one_line(trimmed(found != lines.end() ? *found : lines.back()));
 }
 
-std::string mend_of_ssh(const std::string& host, const std::string& complaint) {
+std::string remedy_of_ssh(const std::string& host, const std::string& complaint) {
     if (says(complaint, {"Permission denied", "Too many authentication failures"}))
         return fmt::format("ssh must not ask for anything: ssh-copy-id {}", host);
     if (says(complaint, {"Host key verification failed"}))
@@ -42,8 +42,8 @@ std::string mend_of_ssh(const std::string& host, const std::string& complaint) {
     return fmt::format("try it by hand: ssh {} true", host);
 }
 
-std::string mend_of(const std::string& way, const std::string& host, const std::string& complaint) {
-    if (way == "ssh") return mend_of_ssh(host, complaint);
+std::string remedy_of(const std::string& way, const std::string& host, const std::string& complaint) {
+    if (way == "ssh") return remedy_of_ssh(host, complaint);
     if (way == "srun") return fmt::format("ask Slurm: scontrol show node {}", host);
     return fmt::format(
         "what {} said stands in the output of the job; the node must be able to connect to this one", way);
@@ -51,29 +51,30 @@ std::string mend_of(const std::string& way, const std::string& host, const std::
 
 }  // namespace
 
-Trouble trouble_of(const std::string& way, const std::string& host, const std::string& program,
-                   std::optional<int> status, const std::string& complaint) {
+Issue issue_of(const std::string& way, const std::string& host, const std::string& program,
+               std::optional<int> status, const std::string& complaint) {
     const auto said = telling_line(complaint, program);
     constexpr int not_executable = 126;
     constexpr int not_found = 127;
     if (status == not_found || status == not_executable || said.find(program) != std::string::npos)
         return {
             .text = fmt::format("{} does not run there: {}", program, said.empty() ? "not found" : said),
-            .mend =
+            .remedy =
                 "install the same dtrain in the same folder on all nodes, or in a folder that they share"};
     if (!status)
         return {.text = fmt::format("no answer through {}{}", way, said.empty() ? "" : ": " + said),
-                .mend = mend_of(way, host, complaint)};
+                .remedy = remedy_of(way, host, complaint)};
     return {.text = said.empty() ? fmt::format("{} ended with status {} and no answer", way, *status) : said,
-            .mend = mend_of(way, host, complaint)};
+            .remedy = remedy_of(way, host, complaint)};
 }
 
-Trouble trouble_of_launcher(bool is_there, int port) {
+Issue issue_of_launcher(bool is_there, int port) {
     if (!is_there)
-        return {.text = "its launcher has gone before it told anything", .mend = "its own console tells why"};
-    return {
-        .text = fmt::format("its dtrain-check has not called port {} of this node", port),
-        .mend = "a job's ranks use such ports too: let no firewall drop them; its own console may tell more"};
+        return {.text = "its launcher has gone before it told anything",
+                .remedy = "its own console tells why"};
+    return {.text = fmt::format("its dtrain-check has not called port {} of this node", port),
+            .remedy =
+                "a job's ranks use such ports too: let no firewall drop them; its own console may tell more"};
 }
 
 }  // namespace dtrain::launch
