@@ -40,12 +40,12 @@ std::optional<std::string> error_of(const Action& action) {
 }  // namespace
 
 Checkpointer::Checkpointer(CheckpointFolder folder, const CheckpointOptions& options, StoredArrays arrays,
-                           Communicator communicator, std::function<void()> meet)
+                           Communicator communicator, std::function<void()> synchronize)
     : folder_(std::move(folder)),
       options_(options),
       arrays_(std::move(arrays)),
       communicator_(std::move(communicator)),
-      meet_(std::move(meet)) {
+      synchronize_(std::move(synchronize)) {
     io::start_hdf5();
     plan();
 }
@@ -100,7 +100,7 @@ void Checkpointer::start(const CheckpointHeader& header, const Numbers& numbers)
         numbers_ = numbers;
         plan();
     }
-    meet_();
+    synchronize_();
     static_cast<void>(arrays_.to_read());  // memory_ is up to date from here on
     header_ = header;
     path_ = folder_.path(header, options_.format);

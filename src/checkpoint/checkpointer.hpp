@@ -29,10 +29,10 @@ namespace dtrain::checkpoint {
 /// writes, and a thread brings it to disk, without MPI. A collective file is written by start() itself.
 class Checkpointer final : public CheckpointWriter {
   public:
-    /// @param meet lets all ranks have the same values; collective
+    /// @param synchronize lets all ranks have the same values; collective
     Checkpointer(
         CheckpointFolder folder, const CheckpointOptions& options, StoredArrays arrays,
-        Communicator communicator, std::function<void()> meet = [] {});
+        Communicator communicator, std::function<void()> synchronize = [] {});
     /// Waits for the thread; a checkpoint that nobody finished stays invisible.
     ~Checkpointer() override = default;
 
@@ -63,7 +63,7 @@ class Checkpointer final : public CheckpointWriter {
     CheckpointOptions options_;
     StoredArrays arrays_;
     Communicator communicator_;
-    std::function<void()> meet_;
+    std::function<void()> synchronize_;
     Numbers numbers_;
     std::vector<io::TensorInfo> tensors_;
     std::vector<const std::byte*> memory_;  ///< of each tensor, in arrays_ and numbers_

@@ -17,8 +17,8 @@ Waiting come(std::uint64_t number) {
 }
 
 /// Adds on every node, then between the nodes' first ranks, then spreads the result on every node.
-Task reduce_everywhere(Group& group, const Call& call, const Meeting& meeting, std::uint64_t number) {
-    co_await reduce_in_node(group, call, meeting, number);
+Task reduce_everywhere(Group& group, const Call& call, const Agreement& agreement, std::uint64_t number) {
+    co_await reduce_in_node(group, call, agreement, number);
     if (group.map.node_rank == 0) {
         const ReduceLoop loop{call.element, call.reduction, 1};
         if (call.bytes() <= longest_doubled)
@@ -29,7 +29,7 @@ Task reduce_everywhere(Group& group, const Call& call, const Meeting& meeting, s
     if (group.board.size() == 1) co_return;
     group.board.step();  // not before the first rank has what the others take
     co_await all_steps(group);
-    co_await broadcast_in_node(group, call, meeting, 0);
+    co_await broadcast_in_node(group, call, agreement, 0);
 }
 
 void divide(std::byte* buffer, const Call& call, int ranks) {
@@ -41,7 +41,7 @@ void divide(std::byte* buffer, const Call& call, int ranks) {
 Task allreduce(Group& group, const Call& call, std::uint64_t number) {
     announce(group, call, number);
     co_await come(number);
-    auto meeting = agree(group, call, number);
+    auto agreement = agree(group, call, number);
     // Partial results travel in a type that loses nothing, and are divided and rounded once.
     Call wide = call;
     wide.element = wide_type(call.element, call.reduction);
@@ -51,9 +51,9 @@ Task allreduce(Group& group, const Call& call, std::uint64_t number) {
         buffer.resize(wide.bytes());
         convert(call.element, call.receive, wide.element, buffer.data(), call.count);
         wide.send = wide.receive = buffer.data();
-        meeting = {};
+        agreement = {};
     }
-    co_await reduce_everywhere(group, wide, meeting, number);
+    co_await reduce_everywhere(group, wide, agreement, number);
     if (call.reduction == Reduction::average) divide(wide.receive, wide, group.size);
     if (wide.element != call.element)
         convert(wide.element, buffer.data(), call.element, call.receive, call.count);

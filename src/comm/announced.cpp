@@ -93,10 +93,10 @@ void announce(Group& group, const Call& call, std::uint64_t number) {
     board.announce(number, call, place, slot, chooses ? group.faster_way.next(call.bytes()) : Way::pieces);
 }
 
-Meeting agree(const Group& group, const Call& call, std::uint64_t number) {
+Agreement agree(const Group& group, const Call& call, std::uint64_t number) {
     const auto& board = group.board;
     const auto& first = board.announcement(0, number);
-    Meeting meeting{.way = first.way, .is_short = true};
+    Agreement agreement{.way = first.way, .is_short = true};
     bool in_window = first.window != 0;
     for (int other = 0; other < board.size(); ++other) {
         const auto& said = board.announcement(other, number);
@@ -106,16 +106,16 @@ Meeting agree(const Group& group, const Call& call, std::uint64_t number) {
                                     ranks.front(), in_words(first), ranks[static_cast<std::size_t>(other)],
                                     in_words(said)));
         }
-        meeting.is_short = meeting.is_short && said.slot >= 0;
+        agreement.is_short = agreement.is_short && said.slot >= 0;
         in_window = in_window && said.window == first.window && said.offset == first.offset;
     }
-    if (in_window && !meeting.is_short) {
+    if (in_window && !agreement.is_short) {
         const auto data = given(group, call);
         const auto place = Window::find(data.data(), data.size());
-        meeting.window = place->window;
-        meeting.offset = place->offset;
+        agreement.window = place->window;
+        agreement.offset = place->offset;
     }
-    return meeting;
+    return agreement;
 }
 
 std::size_t longest_announced(const Group& group, std::uint64_t number) {

@@ -19,14 +19,14 @@ bool chooses_way(const Group& group, const Call& call);
 void announce(Group& group, const Call& call, std::uint64_t number);
 
 /// What all ranks of the node find out together from their announcements.
-struct Meeting {
+struct Agreement {
     Way way = Way::pieces;           ///< of a long sum; reads: of the buffers that were announced
     bool is_short = false;           ///< everybody's data are in slots
     const Window* window = nullptr;  ///< has all ranks' buffers, each at `offset` of its part
     std::optional<std::size_t> offset;
 };
 /// @throws Error on all ranks of the node when they mean different operations
-Meeting agree(const Group& group, const Call& call, std::uint64_t number);
+Agreement agree(const Group& group, const Call& call, std::uint64_t number);
 
 /// all_to_allv: the longest block that any rank of the node sends.
 std::size_t longest_announced(const Group& group, std::uint64_t number);

@@ -27,17 +27,17 @@ std::string nccl_name(const std::string& asked, const Environment& environment) 
     return job.empty() ? "world" : job + "/world";
 }
 
-int nccl_id_count(int asked, int ranks, const NcclMeeting& meeting) {
+int nccl_id_count(int asked, int ranks, const NcclRendezvous& rendezvous) {
     if (asked < 0 || asked > ranks)
         throw NcclError(
             fmt::format("nccl_communicator: {} ids for {} ranks: 0 for one per 256 ranks, or 1 to {}", asked,
                         ranks, ranks));
-    if (asked > 1 && !meeting.by_several_ids)
+    if (asked > 1 && !rendezvous.by_several_ids)
         throw NcclError(
             fmt::format("nccl_communicator: {} ids need NCCL 2.23.4, and this dtrain was built with {}: "
                         "NcclOptions::ids must be 0 or 1",
-                        asked, meeting.version));
-    if (!meeting.by_several_ids) return 1;
+                        asked, rendezvous.version));
+    if (!rendezvous.by_several_ids) return 1;
     return asked == 0 ? nccl_ids_for(ranks) : asked;
 }
 

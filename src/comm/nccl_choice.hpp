@@ -20,12 +20,12 @@ int nccl_device(const std::optional<int>& asked, const Environment& environment,
 std::string nccl_name(const std::string& asked, const Environment& environment);
 
 /// How the NCCL that dtrain was built with lets ranks meet.
-struct NcclMeeting {
+struct NcclRendezvous {
     bool by_several_ids = true;
     std::string version = {};
 };
 
 /// @throws NcclError when `asked` is more than there are ranks, or than NCCL can take, or negative
-int nccl_id_count(int asked, int ranks, const NcclMeeting& meeting);
+int nccl_id_count(int asked, int ranks, const NcclRendezvous& rendezvous);
 
 }  // namespace dtrain::comm

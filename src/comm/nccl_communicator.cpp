@@ -53,7 +53,7 @@ std::unique_ptr<comm::NcclPort> port_of(const Communicator& ranks, const NcclOpt
     refuse_different_nccls(ranks, software.nccl);
     throw_together<NcclUnavailable>(ranks, fault_of(software));
     try {
-        ids = comm::nccl_id_count(options.ids, ranks.size(), comm::nccl_module().meeting());
+        ids = comm::nccl_id_count(options.ids, ranks.size(), comm::nccl_module().rendezvous());
     } catch (const NcclError& error) {
         problem = error.what();
     }

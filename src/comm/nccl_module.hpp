@@ -35,7 +35,7 @@ class NcclModule {
 
     /// Asks the libraries; initialises no GPU.
     virtual GpuVersions versions() const = 0;
-    virtual NcclMeeting meeting() const = 0;
+    virtual NcclRendezvous rendezvous() const = 0;
 
     /// GPUs that this process sees. @throws NcclError with CUDA's reason when there are none
     virtual int visible_gpus() const = 0;

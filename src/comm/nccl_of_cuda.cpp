@@ -49,7 +49,7 @@ class NcclOfCuda final : public NcclModule {
         return versions;
     }
 
-    NcclMeeting meeting() const override {
+    NcclRendezvous rendezvous() const override {
         return {DTRAIN_NCCL_SCALABLE != 0, fmt::format("{}.{}.{}", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH)};
     }
 

@@ -20,10 +20,10 @@ ReduceLoop loop_of(const Group& group, const Call& call) {
 }
 
 /// Points `sources` to byte `first` of every rank's part of the window.
-void aim(Group& group, const Meeting& meeting, std::size_t first) {
-    const auto& parts = group.parts_of(*meeting.window);
+void aim(Group& group, const Agreement& agreement, std::size_t first) {
+    const auto& parts = group.parts_of(*agreement.window);
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        group.destinations[i] = parts[i] + *meeting.offset + first;
+        group.destinations[i] = parts[i] + *agreement.offset + first;
         group.sources[i] = group.destinations[i];
     }
 }
@@ -40,15 +40,15 @@ void reduce_short(Group& group, const Call& call, std::uint64_t number, std::siz
     loop_of(group, call)(group.sources, std::span(&to, 1), call.count);
 }
 
-Task use_shares(Group& group, const Call& call, const Meeting& meeting) {
+Task use_shares(Group& group, const Call& call, const Agreement& agreement) {
     const auto loop = loop_of(group, call);
     const auto bytes = call.bytes();
     const auto share = share_of(bytes, group.board.rank(), group.board.size());
-    if (meeting.offset) {
+    if (agreement.offset) {
         for (std::size_t done = 0; done < share.bytes; done += used_at_once) {
             const auto length = std::min(used_at_once, share.bytes - done);
             auto* own = call.receive + share.first + done;
-            aim(group, meeting, share.first + done);
+            aim(group, agreement, share.first + done);
             loop(group.sources, std::span(&own, 1), length / bytes_of(call.element));
             call.use(share.first + done, {own, length});
         }
@@ -70,12 +70,12 @@ Task use_shares(Group& group, const Call& call, const Meeting& meeting) {
     co_await all_steps(group);
 }
 
-Task scatter(Group& group, const Call& call, const Meeting& meeting) {
+Task scatter(Group& group, const Call& call, const Agreement& agreement) {
     const auto loop = loop_of(group, call);
     const auto bytes = call.bytes();
-    if (meeting.offset) {
+    if (agreement.offset) {
         auto* to = call.receive;
-        aim(group, meeting, bytes * static_cast<std::size_t>(group.board.rank()));
+        aim(group, agreement, bytes * static_cast<std::size_t>(group.board.rank()));
         loop(group.sources, std::span(&to, 1), call.count);
         group.board.step();
         co_await all_steps(group);
@@ -159,9 +159,9 @@ void finish_short(Group& group, const Call& call, std::uint64_t number) {
 }
 
 /// Its share, in all ranks' buffers.
-void reduce_share(Group& group, const Call& call, const Meeting& meeting) {
+void reduce_share(Group& group, const Call& call, const Agreement& agreement) {
     const auto share = share_of(call.bytes(), group.board.rank(), group.board.size());
-    aim(group, meeting, share.first);
+    aim(group, agreement, share.first);
     loop_of(group, call)(group.sources, group.destinations, share.bytes / bytes_of(call.element));
     group.board.step();
 }
@@ -175,27 +175,27 @@ Task reduce_the_way(Group& group, const Call& call, Way way, std::uint64_t numbe
 
 }  // namespace
 
-Task reduce_in_node(Group& group, const Call& call, const Meeting& meeting, std::uint64_t number) {
-    if (meeting.is_short) {
+Task reduce_in_node(Group& group, const Call& call, const Agreement& agreement, std::uint64_t number) {
+    if (agreement.is_short) {
         reduce_short(group, call, number, 0, call.receive);
-    } else if (meeting.offset) {
-        reduce_share(group, call, meeting);
+    } else if (agreement.offset) {
+        reduce_share(group, call, agreement);
         co_await all_steps(group);
     } else {
         using Clock = std::chrono::steady_clock;
         const bool chooses = chooses_way(group, call);
         const auto begin = chooses ? Clock::now() : Clock::time_point();
         const auto absences = group.absences();
-        co_await reduce_the_way(group, call, meeting.way, number);
+        co_await reduce_the_way(group, call, agreement.way, number);
         if (chooses && absences == group.absences())  // the program waited all the time
-            group.faster_way.took(call.bytes(), meeting.way, Clock::now() - begin);
+            group.faster_way.took(call.bytes(), agreement.way, Clock::now() - begin);
     }
 }
 
-Task broadcast_in_node(Group& group, const Call& call, const Meeting& meeting, int root) {
+Task broadcast_in_node(Group& group, const Call& call, const Agreement& agreement, int root) {
     const bool is_root = root == group.board.rank();
-    if (meeting.offset) {
-        aim(group, meeting, 0);
+    if (agreement.offset) {
+        aim(group, agreement, 0);
         copy_bytes(call.receive, group.sources[static_cast<std::size_t>(root)], call.bytes());
         group.board.step();
         co_await all_steps(group);
@@ -216,22 +216,22 @@ void use_share(Group& group, const Call& call) {
 Task on_one_node(Group& group, Call call, std::uint64_t number) {
     announce(group, call, number);
     co_await Waiting{{.what = Wait::For::come, .value = number}};
-    const auto meeting = agree(group, call, number);
-    if (call.operation == Operation::allreduce && meeting.offset) {
-        reduce_share(group, call, meeting);  // short ones notice that there is one coroutine less
+    const auto agreement = agree(group, call, number);
+    if (call.operation == Operation::allreduce && agreement.offset) {
+        reduce_share(group, call, agreement);  // short ones notice that there is one coroutine less
         co_await all_steps(group);
     } else if (call.operation == Operation::allreduce) {
-        co_await reduce_in_node(group, call, meeting, number);
-    } else if (meeting.is_short) {
+        co_await reduce_in_node(group, call, agreement, number);
+    } else if (agreement.is_short) {
         finish_short(group, call, number);
     } else if (call.operation == Operation::reduce_shares) {
-        co_await use_shares(group, call, meeting);
+        co_await use_shares(group, call, agreement);
     } else if (call.operation == Operation::reduce_scatter) {
-        co_await scatter(group, call, meeting);
+        co_await scatter(group, call, agreement);
     } else if (call.operation == Operation::all_gather) {
         co_await gather(group, call);
     } else if (call.operation == Operation::broadcast) {
-        co_await broadcast_in_node(group, call, meeting, call.peer);
+        co_await broadcast_in_node(group, call, agreement, call.peer);
     } else {
         co_await exchange(group, call, longest_announced(group, number));
     }

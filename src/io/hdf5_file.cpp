@@ -34,8 +34,8 @@ Hdf5Handle file_access(bool virtual_datasets) {
 Hdf5Handle own_links_only(hid_t kind, bool& leads_elsewhere) {
     auto access = plist(kind);
     const auto refuse = [](const char*, const char*, const char*, const char*, unsigned*, hid_t,
-                           void* met) -> herr_t {
-        *static_cast<bool*>(met) = true;
+                           void* found) -> herr_t {
+        *static_cast<bool*>(found) = true;
         return -1;
     };
     H5Pset_elink_cb(access.get(), refuse, &leads_elsewhere);

@@ -74,7 +74,7 @@ std::vector<int> own_ports(const Nodes& nodes, const cluster::Endpoints& endpoin
 }
 
 /// Where the ranks of a parameter-server job meet, on the first server's host.
-struct MeetingPorts {
+struct RendezvousPorts {
     int gloo = 0;
     int master = 0;
     int torch = 0;
@@ -106,7 +106,7 @@ void prove_own_ports(const PlanInput& input, const ServerJobPlaces& places, cons
     }
 }
 
-MeetingPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
+RendezvousPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
     const auto wanted_gloo = input.options.http_port;
     std::vector<MemberPlace*> open;
     std::vector<int> own;
@@ -121,7 +121,7 @@ MeetingPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
     }
     if (open.empty()) {
         // Known to every node without talking.
-        const MeetingPorts out{
+        const RendezvousPorts out{
             .gloo = wanted_gloo.value_or(highest + 1), .master = highest + 2, .torch = highest + 3};
         if (is_own_host(input, places.servers.front().host))
             own.insert(own.end(), {out.gloo, out.master, out.torch});
@@ -130,8 +130,8 @@ MeetingPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
     }
     if (wanted_gloo) own.push_back(*wanted_gloo);
     prove_own_ports(input, places, own);
-    constexpr int meeting_ports = 3;
-    const auto ports = input.ports.any(static_cast<int>(open.size()) + meeting_ports);
+    constexpr int rendezvous_ports = 3;
+    const auto ports = input.ports.any(static_cast<int>(open.size()) + rendezvous_ports);
     auto next = ports.begin();
     for (auto* member : open) member->port = *next++;
     return {.gloo = wanted_gloo.value_or(next[0]), .master = next[1], .torch = next[2], .free = true};
@@ -175,11 +175,11 @@ CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& no
     }
 }
 
-cluster::Endpoints met_endpoints(const PlanInput& input) {
+cluster::Endpoints joined_endpoints(const PlanInput& input) {
     std::vector<std::string> hosts;
     std::vector<int> ranks;
     int total = rendezvous_ports;
-    for (const auto& node : input.met) {
+    for (const auto& node : input.joined) {
         hosts.push_back(node.host);
         ranks.push_back(node.ranks);
         total += node.ranks;

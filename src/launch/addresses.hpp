@@ -28,8 +28,8 @@ CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& no
                                          const std::optional<cluster::PaddleCloud>& cloud,
                                          const std::vector<int>& ranks_of_node);
 
-/// Of nodes that met at --master: consecutive ports on each host, also where one host is several nodes.
-cluster::Endpoints met_endpoints(const PlanInput& input);
+/// Of nodes that joined at --master: consecutive ports on each host, also where one host is several nodes.
+cluster::Endpoints joined_endpoints(const PlanInput& input);
 
 struct ServerJobAddresses {
     cluster::ServerJob job;
@@ -37,8 +37,8 @@ struct ServerJobAddresses {
     bool free_ports = false;
 };
 
-/// The ports that `places` have, or free ones for members of a job on one machine; the meeting points are on
-/// the first server's host, behind all other ports.
+/// The ports that `places` have, or free ones for members of a job on one machine; the rendezvous points are
+/// on the first server's host, behind all other ports.
 ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobPlaces places);
 
 }  // namespace dtrain::launch

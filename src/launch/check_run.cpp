@@ -206,10 +206,10 @@ class CheckRun {
         if (!socket.valid() || strangers_.size() == most_strangers) return;
         const int fd = socket.get();
         strangers_[fd].socket = std::move(socket);
-        reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t) { meet(fd); });
+        reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t) { accept_from(fd); });
     }
 
-    void meet(int fd) {
+    void accept_from(int fd) {
         auto& stranger = strangers_.at(fd);
         const bool open = drain(fd, stranger.said);
         const auto end = stranger.said.find('\n');

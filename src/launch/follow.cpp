@@ -17,7 +17,7 @@
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "cluster/long_value.hpp"
-#include "launch/hello.hpp"
+#include "launch/join_request.hpp"
 #include "launch/nodes.hpp"
 #include "launch/program.hpp"
 #include "link/key_file.hpp"
@@ -32,12 +32,13 @@ bool is_name_of_log(const fs::path& name) {
 }
 
 /// Who may have the port of node 0 when that is no launcher.
-std::string port_holder(const Meeting& meeting) {
-    const bool here = is_loopback(meeting.head) ||
-                      own_names(own_addresses(), {meeting.head}, dtrain::addresses_of).contains(meeting.head);
+std::string port_holder(const RendezvousPoint& rendezvous) {
+    const bool here =
+        is_loopback(rendezvous.head) ||
+        own_names(own_addresses(), {rendezvous.head}, dtrain::addresses_of).contains(rendezvous.head);
     if (!here)
-        return fmt::format(" (on {} \"ss -ltnp sport = :{}\" tells which)", meeting.head, meeting.port);
-    const auto holder = holder_of_port(meeting.port);
+        return fmt::format(" (on {} \"ss -ltnp sport = :{}\" tells which)", rendezvous.head, rendezvous.port);
+    const auto holder = holder_of_port(rendezvous.port);
     return holder.empty() ? "" : " (" + holder + ")";
 }
 
@@ -47,21 +48,21 @@ void tell_own_command(Environment& for_daemon, const Options& options, const Env
     for_daemon.set("DTRAIN_NODE_WORKING_DIR", fs::current_path().string());
 }
 
-link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello& hello,
+link::FollowerOptions follower_options(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                                        const Options& options, const Environment& environment) {
     auto for_daemon = environment;
-    for_daemon.set("DTRAIN_NODE_LOG_DIR", hello.log_dir);
+    for_daemon.set("DTRAIN_NODE_LOG_DIR", request.log_dir);
     if (!options.check) tell_own_command(for_daemon, options, environment);
-    const auto log_dir = hello.log_dir;
-    return {.head = meeting.head,
-            .port = meeting.port,
+    const auto log_dir = request.log_dir;
+    return {.head = rendezvous.head,
+            .port = rendezvous.port,
             .key = link::read_or_make_key(link::key_file(environment)),
-            .hello = hello,
+            .request = request,
             .environment = for_daemon,
             .timeout = options.start_timeout,
-            .welcomed =
-                [log_dir](const link::Welcome& welcome) {
-                    log_info("{}; logs in {}", part_text(welcome), log_dir);
+            .accepted =
+                [log_dir](const link::Accepted& accepted) {
+                    log_info("{}; logs in {}", part_text(accepted), log_dir);
                 },
             .write_last_words =
                 [log_dir](const link::LastWords& words) {
@@ -69,7 +70,7 @@ link::FollowerOptions follower_options(const Meeting& meeting, const link::Hello
                 },
             .must_leave = {},
             .on_stop = {},
-            .holder = [meeting] { return port_holder(meeting); }};
+            .holder = [rendezvous] { return port_holder(rendezvous); }};
 }
 
 /// Lets this machine be looked at, by the program that is installed here.
@@ -78,9 +79,9 @@ class LookedAt {
     LookedAt(std::string head, const Environment& environment)
         : head_(std::move(head)), environment_(environment) {}
 
-    void welcome(const link::Welcome& welcome) {
-        node_ = welcome.node;
-        log_info("node {} of {}; node 0 ({}) prints what is found", welcome.node, welcome.nodes, head_);
+    void accepted(const link::Accepted& accepted) {
+        node_ = accepted.node;
+        log_info("node {} of {}; node 0 ({}) prints what is found", accepted.node, accepted.nodes, head_);
     }
 
     void begin(const link::CheckCall& call) {
@@ -108,11 +109,12 @@ int told(const link::Followed& followed, const char* otherwise) {
 
 }  // namespace
 
-std::optional<int> follow_check(const Meeting& meeting, const link::Hello& hello, const Options& options,
-                                const Environment& environment, const std::function<bool()>& must_leave) {
-    LookedAt looked_at(meeting.head, environment);
-    auto follower = follower_options(meeting, hello, options, environment);
-    follower.welcomed = [&](const link::Welcome& welcome) { looked_at.welcome(welcome); };
+std::optional<int> follow_check(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
+                                const Options& options, const Environment& environment,
+                                const std::function<bool()>& must_leave) {
+    LookedAt looked_at(rendezvous.head, environment);
+    auto follower = follower_options(rendezvous, request, options, environment);
+    follower.accepted = [&](const link::Accepted& accepted) { looked_at.accepted(accepted); };
     follower.check = [&](const link::CheckCall& call) { looked_at.begin(call); };
     follower.must_leave = must_leave;
     const auto followed = link::follow(follower);
@@ -120,16 +122,16 @@ std::optional<int> follow_check(const Meeting& meeting, const link::Hello& hello
     return told(followed, "the check found faults; node 0 shows them");
 }
 
-int follow_head(const Meeting& meeting, const link::Hello& hello, const Options& options,
+int follow_head(const RendezvousPoint& rendezvous, const link::JoinRequest& request, const Options& options,
                 const Environment& environment) {
-    const auto follower = follower_options(meeting, hello, options, environment);
-    log_info("waiting for node 0 ({} port {}), which starts the job", meeting.head, meeting.port);
+    const auto follower = follower_options(rendezvous, request, options, environment);
+    log_info("waiting for node 0 ({} port {}), which starts the job", rendezvous.head, rendezvous.port);
     return told(link::follow(follower), "the job failed; node 0 tells why");
 }
 
-link::Followed follow_start(const Meeting& meeting, const link::Hello& hello, const Options& options,
-                            const Environment& environment, const Leaving& leaving) {
-    auto follower = follower_options(meeting, hello, options, environment);
+link::Followed follow_start(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
+                            const Options& options, const Environment& environment, const Leaving& leaving) {
+    auto follower = follower_options(rendezvous, request, options, environment);
     follower.must_leave = leaving.must_leave;
     follower.on_stop = leaving.on_signal;
     return link::follow(follower);

@@ -7,22 +7,23 @@
 
 #include <dtrain/environment.hpp>
 
-#include "launch/meeting.hpp"
 #include "launch/options.hpp"
+#include "launch/rendezvous_point.hpp"
 #include "link/follower.hpp"
 #include "link/messages.hpp"
 
 namespace dtrain::launch {
 
 /// This machine's part of a job that node 0 drives; returns the job's exit status.
-/// @param hello what this machine is and has
-int follow_head(const Meeting& meeting, const link::Hello& hello, const Options& options,
+/// @param request what this machine is and has
+int follow_head(const RendezvousPoint& rendezvous, const link::JoinRequest& request, const Options& options,
                 const Environment& environment);
 
 /// This machine's part of --check where node 0 looks at all; returns its exit status, or nothing where node 0
 /// is not there and `must_leave` says so.
-std::optional<int> follow_check(const Meeting& meeting, const link::Hello& hello, const Options& options,
-                                const Environment& environment, const std::function<bool()>& must_leave);
+std::optional<int> follow_check(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
+                                const Options& options, const Environment& environment,
+                                const std::function<bool()>& must_leave);
 
 /// What makes this machine leave a job that goes on.
 struct Leaving {
@@ -32,7 +33,7 @@ struct Leaving {
 
 /// As follow_head, of a start of the job that is not all of it.
 /// @throws UsageError when it cannot follow node 0, which has to do without then
-link::Followed follow_start(const Meeting& meeting, const link::Hello& hello, const Options& options,
-                            const Environment& environment, const Leaving& leaving);
+link::Followed follow_start(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
+                            const Options& options, const Environment& environment, const Leaving& leaving);
 
 }  // namespace dtrain::launch

@@ -18,7 +18,7 @@
 #include "base/interfaces.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "launch/hello.hpp"
+#include "launch/join_request.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/nodes.hpp"
 #include "launch/order_probe.hpp"
@@ -55,22 +55,23 @@ std::string in_brackets(const std::string& text) {
 
 }  // namespace
 
-Followers::Followers(FileDescriptor listener, const Meeting& meeting, const Plan& plan,
+Followers::Followers(FileDescriptor listener, const RendezvousPoint& rendezvous, const Plan& plan,
                      const Options& options, const Environment& environment)
     : options_(options),
       environment_(environment),
-      meeting_(meeting),
+      rendezvous_(rendezvous),
       count_(static_cast<int>(plan.nodes.size())),
       hosts_(plan.hosts()),
       named_(true),
       plan_(plan) {
-    serve(std::move(listener), [this](const link::Hello& hello) { return admit_named(hello, plan_); });
+    serve(std::move(listener),
+          [this](const link::JoinRequest& request) { return admit_named(request, plan_); });
 }
 
-Followers::Followers(FileDescriptor listener, const Meeting& meeting, int count, const Options& options,
-                     const Environment& environment)
-    : options_(options), environment_(environment), meeting_(meeting), count_(count), named_(false) {
-    serve(std::move(listener), [this](const link::Hello& hello) { return admit_at_master(hello); });
+Followers::Followers(FileDescriptor listener, const RendezvousPoint& rendezvous, int count,
+                     const Options& options, const Environment& environment)
+    : options_(options), environment_(environment), rendezvous_(rendezvous), count_(count), named_(false) {
+    serve(std::move(listener), [this](const link::JoinRequest& request) { return admit_at_master(request); });
 }
 
 void Followers::serve(FileDescriptor listener, Admit admit) {
@@ -78,13 +79,13 @@ void Followers::serve(FileDescriptor listener, Admit admit) {
     head_ = std::make_unique<link::Head>(link::Head::Options{
         .listener = std::move(listener),
         .key = link::read_or_make_key(link::key_file(environment_)),
-        .name = meeting_.head,
+        .name = rendezvous_.head,
         .admit =
-            [this, admit = std::move(admit)](const link::Hello& hello) {
-                return hello.check == options_.check || hello.leads ? admit(hello)
-                                                                    : link::Admission(other_purpose);
+            [this, admit = std::move(admit)](const link::JoinRequest& request) {
+                return request.check == options_.check || request.leads ? admit(request)
+                                                                        : link::Admission(other_purpose);
             },
-        .arrived = [this](int node) { welcome_late(node); }});
+        .arrived = [this](int node) { accept_late(node); }});
     head_->serve_agents(agent_socket());
 }
 
@@ -96,11 +97,11 @@ std::string Followers::agent_socket() const {
     return folder_.path() + "/agents";
 }
 
-link::Admission Followers::admit_at_master(const link::Hello& hello) const {
+link::Admission Followers::admit_at_master(const link::JoinRequest& request) const {
     std::map<int, std::optional<int>> wanted;
     for (int node = 1; node < count_; ++node)
-        if (head_->here(node)) wanted[node] = head_->hello_of(node).wanted_node;
-    return launch::admit_at_master(hello, count_, decide_mode(options_), wanted);
+        if (head_->here(node)) wanted[node] = head_->join_request_of(node).wanted_node;
+    return launch::admit_at_master(request, count_, decide_mode(options_), wanted);
 }
 
 std::vector<int> Followers::missing() const {
@@ -124,14 +125,14 @@ std::string Followers::names_of(const std::vector<int>& nodes) const {
     return fmt::format("node{} {}", nodes.size() == 1 ? "" : "s", join(names, ", "));
 }
 
-void Followers::welcome_late(int node) {
+void Followers::accept_late(int node) {
     if (!started_) return;
-    auto welcome = welcome_of(plan_, node);
-    welcome.by_ssh = by_ssh_.contains(node);
-    if (const auto own = own_command(head_->hello_of(node), plan_); own && welcome.by_ssh)
+    auto accepted = accepted_of(plan_, node);
+    accepted.by_ssh = by_ssh_.contains(node);
+    if (const auto own = own_command(head_->join_request_of(node), plan_); own && accepted.by_ssh)
         log_warning("{} runs node 0's command: it was started over ssh before its launcher came, {}",
                     names_of({node}), *own);
-    head_->send(node, welcome);
+    head_->send(node, accepted);
 }
 
 void Followers::give_up(const std::string& text) {
@@ -174,7 +175,7 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
             return come_without(absent, ssh.complaint_about(absent.front()));
         if (absent.empty() || now < complain_at) continue;
         log_warning("waiting for {} at port {}; start the same command there", names_of(absent),
-                    meeting_.port);
+                    rendezvous_.port);
         complain_at += between_complaints;
     }
     return true;
@@ -203,26 +204,26 @@ void Followers::look_at(int node, int port, const std::string& nonce) {
     head_->send(node, link::CheckCall{.port = port, .nonce = nonce});
 }
 
-std::vector<MetNode> Followers::met(const Plan& own_part) {
+std::vector<JoinedNode> Followers::joined(const Plan& own_part) {
     if (named_) return {};
     std::vector<std::optional<int>> wanted(static_cast<std::size_t>(count_));
     for (int node = 1; node < count_; ++node)
-        wanted[static_cast<std::size_t>(node)] = head_->hello_of(node).wanted_node;
+        wanted[static_cast<std::size_t>(node)] = head_->join_request_of(node).wanted_node;
     if (hosts_.empty()) head_->renumber(numbered(wanted));  // a node that came back has the number it had
-    const auto head = options_.host.value_or(meeting_.head);
+    const auto head = options_.host.value_or(rendezvous_.head);
     const auto own = own_addresses();
-    std::vector<MetNode> out{
+    std::vector<JoinedNode> out{
         {.host = head,
          .ranks = own_part.size(),
          .servers = own_part.servers ? static_cast<int>(own_part.servers->servers.size()) : 0}};
     for (int node = 1; node < count_; ++node) {
-        const auto& hello = head_->hello_of(node);
+        const auto& request = head_->join_request_of(node);
         const auto& peer = head_->peer_of(node);
         const bool here = is_loopback(peer) || own.contains(peer);  // mpirun knows one machine by one name
         const auto& host = here ? head : peer;
-        out.push_back({.host = hello.address.empty() ? host : hello.address,
-                       .ranks = static_cast<int>(hello.ranks.size()),
-                       .servers = hello.servers.value_or(0)});
+        out.push_back({.host = request.address.empty() ? host : request.address,
+                       .ranks = static_cast<int>(request.ranks.size()),
+                       .servers = request.servers.value_or(0)});
     }
     return out;
 }
@@ -231,18 +232,18 @@ Plan Followers::start(Plan plan) {
     plan_ = std::move(plan);
     hosts_ = plan_.hosts();
     started_ = true;
-    std::map<int, link::Hello> hellos;
+    std::map<int, link::JoinRequest> requests;
     for (int node = 1; node < count_; ++node) {
         if (!head_->here(node)) continue;
         by_ssh_.erase(node);
-        hellos[node] = head_->hello_of(node);
-        head_->send(node, welcome_of(plan_, node));
+        requests[node] = head_->join_request_of(node);
+        head_->send(node, accepted_of(plan_, node));
     }
     if (!by_ssh_.empty()) log_info("{} reached by ssh", names_of({by_ssh_.begin(), by_ssh_.end()}));
-    if (hellos.size() + 1 == plan_.nodes.size()) std::erase(plan_.warnings, others_are_alike);
-    plan_ = with_facts(std::move(plan_), hellos);
-    plan_.followed = !hellos.empty();
-    const auto own = options_.check ? std::nullopt : own_commands(hellos, plan_);
+    if (requests.size() + 1 == plan_.nodes.size()) std::erase(plan_.warnings, others_are_alike);
+    plan_ = with_facts(std::move(plan_), requests);
+    plan_.followed = !requests.empty();
+    const auto own = options_.check ? std::nullopt : own_commands(requests, plan_);
     if (own && !std::exchange(told_commands_, true)) log_info("{}", *own);
     return plan_;
 }

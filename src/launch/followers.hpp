@@ -14,8 +14,8 @@
 
 #include "base/files.hpp"
 #include "base/temporary_folder.hpp"
-#include "launch/meeting.hpp"
 #include "launch/plan.hpp"
+#include "launch/rendezvous_point.hpp"
 #include "launch/watch.hpp"
 #include "link/head.hpp"
 
@@ -29,10 +29,10 @@ inline constexpr std::chrono::milliseconds wait_for_check{15'000};
 class Followers {
   public:
     /// Of nodes that `plan` names.
-    Followers(FileDescriptor listener, const Meeting& meeting, const Plan& plan, const Options& options,
-              const Environment& environment);
+    Followers(FileDescriptor listener, const RendezvousPoint& rendezvous, const Plan& plan,
+              const Options& options, const Environment& environment);
     /// Of so many nodes that meet at --master.
-    Followers(FileDescriptor listener, const Meeting& meeting, int count, const Options& options,
+    Followers(FileDescriptor listener, const RendezvousPoint& rendezvous, int count, const Options& options,
               const Environment& environment);
     Followers(const Followers&) = delete;
     Followers& operator=(const Followers&) = delete;
@@ -64,9 +64,9 @@ class Followers {
     int fd() const { return head_->reactor().fd(); }
     void serve() { head_->reactor().serve(); }
 
-    /// The nodes that met at --master, in their order; nothing where they are named.
+    /// The nodes that joined at --master, in their order; nothing where they are named.
     /// @param own_part the plan of this machine alone
-    std::vector<MetNode> met(const Plan& own_part);
+    std::vector<JoinedNode> joined(const Plan& own_part);
 
     /// Tells the followers their parts.
     /// @returns the plan with what they know of their machines
@@ -91,23 +91,23 @@ class Followers {
     void finish(int status, const std::string& text);
 
   private:
-    using Admit = std::function<link::Admission(const link::Hello&)>;
+    using Admit = std::function<link::Admission(const link::JoinRequest&)>;
 
     void serve(FileDescriptor listener, Admit admit);
     std::string agent_socket() const;
     std::vector<int> missing() const;
     std::string names_of(const std::vector<int>& nodes) const;
-    void welcome_late(int node);
-    link::Admission admit_at_master(const link::Hello& hello) const;
+    void accept_late(int node);
+    link::Admission admit_at_master(const link::JoinRequest& request) const;
     std::optional<LostNode> first_lost() const;
     bool come_without(const std::vector<int>& absent, const std::string& complaint);
     [[noreturn]] void give_up(const std::string& text);
 
     const Options& options_;
     const Environment& environment_;
-    Meeting meeting_;
+    RendezvousPoint rendezvous_;
     int count_;                       ///< of nodes
-    std::vector<std::string> hosts_;  ///< of nodes; empty until they have met
+    std::vector<std::string> hosts_;  ///< of nodes; empty until they have joined
     bool named_;
     bool strays_end_it_ = true;
     std::vector<int> absent_;

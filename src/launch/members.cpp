@@ -177,7 +177,7 @@ std::optional<NumberWithoutList> number_without_list(const Options& options) {
     return std::nullopt;
 }
 
-ServerJobPlaces met_places(const Options& options, int first_port, const std::vector<MetNode>& nodes) {
+ServerJobPlaces joined_places(const Options& options, int first_port, const std::vector<JoinedNode>& nodes) {
     ServerJobPlaces job;
     for (std::size_t node = 0; node < nodes.size(); ++node)
         for (int rank = 0; rank < nodes[node].ranks; ++rank)

@@ -18,7 +18,7 @@ struct MemberPlace {
     std::string host;
     std::optional<int> port;          ///< nothing: any free one of this machine
     bool own_choice = false;          ///< the user wrote the port
-    std::optional<std::size_t> node;  ///< of those that met at --master; nothing: the host tells
+    std::optional<std::size_t> node;  ///< of those that joined at --master; nothing: the host tells
 };
 
 struct StagePlaces {
@@ -57,9 +57,9 @@ std::optional<NumberWithoutList> number_without_list(const Options& options);
 ServerJobPlaces server_job_places(const Options& options, int first_port,
                                   const std::vector<std::string>& hosts = {this_machine});
 
-/// Those of the nodes that met at --master, node by node, which may be one host: each has `first_port` + its
-/// place in the whole job, but for ports that are taken as above.
-ServerJobPlaces met_places(const Options& options, int first_port, const std::vector<MetNode>& nodes);
+/// Those of the nodes that joined at --master, node by node, which may be one host: each has `first_port` +
+/// its place in the whole job, but for ports that are taken as above.
+ServerJobPlaces joined_places(const Options& options, int first_port, const std::vector<JoinedNode>& nodes);
 
 /// Servers, workers, then stage by stage: the order of MPI's ranks.
 std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places);

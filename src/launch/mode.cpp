@@ -11,7 +11,7 @@
 #include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
 
-#include "launch/meeting.hpp"
+#include "launch/rendezvous_point.hpp"
 
 namespace dtrain::launch {
 namespace {

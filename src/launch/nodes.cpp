@@ -64,7 +64,7 @@ void check_count(const Options& options, std::size_t count) {
         count == 1
             ? fmt::format(
                   "--nnodes {}: name the nodes with --ips, or where they meet with --master ip:port; then "
-                  "they are known only once they have met",
+                  "they are known only once they have joined",
                   *wanted)
             : fmt::format("--nnodes {}, but {} nodes are named", *wanted, count));
 }

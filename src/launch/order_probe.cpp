@@ -8,8 +8,8 @@
 #include <dtrain/error.hpp>
 
 #include "base/host.hpp"
-#include "launch/hello.hpp"
-#include "launch/meeting.hpp"
+#include "launch/join_request.hpp"
+#include "launch/rendezvous_point.hpp"
 #include "link/key_file.hpp"
 #include "link/tcp.hpp"
 
@@ -20,14 +20,14 @@ constexpr std::chrono::milliseconds between_questions{1'000};
 constexpr std::chrono::milliseconds time_to_connect{200};
 
 link::FollowerOptions question_of(const Options& options, const Plan& plan, const Environment& environment) {
-    auto hello = hello_of(plan, options, host_name(), 0);
-    hello.leads = true;
+    auto request = join_request_of(plan, options, host_name(), 0);
+    request.leads = true;
     return {.head = {},
             .port = 0,
             .key = link::read_or_make_key(link::key_file(environment)),
-            .hello = std::move(hello),
+            .request = std::move(request),
             .environment = {},
-            .welcomed = {},
+            .accepted = {},
             .write_last_words = {},
             .must_leave = {},
             .on_stop = {},
@@ -58,10 +58,10 @@ std::optional<std::string> OrderProbe::complaint(const std::vector<int>& absent)
 }
 
 void OrderProbe::ask(const std::string& host) {
-    const auto meeting = meeting_of(options_, {host});
-    question_.head = meeting.head;
-    question_.port = meeting.port;
-    auto connected = link::connect_to(meeting.head, meeting.port, time_to_connect);
+    const auto rendezvous = rendezvous_of(options_, {host});
+    question_.head = rendezvous.head;
+    question_.port = rendezvous.port;
+    auto connected = link::connect_to(rendezvous.head, rendezvous.port, time_to_connect);
     if (auto* socket = std::get_if<FileDescriptor>(&connected))
         asking_ = std::make_unique<link::Following>(question_, std::move(*socket));
 }

@@ -13,9 +13,9 @@
 #include "base/text.hpp"
 #include "launch/addresses.hpp"
 #include "launch/devices.hpp"
-#include "launch/meeting.hpp"
 #include "launch/members.hpp"
 #include "launch/nodes.hpp"
+#include "launch/rendezvous_point.hpp"
 #include "topology/select_gpus.hpp"
 
 namespace dtrain::launch {
@@ -26,8 +26,8 @@ using topology::VisibleGpu;
 using Devices = std::vector<VisibleGpu>;
 
 constexpr int most_ports_of_server_job = 1000;
-constexpr int most_meeting_ports = 3;  // behind those of a server job's ranks
-constexpr int tries_of_met_nodes = 10;
+constexpr int max_rendezvous_ports = 3;  // behind those of a server job's ranks
+constexpr int tries_of_joined_nodes = 10;
 constexpr int paddles_first_port = 6170;  // where lists without ports begin, in Paddle too
 
 std::vector<std::string> warnings_about(const Devices& devices) {
@@ -80,7 +80,7 @@ class PlanMaker {
 
   private:
     Plan collective() {
-        if (!input_.met.empty()) return of_met_nodes();
+        if (!input_.joined.empty()) return of_joined_nodes();
         const auto cloud = cluster::paddle_cloud(input_.environment);
         const auto nodes = input_.allocation
                                ? nodes_of(options_, *input_.allocation, input_.own_addresses)
@@ -107,14 +107,14 @@ class PlanMaker {
     }
 
     /// What the other nodes' ranks have is theirs to say.
-    Plan of_met_nodes() {
+    Plan of_joined_nodes() {
         plan_.own_node = 0;
         auto dealt = deal_devices(selected_, options_.nproc_per_node);
-        plan_.endpoints = met_endpoints(input_);
+        plan_.endpoints = joined_endpoints(input_);
         int rank = 0;
-        for (const auto& met : input_.met) {
-            dealt.resize(static_cast<std::size_t>(met.ranks));
-            seat_node(met.host, seats_of(dealt, rank));
+        for (const auto& joined : input_.joined) {
+            dealt.resize(static_cast<std::size_t>(joined.ranks));
+            seat_node(joined.host, seats_of(dealt, rank));
             dealt.clear();
         }
         return std::move(plan_);
@@ -134,18 +134,18 @@ class PlanMaker {
     }
 
     /// Ports that this machine has given away are found here, those of others when they start.
-    Plan of_met_nodes_with_servers() {
-        int ranks = most_meeting_ports;
-        for (const auto& met : input_.met) ranks += met.ranks;
+    Plan of_joined_nodes_with_servers() {
+        int ranks = max_rendezvous_ports;
+        for (const auto& joined : input_.joined) ranks += joined.ranks;
         for (int tried = 0;; ++tried) {
             const auto job = fmt::format("{}@{}#{}", options_.job_id, options_.master.value_or(""),
-                                         (input_.attempt - 1) * tries_of_met_nodes + tried);
+                                         (input_.attempt - 1) * tries_of_joined_nodes + tried);
             const auto first = options_.start_port.value_or(cluster::base_port(job, ranks));
             try {
-                seat_server_job(met_places(options_, first, input_.met));
+                seat_server_job(joined_places(options_, first, input_.joined));
                 break;
             } catch (const PortTaken&) {
-                if (options_.start_port || tried + 1 == tries_of_met_nodes) throw;
+                if (options_.start_port || tried + 1 == tries_of_joined_nodes) throw;
             }
         }
         plan_.free_ports = !options_.start_port;
@@ -154,10 +154,10 @@ class PlanMaker {
     }
 
     Plan with_servers() {
-        if (!input_.met.empty()) return of_met_nodes_with_servers();
+        if (!input_.joined.empty()) return of_joined_nodes_with_servers();
         if (!input_.allocation && nodes_at_master(options_) > 0)
             throw UsageError(fmt::format(
-                "--nnodes {}: the nodes that come to --master {} are known only once they have met",
+                "--nnodes {}: the nodes that come to --master {} are known only once they have joined",
                 options_.nnodes, *options_.master));
         const auto places =
             input_.allocation ? server_job_places(options_,
@@ -254,7 +254,7 @@ class PlanMaker {
         plan_.endpoints = std::move(addresses.endpoints);
         plan_.free_ports = addresses.free_ports;
         std::vector<std::string> hosts;
-        for (const auto& met : input_.met) hosts.push_back(met.host);
+        for (const auto& joined : input_.joined) hosts.push_back(joined.host);
         std::vector<std::vector<Seat>> seats(hosts.size());
         std::vector<std::size_t> devices_used(hosts.size());
         const bool stages_own_gpus =
@@ -274,7 +274,7 @@ class PlanMaker {
                 Seat seat{
                     .plan = {
                         .rank = rank, .role = what.role, .index = what.index, .endpoint = what.endpoint}};
-                const bool told_by_its_node = node > 0 && !input_.met.empty();
+                const bool told_by_its_node = node > 0 && !input_.joined.empty();
                 if (wants_gpu && !selected_.empty() && !told_by_its_node)
                     seat.devices = {selected_[devices_used[node]++ % selected_.size()]};
                 seats[node].push_back(std::move(seat));

@@ -83,11 +83,11 @@ struct PortSource {
 };
 
 /// A node that came to --master.
-struct MetNode {
+struct JoinedNode {
     std::string host;
     int ranks = 0;
     int servers = 0;  ///< of its ranks, in a parameter-server job; the others are workers
-    friend bool operator==(const MetNode&, const MetNode&) = default;
+    friend bool operator==(const JoinedNode&, const JoinedNode&) = default;
 };
 
 struct PlanInput {
@@ -101,8 +101,8 @@ struct PlanInput {
     std::vector<cluster::HostSlots> hostfile;       ///< content of --hostfile
     std::optional<cluster::Allocation> allocation;  ///< whose nodes are used; not given: those of the options
     Engine engine = Engine::mpirun;
-    std::string remote_shell;  ///< of the scheduler, for mpirun; "": ssh
-    std::vector<MetNode> met;  ///< those that came to --master, this one first
+    std::string remote_shell;        ///< of the scheduler, for mpirun; "": ssh
+    std::vector<JoinedNode> joined;  ///< those that came to --master, this one first
     std::set<std::string> own_addresses;
     PortSource ports;
     int attempt = 1;  ///< counts plans for the same job: another one has other ports where dtrain chose them

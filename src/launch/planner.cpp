@@ -88,7 +88,7 @@ void Planner::ask_batch_system(Options& options) {
     if (!of_slurm && allocation_->nodes.size() > 1) remote_shell_ = shell_of_pbs(environment_);
 }
 
-Plan Planner::plan(const Options& options, const std::vector<MetNode>& met, int attempt) const {
+Plan Planner::plan(const Options& options, const std::vector<JoinedNode>& joined, int attempt) const {
     std::vector<HeldPorts> held;  // until the plan is made: no port is given out twice
     return make_plan(
         {.options = options,
@@ -101,7 +101,7 @@ Plan Planner::plan(const Options& options, const std::vector<MetNode>& met, int 
          .allocation = allocation_,
          .engine = engine_,
          .remote_shell = remote_shell_,
-         .met = met,
+         .joined = joined,
          .own_addresses = own_names(own_addresses(), hosts_named(options, hostfile_), addresses_of),
          .ports = {
              .any =

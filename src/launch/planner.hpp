@@ -23,9 +23,9 @@ class Planner {
     /// interface
     Planner(Options& options, const Environment& environment, bool names_nodes_later);
 
-    /// @param met the nodes that came to --master
+    /// @param joined the nodes that came to --master
     /// @param attempt how often ports were planned
-    Plan plan(const Options& options, const std::vector<MetNode>& met = {}, int attempt = 1) const;
+    Plan plan(const Options& options, const std::vector<JoinedNode>& joined = {}, int attempt = 1) const;
 
     /// As if there was no other machine.
     Plan plan_of_this_machine(Options options) const;

@@ -12,9 +12,9 @@
 
 #include "base/host.hpp"
 #include "base/interfaces.hpp"
-#include "launch/hello.hpp"
-#include "launch/meeting.hpp"
+#include "launch/join_request.hpp"
 #include "launch/nodes.hpp"
+#include "launch/rendezvous_point.hpp"
 #include "launch/ssh_probe.hpp"
 #include "link/tcp.hpp"
 
@@ -30,8 +30,8 @@ void refuse_stranger(const Options& options, const Environment& environment, con
     auto briefly = options;
     briefly.start_timeout = time_to_tell;
     try {
-        follow_start(meeting_of(options, plan.hosts()), hello_of(plan, options, host_name(), 0), briefly,
-                     environment, {});
+        follow_start(rendezvous_of(options, plan.hosts()), join_request_of(plan, options, host_name(), 0),
+                     briefly, environment, {});
     } catch (const Error&) {
         // What is said here is enough for people on this node.
     }
@@ -42,21 +42,21 @@ void refuse_stranger(const Options& options, const Environment& environment, con
 Rendezvous meet_at_master(int count, const Options& options, const Environment& environment,
                           const Planner& planner, const std::function<void()>& follows) {
     decide_mode(options);  // refuses what cannot meet here
-    const auto meeting = meeting_at_master(options);
-    if (may_be_head(options, meeting, own_names(own_addresses(), {meeting.head}, addresses_of))) {
-        auto listener = link::listen_at(meeting.head, meeting.port);
+    const auto rendezvous = rendezvous_at_master(options);
+    if (may_be_head(options, rendezvous, own_names(own_addresses(), {rendezvous.head}, addresses_of))) {
+        auto listener = link::listen_at(rendezvous.head, rendezvous.port);
         // Of several launchers on one machine the first one gets the port.
         const bool another_is_head = errno == EADDRINUSE && options.rank.value_or(-1) < 0;
         if (listener.valid())
-            return {.followers = std::make_unique<Followers>(std::move(listener), meeting, count, options,
+            return {.followers = std::make_unique<Followers>(std::move(listener), rendezvous, count, options,
                                                              environment)};
-        if (!another_is_head) refuse_port(meeting, errno);
+        if (!another_is_head) refuse_port(rendezvous, errno);
     }
-    const auto hello = hello_of(planner.plan_of_this_machine(options), options, host_name(), count);
+    const auto request = join_request_of(planner.plan_of_this_machine(options), options, host_name(), count);
     follows();
     if (options.check)
-        return {.followed = follow_check(meeting, hello, options, environment, [] { return false; })};
-    return {.followed = follow_head(meeting, hello, options, environment)};
+        return {.followed = follow_check(rendezvous, request, options, environment, [] { return false; })};
+    return {.followed = follow_head(rendezvous, request, options, environment)};
 }
 
 /// This node's launcher is looked at by node 0's, unless there is none or ssh reaches that node.
@@ -66,16 +66,17 @@ std::optional<int> be_looked_at(const Plan& plan, const Options& options, const 
     const auto until = std::chrono::steady_clock::now() + std::min(options.start_timeout, wait_for_check);
     SshProbe ssh(environment);
     return follow_check(
-        meeting_of(options, plan.hosts()), hello_of(plan, options, host_name(), 0), patiently, environment,
+        rendezvous_of(options, plan.hosts()), join_request_of(plan, options, host_name(), 0), patiently,
+        environment,
         [&] { return std::chrono::steady_clock::now() >= until || !ssh.reached({0}, plan.hosts()).empty(); });
 }
 
-Rendezvous lead(const Plan& plan, const Meeting& meeting, const Options& options,
+Rendezvous lead(const Plan& plan, const RendezvousPoint& rendezvous, const Options& options,
                 const Environment& environment) {
-    auto listener = link::listen_at(meeting.head, meeting.port);
-    if (!listener.valid()) refuse_port(meeting, errno);
+    auto listener = link::listen_at(rendezvous.head, rendezvous.port);
+    if (!listener.valid()) refuse_port(rendezvous, errno);
     return {.followers =
-                std::make_unique<Followers>(std::move(listener), meeting, plan, options, environment)};
+                std::make_unique<Followers>(std::move(listener), rendezvous, plan, options, environment)};
 }
 
 }  // namespace
@@ -89,13 +90,13 @@ Rendezvous meet_other_nodes(const Options& options, const Environment& environme
     if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
     refuse_stranger(options, environment, plan);
     if (!plan.own_node) return {.plan = std::move(plan)};
-    const auto meeting = meeting_of(options, plan.hosts());
+    const auto rendezvous = rendezvous_of(options, plan.hosts());
     if (*plan.own_node > 0) {
         follows();
-        return {.followed =
-                    follow_head(meeting, hello_of(plan, options, host_name(), 0), options, environment)};
+        return {.followed = follow_head(rendezvous, join_request_of(plan, options, host_name(), 0), options,
+                                        environment)};
     }
-    return lead(plan, meeting, options, environment);
+    return lead(plan, rendezvous, options, environment);
 }
 
 Rendezvous meet_for_check(const Options& options, const Environment& environment, const Planner& planner) {
@@ -107,11 +108,11 @@ Rendezvous meet_for_check(const Options& options, const Environment& environment
         if (const auto status = be_looked_at(plan, options, environment)) return {.followed = status};
         return {.plan = std::move(plan)};
     }
-    const auto meeting = meeting_of(options, plan.hosts());
-    auto listener = link::listen_at(meeting.head, meeting.port);
+    const auto rendezvous = rendezvous_of(options, plan.hosts());
+    auto listener = link::listen_at(rendezvous.head, rendezvous.port);
     if (!listener.valid()) return {.plan = std::move(plan)};  // a job of this name runs here
-    Rendezvous out{.followers =
-                       std::make_unique<Followers>(std::move(listener), meeting, plan, options, environment)};
+    Rendezvous out{.followers = std::make_unique<Followers>(std::move(listener), rendezvous, plan, options,
+                                                            environment)};
     out.followers->gather_for_check();
     out.plan = out.followers->start(std::move(plan));
     return out;
@@ -120,7 +121,7 @@ Rendezvous meet_for_check(const Options& options, const Environment& environment
 Rendezvous lead_start(const Options& options, const Environment& environment, const Planner& planner) {
     auto plan = planner.plan(options);
     if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
-    auto out = lead(plan, meeting_of(options, plan.hosts()), options, environment);
+    auto out = lead(plan, rendezvous_of(options, plan.hosts()), options, environment);
     out.followers->let_strays_be();
     return out;
 }
@@ -128,8 +129,8 @@ Rendezvous lead_start(const Options& options, const Environment& environment, co
 link::Followed follow_start(const Options& options, const Environment& environment, const Planner& planner,
                             const Leaving& leaving) {
     const auto plan = planner.plan(options);
-    return follow_start(meeting_of(options, plan.hosts()), hello_of(plan, options, host_name(), 0), options,
-                        environment, leaving);
+    return follow_start(rendezvous_of(options, plan.hosts()), join_request_of(plan, options, host_name(), 0),
+                        options, environment, leaving);
 }
 
 }  // namespace dtrain::launch

@@ -248,11 +248,11 @@ class Launch {
     Plan next_plan(int attempt) {
         if (others_.followers) {
             if (nodes_at_master(options_) > 0)
-                met_ = others_.followers->met(planner_.plan_of_this_machine(options_));
-            return others_.followers->start(planner_.plan(options_, met_, attempt));
+                joined_ = others_.followers->joined(planner_.plan_of_this_machine(options_));
+            return others_.followers->start(planner_.plan(options_, joined_, attempt));
         }
         auto plan = others_.plan ? *std::exchange(others_.plan, std::nullopt)
-                                 : planner_.plan(options_, met_, attempt);
+                                 : planner_.plan(options_, joined_, attempt);
         if (by_mpirun()) refuse_another_machine(plan);
         return plan;
     }
@@ -390,7 +390,7 @@ class Launch {
     std::optional<RunningJob> shown_;
     std::optional<RunPage> page_;  ///< of all starts
     Rendezvous others_;
-    std::vector<MetNode> met_;  ///< at --master
+    std::vector<JoinedNode> joined_;  ///< at --master
     std::optional<scrape::ListenAddress> metrics_address_;
     std::unique_ptr<JobMetrics> metrics_;
     std::optional<scrape::Endpoint> metrics_endpoint_;  ///< of metrics_, which it must not outlive

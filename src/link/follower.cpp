@@ -140,10 +140,11 @@ class Following::State {
     bool is_stranger() const { return !introduced_; }
 
     std::optional<Followed> run() {
-        while (!outcome_ && (lost_.empty() || welcomed_)) {
+        while (!outcome_ && (lost_.empty() || accepted_)) {
             reactor_.wait(options_.must_leave ? try_again : between_heartbeats);
             // A check is over soon, and nobody else may be able to ask the head's machine.
-            if (!outcome_ && !options_.hello.check && must_leave(options_)) outcome_ = Followed{.left = true};
+            if (!outcome_ && !options_.request.check && must_leave(options_))
+                outcome_ = Followed{.left = true};
         }
         if (daemon_) end_all_of(*daemon_);
         return outcome_;
@@ -156,7 +157,7 @@ class Following::State {
                 return lose(connection_.reason());
             if (connection_.open() && !introduced_) {
                 introduced_ = true;
-                connection_.send(options_.hello);
+                connection_.send(options_.request);
             }
             while (!outcome_ && lost_.empty()) {
                 const auto message = connection_.next();
@@ -208,7 +209,7 @@ class Following::State {
         if (!lost_.empty()) return;
         lost_ = reason;
         reactor_.forget(connection_.fd());
-        if (welcomed_ && !outcome_)
+        if (accepted_ && !outcome_)
             outcome_ = Followed{.status = status_link_lost,
                                 .text = fmt::format("lost node 0 ({}): {}", options_.head, reason)};
     }
@@ -218,11 +219,11 @@ class Following::State {
         throw HeadRefuses(fmt::format("node 0 ({}) refuses this node: {}", options_.head, refused.reason));
     }
 
-    void take(const Welcome& welcome) {
-        if (welcomed_) return;  // the job is started again
+    void take(const Accepted& accepted) {
+        if (accepted_) return;  // the job is started again
         watch_signals();
-        welcomed_ = true;
-        if (options_.welcomed) options_.welcomed(welcome);
+        accepted_ = true;
+        if (options_.accepted) options_.accepted(accepted);
     }
 
     void take(const RunDaemon& wish) {
@@ -323,7 +324,7 @@ class Following::State {
     int daemon_told_ = 0;  ///< the run whose daemon's end the head knows
     std::optional<Followed> outcome_;
     bool introduced_ = false;
-    bool welcomed_ = false;
+    bool accepted_ = false;
     std::string lost_;  ///< why the connection is of no use any more
     bool asked_to_stop_ = false;
 };

@@ -29,10 +29,10 @@ struct FollowerOptions {
     std::string head;  ///< node 0's address
     int port = 0;
     Key key;
-    Hello hello;
+    JoinRequest request;
     Environment environment;               ///< for the MPI daemon
     std::chrono::milliseconds timeout{0};  ///< for the head to be there
-    std::function<void(const Welcome&)> welcomed;
+    std::function<void(const Accepted&)> accepted;
     std::function<void(const LastWords&)> write_last_words;
     std::function<void(const CheckCall&)> check =
         {};  ///< not set: this node does not let itself be looked at

@@ -107,8 +107,8 @@ void Head::take_messages(int fd) {
 void Head::take(int fd, const Message& message) {
     auto& peer = peers_.at(fd);
     if (peer.leaving) return;
-    if (const auto* hello = std::get_if<Hello>(&message); hello != nullptr && !peer.node)
-        return welcome(fd, *hello);
+    if (const auto* request = std::get_if<JoinRequest>(&message); request != nullptr && !peer.node)
+        return accepted(fd, *request);
     if (!peer.node) throw LinkError("this launcher has not said who it is");
     const auto to_agent = [&](int run) {
         const auto agent = agent_of_.find(*peer.node);
@@ -120,12 +120,12 @@ void Head::take(int fd, const Message& message) {
         asked_to_stop_by_ = stop->signal;
 }
 
-void Head::welcome(int fd, const Hello& hello) {
+void Head::accepted(int fd, const JoinRequest& request) {
     auto& peer = peers_.at(fd);
-    auto admission = options_.admit(hello);
+    auto admission = options_.admit(request);
     if (const auto* refused = std::get_if<Refused>(&admission)) {
         if (!refusal_ && !refused->of_another_job)
-            refusal_ = fmt::format("{} ({}): {}", hello.host_name, peer.connection.peer(), refused->reason);
+            refusal_ = fmt::format("{} ({}): {}", request.host_name, peer.connection.peer(), refused->reason);
         peer.connection.send(*refused);
         peer.leaving = true;
         return;
@@ -139,7 +139,7 @@ void Head::welcome(int fd, const Hello& hello) {
     std::erase(strangers_, fd);
     peer.node = node;
     followers_[node] = fd;
-    hellos_[node] = hello;
+    requests_[node] = request;
     lost_.erase(node);
     if (options_.arrived) options_.arrived(node);
 }
@@ -188,15 +188,15 @@ void Head::look_at_clock() {
 
 void Head::renumber(const std::vector<int>& numbers) {
     std::map<int, int> followers;
-    std::map<int, Hello> hellos;
+    std::map<int, JoinRequest> requests;
     for (const auto& [node, fd] : followers_) {
         const int number = numbers.at(static_cast<std::size_t>(node));
         followers[number] = fd;
-        hellos[number] = hellos_.at(node);
+        requests[number] = requests_.at(node);
         peers_.at(fd).node = number;
     }
     followers_ = std::move(followers);
-    hellos_ = std::move(hellos);
+    requests_ = std::move(requests);
 }
 
 void Head::send(int node, const Message& message) {

@@ -40,7 +40,7 @@ class Head {
         FileDescriptor listener;
         Key key;
         std::string name;  ///< this node's, for messages
-        std::function<Admission(const Hello&)> admit;
+        std::function<Admission(const JoinRequest&)> admit;
         std::function<void(int node)> arrived;
         Reactor::Now now = Reactor::Clock::now;
     };
@@ -54,7 +54,7 @@ class Head {
     std::optional<std::string> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
     bool here(int node) const { return followers_.contains(node); }
-    const Hello& hello_of(int node) const { return hellos_.at(node); }
+    const JoinRequest& join_request_of(int node) const { return requests_.at(node); }
     /// The address that a follower's connection comes from.
     const std::string& peer_of(int node) const { return peers_.at(followers_.at(node)).connection.peer(); }
     /// New numbers for the nodes: node n becomes node numbers[n].
@@ -90,7 +90,7 @@ class Head {
     void serve_peer(int fd, std::uint32_t events);
     void take_messages(int fd);
     void take(int fd, const Message& message);
-    void welcome(int fd, const Hello& hello);
+    void accepted(int fd, const JoinRequest& request);
     void flush(int fd);
     void drop(int fd, std::string reason);
     void refuse_key(const std::string& peer);
@@ -105,7 +105,7 @@ class Head {
     std::size_t most_strangers_;
     bool listening_ = true;
     std::map<int, int> followers_;  ///< node -> descriptor
-    std::map<int, Hello> hellos_;
+    std::map<int, JoinRequest> requests_;
     std::map<int, int> agent_of_;  ///< node -> agent
     std::unique_ptr<Agents> agents_;
     JobFacts facts_;

@@ -18,16 +18,16 @@ using nlohmann::json;
 template <class T>
 struct Name;
 template <>
-struct Name<Hello> {
-    static constexpr const char* text = "hello";
+struct Name<JoinRequest> {
+    static constexpr const char* text = "join";
 };
 template <>
 struct Name<Refused> {
     static constexpr const char* text = "refused";
 };
 template <>
-struct Name<Welcome> {
-    static constexpr const char* text = "welcome";
+struct Name<Accepted> {
+    static constexpr const char* text = "accepted";
 };
 template <>
 struct Name<CheckCall> {
@@ -78,7 +78,7 @@ struct Name<Heartbeat> {
 template <class M, class Field>
 void fields(M& message, const Field& field) {
     using T = std::remove_const_t<M>;
-    if constexpr (std::is_same_v<T, Hello>) {
+    if constexpr (std::is_same_v<T, JoinRequest>) {
         field("version", message.version);
         field("host_name", message.host_name);
         field("node_count", message.node_count);
@@ -99,7 +99,7 @@ void fields(M& message, const Field& field) {
     } else if constexpr (std::is_same_v<T, Refused>) {
         field("reason", message.reason);
         field("of_another_job", message.of_another_job);
-    } else if constexpr (std::is_same_v<T, Welcome>) {
+    } else if constexpr (std::is_same_v<T, Accepted>) {
         field("node", message.node);
         field("nodes", message.nodes);
         field("first_rank", message.first_rank);

@@ -16,7 +16,7 @@
 namespace dtrain::link {
 
 /// Follower: who it is, and what it has.
-struct Hello {
+struct JoinRequest {
     std::string version;    ///< of dtrain
     std::string host_name;  ///< what the machine calls itself
     int node_count = 0;
@@ -35,7 +35,7 @@ struct Hello {
     std::string working_dir;           ///< theirs, absolute
     bool leads = false;                ///< it takes itself for node 0, and asks whether this one does so too
     bool check = false;                ///< it wants its machine looked at, and no job
-    friend bool operator==(const Hello&, const Hello&) = default;
+    friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };
 
 /// Head: the follower is not wanted.
@@ -46,14 +46,14 @@ struct Refused {
 };
 
 /// Head: the follower's part of the job.
-struct Welcome {
+struct Accepted {
     int node = 0;
     int nodes = 0;
     int first_rank = 0;
     int ranks = 0;
     std::string members;  ///< of a parameter-server job, instead: "server 1, workers 2-3"
     bool by_ssh = false;  ///< its ranks were started over ssh before it came
-    friend bool operator==(const Welcome&, const Welcome&) = default;
+    friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 
 /// Head: have this machine looked at; what does so shall call the head at that port, with that word.
@@ -132,7 +132,7 @@ struct Heartbeat {
     friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 
-using Message = std::variant<Hello, Refused, Welcome, CheckCall, RunOn, UseSsh, RunDaemon, StopDaemon,
+using Message = std::variant<JoinRequest, Refused, Accepted, CheckCall, RunOn, UseSsh, RunDaemon, StopDaemon,
                              DaemonOutput, DaemonEnded, StopJob, LastWords, JobEnded, Heartbeat>;
 
 std::string encode(const Message& message);

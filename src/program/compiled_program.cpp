@@ -142,7 +142,7 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
         }
     }
     // Without reduce_shares(), which waits for the ranks of the node.
-    if (rows_are_shared_) add_step(Action::meet, Phase::update, 0, {"barrier", {}, {}, {}});
+    if (rows_are_shared_) add_step(Action::barrier, Phase::update, 0, {"barrier", {}, {}, {}});
 }
 
 void CompiledProgram::prepare_averages(const Operator& op) {

@@ -72,7 +72,7 @@ class CompiledProgram {
         exchange_rows,
         number_batch,
         average,
-        meet
+        barrier
     };
     /// One batch makes gradients, these are exchanged, the update reads them.
     enum class Phase { batch, exchange, update };

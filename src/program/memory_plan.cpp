@@ -19,7 +19,7 @@ struct Lifetime {
         first = std::min(first, number);
         last = std::max(last, number);
     }
-    bool meets(const Lifetime& other) const { return first <= other.last && other.first <= last; }
+    bool overlaps(const Lifetime& other) const { return first <= other.last && other.first <= last; }
 };
 
 using Lifetimes = std::map<std::string, Lifetime, std::less<>>;
@@ -72,7 +72,7 @@ class SharedPlaces {
         const auto& life = lifetimes_.at(name);
         std::vector<ByteRange> taken;
         for (const auto& other : placed_)
-            if (life.meets(*other.life)) taken.push_back(other.range);
+            if (life.overlaps(*other.life)) taken.push_back(other.range);
         std::ranges::sort(taken, {}, &ByteRange::begin);
         auto begin = begin_;
         for (const auto& range : taken) {

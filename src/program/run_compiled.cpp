@@ -148,7 +148,7 @@ void CompiledProgram::run_step(const Step& step) {
             averages_->parameters();
             averages_->steps_alone = 0;
             break;
-        case Action::meet:
+        case Action::barrier:
             communicator_.barrier();
             break;
     }

@@ -13,7 +13,7 @@ namespace {
 
 template <class Visit>
 void visit_largest_within(const TreeNode& node, const TreeNode& range, const Visit& visit) {
-    if (!node.meets(range)) return;
+    if (!node.overlaps(range)) return;
     if (node.is_within(range)) {
         visit(node);
         return;

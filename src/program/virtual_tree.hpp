@@ -17,7 +17,7 @@ struct TreeNode {
     TreeNode left() const { return {begin, begin + (end - begin) / 2}; }
     TreeNode right() const { return {begin + (end - begin) / 2, end}; }
     bool is_within(const TreeNode& range) const { return range.begin <= begin && end <= range.end; }
-    bool meets(const TreeNode& range) const { return begin < range.end && range.begin < end; }
+    bool overlaps(const TreeNode& range) const { return begin < range.end && range.begin < end; }
     friend bool operator==(const TreeNode&, const TreeNode&) = default;
 };
 

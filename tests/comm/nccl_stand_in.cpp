@@ -391,7 +391,7 @@ ncclResult_t gather(ncclComm* comm, cudaStream_t stream, const void* send, std::
 }
 
 /// All tell the first id's root who they are, which tells all.
-std::function<bool()> meeting(ncclComm* comm, const Id& id) {
+std::function<bool()> agreement(ncclComm* comm, const Id& id) {
     struct State {
         std::vector<int> mine;
         std::vector<std::vector<int>> told;
@@ -466,7 +466,7 @@ ncclResult_t join(ncclComm_t* made, int size, int rank, const ncclUniqueId* ids,
     comm->size = size;
     comm->tag = 2 * (first.root * 4096 + first.number);
     comm->polls_left = script().join_polls;
-    comm->joining = meeting(comm, first);
+    comm->joining = agreement(comm, first);
     *made = comm;
     return ncclInProgress;
 }

@@ -92,18 +92,18 @@ TEST(NcclChoice, OfNameAndIds) {
     EXPECT_EQ(nccl_name("", {{"DTRAIN_JOB_ID", "7f3a"}}), "7f3a/world");
     EXPECT_EQ(nccl_name("", {}), "world");
     EXPECT_EQ(nccl_name("mine", {{"DTRAIN_JOB_ID", "7f3a"}}), "mine");
-    const NcclMeeting meeting{.by_several_ids = true, .version = "2.23.4"};
-    EXPECT_EQ(nccl_id_count(0, 1000, meeting), 4);
-    EXPECT_EQ(nccl_id_count(3, 7, meeting), 3);
-    EXPECT_THROW(nccl_id_count(8, 7, meeting), NcclError);
-    EXPECT_THROW(nccl_id_count(-1, 7, meeting), NcclError);
+    const NcclRendezvous agreement{.by_several_ids = true, .version = "2.23.4"};
+    EXPECT_EQ(nccl_id_count(0, 1000, agreement), 4);
+    EXPECT_EQ(nccl_id_count(3, 7, agreement), 3);
+    EXPECT_THROW(nccl_id_count(8, 7, agreement), NcclError);
+    EXPECT_THROW(nccl_id_count(-1, 7, agreement), NcclError);
 }
 
 TEST(NcclChoice, AnOldNcclHasOneId) {
-    const NcclMeeting meeting{.by_several_ids = false, .version = "2.18.5"};
-    EXPECT_EQ(nccl_id_count(0, 1000, meeting), 1);
-    EXPECT_EQ(nccl_id_count(1, 7, meeting), 1);
-    EXPECT_EQ(tests::message_of<NcclError>([&] { nccl_id_count(3, 7, meeting); }),
+    const NcclRendezvous agreement{.by_several_ids = false, .version = "2.18.5"};
+    EXPECT_EQ(nccl_id_count(0, 1000, agreement), 1);
+    EXPECT_EQ(nccl_id_count(1, 7, agreement), 1);
+    EXPECT_EQ(tests::message_of<NcclError>([&] { nccl_id_count(3, 7, agreement); }),
               "nccl_communicator: 3 ids need NCCL 2.23.4, and this dtrain was built with 2.18.5: "
               "NcclOptions::ids must be 0 or 1");
 }

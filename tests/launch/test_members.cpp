@@ -82,17 +82,18 @@ TEST(ServerJobPlaces, PortsThatSomebodyOfTheHostHasAreSkipped) {
         << "Gloo meets there";
 }
 
-TEST(ServerJobPlaces, NodesThatMetMayBeOneHost) {
-    const std::vector<MetNode> nodes{{.host = "a", .ranks = 3, .servers = 1},
-                                     {.host = "a", .ranks = 2, .servers = 1}};
-    const auto job = met_places({}, 7000, nodes);
+TEST(ServerJobPlaces, NodesThatJoinedMayBeOneHost) {
+    const std::vector<JoinedNode> nodes{{.host = "a", .ranks = 3, .servers = 1},
+                                        {.host = "a", .ranks = 2, .servers = 1}};
+    const auto job = joined_places({}, 7000, nodes);
     EXPECT_THAT(texts(job.servers), ElementsAre("a:7000", "a:7001"));
     EXPECT_THAT(texts(job.workers), ElementsAre("a:7002", "a:7003", "a:7004"));
     EXPECT_EQ(job.servers[1].node, 1U);
     EXPECT_EQ(job.workers[1].node, 0U);
     EXPECT_EQ(job.workers[2].node, 1U);
     EXPECT_FALSE(job.one_machine);
-    EXPECT_THAT(texts(met_places({.http_port = 7001}, 7000, nodes).servers), ElementsAre("a:7000", "a:7002"))
+    EXPECT_THAT(texts(joined_places({.http_port = 7001}, 7000, nodes).servers),
+                ElementsAre("a:7000", "a:7002"))
         << "Gloo meets there";
 }
 

@@ -36,19 +36,20 @@ class HeadTest : public testing::Test {
     HeadTest() {
         auto listener = listen_at("127.0.0.1", 0);
         port_ = port_of(listener);
-        head_ = std::make_unique<Head>(Head::Options{.listener = std::move(listener),
-                                                     .key = key,
-                                                     .name = "head",
-                                                     .admit = [](const Hello& hello) { return admit(hello); },
-                                                     .arrived = {}});
+        head_ = std::make_unique<Head>(
+            Head::Options{.listener = std::move(listener),
+                          .key = key,
+                          .name = "head",
+                          .admit = [](const JoinRequest& request) { return admit(request); },
+                          .arrived = {}});
         head_->serve_agents(agents());
     }
 
-    static Admission admit(const Hello& hello) {
-        if (hello.address == "stranger") return Refused{"it is a stranger"};
-        if (hello.address == "another job")
+    static Admission admit(const JoinRequest& request) {
+        if (request.address == "stranger") return Refused{"it is a stranger"};
+        if (request.address == "another job")
             return Refused{.reason = "this is another job", .of_another_job = true};
-        return hello.wanted_node.value_or(1);
+        return request.wanted_node.value_or(1);
     }
 
     std::string agents() const { return (folder_ / "agents").string(); }
@@ -57,10 +58,10 @@ class HeadTest : public testing::Test {
         return {.head = "127.0.0.1",
                 .port = port_,
                 .key = own_key,
-                .hello = {.host_name = "here", .wanted_node = number},
+                .request = {.host_name = "here", .wanted_node = number},
                 .environment = {},
                 .timeout = seconds(20),
-                .welcomed = {},
+                .accepted = {},
                 .write_last_words = {},
                 .must_leave = {},
                 .on_stop = {},
@@ -93,19 +94,19 @@ std::future<Followed> started(FollowerOptions options) {
 }
 
 TEST_F(HeadTest, TellsEachFollowerItsPartAndTheEnd) {
-    std::promise<Welcome> part;
+    std::promise<Accepted> part;
     auto options = node(2);
-    options.welcomed = [&](const Welcome& welcome) { part.set_value(welcome); };
+    options.accepted = [&](const Accepted& accepted) { part.set_value(accepted); };
     auto follower = started(options);
     serve_until([&] { return head_->here(2); });
     EXPECT_FALSE(head_->here(1));
-    EXPECT_EQ(head_->hello_of(2), options.hello);
+    EXPECT_EQ(head_->join_request_of(2), options.request);
     EXPECT_EQ(head_->peer_of(2), "127.0.0.1");
-    const Welcome welcome{.node = 2, .nodes = 3, .first_rank = 8, .ranks = 4};
-    head_->send(2, welcome);
+    const Accepted accepted{.node = 2, .nodes = 3, .first_rank = 8, .ranks = 4};
+    head_->send(2, accepted);
     head_->end({.status = 7, .text = "rank 3 failed"});
     serve_to_the_end_of(follower);
-    EXPECT_EQ(part.get_future().get(), welcome);
+    EXPECT_EQ(part.get_future().get(), accepted);
     const auto followed = follower.get();
     EXPECT_EQ(followed.status, 7);
     EXPECT_EQ(followed.text, "rank 3 failed");
@@ -114,7 +115,7 @@ TEST_F(HeadTest, TellsEachFollowerItsPartAndTheEnd) {
 
 TEST_F(HeadTest, RefusesWithTheReason) {
     auto options = node(1);
-    options.hello.address = "stranger";
+    options.request.address = "stranger";
     auto follower = started(options);
     serve_to_the_end_of(follower);
     EXPECT_THAT(tests::message_of([&] { follower.get(); }), HasSubstr("refuses this node: it is a stranger"));
@@ -126,7 +127,7 @@ TEST_F(HeadTest, RefusesWithTheReason) {
 TEST_F(HeadTest, AQuestionOfAnotherJobDisturbsNobody) {
     const auto options = [&] {
         auto out = node(1);
-        out.hello.address = "another job";
+        out.request.address = "another job";
         return out;
     }();
     auto socket = connect_to("127.0.0.1", port_, seconds(5));
@@ -147,7 +148,7 @@ TEST_F(HeadTest, ANodeIsThereOnlyOnce) {
     serve_to_the_end_of(second);
     EXPECT_THAT(tests::message_of([&] { second.get(); }), HasSubstr("node 1 is there already"));
     EXPECT_EQ(head_->take_refusal(), std::nullopt);
-    head_->send(1, Welcome{.node = 1, .nodes = 2});
+    head_->send(1, Accepted{.node = 1, .nodes = 2});
     head_->end({});
     EXPECT_EQ(first.get().status, 0);
 }
@@ -166,7 +167,7 @@ TEST_F(HeadTest, AFollowerLeavesWhenItMust) {
     auto follower = started(options);
     serve_until([&] { return head_->here(1); });
     head_->begin_run({}, {"a", "b"}, {"a", "b"});
-    head_->send(1, Welcome{.node = 1, .nodes = 2});
+    head_->send(1, Accepted{.node = 1, .nodes = 2});
     must_leave = true;
     serve_to_the_end_of(follower);
     EXPECT_TRUE(follower.get().left);
@@ -184,8 +185,8 @@ TEST_F(HeadTest, AFollowerNeedsNoHeadToLeave) {
 TEST_F(HeadTest, AFollowerThatLosesItsHeadSaysSo) {
     auto follower = started(node(1));
     serve_until([&] { return head_->here(1); });
-    std::promise<void> welcomed;
-    head_->send(1, Welcome{.node = 1, .nodes = 2});
+    std::promise<void> accepted;
+    head_->send(1, Accepted{.node = 1, .nodes = 2});
     head_->send(1, Heartbeat{});
     head_.reset();
     const auto followed = follower.get();
@@ -198,8 +199,8 @@ TEST_F(HeadTest, NodesGetOtherNumbers) {
     serve_until([&] { return head_->here(1); });
     head_->renumber({0, 2});
     EXPECT_FALSE(head_->here(1));
-    EXPECT_EQ(head_->hello_of(2).wanted_node, 1);
-    head_->send(2, Welcome{.node = 2, .nodes = 3});
+    EXPECT_EQ(head_->join_request_of(2).wanted_node, 1);
+    head_->send(2, Accepted{.node = 2, .nodes = 3});
     head_->end({});
     EXPECT_EQ(first.get().status, 0);
 }
@@ -352,7 +353,7 @@ TEST_F(HeadTest, ACommandThatIsNoDaemonIsNotRun) {
     head_->begin_run({}, {"a", "b"}, {"a", "b"});
     auto follower = started(node(1));
     serve_until([&] { return head_->here(1); });
-    head_->send(1, Welcome{.node = 1, .nodes = 2});
+    head_->send(1, Accepted{.node = 1, .nodes = 2});
     Agent agent(agents());
     const auto proof = folder_ / "was-run";
     agent.ask("b", "touch " + proof.string());

@@ -40,7 +40,7 @@ int messages() {
 }
 
 tests::Corpus corpus() {
-    tests::Corpus out{.pieces = {"{", "}", "\"is\"", ":", "\"hello\"", "null", "[", "]", "1e999", ","}};
+    tests::Corpus out{.pieces = {"{", "}", "\"is\"", ":", "\"request\"", "null", "[", "]", "1e999", ","}};
     for (const auto& message : one_of_each()) out.examples.push_back(encode(message));
     return out;
 }
@@ -111,13 +111,13 @@ TEST_F(HostilePeers, AHeadServesItsOtherFollowersAndAgents) {
     Head head({.listener = std::move(listener),
                .key = key,
                .name = "head",
-               .admit = [](const Hello& hello) -> Admission {
-                   return hello.host_name == "good" ? good : hostile_node;
+               .admit = [](const JoinRequest& request) -> Admission {
+                   return request.host_name == "good" ? good : hostile_node;
                },
                .arrived = {}});
     const auto agents = (folder_ / "agents").string();
     head.serve_agents(agents);
-    FollowerOptions options{.head = "127.0.0.1", .port = port, .key = key, .hello = {.host_name = "good"}};
+    FollowerOptions options{.head = "127.0.0.1", .port = port, .key = key, .request = {.host_name = "good"}};
     Following follower(options, connected(port));
     const auto serve = [&] {
         head.reactor().wait(milliseconds(0));
@@ -125,7 +125,7 @@ TEST_F(HostilePeers, AHeadServesItsOtherFollowersAndAgents) {
     };
     while (!head.here(good)) serve();
     head.begin_run({}, {"a", "b", "c"}, {"a", "b", "c"});
-    head.send(good, Welcome{.node = good, .nodes = 3});
+    head.send(good, Accepted{.node = good, .nodes = 3});
 
     int connections = 0;
     int heard_as_followers = 0;
@@ -136,7 +136,7 @@ TEST_F(HostilePeers, AHeadServesItsOtherFollowersAndAgents) {
             hostile.emplace(connected(port), Channel::Side::follower);
             ++connections;
             while (!hostile->open() && hostile->turn()) serve();
-            if (mutator_.one_in(2)) hostile->say(encode(Hello{.host_name = "hostile"}));
+            if (mutator_.one_in(2)) hostile->say(encode(JoinRequest{.host_name = "hostile"}));
         }
         hostile->say(message());
         ++said;
@@ -175,12 +175,12 @@ TEST_F(HostilePeers, AFollowerEndsByAReasonAndRunsNothing) {
     FollowerOptions options{.head = "127.0.0.1",
                             .port = port,
                             .key = key,
-                            .hello = {},
+                            .request = {},
                             .environment = {{"PATH", "/nonexistent"}, {"TMPDIR", folder_.path().string()}},
                             .on_stop = [&](int) { ++stops; }};
     int connections = 0;
-    int welcomed = 0;
-    options.welcomed = [&](const Welcome&) { ++welcomed; };
+    int accepted = 0;
+    options.accepted = [&](const Accepted&) { ++accepted; };
     for (int said = 0; said < messages(); ++connections) {
         Following follower(options, connected(port));
         const FileDescriptor accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -202,7 +202,7 @@ TEST_F(HostilePeers, AFollowerEndsByAReasonAndRunsNothing) {
         EXPECT_NE(follower.lost(), "");
     }
     EXPECT_GT(connections, messages() / 100);
-    EXPECT_GT(welcomed, 0);
+    EXPECT_GT(accepted, 0);
     EXPECT_EQ(stops, 0);
     EXPECT_FALSE(std::filesystem::exists(proof));
 }

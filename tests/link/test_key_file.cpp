@@ -85,11 +85,11 @@ TEST(KeyFile, MissingOrUnreadableOneNamesTheCommand) {
     const tests::TemporaryFolder folder;
     EXPECT_THAT(message_of([&] { read_key(folder / "none"); }),
                 AllOf(HasSubstr((folder / "none").string()), HasSubstr("dtrain-launch key show")));
-    tests::write_bytes(folder / "noise", "hello\n");
+    tests::write_bytes(folder / "noise", "request\n");
     ::chmod((folder / "noise").c_str(), 0600);
     EXPECT_THAT(message_of([&] { read_or_make_key(folder / "noise"); }),
                 AllOf(HasSubstr("holds no key"), HasSubstr("dtrain-launch key show")));
-    EXPECT_EQ(tests::bytes_of(folder / "noise"), "hello\n");
+    EXPECT_EQ(tests::bytes_of(folder / "noise"), "request\n");
     std::filesystem::create_directory(folder / "folder");
     EXPECT_THAT(message_of([&] { read_key(folder / "folder"); }), HasSubstr("is no file"));
 }

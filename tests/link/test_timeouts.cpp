@@ -41,10 +41,10 @@ FollowerOptions options_of(int node, int port) {
     return {.head = "127.0.0.1",
             .port = port,
             .key = key,
-            .hello = {.wanted_node = node},
+            .request = {.wanted_node = node},
             .environment = {},
             .timeout = seconds(1),
-            .welcomed = {},
+            .accepted = {},
             .write_last_words = {},
             .must_leave = {},
             .on_stop = {},
@@ -60,7 +60,7 @@ class TimeoutTest : public testing::Test {
             .listener = std::move(listener),
             .key = key,
             .name = "head",
-            .admit = [](const Hello& hello) -> Admission { return hello.wanted_node.value_or(1); },
+            .admit = [](const JoinRequest& request) -> Admission { return request.wanted_node.value_or(1); },
             .arrived = {},
             .now = [this] { return now_; }});
     }

@@ -174,7 +174,7 @@ std::int64_t Client::join() {
                               fmt::format("stands at step {}, and server 0 at step {}", step, steps_));
         if (server == 0) steps_ = step;
     };
-    ask_all({.kind = MessageKind::hello}, write, read);
+    ask_all({.kind = MessageKind::join}, write, read);
     if (options_.mode != ServerMode::sync) return std::exchange(steps_, 0);
     return steps_;
 }

@@ -71,7 +71,7 @@ class Client {
     /// @param transport outlives this
     Client(ClientOptions options, comm::Transport& transport);
 
-    /// Says hello to all servers and waits for their welcome. @returns steps that are in the parameters
+    /// Joins all servers and waits until they accept. @returns steps that are in the parameters
     std::int64_t join();
 
     /// Tells all servers that nothing will come any more, and waits until they have seen it.
@@ -191,7 +191,7 @@ class Client {
 
     struct Answer {
         int server = 0;
-        MessageKind to = MessageKind::hello;  ///< what was asked
+        MessageKind to = MessageKind::join;  ///< what was asked
         std::optional<comm::MessageBytes> message;
         bool is_begun = false;   ///< of a save
         std::size_t takers = 1;  ///< who has yet to forget() it

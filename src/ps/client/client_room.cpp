@@ -10,7 +10,7 @@ namespace dtrain::ps {
 void Client::note_sizes(int server, MessageReader reader) {
     if (!room_.is_limited()) return;
     switch (reader.head().kind) {
-        case MessageKind::welcome:
+        case MessageKind::accept:
         case MessageKind::values:
         case MessageKind::applied:
         case MessageKind::sized:

@@ -46,7 +46,7 @@ void Server::take(comm::Message&& message) {
         const auto trainer = trainer_of(message.from);
         if (!broken_.empty() && head.kind != MessageKind::abandon) throw MessageError(broken_);
         switch (head.kind) {
-            case MessageKind::hello:
+            case MessageKind::join:
                 return greet(trainer, reader);
             case MessageKind::push:
                 return push(trainer, std::move(message));
@@ -88,19 +88,19 @@ Server::Trainer& Server::present(std::size_t trainer, const MessageHead& head) {
     auto& known = trainers_[trainer];
     if (known.presence != Presence::here)
         throw MessageError(fmt::format("a '{}' of trainer {}, which has {}", to_string(head.kind), trainer,
-                                       known.presence == Presence::gone ? "left" : "not said hello"));
+                                       known.presence == Presence::gone ? "left" : "not joined"));
     return known;
 }
 
 void Server::greet(std::size_t trainer, const MessageReader& reader) {
     auto& known = trainers_[trainer];
     if (known.presence != Presence::expected)
-        throw MessageError(fmt::format("a second 'hello' of trainer {}", trainer));
+        throw MessageError(fmt::format("a second 'join' of trainer {}", trainer));
     if (const auto difference = layout_difference(options_.layout, reader.text()))
         throw MessageError(*difference);
     known.presence = Presence::here;
     reply_with_sizes(trainer,
-                     {.kind = MessageKind::welcome, .step = steps_, .request = reader.head().request});
+                     {.kind = MessageKind::accept, .step = steps_, .request = reader.head().request});
 }
 
 void Server::push(std::size_t trainer, comm::Message&& message) {

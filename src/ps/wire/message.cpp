@@ -31,10 +31,10 @@ std::span<T> as(std::span<std::byte> bytes) {
 
 std::string_view to_string(MessageKind kind) {
     switch (kind) {
-        case MessageKind::hello:
-            return "hello";
-        case MessageKind::welcome:
-            return "welcome";
+        case MessageKind::join:
+            return "join";
+        case MessageKind::accept:
+            return "accept";
         case MessageKind::pull:
             return "pull";
         case MessageKind::values:
@@ -77,8 +77,8 @@ std::string_view to_string(MessageKind kind) {
 
 bool is_answer(MessageKind kind, MessageKind asked) {
     switch (asked) {
-        case MessageKind::hello:
-            return kind == MessageKind::welcome;
+        case MessageKind::join:
+            return kind == MessageKind::accept;
         case MessageKind::pull:
             return kind == MessageKind::values;
         case MessageKind::push:
@@ -135,7 +135,7 @@ MessageReader::MessageReader(std::span<const std::byte> bytes) {
             fmt::format("a message of protocol {}, expected {}: trainers and servers must be of "
                         "one version of dtrain",
                         head.version, protocol_version));
-    if (head.kind < static_cast<std::uint16_t>(MessageKind::hello) ||
+    if (head.kind < static_cast<std::uint16_t>(MessageKind::join) ||
         head.kind > static_cast<std::uint16_t>(MessageKind::idle))
         throw MessageError(fmt::format("a message of kind {}", head.kind));
     if (head.numbers != 0)

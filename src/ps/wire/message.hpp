@@ -22,26 +22,26 @@ namespace dtrain::ps {
 inline constexpr std::uint16_t protocol_version = 5;
 
 enum class MessageKind : std::uint16_t {
-    hello = 1,  ///< trainer: its number, and the layout that it expects, as text
-    welcome,    ///< server: the step at which it stands
-    pull,       ///< trainer: wants parameters or rows
-    values,     ///< server: what a pull asked for, section by section
-    push,       ///< trainer: gradients
-    applied,    ///< server: a push that ended steps is in the parameters
-    save,       ///< trainer: what of the server to write into which folder, as text
-    saving,     ///< server: what it will write is fixed, whatever comes now
-    saved,      ///< server: what it wrote there, as text
-    day,        ///< trainer: whether tables shrink, and which day it is then; waits as a pull does
-    begun,      ///< server: it is; step: rows that went
-    count,      ///< trainer: wants to know what the tables have
-    counted,    ///< server: that, as text
-    sizes,      ///< trainer: wants to know how many rows tables have that have a limit; see SizesTurn
-    sized,      ///< server: that, as sizes
-    leave,      ///< trainer: nothing will come any more
-    farewell,   ///< server: has seen that
-    failed,     ///< server: why it could not do what was asked, as text
-    abandon,    ///< trainer: ends without 'leave', and gets no answer
-    idle        ///< trainer: a step of the others in which it has no gradients; gets no answer
+    join = 1,  ///< trainer: its number, and the layout that it expects, as text
+    accept,    ///< server: the step at which it stands
+    pull,      ///< trainer: wants parameters or rows
+    values,    ///< server: what a pull asked for, section by section
+    push,      ///< trainer: gradients
+    applied,   ///< server: a push that ended steps is in the parameters
+    save,      ///< trainer: what of the server to write into which folder, as text
+    saving,    ///< server: what it will write is fixed, whatever comes now
+    saved,     ///< server: what it wrote there, as text
+    day,       ///< trainer: whether tables shrink, and which day it is then; waits as a pull does
+    begun,     ///< server: it is; step: rows that went
+    count,     ///< trainer: wants to know what the tables have
+    counted,   ///< server: that, as text
+    sizes,     ///< trainer: wants to know how many rows tables have that have a limit; see SizesTurn
+    sized,     ///< server: that, as sizes
+    leave,     ///< trainer: nothing will come any more
+    farewell,  ///< server: has seen that
+    failed,    ///< server: why it could not do what was asked, as text
+    abandon,   ///< trainer: ends without 'leave', and gets no answer
+    idle       ///< trainer: a step of the others in which it has no gradients; gets no answer
 };
 
 /// "pull", "push", ...
@@ -58,12 +58,12 @@ enum class SizesTurn : std::uint32_t { none, takes, gives_back };
 inline constexpr std::uint32_t most_steps_of_push = 1'000'000;
 
 struct MessageHead {
-    MessageKind kind = MessageKind::hello;
+    MessageKind kind = MessageKind::join;
     /// push: how many steps of the trainer end with it, most_steps_of_push at most; their gradients were
     /// added up, and schedules count them all. 0: more of the same step follows. sizes: a SizesTurn. failed:
     /// 1 when it is for a table's dict_size.
     std::uint32_t steps = 0;
-    /// pull, save: how many steps of every trainer must be in what it gets. welcome: steps so far.
+    /// pull, save: how many steps of every trainer must be in what it gets. accept: steps so far.
     std::int64_t step = 0;
     /// Chosen by the trainer; the answer has it too.
     std::uint64_t request = 0;

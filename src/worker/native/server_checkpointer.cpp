@@ -29,12 +29,12 @@ std::string rows_file(int trainer, int trainers) {
 }
 
 ServerCheckpointer::ServerCheckpointer(const CheckpointSettings& settings, const ServerConnection& servers,
-                                       State state, Communicator trainers, std::function<void()> meet)
+                                       State state, Communicator trainers, std::function<void()> synchronize)
     : settings_(settings),
       servers_(servers),
       state_(std::move(state)),
       trainers_(std::move(trainers)),
-      meet_(std::move(meet)) {
+      synchronize_(std::move(synchronize)) {
     io::start_hdf5();
 }
 
@@ -58,7 +58,7 @@ void ServerCheckpointer::or_abandon(const Action& action) const {
 
 void ServerCheckpointer::start(const CheckpointHeader& header) {
     finish();
-    meet_();
+    synchronize_();
     path_ = CheckpointFolder(*settings_.dir).path(header, CheckpointFormat::directory);
     by_the_first([&] { begin(header); });
     begin_rows(header);

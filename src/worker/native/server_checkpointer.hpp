@@ -34,9 +34,9 @@ std::string rows_file(int trainer, int trainers);
 /// as soon as it is fixed what they write.
 class ServerCheckpointer final : public checkpoint::CheckpointWriter {
   public:
-    /// @param meet lets all trainers' gradients be in the parameters; collective
+    /// @param synchronize lets all trainers' gradients be in the parameters; collective
     ServerCheckpointer(const CheckpointSettings& settings, const ServerConnection& servers, State state,
-                       Communicator trainers, std::function<void()> meet);
+                       Communicator trainers, std::function<void()> synchronize);
 
     void start(const CheckpointHeader& header) override;
     bool part_is_written() const override;
@@ -60,7 +60,7 @@ class ServerCheckpointer final : public checkpoint::CheckpointWriter {
     const ServerConnection& servers_;
     State state_;
     Communicator trainers_;
-    std::function<void()> meet_;
+    std::function<void()> synchronize_;
     std::optional<std::filesystem::path> path_;
     /// Of the first trainer: the last save of all rows that was completed, and those of changes since then.
     std::vector<std::string> chain_;

@@ -184,7 +184,7 @@ void Trainer::meet_at_servers() {
     communicator_.barrier();
 }
 
-void Trainer::meet() {
+void Trainer::synchronize() {
     meet_at_servers();
     trainer_.average_state();
 }
@@ -200,12 +200,12 @@ void Trainer::leave_servers() {
 }
 
 std::unique_ptr<checkpoint::CheckpointWriter> Trainer::checkpoints(const CheckpointSettings& settings) {
-    auto meet = [this] { this->meet(); };
+    auto synchronize = [this] { this->synchronize(); };
     if (!servers_)
         return std::make_unique<checkpoint::Checkpointer>(
             CheckpointFolder(settings.dir.value(), settings.run), settings.files, state_, communicator_,
-            meet);
-    return std::make_unique<ServerCheckpointer>(settings, *servers_, state_, communicator_, meet);
+            synchronize);
+    return std::make_unique<ServerCheckpointer>(settings, *servers_, state_, communicator_, synchronize);
 }
 
 void Trainer::add_metrics(const Executor& executor, double loss, Sums& sums) const {
@@ -312,7 +312,7 @@ std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on
     ++epoch_;
     epoch_step_ = 0;
     sums_ = {};
-    meet();
+    synchronize();
     if (!parameters_are_identical(state_, communicator_))
         throw_together<Error>(
             communicator_,

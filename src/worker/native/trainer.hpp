@@ -160,7 +160,7 @@ class Trainer {
     /// Of asynchronous jobs: all trainers have the parameters that all of them made.
     void meet_at_servers();
     /// The same with or without servers.
-    void meet();
+    void synchronize();
     void train_step();
     void train_last_step();
     void train_batch(Executor& executor);

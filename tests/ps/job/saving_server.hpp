@@ -122,9 +122,9 @@ class SavingServer {
             ps::ServerOptions{.mode = ServerMode::async, .trainers = {1}, .first_step = parts.steps},
             std::move(parts.dense), std::move(parts.tables), *transports_[0]);
         server_->save_by(std::make_unique<ps::ServerSaver>(plan_, *server_, small_blocks));
-        ps::MessageWriter hello(*transports_[1], {.kind = ps::MessageKind::hello});
-        hello.add_text("");
-        send(std::move(hello));
+        ps::MessageWriter join(*transports_[1], {.kind = ps::MessageKind::join});
+        join.add_text("");
+        send(std::move(join));
         transports_[1]->receive();
     }
 

@@ -29,9 +29,9 @@ class Busy {
     explicit Busy(ServerMode mode = ServerMode::sync)
         : server_({.mode = mode, .trainers = {1}, .table_threads = 3}, two_zeros(1), one_table(),
                   *transports_[0]) {
-        MessageWriter hello(*transports_[1], {.kind = MessageKind::hello});
-        hello.add_text("");
-        give(std::move(hello));
+        MessageWriter join(*transports_[1], {.kind = MessageKind::join});
+        join.add_text("");
+        give(std::move(join));
     }
 
     void push(std::int64_t id) {

@@ -33,7 +33,7 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
         width_ = has_statistics ? 3 : 1;
         server_.emplace(options, two_zeros(is_sync ? 3 : 1), one_table(options_of(has_statistics)),
                         *transports_[0]);
-        for (const int rank : {1, 2, good_trainer}) give(rank, hello());
+        for (const int rank : {1, 2, good_trainer}) give(rank, join());
         forget_answers();
     }
 
@@ -54,8 +54,8 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
         take_and_answer(*server_, {from, std::move(content)});
     }
 
-    comm::MessageBytes hello() {
-        auto writer = message(MessageKind::hello);
+    comm::MessageBytes join() {
+        auto writer = message(MessageKind::join);
         writer.add_text(layout);
         return content(std::move(writer));
     }
@@ -81,7 +81,7 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
     comm::MessageBytes any_message() {
         switch (random_() % 16) {
             case 0:
-                return hello();
+                return join();
             case 1:
                 return day();
             case 2:

@@ -33,10 +33,10 @@ class FailingDisk : public testing::Test {
         EXPECT_GT(table.rows_on_disk(), 1000U);
         server_.emplace(ServerOptions{.trainers = {1, 2}}, two_zeros(2), std::move(tables), *transports_[0]);
         for (const int rank : {1, 2}) {
-            auto hello = message(rank, {.kind = MessageKind::hello});
-            hello.add_text("");
-            send(std::move(hello));
-            EXPECT_EQ(said(rank), "welcome of 0");
+            auto join = message(rank, {.kind = MessageKind::join});
+            join.add_text("");
+            send(std::move(join));
+            EXPECT_EQ(said(rank), "accept of 0");
         }
     }
 

@@ -34,8 +34,8 @@ class ServerTest : public testing::Test {
         if (adjust_.schedule) tables[0].learning_rate = "learning_rate";
         server_.emplace(options, two_zeros(mode == ServerMode::sync ? trainers : 1, adjust_),
                         std::move(tables), *transports_[0]);
-        for (int rank = 1; rank <= trainers; ++rank) hello(rank);
-        for (int rank = 1; rank <= trainers; ++rank) EXPECT_EQ(said(rank), "welcome 0");
+        for (int rank = 1; rank <= trainers; ++rank) join(rank);
+        for (int rank = 1; rank <= trainers; ++rank) EXPECT_EQ(said(rank), "accept 0");
     }
 
     void give() {
@@ -50,8 +50,8 @@ class ServerTest : public testing::Test {
         give();
     }
 
-    void hello(int rank, const std::string& text = server_layout) {
-        auto writer = message(rank, {.kind = MessageKind::hello});
+    void join(int rank, const std::string& text = server_layout) {
+        auto writer = message(rank, {.kind = MessageKind::join});
         writer.add_text(text);
         send(std::move(writer));
     }
@@ -124,7 +124,7 @@ class ServerTest : public testing::Test {
 
     void leave(int rank) { send(message(rank, {.kind = MessageKind::leave})); }
 
-    /// "values DENSE ROW", "welcome STEP", "failed TEXT" ...; "" when nothing has come.
+    /// "values DENSE ROW", "accept STEP", "failed TEXT" ...; "" when nothing has come.
     std::string said(int rank) {
         const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
@@ -132,7 +132,7 @@ class ServerTest : public testing::Test {
         std::string text(to_string(reader.head().kind));
         if (reader.head().kind == MessageKind::failed || reader.head().kind == MessageKind::saved)
             return text + " " + std::string(reader.text());
-        if (reader.head().kind == MessageKind::welcome || reader.head().kind == MessageKind::begun)
+        if (reader.head().kind == MessageKind::accept || reader.head().kind == MessageKind::begun)
             return text + " " + std::to_string(reader.head().step);
         while (const auto section = reader.next())
             if (!section->payload.empty())
@@ -367,19 +367,19 @@ TEST_F(ServerTest, RefusesAnotherLayout) {
     server_.reset();
     server_.emplace(ServerOptions{.trainers = {1}, .layout = server_layout}, two_zeros(1),
                     std::vector<ServerTable>(), *transports_[0]);
-    hello(1, "mode x\ntable u\n");
+    join(1, "mode x\ntable u\n");
     EXPECT_EQ(said(1),
               "failed trainer and server were started with different programs or options: the server has "
               "'table t' where the trainer has 'table u'");
-    hello(1, "mode x\n");
+    join(1, "mode x\n");
     EXPECT_THAT(said(1), HasSubstr("'table t' where the trainer has 'nothing'"));
     pull(1, 0);
-    EXPECT_EQ(said(1), "failed a 'pull' of trainer 0, which has not said hello");
-    hello(1);
-    EXPECT_EQ(said(1), "welcome 0");
-    hello(1);
-    EXPECT_EQ(said(1), "failed a second 'hello' of trainer 0");
-    hello(3);
+    EXPECT_EQ(said(1), "failed a 'pull' of trainer 0, which has not said join");
+    join(1);
+    EXPECT_EQ(said(1), "accept 0");
+    join(1);
+    EXPECT_EQ(said(1), "failed a second 'join' of trainer 0");
+    join(3);
     EXPECT_EQ(said(3), "failed rank 3 is no trainer of this job");
 }
 
@@ -438,8 +438,8 @@ TEST_F(ServerTest, RefusesToPutTogetherWhatIsFarTooLong) {
     wide.push_back({SparseTable({.name = "t", .width = 1U << 20U}), ""});
     server_.emplace(ServerOptions{.trainers = {1}, .layout = server_layout}, two_zeros(1), std::move(wide),
                     *transports_[0]);
-    hello(1);
-    EXPECT_EQ(said(1), "welcome 0");
+    join(1);
+    EXPECT_EQ(said(1), "accept 0");
     auto asked = message(1, {.kind = MessageKind::pull});
     for (std::int64_t part = 0; part < 2; ++part) {
         const auto ids = asked.ask_rows(0, 600, false);

@@ -45,10 +45,10 @@ class ServerOnAGpu : public tests::OnAGpu {
         server_.emplace(options, failing_zeros(mode == ServerMode::sync ? 2 : 1), std::vector<ServerTable>(),
                         *transports_[0]);
         for (const int rank : {1, 2}) {
-            auto hello = message(rank, {.kind = MessageKind::hello});
-            hello.add_text("x");
-            send(std::move(hello));
-            EXPECT_EQ(said(rank), "welcome");
+            auto join = message(rank, {.kind = MessageKind::join});
+            join.add_text("x");
+            send(std::move(join));
+            EXPECT_EQ(said(rank), "accept");
         }
     }
 

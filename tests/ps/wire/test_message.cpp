@@ -74,9 +74,9 @@ TEST_F(Messages, AskForRowsAndTellTexts) {
     EXPECT_TRUE(rows->peeks);
     EXPECT_FALSE(rows->has_each_id_once);
     EXPECT_THAT(rows->ids(), ElementsAre(7));
-    MessageWriter hello(*transports_[0], {.kind = MessageKind::hello});
-    hello.add_text("a b c");
-    EXPECT_EQ(MessageReader(sent(std::move(hello))).text(), "a b c");
+    MessageWriter join(*transports_[0], {.kind = MessageKind::join});
+    join.add_text("a b c");
+    EXPECT_EQ(MessageReader(sent(std::move(join))).text(), "a b c");
 }
 
 TEST_F(Messages, AreRefusedWhenTheyAreNotOurs) {

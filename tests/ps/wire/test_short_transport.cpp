@@ -123,7 +123,7 @@ TEST_P(ShortMessages, WhatIsFiniteStaysFiniteAndWhatIsNotIsKept) {
 }
 
 TEST_P(ShortMessages, OtherMessagesTravelAsTheyAre) {
-    MessageWriter text(*transports_[0], {.kind = MessageKind::hello});
+    MessageWriter text(*transports_[0], {.kind = MessageKind::join});
     text.add_text("some text");
     text.send(1);
     MessageWriter pull(*transports_[0], {.kind = MessageKind::pull});

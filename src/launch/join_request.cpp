@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/hello.hpp"
+#include "launch/join_request.hpp"
 
 #include <algorithm>
 #include <set>
@@ -41,9 +41,9 @@ std::vector<std::string> sorted(std::vector<std::string> words) {
     return words;
 }
 
-std::optional<link::Refused> other_version(const link::Hello& hello) {
-    if (hello.version == version) return std::nullopt;
-    return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", hello.version, version)};
+std::optional<link::Refused> other_version(const link::JoinRequest& request) {
+    if (request.version == version) return std::nullopt;
+    return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", request.version, version)};
 }
 
 /// The ranks of a node of a parameter-server job do not follow each other.
@@ -61,25 +61,25 @@ std::string members_text(const NodePlan& node) {
     return join(parts, ", ");
 }
 
-std::optional<link::Refused> other_members(const link::Hello& hello, bool with_servers) {
-    if (hello.servers.has_value() != with_servers)
+std::optional<link::Refused> other_members(const link::JoinRequest& request, bool with_servers) {
+    if (request.servers.has_value() != with_servers)
         return link::Refused{
             fmt::format("its job has {}parameter servers, node 0's has {}; give all nodes the same "
                         "--run_mode, or a --server_num "
                         "and a --worker_num each",
-                        hello.servers ? "" : "no ", with_servers ? "some" : "none")};
-    if (hello.servers &&
-        (*hello.servers < 1 || static_cast<std::size_t>(*hello.servers) >= hello.ranks.size()))
+                        request.servers ? "" : "no ", with_servers ? "some" : "none")};
+    if (request.servers &&
+        (*request.servers < 1 || static_cast<std::size_t>(*request.servers) >= request.ranks.size()))
         return link::Refused{
-            fmt::format("{} servers cannot be among its {} ranks", *hello.servers, hello.ranks.size())};
+            fmt::format("{} servers cannot be among its {} ranks", *request.servers, request.ranks.size())};
     return std::nullopt;
 }
 
-std::optional<link::Refused> other_mode(const link::Hello& hello, RunMode mode) {
+std::optional<link::Refused> other_mode(const link::JoinRequest& request, RunMode mode) {
     const auto own = to_string(mode);
-    if (hello.run_mode == own) return std::nullopt;
+    if (request.run_mode == own) return std::nullopt;
     return link::Refused{fmt::format("its --run_mode is {}, node 0's {}; give all nodes the same",
-                                     one_line(hello.run_mode, 300), own)};
+                                     one_line(request.run_mode, 300), own)};
 }
 
 int servers_of(const NodePlan& node) {
@@ -107,55 +107,55 @@ std::string other_word(std::vector<std::string> own, std::vector<std::string> of
 
 }  // namespace
 
-link::Hello hello_of(const Plan& plan, const Options& options, const std::string& host_name,
-                     int nodes_at_master) {
-    link::Hello hello{.version = version,
-                      .host_name = host_name,
-                      .log_dir = plan.log_dir,
-                      .job_id = plan.job_id,
-                      .run_mode = to_string(plan.mode),
-                      .program = plan.program,
-                      .working_dir = plan.working_dir,
-                      .check = options.check};
+link::JoinRequest join_request_of(const Plan& plan, const Options& options, const std::string& host_name,
+                                  int nodes_at_master) {
+    link::JoinRequest request{.version = version,
+                              .host_name = host_name,
+                              .log_dir = plan.log_dir,
+                              .job_id = plan.job_id,
+                              .run_mode = to_string(plan.mode),
+                              .program = plan.program,
+                              .working_dir = plan.working_dir,
+                              .check = options.check};
     if (nodes_at_master == 0) {
-        hello.nodes = plan.hosts();
-        hello.node_count = static_cast<int>(hello.nodes.size());
+        request.nodes = plan.hosts();
+        request.node_count = static_cast<int>(request.nodes.size());
     }
-    if (!plan.own_node) return hello;
+    if (!plan.own_node) return request;
     const auto& own = node_of(plan, *plan.own_node);
     if (nodes_at_master > 0) {
-        hello.node_count = nodes_at_master;
-        hello.address = options.host.value_or("");
-        if (options.rank && *options.rank >= 0) hello.wanted_node = options.rank;
+        request.node_count = nodes_at_master;
+        request.address = options.host.value_or("");
+        if (options.rank && *options.rank >= 0) request.wanted_node = options.rank;
     } else {
-        hello.address = own.host;
+        request.address = own.host;
     }
-    hello.ranks = gpus_of(own);
-    if (plan.servers) hello.servers = servers_of(own);
-    hello.visible_gpus = own.cuda_visible_devices;
+    request.ranks = gpus_of(own);
+    if (plan.servers) request.servers = servers_of(own);
+    request.visible_gpus = own.cuda_visible_devices;
     std::vector<cluster::RankAssignment> assignments;
     for (const auto& rank : own.ranks) assignments.push_back(rank.assignment);
     Environment variables;
     cluster::write_assignments(variables, {assignments});
-    for (const auto& [name, value] : variables) hello.assignments[name] = value;
-    return hello;
+    for (const auto& [name, value] : variables) request.assignments[name] = value;
+    return request;
 }
 
-link::Admission admit_named(const link::Hello& hello, const Plan& plan) {
+link::Admission admit_named(const link::JoinRequest& request, const Plan& plan) {
     const auto hosts = plan.hosts();
-    const bool same_nodes = sorted(hello.nodes) == sorted(hosts);
-    if (hello.leads && (!same_nodes || hello.job_id != plan.job_id)) return another_job;
-    if (auto refused = other_version(hello)) return *refused;
-    if (same_nodes && hello.nodes != hosts)
+    const bool same_nodes = sorted(request.nodes) == sorted(hosts);
+    if (request.leads && (!same_nodes || request.job_id != plan.job_id)) return another_job;
+    if (auto refused = other_version(request)) return *refused;
+    if (same_nodes && request.nodes != hosts)
         return link::Refused{
             fmt::format("its nodes stand in the order {}, node 0's in the order {}; give all nodes the same "
                         "list, in the same order",
-                        join(hello.nodes, ","), join(hosts, ","))};
-    if (hello.nodes != hosts)
+                        join(request.nodes, ","), join(hosts, ","))};
+    if (request.nodes != hosts)
         return link::Refused{
             fmt::format("it was started for the nodes {}, node 0 for {}; give all nodes the same list",
-                        join(hello.nodes, ","), join(hosts, ","))};
-    const auto place = std::find(hosts.begin(), hosts.end(), hello.address);
+                        join(request.nodes, ","), join(hosts, ","))};
+    const auto place = std::find(hosts.begin(), hosts.end(), request.address);
     if (place == hosts.end())
         return link::Refused{
             fmt::format("its own address is none of the nodes {}; name it with --host", join(hosts, ","))};
@@ -163,44 +163,44 @@ link::Admission admit_named(const link::Hello& hello, const Plan& plan) {
     if (node == 0)
         return link::Refused{fmt::format(
             "it takes itself for node 0, which is {}; name its own address with --host", hosts.front())};
-    if (auto refused = other_mode(hello, plan.mode)) return *refused;
+    if (auto refused = other_mode(request, plan.mode)) return *refused;
     const auto expected = gpus_of(node_of(plan, node));
-    if (hello.ranks.size() != expected.size())
+    if (request.ranks.size() != expected.size())
         return link::Refused{
             fmt::format("it has {} {}, and {} {} would be its part of node 0's plan; give all nodes the "
                         "same --gpus and --nproc_per_node",
-                        hello.ranks.size(), plural(hello.ranks.size(), "rank"), expected.size(),
+                        request.ranks.size(), plural(request.ranks.size(), "rank"), expected.size(),
                         plural(expected.size(), "rank"))};
-    if (const int servers = servers_of(node_of(plan, node)); hello.servers.value_or(0) != servers)
+    if (const int servers = servers_of(node_of(plan, node)); request.servers.value_or(0) != servers)
         return link::Refused{
             fmt::format("it has {} {}, and {} would be its part of node 0's plan; give all nodes the same "
                         "--servers and --workers",
-                        hello.servers.value_or(0), plural(hello.servers.value_or(0), "server"), servers)};
-    if (count_of_gpus(hello.ranks) != count_of_gpus(expected))
+                        request.servers.value_or(0), plural(request.servers.value_or(0), "server"), servers)};
+    if (count_of_gpus(request.ranks) != count_of_gpus(expected))
         return link::Refused{
             fmt::format("it has {} GPUs for its ranks, node 0 has {}; choose as many on each with "
                         "--gpus",
-                        count_of_gpus(hello.ranks), count_of_gpus(expected))};
+                        count_of_gpus(request.ranks), count_of_gpus(expected))};
     return node;
 }
 
-link::Admission admit_at_master(const link::Hello& hello, int count, RunMode mode,
+link::Admission admit_at_master(const link::JoinRequest& request, int count, RunMode mode,
                                 const std::map<int, std::optional<int>>& wanted_by_others) {
-    if (hello.leads) return another_job;
-    if (auto refused = other_version(hello)) return *refused;
-    if (!hello.nodes.empty())
+    if (request.leads) return another_job;
+    if (auto refused = other_version(request)) return *refused;
+    if (!request.nodes.empty())
         return link::Refused{
             fmt::format("it was started with --ips {}, node 0 without; give all nodes the same options",
-                        join(hello.nodes, ","))};
-    if (!hello.address.empty() && !cluster::is_host(hello.address))
-        return link::Refused{fmt::format("its --host \"{}\" is no address", one_line(hello.address, 300))};
-    if (hello.node_count != count)
+                        join(request.nodes, ","))};
+    if (!request.address.empty() && !cluster::is_host(request.address))
+        return link::Refused{fmt::format("its --host \"{}\" is no address", one_line(request.address, 300))};
+    if (request.node_count != count)
         return link::Refused{
             fmt::format("it was started with --nnodes {}, node 0 with {}; give all nodes the same",
-                        hello.node_count, count)};
-    if (auto refused = other_members(hello, has_servers(mode))) return *refused;
-    if (auto refused = other_mode(hello, mode)) return *refused;
-    if (const auto& wanted = hello.wanted_node) {
+                        request.node_count, count)};
+    if (auto refused = other_members(request, has_servers(mode))) return *refused;
+    if (auto refused = other_mode(request, mode)) return *refused;
+    if (const auto& wanted = request.wanted_node) {
         if (*wanted < 1 || *wanted >= count)
             return link::Refused{
                 fmt::format("--rank {} is not in 1..{} of the nodes besides node 0", *wanted, count - 1)};
@@ -231,7 +231,7 @@ std::vector<int> numbered(const std::vector<std::optional<int>>& wanted) {
     return out;
 }
 
-link::Welcome welcome_of(const Plan& plan, int node) {
+link::Accepted accepted_of(const Plan& plan, int node) {
     const auto& ranks = node_of(plan, node).ranks;
     return {.node = node,
             .nodes = static_cast<int>(plan.nodes.size()),
@@ -240,17 +240,17 @@ link::Welcome welcome_of(const Plan& plan, int node) {
             .members = plan.servers ? members_text(node_of(plan, node)) : ""};
 }
 
-Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos) {
-    for (const auto& [number, hello] : hellos) {
+Plan with_facts(Plan plan, const std::map<int, link::JoinRequest>& requests) {
+    for (const auto& [number, request] : requests) {
         auto& node = plan.nodes[static_cast<std::size_t>(number)];
-        node.cuda_visible_devices = hello.visible_gpus;
-        node.log_dir = hello.log_dir;
-        node.working_dir = hello.working_dir;
+        node.cuda_visible_devices = request.visible_gpus;
+        node.log_dir = request.log_dir;
+        node.working_dir = request.working_dir;
         Environment variables;
-        for (const auto& [name, value] : hello.assignments) variables.set(name, value);
+        for (const auto& [name, value] : request.assignments) variables.set(name, value);
         const auto assignments = cluster::read_assignments(variables, 0);
         for (std::size_t local = 0; local < node.ranks.size(); ++local) {
-            if (local < hello.ranks.size()) node.ranks[local].gpus = hello.ranks[local];
+            if (local < request.ranks.size()) node.ranks[local].gpus = request.ranks[local];
             if (assignments && local < assignments->size())
                 node.ranks[local].assignment = (*assignments)[local];
         }
@@ -258,19 +258,19 @@ Plan with_facts(Plan plan, const std::map<int, link::Hello>& hellos) {
     return plan;
 }
 
-std::optional<std::string> own_command(const link::Hello& hello, const Plan& plan) {
-    auto out = other_word(hello.program, plan.program);
-    if (hello.working_dir != plan.working_dir)
-        out += fmt::format("{}in {}, node 0 in {}", out.empty() ? "" : ", ", in_quotes(hello.working_dir),
+std::optional<std::string> own_command(const link::JoinRequest& request, const Plan& plan) {
+    auto out = other_word(request.program, plan.program);
+    if (request.working_dir != plan.working_dir)
+        out += fmt::format("{}in {}, node 0 in {}", out.empty() ? "" : ", ", in_quotes(request.working_dir),
                            in_quotes(plan.working_dir));
     return out.empty() ? std::nullopt : std::optional(out);
 }
 
-std::optional<std::string> own_commands(const std::map<int, link::Hello>& hellos, const Plan& plan) {
+std::optional<std::string> own_commands(const std::map<int, link::JoinRequest>& requests, const Plan& plan) {
     std::optional<std::string> first;
     std::size_t others = 0;
-    for (const auto& [node, hello] : hellos) {
-        const auto own = own_command(hello, plan);
+    for (const auto& [node, request] : requests) {
+        const auto own = own_command(request, plan);
         if (own && first) ++others;
         if (own && !first)
             first =
@@ -280,14 +280,14 @@ std::optional<std::string> own_commands(const std::map<int, link::Hello>& hellos
     return first;
 }
 
-std::string part_text(const link::Welcome& welcome) {
-    const auto last = welcome.first_rank + welcome.ranks - 1;
-    const auto ranks = !welcome.members.empty() ? welcome.members
-                       : welcome.ranks == 0     ? std::string("no ranks")
-                       : welcome.ranks == 1     ? fmt::format("rank {}", last)
-                                                : fmt::format("ranks {}-{}", welcome.first_rank, last);
-    return fmt::format("node {} of {}: {}{}", welcome.node, welcome.nodes, ranks,
-                       welcome.by_ssh
+std::string part_text(const link::Accepted& accepted) {
+    const auto last = accepted.first_rank + accepted.ranks - 1;
+    const auto ranks = !accepted.members.empty() ? accepted.members
+                       : accepted.ranks == 0     ? std::string("no ranks")
+                       : accepted.ranks == 1     ? fmt::format("rank {}", last)
+                                                 : fmt::format("ranks {}-{}", accepted.first_rank, last);
+    return fmt::format("node {} of {}: {}{}", accepted.node, accepted.nodes, ranks,
+                       accepted.by_ssh
                            ? ", started over ssh before this launcher came, with node 0's command and folder"
                            : "");
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/meeting.hpp"
+#include "launch/rendezvous_point.hpp"
 
 #include <cstring>
 
@@ -16,7 +16,7 @@
 
 namespace dtrain::launch {
 
-Meeting meeting_of(const Options& options, const std::vector<std::string>& hosts) {
+RendezvousPoint rendezvous_of(const Options& options, const std::vector<std::string>& hosts) {
     const auto& head = hosts.front();
     return {.head = head,
             .port = options.link_port ? *options.link_port
@@ -33,17 +33,18 @@ int nodes_at_master(const Options& options) {
     return *count > 1 ? *count : 0;
 }
 
-Meeting meeting_at_master(const Options& options) {
+RendezvousPoint rendezvous_at_master(const Options& options) {
     const auto address = cluster::parse_address(*options.master);
     if (!address.port)
         throw UsageError(fmt::format("--master {} has no port; write ip:port", *options.master));
     return {.head = address.host, .port = *address.port};
 }
 
-bool may_be_head(const Options& options, const Meeting& meeting, const std::set<std::string>& own_addresses) {
+bool may_be_head(const Options& options, const RendezvousPoint& rendezvous,
+                 const std::set<std::string>& own_addresses) {
     const int rank = options.rank.value_or(-1);
-    const bool here =
-        is_loopback(meeting.head) || own_addresses.contains(meeting.head) || options.host == meeting.head;
+    const bool here = is_loopback(rendezvous.head) || own_addresses.contains(rendezvous.head) ||
+                      options.host == rendezvous.head;
     if (rank == 0 && !here)
         throw UsageError(
             fmt::format("--rank 0 belongs on the machine of --master {}, and none of this one's addresses "
@@ -52,12 +53,12 @@ bool may_be_head(const Options& options, const Meeting& meeting, const std::set<
     return here && rank <= 0;
 }
 
-void refuse_port(const Meeting& meeting, int error) {
-    const auto holder = holder_of_port(meeting.port);
+void refuse_port(const RendezvousPoint& rendezvous, int error) {
+    const auto holder = holder_of_port(rendezvous.port);
     throw UsageError(fmt::format(
         "TCP port {}, where the nodes of the job meet, cannot be used: {}{}; give the job a --job_id of "
         "its own, or another --link-port or --master, on all nodes",
-        meeting.port, std::strerror(error), holder.empty() ? "" : ", held by " + holder));
+        rendezvous.port, std::strerror(error), holder.empty() ? "" : ", held by " + holder));
 }
 
 }  // namespace dtrain::launch
