@@ -15,7 +15,7 @@ namespace dtrain::comm {
 namespace {
 
 // Rarely enough to leave the processor to who computes; sockets hold what arrives meanwhile.
-constexpr std::chrono::microseconds between_looks{100};
+constexpr std::chrono::microseconds poll_interval{100};
 
 class Helper {
   public:
@@ -46,7 +46,7 @@ class Helper {
         while (woken_.wait(turn, stop, [this] { return asked_; }) && !stop.stop_requested()) {
             asked_ = Group::let_all_go_on();
             turn.unlock();
-            std::this_thread::sleep_for(between_looks);
+            std::this_thread::sleep_for(poll_interval);
             turn.lock();
         }
     }

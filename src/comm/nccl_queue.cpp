@@ -110,7 +110,7 @@ void NcclQueue::wait(std::uint64_t number) {
     if (completed_ < number) {
         if (failure_) std::rethrow_exception(failure_);
         let_messages_go();
-        // Asking a GPU takes its time: few looks, then others have the processor.
+        // Asking a GPU takes its time: few polls, then others have the processor.
         Backoff backoff(true);
         while (completed_ < number) {
             if (go_on({})) {
@@ -142,13 +142,13 @@ void NcclQueue::leave() {
     wait(add(NcclPhase::leaving, {.operation = Operation::nccl_communicator}));
 }
 
-bool NcclQueue::go_on(const NcclLook& look) {
-    const bool one = go_on_running(look);
-    const bool other = go_on_issuing(look);
+bool NcclQueue::go_on(const NcclPoll& polled) {
+    const bool one = go_on_running(polled);
+    const bool other = go_on_issuing(polled);
     return one || other;
 }
 
-bool NcclQueue::go_on_running(NcclLook look) {
+bool NcclQueue::go_on_running(NcclPoll polled) {
     bool any = false;
     for (; !running_.empty(); any = true) {
         auto& batch = running_.front();
@@ -156,11 +156,11 @@ bool NcclQueue::go_on_running(NcclLook look) {
             // While something is handed over the communicator is "in progress", and no news.
             const auto nccl = issuing_ ? NcclAnswer{} : port_.status();
             const auto gpu = port_.reached(*batch.mark);
-            look.nccl = nccl.state;
-            look.gpu = gpu.state;
-            const auto next = next_of(NcclPhase::running, look);
+            polled.nccl = nccl.state;
+            polled.gpu = gpu.state;
+            const auto next = next_of(NcclPhase::running, polled);
             if (next == NcclNext::fail) fail(nccl.state == NcclState::done ? gpu : nccl);
-            if (next == NcclNext::give_up) give_up(look.waited);
+            if (next == NcclNext::give_up) give_up(polled.waited);
             if (next == NcclNext::wait) break;
         }
         complete(batch);
@@ -169,7 +169,7 @@ bool NcclQueue::go_on_running(NcclLook look) {
     return any;
 }
 
-bool NcclQueue::go_on_issuing(NcclLook look) {
+bool NcclQueue::go_on_issuing(NcclPoll polled) {
     bool any = false;
     for (;; any = true) {
         if (!issuing_) {
@@ -178,11 +178,11 @@ bool NcclQueue::go_on_issuing(NcclLook look) {
         }
         auto& batch = *issuing_;
         if (batch.answer.state == NcclState::in_progress) batch.answer = port_.status();
-        look.nccl = batch.answer.state;
-        const auto next = next_of(batch.hand_over, look);
+        polled.nccl = batch.answer.state;
+        const auto next = next_of(batch.hand_over, polled);
         if (next == NcclNext::wait) break;
         if (next == NcclNext::fail) fail(batch.answer);
-        if (next == NcclNext::give_up) give_up(look.waited);
+        if (next == NcclNext::give_up) give_up(polled.waited);
         if (next == NcclNext::refuse)
             for (std::size_t i = 0; i < batch.calls.size(); ++i) refuse(batch.first + i, batch.answer.reason);
         else if (batch.hand_over == NcclPhase::issuing)

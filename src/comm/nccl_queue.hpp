@@ -79,9 +79,9 @@ class NcclQueue {
     void let_messages_go() { messages_go_ = started_; }
 
     /// Looks whether anything can go on; true when something did.
-    bool go_on(const NcclLook& look);
-    bool go_on_running(NcclLook look);
-    bool go_on_issuing(NcclLook look);
+    bool go_on(const NcclPoll& polled);
+    bool go_on_running(NcclPoll polled);
+    bool go_on_issuing(NcclPoll polled);
     bool issue_next();
     void hand_over(Batch& batch);
     void refuse(std::uint64_t number, const std::string& why);

@@ -6,17 +6,17 @@
 
 namespace dtrain::comm {
 
-NcclNext next_of(NcclPhase phase, const NcclLook& look) {
-    if (look.nccl == NcclState::refused && phase == NcclPhase::issuing) return NcclNext::refuse;
-    if (look.nccl == NcclState::failed || look.nccl == NcclState::refused) return NcclNext::fail;
+NcclNext next_of(NcclPhase phase, const NcclPoll& polled) {
+    if (polled.nccl == NcclState::refused && phase == NcclPhase::issuing) return NcclNext::refuse;
+    if (polled.nccl == NcclState::failed || polled.nccl == NcclState::refused) return NcclNext::fail;
     if (phase == NcclPhase::running) {
-        if (look.gpu == NcclState::failed) return NcclNext::fail;
-        if (look.gpu == NcclState::done) return NcclNext::go_on;
-    } else if (look.nccl == NcclState::done) {
+        if (polled.gpu == NcclState::failed) return NcclNext::fail;
+        if (polled.gpu == NcclState::done) return NcclNext::go_on;
+    } else if (polled.nccl == NcclState::done) {
         return NcclNext::go_on;
     }
-    if (look.others_gave_up) return NcclNext::give_up;
-    if (look.deadline.count() > 0 && look.waited > look.deadline) return NcclNext::give_up;
+    if (polled.others_gave_up) return NcclNext::give_up;
+    if (polled.deadline.count() > 0 && polled.waited > polled.deadline) return NcclNext::give_up;
     return NcclNext::wait;
 }
 

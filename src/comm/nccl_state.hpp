@@ -29,7 +29,7 @@ struct NcclAnswer {
 enum class NcclPhase : std::uint8_t { joining, issuing, recording, running, leaving };
 
 /// What a rank that waits sees.
-struct NcclLook {
+struct NcclPoll {
     NcclState nccl = NcclState::done;        ///< ncclCommGetAsyncError
     NcclState gpu = NcclState::in_progress;  ///< the operation's event, while it is running
     bool others_gave_up = false;
@@ -46,7 +46,7 @@ enum class NcclNext : std::uint8_t {
 };
 
 /// Its own failure counts before what others say, and what is complete is complete.
-NcclNext next_of(NcclPhase phase, const NcclLook& look);
+NcclNext next_of(NcclPhase phase, const NcclPoll& polled);
 
 /// How long who has waited so long sleeps before it looks again; 0: lets only others have the processor.
 std::chrono::microseconds nccl_sleep(std::chrono::duration<double> waited);

@@ -134,15 +134,15 @@ std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoar
 
 std::optional<NodeBoard::Whereabouts> SideChannel::who_waits(const NodeBoard& board) const {
     std::optional<NodeBoard::Whereabouts> waits;
-    const auto look_at = [&](const std::vector<std::uint64_t>& numbers) {
+    const auto inspect = [&](const std::vector<std::uint64_t>& numbers) {
         for (std::size_t rank = 0; rank < numbers.size() / numbers_per_rank; ++rank) {
             const auto at = read(numbers, rank);
             if (at.waits_in != 0 && (!waits || at.waits_in == board.alarm())) waits = at;
         }
     };
-    look_at(written(board));
+    inspect(written(board));
     if (!waits)
-        for (const auto& [node, numbers] : heard_) look_at(numbers);
+        for (const auto& [node, numbers] : heard_) inspect(numbers);
     return waits;
 }
 

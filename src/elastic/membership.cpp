@@ -24,8 +24,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds between_looks_running{1000};
-constexpr milliseconds between_looks_waiting{5000};
+constexpr milliseconds poll_interval_running{1000};
+constexpr milliseconds poll_interval_waiting{5000};
 constexpr milliseconds between_tries{500};  // while etcd is away
 
 FileDescriptor event_fd() {
@@ -110,7 +110,7 @@ bool Membership::become_head() {
     const auto before = seen();
     transact_while_leased(client_, {Condition::absent(options_.keys.head())},
                           {Change::put(options_.keys.head(), before.own_name, before.own_lease)});
-    look(client_);  // also where the answer was lost on its way
+    refresh(client_);  // also where the answer was lost on its way
     return seen().is_head();
 }
 
@@ -118,13 +118,13 @@ void Membership::resign() {
     const auto before = seen();
     client_.transact({Condition::held_by(options_.keys.head(), before.own_lease)},
                      {Change::erase(options_.keys.head())});
-    look(client_);
+    refresh(client_);
 }
 
 bool Membership::write_as_head(const std::vector<Change>& changes) {
     const bool written =
         client_.transact({Condition::held_by(options_.keys.head(), seen().own_lease)}, changes);
-    look(client_);
+    refresh(client_);
     return written;
 }
 
@@ -135,7 +135,7 @@ void Membership::work_on(std::int64_t start) {
     }
     try {
         tell_others(client_);
-        look(client_);
+        refresh(client_);
     } catch (const EtcdAway& away) {
         note_away(away);  // the keeper will tell them
     }
@@ -155,7 +155,7 @@ void Membership::tell_others(EtcdClient& client) {
 
 void Membership::remove(const std::vector<std::string>& names) {
     for (const auto& name : names) client_.erase(options_.keys.node(name));
-    look(client_);
+    refresh(client_);
 }
 
 void Membership::set_fence(std::optional<Fence> fence) {
@@ -194,14 +194,14 @@ bool Membership::register_node(EtcdClient& client) {
             seen_.own_lease = lease.id;
         }
         note_lease(sent, lease);
-        look(client);  // what was seen before does not have the new registration
+        refresh(client);  // what was seen before does not have the new registration
         return true;
     }
     client.revoke(lease.id);
     return false;
 }
 
-void Membership::look(EtcdClient& client) {
+void Membership::refresh(EtcdClient& client) {
     auto view = job_view(options_.keys, client.get_prefix(options_.keys.state()));
     const std::lock_guard lock(mutex_);
     if (view.revision < seen_.view.revision) return;  // the other thread was faster
@@ -226,7 +226,7 @@ void Membership::keep() {
             keep_once(keeper_, due);
         } catch (const std::exception& error) {
             note_away(error);
-            due.look = true;
+            due.refresh = true;
             ask_fence();
             sleep_for(between_tries);
         }
@@ -248,7 +248,7 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
         }
         due.renewal = sent + (seconds(options_.lease_seconds) - options_.time_to_stop) / 4;
     }
-    if (due.look) look(client);
+    if (due.refresh) refresh(client);
     const auto now = snapshot();
     // Others may have taken this node for lost, and removed it.
     if (!now.is_registered()) {
@@ -258,10 +258,10 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
         return;
     }
     tell_others(client);
-    const auto between_looks = ask_fence() ? between_looks_running : between_looks_waiting;
+    const auto poll_interval = ask_fence() ? poll_interval_running : poll_interval_waiting;
     const auto limit =
-        std::clamp(time_between(BootClock::now(), due.renewal), milliseconds(1), between_looks);
-    due.look = client.changed_since(options_.keys.state(), now.view.revision, limit);
+        std::clamp(time_between(BootClock::now(), due.renewal), milliseconds(1), poll_interval);
+    due.refresh = client.changed_since(options_.keys.state(), now.view.revision, limit);
 }
 
 void Membership::note_away(const std::exception& error) {

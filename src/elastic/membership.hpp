@@ -76,7 +76,7 @@ class Membership {
     /// Readable after anything has changed; seen() makes it unreadable.
     int changed_fd() const { return changed_.get(); }
 
-    /// Tries to become the job's head, and looks again. True when this node is head then.
+    /// Tries to become the job's head, and reads the state again. True when this node is head then.
     bool become_head();
     void resign();
     /// Writes keys that only the head may write; false when this node is not head any more.
@@ -101,11 +101,11 @@ class Membership {
     /// What the keeper's thread has to do next.
     struct Due {
         BootClock::time_point renewal;
-        bool look = true;
+        bool refresh = true;
     };
 
     bool register_node(EtcdClient& client);
-    void look(EtcdClient& client);
+    void refresh(EtcdClient& client);
     static void transact_while_leased(EtcdClient& client, const std::vector<Condition>& conditions,
                                       const std::vector<Change>& changes);
     void tell_others(EtcdClient& client);

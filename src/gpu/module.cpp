@@ -102,7 +102,7 @@ class OneGpu final : public kernels::Gpu {
     }
 
     void finish() override {
-        look();
+        poll();
         gpu::to_host(workshop_.stream, told_.get(), workshop_.error.get(), sizeof(DeviceError::Words));
         workshop_.stream.finish();
         const auto error = *reinterpret_cast<const DeviceError::Words*>(told_.get());

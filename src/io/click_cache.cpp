@@ -24,7 +24,7 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::chrono::milliseconds between_looks{50};
+constexpr std::chrono::milliseconds poll_interval{50};
 constexpr const char* unfinished_suffix = ".tmp";
 
 void check_watch(const CacheWatch& watch) {
@@ -141,7 +141,7 @@ class MakersLock {
             }
             check_watch(watch);
             others_were_first_ = true;
-            std::this_thread::sleep_for(between_looks);
+            std::this_thread::sleep_for(poll_interval);
         }
     }
 

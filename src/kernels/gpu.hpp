@@ -99,23 +99,23 @@ class Gpu {
 
     /// Called before somebody waits for the GPU, who would otherwise wait for ever for ranks that do not
     /// come; as long as there is an owner of what is returned. What it throws is thrown there.
-    std::shared_ptr<void> look_before_waits(std::function<void()> look) {
-        auto shared = std::make_shared<std::function<void()>>(std::move(look));
-        looks_.push_back(shared);
+    std::shared_ptr<void> poll_before_waits(std::function<void()> poll) {
+        auto shared = std::make_shared<std::function<void()>>(std::move(poll));
+        polls_.push_back(shared);
         return shared;
     }
 
   protected:
-    void look() {
-        std::erase_if(looks_, [](const auto& each) { return each.expired(); });
-        for (const auto& each : std::vector(looks_))
+    void poll() {
+        std::erase_if(polls_, [](const auto& each) { return each.expired(); });
+        for (const auto& each : std::vector(polls_))
             if (const auto held = each.lock()) (*held)();
     }
 
     Given given_;
 
   private:
-    std::vector<std::weak_ptr<std::function<void()>>> looks_;
+    std::vector<std::weak_ptr<std::function<void()>>> polls_;
 };
 
 /// @param number as this process sees them (CUDA_VISIBLE_DEVICES)

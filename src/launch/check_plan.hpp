@@ -19,7 +19,7 @@ namespace dtrain::launch {
 /// The launchers that nodes have started themselves, which need no ssh.
 struct CheckLaunchers {
     std::function<bool(int node)> here;
-    std::function<void(int node, int port, const std::string& nonce)> look_at;
+    std::function<void(int node, int port, const std::string& nonce)> inspect;
     int fd = -1;  ///< to be watched, with serve()
     std::function<void()> serve;
 };

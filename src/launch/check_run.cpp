@@ -130,7 +130,7 @@ class CheckRun {
     void start(int number) {
         const CallBack call_back{.port = listener_.valid() ? port_of(listener_) : 0, .nonce = nonce_};
         auto& mine = channel(number);
-        if (by_launcher(number)) return site_.launchers->look_at(number, call_back.port, nonce_);
+        if (by_launcher(number)) return site_.launchers->inspect(number, call_back.port, nonce_);
         try {
             mine.process = std::make_unique<Subprocess>(
                 ProcessOptions{.argv = check_command(site_, number, head_for(number), call_back),

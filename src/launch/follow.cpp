@@ -73,10 +73,10 @@ link::FollowerOptions follower_options(const RendezvousPoint& rendezvous, const 
             .holder = [rendezvous] { return port_holder(rendezvous); }};
 }
 
-/// Lets this machine be looked at, by the program that is installed here.
-class LookedAt {
+/// Lets this machine be inspected, by the program that is installed here.
+class MachineInspection {
   public:
-    LookedAt(std::string head, const Environment& environment)
+    MachineInspection(std::string head, const Environment& environment)
         : head_(std::move(head)), environment_(environment) {}
 
     void accepted(const link::Accepted& accepted) {
@@ -112,10 +112,10 @@ int told(const link::Followed& followed, const char* otherwise) {
 std::optional<int> follow_check(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                                 const Options& options, const Environment& environment,
                                 const std::function<bool()>& must_leave) {
-    LookedAt looked_at(rendezvous.head, environment);
+    MachineInspection inspection(rendezvous.head, environment);
     auto follower = follower_options(rendezvous, request, options, environment);
-    follower.accepted = [&](const link::Accepted& accepted) { looked_at.accepted(accepted); };
-    follower.check = [&](const link::CheckCall& call) { looked_at.begin(call); };
+    follower.accepted = [&](const link::Accepted& accepted) { inspection.accepted(accepted); };
+    follower.check = [&](const link::CheckCall& call) { inspection.begin(call); };
     follower.must_leave = must_leave;
     const auto followed = link::follow(follower);
     if (followed.left) return std::nullopt;

@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds between_complaints{15'000};
-constexpr milliseconds look_again{100};
+constexpr milliseconds poll_interval{100};
 constexpr milliseconds before_ssh{5'000};  // launchers that are started together are there by then
 constexpr milliseconds before_check_complains{2'000};
 constexpr std::size_t named_at_once = 8;
@@ -158,7 +158,7 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
     std::optional<OrderProbe> order;
     if (named_ && strays_end_it_) order.emplace(options_, plan_, environment_);
     for (auto absent = missing(); !absent.empty(); absent = missing()) {
-        head_->reactor().wait(look_again);
+        head_->reactor().wait(poll_interval);
         if (must_leave()) return false;
         if (const auto refusal = head_->take_refusal()) {
             const auto text = "a node cannot take part: " + *refusal;
@@ -187,7 +187,7 @@ void Followers::gather_for_check() {
     bool complained = false;
     SshProbe ssh(environment_);
     for (auto absent = missing(); !absent.empty(); absent = missing()) {
-        head_->reactor().wait(look_again);
+        head_->reactor().wait(poll_interval);
         if (const auto refusal = head_->take_refusal()) give_up("a node cannot take part: " + *refusal);
         absent = missing();
         for (const int node : ssh.reached(absent, hosts_)) by_ssh_.insert(node);
@@ -200,7 +200,7 @@ void Followers::gather_for_check() {
     }
 }
 
-void Followers::look_at(int node, int port, const std::string& nonce) {
+void Followers::inspect(int node, int port, const std::string& nonce) {
     head_->send(node, link::CheckCall{.port = port, .nonce = nonce});
 }
 

@@ -57,10 +57,10 @@ class Followers {
     /// @throws UsageError when a follower was started in another way than this launcher
     void gather_for_check();
 
-    /// Whether a node's launcher is here, so that its machine can be looked at without ssh.
+    /// Whether a node's launcher is here, so that its machine can be inspected without ssh.
     bool here(int node) const { return head_->here(node); }
-    /// Has such a node's machine looked at by what calls this one at that port.
-    void look_at(int node, int port, const std::string& nonce);
+    /// Has such a node's machine inspected by what calls this one at that port.
+    void inspect(int node, int port, const std::string& nonce);
     int fd() const { return head_->reactor().fd(); }
     void serve() { head_->reactor().serve(); }
 

@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds between_looks{100};
+constexpr milliseconds poll_interval{100};
 constexpr std::chrono::seconds clock_skew{60};
 constexpr std::chrono::seconds time_to_begin{5};  ///< of a log on another node, until it is missed
 
@@ -59,13 +59,13 @@ class RankLogs {
   public:
     RankLogs(const std::vector<RankView>& ranks, std::int64_t job_began_us)
         : job_began_us_(job_began_us), several_(ranks.size() > 1), own_host_(host_name()), unseen_(ranks) {
-        look();
+        poll();
     }
 
     /// Shows what has come. False when nobody reads any more.
     /// @param complete nothing will follow
     bool show(bool complete) {
-        if (!unseen_.empty()) look();
+        if (!unseen_.empty()) poll();
         return std::ranges::all_of(seen_, [&](LogTail& tail) { return tail.show(STDOUT_FILENO, complete); });
     }
 
@@ -81,7 +81,7 @@ class RankLogs {
     }
 
   private:
-    void look() {
+    void poll() {
         const auto now_seen = std::ranges::stable_partition(unseen_, [&](const RankView& rank) {
             return rank.host != own_host_ && !is_shared(rank.log, job_began_us_);
         });
@@ -115,7 +115,7 @@ int follow(const JobRecord& record, RankLogs& logs) {
         if (!logs.show(false)) return 0;  // nobody reads any more
         if (std::chrono::steady_clock::now() - began > time_to_begin) logs.tell_unseen();
         pollfd sources[]{{end.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-        ::poll(sources, 2, static_cast<int>(between_looks.count()));
+        ::poll(sources, 2, static_cast<int>(poll_interval.count()));
         if (sources[1].revents != 0) return 0;
         if (sources[0].revents == 0 && !end.ended()) continue;
         const auto status = status_in(end);

@@ -60,7 +60,7 @@ Rendezvous meet_at_master(int count, const Options& options, const Environment& 
 }
 
 /// This node's launcher is looked at by node 0's, unless there is none or ssh reaches that node.
-std::optional<int> be_looked_at(const Plan& plan, const Options& options, const Environment& environment) {
+std::optional<int> be_inspected(const Plan& plan, const Options& options, const Environment& environment) {
     auto patiently = options;
     patiently.start_timeout = std::max(options.start_timeout, Options().start_timeout);
     const auto until = std::chrono::steady_clock::now() + std::min(options.start_timeout, wait_for_check);
@@ -105,7 +105,7 @@ Rendezvous meet_for_check(const Options& options, const Environment& environment
     auto plan = planner.plan(options);
     if (planner.allocation() || plan.nodes.size() == 1 || !plan.own_node) return {.plan = std::move(plan)};
     if (*plan.own_node > 0) {
-        if (const auto status = be_looked_at(plan, options, environment)) return {.followed = status};
+        if (const auto status = be_inspected(plan, options, environment)) return {.followed = status};
         return {.plan = std::move(plan)};
     }
     const auto rendezvous = rendezvous_of(options, plan.hosts());

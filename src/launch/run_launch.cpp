@@ -299,8 +299,8 @@ class Launch {
         auto& followers = *others_.followers;
         site.launchers =
             CheckLaunchers{.here = [&](int node) { return followers.here(node); },
-                           .look_at = [&](int node, int port,
-                                          const std::string& nonce) { followers.look_at(node, port, nonce); },
+                           .inspect = [&](int node, int port,
+                                          const std::string& nonce) { followers.inspect(node, port, nonce); },
                            .fd = followers.fd(),
                            .serve = [&] { followers.serve(); }};
         const int status = run_check(site);

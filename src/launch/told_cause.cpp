@@ -16,7 +16,7 @@ namespace {
 using How = RankEnd::How;
 
 // Whoever speaks for all ranks is among the first.
-constexpr std::size_t looked_at = 256;
+constexpr std::size_t max_inspected = 256;
 
 bool is_server(const RankEnd& end) {
     return end.facts.role == server_role;
@@ -67,7 +67,7 @@ class Tellers {
 
     template <class Tells>
     static std::optional<int> first(const Ends& ends, const Tells& tells) {
-        for (const auto* end : ends | std::views::take(looked_at))
+        for (const auto* end : ends | std::views::take(max_inspected))
             if (tells(*end)) return end->rank;
         return std::nullopt;
     }

@@ -332,8 +332,8 @@ class Watch {
     /// A node counts from the first word of its rank on: until then it is starting.
     /// Looked for once a second: a job of 10,000 nodes has many words to be read in between.
     std::optional<int> rank_of_lost_node() {
-        if (Clock::now() < look_for_lost_from_) return std::nullopt;
-        look_for_lost_from_ = Clock::now() + between_redraws;
+        if (Clock::now() < check_lost_from_) return std::nullopt;
+        check_lost_from_ = Clock::now() + between_redraws;
         for (const auto& [rank, heard] : last_heard_)
             if (result_.job.start_of(rank) && !result_.job.end_of(rank) &&
                 Clock::now() - heard > options_.longest_silence)
@@ -416,7 +416,7 @@ class Watch {
     Clock::time_point hold_until_;
     std::optional<Clock::time_point> deadline_;
     Clock::time_point leave_from_;
-    Clock::time_point look_for_lost_from_;
+    Clock::time_point check_lost_from_;
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds try_again{300};
 constexpr milliseconds connecting_limit{2'000};
 constexpr milliseconds between_complaints{15'000};
-constexpr milliseconds between_looks{500};
+constexpr milliseconds poll_interval{500};
 constexpr milliseconds least_time_to_prove{1'000};
 constexpr milliseconds daemon_cleanup{3'000};  // what a daemon needs to kill ranks that ignore SIGTERM
 constexpr milliseconds end_margin{3'000};
@@ -128,7 +128,7 @@ class Following::State {
           connection_(std::move(socket), Channel::Side::follower, options.key, reactor_.now()) {
         reactor_.watch(connection_.fd(), EPOLLIN | EPOLLOUT,
                        [this](std::uint32_t events) { serve_link(events); });
-        reactor_.every(between_looks, [this] { look_at_clock(); });
+        reactor_.every(poll_interval, [this] { check_clock(); });
         reactor_.every(between_heartbeats, [this] {
             if (introduced_) say(Heartbeat{});
         });
@@ -173,7 +173,7 @@ class Following::State {
         send_rest();
     }
 
-    void look_at_clock() {
+    void check_clock() {
         if (!lost_.empty() || connection_.has_input()) return;
         const auto now = reactor_.now();
         if (!connection_.open() && now - connection_.begin() >= time_to_prove_)
@@ -250,7 +250,7 @@ class Following::State {
     }
 
     void take(const CheckCall& call) {
-        if (!options_.check) throw LinkError("node 0 wants this machine looked at, which is here for a job");
+        if (!options_.check) throw LinkError("node 0 wants this machine inspected, which is here for a job");
         options_.check(call);
     }
 
@@ -290,7 +290,7 @@ class Following::State {
         while (const auto taken = signals_->take()) {
             const int signal = taken->number;
             if (signal == SIGCHLD) {
-                look_at_daemon();
+                poll_daemon();
             } else if (asked_to_stop_) {  // the second Ctrl-C
                 outcome_ = Followed{.status = 128 + signal, .text = signal_name(signal)};
                 if (daemon_) daemon_->grace = milliseconds(0);
@@ -304,7 +304,7 @@ class Following::State {
         }
     }
 
-    void look_at_daemon() {
+    void poll_daemon() {
         if (!daemon_) return;
         const auto status = daemon_->process->poll();
         if (!status) return;

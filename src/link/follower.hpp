@@ -35,7 +35,7 @@ struct FollowerOptions {
     std::function<void(const Accepted&)> accepted;
     std::function<void(const LastWords&)> write_last_words;
     std::function<void(const CheckCall&)> check =
-        {};  ///< not set: this node does not let itself be looked at
+        {};  ///< not set: this node does not let itself be inspected
     /// Asked often; true ends what runs here of the job, and the following.
     std::function<bool()> must_leave;
     /// What a stop signal does; not set: it stops the whole job.

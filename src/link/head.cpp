@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t most_strangers = 1024;
 constexpr std::size_t least_strangers = 16;
 constexpr int accepted_at_once = 64;  // then it is the turn of those who are in
-constexpr milliseconds look_period{1'000};
+constexpr milliseconds poll_period{1'000};
 constexpr milliseconds time_to_say_goodbye{2'000};
 constexpr std::size_t most_warnings = 8;
 
@@ -40,7 +40,7 @@ std::size_t strangers_allowed() {
 Head::Head(Options options)
     : options_(std::move(options)), reactor_(options_.now), most_strangers_(strangers_allowed()) {
     reactor_.watch(options_.listener.get(), EPOLLIN, [this](std::uint32_t) { accept_some(); });
-    reactor_.every(look_period, [this] { look_at_clock(); });
+    reactor_.every(poll_period, [this] { check_clock(); });
 }
 
 Head::~Head() = default;
@@ -172,7 +172,7 @@ void Head::refuse_key(const std::string& peer) {
                 how_to_copy_key(options_.name, peer));
 }
 
-void Head::look_at_clock() {
+void Head::check_clock() {
     const auto now = reactor_.now();
     listen(true);
     while (!strangers_.empty() && now - peers_.at(strangers_.front()).connection.begin() > time_to_prove)
@@ -267,7 +267,7 @@ void Head::end(const JobEnded& ending) {
             return each.second.node && each.second.connection.has_output();
         });
     };
-    while (unsent() && Clock::now() < give_up_at) reactor_.wait(look_period);
+    while (unsent() && Clock::now() < give_up_at) reactor_.wait(poll_period);
 }
 
 }  // namespace dtrain::link

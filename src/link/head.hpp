@@ -94,7 +94,7 @@ class Head {
     void flush(int fd);
     void drop(int fd, std::string reason);
     void refuse_key(const std::string& peer);
-    void look_at_clock();
+    void check_clock();
     void run_on(int agent, const RunOn& wish);
     void agent_gone(int agent);
 

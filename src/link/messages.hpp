@@ -34,7 +34,7 @@ struct JoinRequest {
     std::vector<std::string> program;  ///< argv of its ranks
     std::string working_dir;           ///< theirs, absolute
     bool leads = false;                ///< it takes itself for node 0, and asks whether this one does so too
-    bool check = false;                ///< it wants its machine looked at, and no job
+    bool check = false;                ///< it wants its machine inspected, and no job
     friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };
 
@@ -56,7 +56,7 @@ struct Accepted {
     friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 
-/// Head: have this machine looked at; what does so shall call the head at that port, with that word.
+/// Head: have this machine inspected; what does so shall call the head at that port, with that word.
 struct CheckCall {
     int port = 0;
     std::string nonce;

@@ -49,7 +49,7 @@ GpuRuns::GpuRuns(std::shared_ptr<kernels::Gpu> gpu, Communicator communicator)
     : gpu_(std::move(gpu)),
       communicator_(std::move(communicator)),
       operations_(comm::backend_of(communicator_)->recorded_operations()),
-      look_(gpu_->look_before_waits(
+      poll_(gpu_->poll_before_waits(
           [operations = operations_] { operations->wait_run(operations->last_run()); })) {}
 
 std::unique_ptr<Kernel> GpuRuns::recorded(const std::function<void()>& give) {

@@ -31,7 +31,7 @@ class GpuRuns {
     std::shared_ptr<kernels::Gpu> gpu_;
     Communicator communicator_;
     comm::RecordedOperations* operations_;
-    std::shared_ptr<void> look_;
+    std::shared_ptr<void> poll_;
     std::uint64_t before_last_part_ = 0;  // the last run of that time
     std::uint64_t last_part_ = 0;
 };

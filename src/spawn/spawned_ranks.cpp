@@ -40,12 +40,12 @@ SpawnedRanks::State::State(int nprocs, std::optional<Outcome> outcome) : nprocs_
 
 SpawnedRanks::State::Outcome SpawnedRanks::State::watch(const std::stop_token& stop,
                                                         const ProcessOptions& options) const {
-    constexpr std::chrono::milliseconds between_looks{5};
+    constexpr std::chrono::milliseconds poll_interval{5};
     Subprocess launcher(options);
     bool is_told = false;
     while (!launcher.poll()) {
         if (stop.stop_requested() && !std::exchange(is_told, true)) launcher.send(SIGTERM);
-        std::this_thread::sleep_for(between_looks);
+        std::this_thread::sleep_for(poll_interval);
     }
     const spawning::SpawnFolder folder(folder_->path());
     const auto status = launcher.wait().shell_status();

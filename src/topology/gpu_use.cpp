@@ -14,8 +14,8 @@
 namespace dtrain::topology {
 namespace {
 
-/// Sums of looks, from which their use follows.
-class Looks {
+/// Sums of samples, from which their use follows.
+class SampleSums {
   public:
     void add(const std::vector<GpuHealth>& gpus) {
         double watts = 0;
@@ -34,14 +34,14 @@ class Looks {
         }
         if (tell_watts) {
             watts_ += watts;
-            ++looks_at_watts_;
+            ++watt_samples_;
         }
     }
 
     GpuUse use() const {
         auto use = most_;
         if (utilizations_ > 0) use.utilization = utilization_ / utilizations_;
-        if (looks_at_watts_ > 0) use.watts = watts_ / looks_at_watts_;
+        if (watt_samples_ > 0) use.watts = watts_ / watt_samples_;
         return use;
     }
 
@@ -54,15 +54,15 @@ class Looks {
     double utilization_ = 0;
     int utilizations_ = 0;
     double watts_ = 0;
-    int looks_at_watts_ = 0;
+    int watt_samples_ = 0;
     GpuUse most_;
 };
 
 }  // namespace
 
-GpuUse gpu_use(const std::vector<std::vector<GpuHealth>>& looks) {
-    Looks all;
-    for (const auto& gpus : looks) all.add(gpus);
+GpuUse gpu_use(const std::vector<std::vector<GpuHealth>>& samples) {
+    SampleSums all;
+    for (const auto& gpus : samples) all.add(gpus);
     return all.use();
 }
 
@@ -71,8 +71,8 @@ struct GpuWatch::Shared {
     std::condition_variable changed;
     bool is_over = false;    // told to the thread
     bool has_ended = false;  // by the thread
-    Looks all;
-    Looks since_last;
+    SampleSums all;
+    SampleSums since_last;
 
     /// @returns whether to go on
     bool add(const std::vector<GpuHealth>& gpus, std::chrono::milliseconds between) {

@@ -14,17 +14,17 @@ namespace dtrain::topology {
 
 /// How the GPUs of a process were used for some time; nothing for what none of them told.
 struct GpuUse {
-    std::optional<double> utilization;  ///< percent: the mean of all of them and of all looks
-    std::optional<double> watts;        ///< of all of them together: the mean of all looks
+    std::optional<double> utilization;  ///< percent: the mean of all of them and of all samples
+    std::optional<double> watts;        ///< of all of them together: the mean of all samples
     std::optional<double> memory;       ///< bytes: the most that one of them had in use
     std::optional<double> celsius;      ///< the hottest
     friend bool operator==(const GpuUse&, const GpuUse&) = default;
 };
 
-/// Of looks at the same GPUs, a list for each. Pure.
-GpuUse gpu_use(const std::vector<std::vector<GpuHealth>>& looks);
+/// Samples of the same GPUs, a list for each. Pure.
+GpuUse gpu_use(const std::vector<std::vector<GpuHealth>>& samples);
 
-/// Looks at the GPUs that a program with this CUDA_VISIBLE_DEVICES is shown, again and again, beside the
+/// Samples the GPUs that a program with this CUDA_VISIBLE_DEVICES is shown, again and again, beside the
 /// caller: a broken one may keep whoever asks waiting for minutes.
 class GpuWatch {
   public:
@@ -33,7 +33,7 @@ class GpuWatch {
                       std::string library = NvmlLibrary::usual_name);
     GpuWatch(const GpuWatch&) = delete;
     GpuWatch& operator=(const GpuWatch&) = delete;
-    /// Gives a look that is under way a second: a process should not end under it.
+    /// Gives a sample that is under way a second: a process should not end under it.
     ~GpuWatch();
 
     /// Since the watch began.

@@ -30,33 +30,33 @@ HangWatch::HangWatch(milliseconds timeout, std::filesystem::path stacks_file, mo
       mode_(mode),
       environment_(std::move(environment)),
       idleness_(timeout),
-      next_look_(Idleness::Clock::now()) {}
+      next_poll_(Idleness::Clock::now()) {}
 
-std::optional<HangWatch::Finding> HangWatch::look(pid_t guard, pid_t program, std::uintmax_t output) {
-    const bool looked = look_due(guard, output);
+std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, std::uintmax_t output) {
+    const bool polled = poll_due(guard, output);
     if (!idleness_.idle()) {
         collection_.reset();
         where_.reset();
-        return looked && told_idle_ ? std::optional(Finding{}) : std::nullopt;
+        return polled && told_idle_ ? std::optional(Finding{}) : std::nullopt;
     }
     if (!where_ && !collection_)
         collection_ = std::make_unique<StackCollection>(most_telling_first(guard, program), stacks_file_,
                                                         mode_, environment_);
     const bool collected = collection_done();
-    if (!where_ || !(looked || collected)) return std::nullopt;
+    if (!where_ || !(polled || collected)) return std::nullopt;
     told_idle_ = true;
     return Finding{.idle = true, .idle_time = idleness_.idle_time(), .where = *where_};
 }
 
-bool HangWatch::look_due(pid_t guard, std::uintmax_t output) {
+bool HangWatch::poll_due(pid_t guard, std::uintmax_t output) {
     const auto now = Idleness::Clock::now();
-    if (now < next_look_) return false;
-    next_look_ = now + idleness_.interval();
+    if (now < next_poll_) return false;
+    next_poll_ = now + idleness_.interval();
     // What a process used that its parent never waited for vanishes with it from the sum.
     const auto shown = cpu_time_below(guard);
     cpu_time_ += std::max(milliseconds{0}, shown - cpu_time_shown_);
     cpu_time_shown_ = shown;
-    idleness_.look({.cpu_time = cpu_time_, .output = output}, now);
+    idleness_.sample({.cpu_time = cpu_time_, .output = output}, now);
     return true;
 }
 
@@ -69,8 +69,8 @@ bool HangWatch::collection_done() {
     return true;
 }
 
-int HangWatch::ms_to_next_look() const {
-    const auto left = std::chrono::ceil<milliseconds>(next_look_ - Idleness::Clock::now()).count();
+int HangWatch::ms_to_next_poll() const {
+    const auto left = std::chrono::ceil<milliseconds>(next_poll_ - Idleness::Clock::now()).count();
     return static_cast<int>(std::max<long>(0, left));
 }
 

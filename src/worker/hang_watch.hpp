@@ -26,26 +26,26 @@ class HangWatch {
         std::string where;  ///< the innermost call of the program's main thread
     };
 
-    /// Call when ms_to_next_look() have passed or stacks_fd() is readable. The finding is repeated from look
-    /// to look once the program has been idle: a message may get lost on its way.
+    /// Call when ms_to_next_poll() have passed or stacks_fd() is readable. The finding is repeated from poll
+    /// to poll once the program has been idle: a message may get lost on its way.
     /// @param output bytes that the program has printed
-    std::optional<Finding> look(pid_t guard, pid_t program, std::uintmax_t output);
+    std::optional<Finding> poll(pid_t guard, pid_t program, std::uintmax_t output);
 
-    int ms_to_next_look() const;
+    int ms_to_next_poll() const;
     /// -1 while no stacks are collected.
     int stacks_fd() const { return collection_ ? collection_->fd() : -1; }
 
   private:
-    bool look_due(pid_t guard, std::uintmax_t output);
+    bool poll_due(pid_t guard, std::uintmax_t output);
     bool collection_done();
 
     std::filesystem::path stacks_file_;
     mode_t mode_;
     Environment environment_;
     Idleness idleness_;
-    Idleness::Clock::time_point next_look_;
+    Idleness::Clock::time_point next_poll_;
     std::chrono::milliseconds cpu_time_{0};        // of the tree so far
-    std::chrono::milliseconds cpu_time_shown_{0};  // by those of it that were there at the last look
+    std::chrono::milliseconds cpu_time_shown_{0};  // by those of it that were there at the last poll
     std::unique_ptr<StackCollection> collection_;
     std::optional<std::string> where_;
     bool told_idle_ = false;

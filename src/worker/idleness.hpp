@@ -14,7 +14,7 @@ struct Activity {
     std::uintmax_t output = 0;  ///< bytes
 };
 
-/// Decides from looks at a rank whether it still does anything: it does not when for the whole of `timeout`
+/// Decides from samples at a rank whether it still does anything: it does not when for the whole of `timeout`
 /// nothing was printed and less than 1% of one core was used. Knows no clock of its own.
 class Idleness {
   public:
@@ -22,19 +22,19 @@ class Idleness {
 
     explicit Idleness(std::chrono::milliseconds timeout) : timeout_(timeout) {}
 
-    /// How often to look.
+    /// How often to sample.
     std::chrono::milliseconds interval() const;
 
-    /// Takes a look in. One that comes much later than interval() says nothing about the time before it: the
+    /// Takes a sample. One that comes much later than interval() says nothing about the time before it: the
     /// whole job may have been suspended.
-    void look(Activity activity, Clock::time_point now);
+    void sample(Activity activity, Clock::time_point now);
 
     bool idle() const { return idle_; }
-    /// How long nothing had been done at the last look, when idle.
+    /// How long nothing had been done at the last sample, when idle.
     std::chrono::milliseconds idle_time() const;
 
   private:
-    struct Look {
+    struct Sample {
         Clock::time_point at;
         Activity activity;
     };
@@ -42,7 +42,7 @@ class Idleness {
     bool nothing_done() const;
 
     std::chrono::milliseconds timeout_;
-    std::deque<Look> looks_;  // those of the last timeout_, and the one before them
+    std::deque<Sample> samples_;  // those of the last timeout_, and the one before them
     bool idle_ = false;
     Clock::time_point idle_since_;
 };

@@ -17,7 +17,7 @@ namespace {
 using cluster::Order;
 using std::chrono::milliseconds;
 
-constexpr milliseconds longest_look{5000};
+constexpr milliseconds max_poll{5000};
 
 std::vector<int> watched_signals(Orders::Source source) {
     auto watched = stop_signals_and({SIGUSR1, SIGUSR2, SIGALRM});
@@ -96,9 +96,9 @@ void Orders::take_lines(std::vector<Order>& orders) {
 /// Time in which this process was suspended, as Slurm suspends whole jobs, is no silence.
 void Orders::note_silence(std::vector<Order>& orders) {
     const auto now = std::chrono::steady_clock::now();
-    const auto passed = std::chrono::ceil<milliseconds>(now - std::exchange(last_look_, now));
+    const auto passed = std::chrono::ceil<milliseconds>(now - std::exchange(last_poll_, now));
     if (lines_ < 0) return;
-    silence_ += std::min(passed, longest_look);
+    silence_ += std::min(passed, max_poll);
     if (silence_ >= timeout_) give_up_lines(orders);
 }
 
@@ -107,8 +107,8 @@ void Orders::give_up_lines(std::vector<Order>& orders) {
     orders.push_back({.kind = Order::Kind::end, .signal = SIGTERM});
 }
 
-int Orders::ms_to_next_look() const {
-    return lines_ < 0 ? -1 : static_cast<int>(std::min(longest_look, timeout_).count());
+int Orders::ms_to_next_poll() const {
+    return lines_ < 0 ? -1 : static_cast<int>(std::min(max_poll, timeout_).count());
 }
 
 }  // namespace dtrain::worker

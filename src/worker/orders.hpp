@@ -32,7 +32,7 @@ class Orders {
     std::array<pollfd, 2> sources() const;
 
     /// Limit for poll(): take() wants to be called that often, also when nothing comes; -1: not at all.
-    int ms_to_next_look() const;
+    int ms_to_next_poll() const;
 
     /// Everything that has come; does not wait.
     std::vector<cluster::Order> take();
@@ -52,7 +52,7 @@ class Orders {
     bool alarmed_ = false;
     std::chrono::milliseconds timeout_;
     std::chrono::milliseconds silence_{0};
-    std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();
 };
 
 /// Holds the signals above back until an Orders takes them.

@@ -142,7 +142,7 @@ class Rank {
                           .heartbeat = heartbeat(),
                           .hang_watch = std::move(hang_watch),
                           .stacks = std::move(stacks),
-                          .looks_at_gpus = identity_.local_rank == 0 && node_has_devices(),
+                          .inspects_gpus = identity_.local_rank == 0 && node_has_devices(),
                           .warns_of_xids = identity_.local_rank == 0,
                           .watches_gpus = under_launcher_ && node_has_devices(),
                           .report = [&](const Event& event) { tell(event, log); },

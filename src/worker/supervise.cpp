@@ -24,7 +24,7 @@
 #include "report/run.hpp"
 #include "topology/gpu_use.hpp"
 #include "worker/end_facts.hpp"
-#include "worker/gpu_look.hpp"
+#include "worker/gpu_inspection.hpp"
 #include "worker/log_follower.hpp"
 #include "worker/piped_log.hpp"
 #include "worker/xid_watch.hpp"
@@ -45,7 +45,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is given again
 constexpr int telling_ranks = 256;               // a millisecond apart
-constexpr int look_at_log_ms = 100;              // where nobody tells that it has grown
+constexpr int poll_log_ms = 100;                 // where nobody tells that it has grown
 
 /// Of limits for poll(), where -1 is none.
 int earliest(std::initializer_list<int> limits) {
@@ -68,7 +68,7 @@ class Supervisor {
         const auto visible = job_.program.environment.get("CUDA_VISIBLE_DEVICES");
         guard_.emplace(std::move(job_.program));
         // The guard is forked from a process without threads.
-        if (job_.looks_at_gpus) gpu_look_.emplace(visible);
+        if (job_.inspects_gpus) gpu_inspection_.emplace(visible);
         if (job_.watches_gpus) gpu_watch_.emplace(visible);
     }
 
@@ -114,16 +114,16 @@ class Supervisor {
             {output_ && !console_needs_time ? output_->fd() : -1, POLLIN, 0},
             {watching ? job_.hang_watch->stacks_fd() : -1, POLLIN, 0},
             {job_.stacks ? job_.stacks->fd() : -1, POLLIN, 0},
-            {gpu_look_ ? gpu_look_->fd() : -1, POLLIN, 0},
+            {gpu_inspection_ ? gpu_inspection_->fd() : -1, POLLIN, 0},
             orders[0],
             orders[1],
             {xid_watch_.fd(), POLLIN, 0},
         }};
         ::poll(sources.data(), sources.size(),
-               earliest({orders_.ms_to_next_look(),
+               earliest({orders_.ms_to_next_poll(),
                          console_needs_time ? static_cast<int>(LogFollower::timeout.count()) : -1,
-                         watching ? job_.hang_watch->ms_to_next_look() : -1, ms_to_heartbeat(),
-                         unwatched_console() ? look_at_log_ms : -1}));
+                         watching ? job_.hang_watch->ms_to_next_poll() : -1, ms_to_heartbeat(),
+                         unwatched_console() ? poll_log_ms : -1}));
         take_orders();
         if (sources[1].revents != 0 || unwatched_console()) follower_->note_growth();
         if (sources[2].revents != 0) follower_->write_piece();
@@ -135,7 +135,7 @@ class Supervisor {
             note_xids();
         else if (sources[9].revents != 0)
             xid_watch_.end();
-        if (watching) look_for_a_hang();
+        if (watching) check_for_hang();
         if (sources[5].revents != 0) tell_stacks();
         if (sources[6].revents != 0) warn_of_gpus();
         if (ms_to_heartbeat() == 0) {
@@ -154,7 +154,7 @@ class Supervisor {
     void warn(std::string warning) { tell(Event::Kind::warning, std::move(warning)); }
 
     void warn_of_gpus() {
-        for (auto& warning : gpu_look_->take()) warn(std::move(warning));
+        for (auto& warning : gpu_inspection_->take()) warn(std::move(warning));
     }
 
     void note_xids() {
@@ -187,8 +187,8 @@ class Supervisor {
         warn(fmt::format("output is lost, cannot write {}: {}", job_.log.string(), std::strerror(error)));
     }
 
-    void look_for_a_hang() {
-        const auto found = job_.hang_watch->look(guard_->pid(), *program_, output_so_far());
+    void check_for_hang() {
+        const auto found = job_.hang_watch->poll(guard_->pid(), *program_, output_so_far());
         if (!found) return;
         const bool repeated = std::exchange(told_idle_, found->idle) == found->idle;
         if (repeated && !job_.under_launcher) return;
@@ -336,7 +336,7 @@ class Supervisor {
     PidsWatch pids_watch_;
     XidWatch xid_watch_;
     std::vector<topology::Xid> xids_;  ///< since the program was started
-    std::optional<GpuLook> gpu_look_;
+    std::optional<GpuInspection> gpu_inspection_;
     std::optional<topology::GpuWatch> gpu_watch_;
     Orders orders_;
     std::optional<LogFollower> follower_;

@@ -32,7 +32,7 @@ struct Supervision {
     std::optional<HangWatch> hang_watch;
     std::optional<StacksOnDemand> stacks;  ///< when dtrain-launch asks for them
     /// Looks after the GPUs that a program with this environment is shown, for all ranks of the node.
-    bool looks_at_gpus = false;
+    bool inspects_gpus = false;
     /// Tells what the kernel logs of GPUs, at once, for all ranks of the node.
     bool warns_of_xids = false;
     /// Tells how busy the GPUs of this rank were.

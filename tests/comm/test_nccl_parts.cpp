@@ -128,7 +128,7 @@ TEST(NcclNext, OwnFailureThenProgressThenOthersThenTheDeadline) {
     const std::chrono::duration<double> three{3};
     struct Case {
         NcclPhase phase;
-        NcclLook look;
+        NcclPoll look;
         N next;
     };
     const Case cases[] = {

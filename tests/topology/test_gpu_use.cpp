@@ -61,7 +61,7 @@ TEST(ShownGpus, AreThoseOfTheVariable) {
 TEST(GpuWatch, LooksAgainAndAgain) {
     GpuWatch watch(std::nullopt, 1ms, FAKE_NVML);
     const auto until = std::chrono::steady_clock::now() + 20s;
-    const auto wait_for_a_look = [&] {
+    const auto wait_for_a_sample = [&] {
         for (;;) {
             if (const auto use = watch.use_since_last();
                 use.utilization || std::chrono::steady_clock::now() > until)
@@ -70,7 +70,7 @@ TEST(GpuWatch, LooksAgainAndAgain) {
         }
     };
     for (int look = 0; look < 3; ++look) {
-        const auto use = wait_for_a_look();
+        const auto use = wait_for_a_sample();
         EXPECT_EQ(use.utilization, 97);
         EXPECT_EQ(use.watts, 2 * 651.5) << "the third GPU does not tell";
         EXPECT_EQ(use.celsius, 91);

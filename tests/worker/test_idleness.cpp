@@ -14,15 +14,15 @@ using std::chrono::milliseconds;
 /// Looks once a second at a rank with a limit of 8 s.
 class IdlenessTest : public testing::Test {
   protected:
-    bool look(Activity activity, milliseconds later = 1s) {
+    bool sample(Activity activity, milliseconds later = 1s) {
         now_ += later;
-        idleness_.look(activity, now_);
+        idleness_.sample(activity, now_);
         return idleness_.idle();
     }
-    /// The number of the look, from 1, at which the rank first counts as idle; 0: not within a minute.
+    /// The number of the sample, from 1, at which the rank first counts as idle; 0: not within a minute.
     int first_idle(Activity activity, Activity more_each_time) {
-        for (int look_number = 1; look_number <= 60; ++look_number) {
-            if (look(activity)) return look_number;
+        for (int sample_number = 1; sample_number <= 60; ++sample_number) {
+            if (sample(activity)) return sample_number;
             activity.cpu_time += more_each_time.cpu_time;
             activity.output += more_each_time.output;
         }
@@ -35,9 +35,9 @@ class IdlenessTest : public testing::Test {
 
 TEST_F(IdlenessTest, NothingForTheWholeTimeIsIdle) {
     EXPECT_EQ(idleness_.interval(), 1s);
-    EXPECT_EQ(first_idle({}, {}), 9) << "at the first look 8 s after the first of all";
+    EXPECT_EQ(first_idle({}, {}), 9) << "at the first sample 8 s after the first of all";
     EXPECT_EQ(idleness_.idle_time(), 8s);
-    look({});
+    sample({});
     EXPECT_EQ(idleness_.idle_time(), 9s);
 }
 
@@ -55,33 +55,33 @@ TEST_F(IdlenessTest, LessIsNot) {
 
 TEST_F(IdlenessTest, RareTicksOfTheKernelsClockAreNot) {
     // 10 ms every other second are half a percent.
-    int look_number = 0;
+    int sample_number = 0;
     bool idle = false;
-    for (milliseconds used{0}; look_number < 9; ++look_number)
-        idle = look({.cpu_time = used += 10ms * (look_number % 2)});
+    for (milliseconds used{0}; sample_number < 9; ++sample_number)
+        idle = sample({.cpu_time = used += 10ms * (sample_number % 2)});
     EXPECT_TRUE(idle);
 }
 
 TEST_F(IdlenessTest, OneLineStartsTheTimeAnew) {
-    for (int times = 0; times < 5; ++times) EXPECT_FALSE(look({}));
-    for (int times = 0; times < 8; ++times) EXPECT_FALSE(look({.output = 7})) << times;
-    EXPECT_TRUE(look({.output = 7}));
+    for (int times = 0; times < 5; ++times) EXPECT_FALSE(sample({}));
+    for (int times = 0; times < 8; ++times) EXPECT_FALSE(sample({.output = 7})) << times;
+    EXPECT_TRUE(sample({.output = 7}));
 }
 
 TEST_F(IdlenessTest, WhoIsIdleBecomesActiveAgain) {
     ASSERT_EQ(first_idle({}, {}), 9);
-    EXPECT_FALSE(look({.output = 1}));
-    for (int times = 0; times < 7; ++times) EXPECT_FALSE(look({.output = 1}));
-    EXPECT_TRUE(look({.output = 1}));
+    EXPECT_FALSE(sample({.output = 1}));
+    for (int times = 0; times < 7; ++times) EXPECT_FALSE(sample({.output = 1}));
+    EXPECT_TRUE(sample({.output = 1}));
     EXPECT_EQ(idleness_.idle_time(), 8s);
-    EXPECT_FALSE(look({.cpu_time = 80ms, .output = 1}));
+    EXPECT_FALSE(sample({.cpu_time = 80ms, .output = 1}));
 }
 
 TEST_F(IdlenessTest, ASuspendedJobIsNotIdle) {
-    for (int times = 0; times < 8; ++times) EXPECT_FALSE(look({}));
-    EXPECT_FALSE(look({}, 1h));
-    for (int times = 0; times < 7; ++times) EXPECT_FALSE(look({}));
-    EXPECT_TRUE(look({}));
+    for (int times = 0; times < 8; ++times) EXPECT_FALSE(sample({}));
+    EXPECT_FALSE(sample({}, 1h));
+    for (int times = 0; times < 7; ++times) EXPECT_FALSE(sample({}));
+    EXPECT_TRUE(sample({}));
 }
 
 TEST(IdlenessInterval, IsBounded) {

@@ -167,7 +167,7 @@ TEST_F(LogFollowerTest, APrefixStandsBeforeEachLine) {
 
 /// A log that changes its file every few lines, and what a follower with this prefix shows of it.
 std::string shown_of_rotating(const std::filesystem::path& path, const std::string& prefix,
-                              const std::vector<std::string>& pieces, bool look_each_time) {
+                              const std::vector<std::string>& pieces, bool poll_each_time) {
     auto console = Pipe::open();
     RotatingLog log(path, {.max_size = 100});
     LogFollower follower(path, console.write_end.get(), prefix);
@@ -175,7 +175,7 @@ std::string shown_of_rotating(const std::filesystem::path& path, const std::stri
     for (const auto& piece : pieces) {
         log.append(piece);
         if (polls(follower.growth_fd(), POLLIN)) follower.note_growth();
-        while (look_each_time && follower.wants_to_write()) follower.write_piece();
+        while (poll_each_time && follower.wants_to_write()) follower.write_piece();
     }
     follower.drain();
     console.write_end.reset();

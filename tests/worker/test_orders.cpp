@@ -129,8 +129,8 @@ TEST(Orders, SilenceIsTheEndToo) {
         EXPECT_THAT(orders.take(), IsEmpty());
         std::this_thread::sleep_for(10ms);
     }
-    while (orders.ms_to_next_look() >= 0) {
-        EXPECT_LE(orders.ms_to_next_look(), 200);
+    while (orders.ms_to_next_poll() >= 0) {
+        EXPECT_LE(orders.ms_to_next_poll(), 200);
         std::this_thread::sleep_for(10ms);
         for (const auto& order : orders.take())
             EXPECT_EQ(order, (Order{.kind = OrderKind::end, .signal = SIGTERM}));
@@ -141,7 +141,7 @@ TEST(Orders, SilenceIsTheEndToo) {
 
 TEST(Orders, WithoutLinesSilenceMeansNothing) {
     Orders orders(Orders::Source::signals, std::chrono::milliseconds(1));
-    EXPECT_EQ(orders.ms_to_next_look(), -1);
+    EXPECT_EQ(orders.ms_to_next_poll(), -1);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_THAT(orders.take(), IsEmpty());
 }

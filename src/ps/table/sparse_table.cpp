@@ -197,9 +197,9 @@ void SparseTable::push(GradientParts parts, const UpdateTime& time, bool has_eac
         return options_.reject_not_finite ? merge_.without_not_finite(of, counts_.rejected) : of;
     };
     // Several threads would make two rows of an id that comes twice.
-    const bool looks_for_repeated = !has_each_id_once || is_shared(ids_of(parts));
+    const bool checks_for_repeated = !has_each_id_once || is_shared(ids_of(parts));
     auto whole = finite(parts);
-    if (looks_for_repeated) whole = finite(merge_.merged(whole, team_));
+    if (checks_for_repeated) whole = finite(merge_.merged(whole, team_));
     try {
         make_room_for(whole);
     } catch (...) {

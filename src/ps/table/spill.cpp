@@ -205,10 +205,10 @@ std::uint64_t Spill::begin_snapshot(WhichRows which, RowSink& sink, const RowCha
 
 bool Spill::go_on_with_snapshot(std::uint64_t rows, const RowChanges& changes) {
     // Those that did not change are looked at faster than taken.
-    constexpr std::uint64_t looks_of_a_row = 8;
+    constexpr std::uint64_t checks_of_a_row = 8;
     auto& [cursor, sink, which] = snapshot_;
     if (cursor == nullptr) return false;
-    for (std::uint64_t looks = 0; looks < rows * looks_of_a_row;) {
+    for (std::uint64_t looks = 0; looks < rows * checks_of_a_row;) {
         const auto* row = cursor->next();
         if (row == nullptr) {
             cursor.reset();
@@ -216,7 +216,7 @@ bool Spill::go_on_with_snapshot(std::uint64_t rows, const RowChanges& changes) {
         }
         const bool is_taken = which == WhichRows::all || changes.is_changed(row->stamp);
         if (is_taken) sink->take(row->bytes);
-        looks += is_taken ? looks_of_a_row : 1;
+        looks += is_taken ? checks_of_a_row : 1;
     }
     return true;
 }

@@ -13,7 +13,7 @@ namespace dtrain::native {
 
 GpuAdvice::GpuAdvice(std::optional<std::string> visible, Tell tell, const std::filesystem::path& kernel_log)
     : tell_(std::move(tell)),
-      look_(std::move(visible)),
+      inspection_(std::move(visible)),
       xid_watch_(kernel_log),
       end_(Pipe::open()),
       thread_(quiet_thread([this] { listen(); })) {}
@@ -26,10 +26,10 @@ GpuAdvice::~GpuAdvice() {
 void GpuAdvice::listen() {
     for (;;) {
         std::array<pollfd, 3> sources{
-            {{end_.read_end.get(), POLLIN, 0}, {look_.fd(), POLLIN, 0}, {xid_watch_.fd(), POLLIN, 0}}};
+            {{end_.read_end.get(), POLLIN, 0}, {inspection_.fd(), POLLIN, 0}, {xid_watch_.fd(), POLLIN, 0}}};
         ::poll(sources.data(), sources.size(), -1);
         if (sources[1].revents != 0)
-            for (const auto& warning : look_.take()) tell_(warning);
+            for (const auto& warning : inspection_.take()) tell_(warning);
         if ((sources[2].revents & POLLIN) != 0)
             for (const auto& fact : worker::new_xid_facts(xids_, xid_watch_.take())) tell_(fact);
         else if (sources[2].revents != 0)

@@ -11,13 +11,13 @@
 
 #include "base/files.hpp"
 #include "topology/xid.hpp"
-#include "worker/gpu_look.hpp"
+#include "worker/gpu_inspection.hpp"
 #include "worker/xid_watch.hpp"
 
 namespace dtrain::native {
 
-/// Tells what ails the GPUs of a node while a job runs there that nobody supervises: what a look at them
-/// finds, and the errors that the kernel logs. Training waits for neither.
+/// Tells what ails the GPUs of a node while a job runs there that nobody supervises: what an inspection of
+/// them finds, and the errors that the kernel logs. Training waits for neither.
 class GpuAdvice {
   public:
     using Tell = std::function<void(const std::string& warning)>;
@@ -33,7 +33,7 @@ class GpuAdvice {
     void listen();
 
     Tell tell_;
-    worker::GpuLook look_;
+    worker::GpuInspection inspection_;
     worker::XidWatch xid_watch_;
     std::vector<topology::Xid> xids_;
     Pipe end_;

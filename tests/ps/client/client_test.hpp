@@ -84,12 +84,12 @@ class ClientTest : public testing::Test {
     void pump() {
         ++looks_;
         for (std::size_t server = 0; server < servers_.size(); ++server)
-            while (!are_held_up_ && looks_ % looks_per_message_.at(server) == 0) {
+            while (!are_held_up_ && looks_ % lookups_per_message_.at(server) == 0) {
                 auto message = transports_[server]->receive();
                 if (!message) break;
                 take_and_answer(*servers_[server], std::move(*message));
                 if (behind_message_) behind_message_(server);
-                if (looks_per_message_.at(server) > 1) break;
+                if (lookups_per_message_.at(server) > 1) break;
             }
         if (!do_save_) return;
         for (auto& server : servers_) server->go_on_with_save();
@@ -131,7 +131,7 @@ class ClientTest : public testing::Test {
     std::size_t tables_ = 1;
     std::chrono::seconds deadline_{0};
     bool are_held_up_ = false;
-    std::array<int, 3> looks_per_message_{1, 1, 1};  // of servers; more: slow
+    std::array<int, 3> lookups_per_message_{1, 1, 1};  // of servers; more: slow
     int looks_ = 0;
     bool do_save_ = false;  // between messages
     std::function<void(std::size_t server)> behind_message_;

@@ -73,8 +73,8 @@ TEST_F(ClientTest, AsyncStepsBeginWithNearlyAllOfTheTrainersOwn) {
         int most_lacked = 0;
         for (int steps = 1; steps <= 120; ++steps) {
             const int slow = steps / 10 % 4;  // 2: both
-            looks_per_message_ = {slow == 0 || slow == 2 ? 1 + steps % 20 : 1,
-                                  slow == 1 || slow == 2 ? 1 + steps % 20 : 1, 1};
+            lookups_per_message_ = {slow == 0 || slow == 2 ? 1 + steps % 20 : 1,
+                                    slow == 1 || slow == 2 ? 1 + steps % 20 : 1, 1};
             for (int server = 0; server < 2; ++server)
                 client.push_dense(server, 0, std::vector<float>{-1, 0});
             client.end_step();
@@ -87,7 +87,7 @@ TEST_F(ClientTest, AsyncStepsBeginWithNearlyAllOfTheTrainersOwn) {
             client.drop_dense_values();
         }
         EXPECT_EQ(most_lacked, most - 1);
-        looks_per_message_ = {1, 1, 1};
+        lookups_per_message_ = {1, 1, 1};
         client.flush();
         EXPECT_THAT(dense(), ElementsAre(120, 0)) << most;
         if (most == 1) {
@@ -266,9 +266,9 @@ TEST_F(ClientTest, NamesAServerThatStopsBetweenTheMessagesOfABatch) {
     const auto on_second = ids_on(1, 2, 12);
     int messages = 0;
     behind_message_ = [&](std::size_t server) {
-        if (server == 1 && ++messages == 2) looks_per_message_[1] = 1 << 30;
+        if (server == 1 && ++messages == 2) lookups_per_message_[1] = 1 << 30;
     };
-    looks_per_message_[1] = 2;
+    lookups_per_message_[1] = 2;
     std::vector<float> out(12);
     EXPECT_THAT(message_of<CommunicatorTimeout>([&] {
                     client.pull_rows({0, on_second}, out);

@@ -374,7 +374,7 @@ TEST_F(ServerTest, RefusesAnotherLayout) {
     join(1, "mode x\n");
     EXPECT_THAT(said(1), HasSubstr("'table t' where the trainer has 'nothing'"));
     pull(1, 0);
-    EXPECT_EQ(said(1), "failed a 'pull' of trainer 0, which has not said join");
+    EXPECT_EQ(said(1), "failed a 'pull' of trainer 0, which has not joined");
     join(1);
     EXPECT_EQ(said(1), "accept 0");
     join(1);

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "worker/gpu_look.hpp"
+#include "worker/gpu_inspection.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -46,9 +46,9 @@ TEST(GpuWarnings, AreAboutAllWhereTheMachineShowsNone) {
     EXPECT_THAT(gpu_warnings(second_is_ill, {}, "0"), ElementsAre(StartsWith("GPU 0000:3c:00.0: ")));
 }
 
-TEST(GpuLook, EndsWithoutWarningsOnAMachineWithoutDriver) {
+TEST(GpuInspection, EndsWithoutWarningsOnAMachineWithoutDriver) {
     if (!topology::ask_gpu_health().empty()) GTEST_SKIP() << "this machine has GPUs";
-    GpuLook look(std::nullopt);
+    GpuInspection look(std::nullopt);
     pollfd answers{look.fd(), POLLIN, 0};
     ASSERT_EQ(::poll(&answers, 1, 30'000), 1);
     EXPECT_THAT(look.take(), IsEmpty());

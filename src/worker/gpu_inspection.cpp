@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/gpu_look.hpp"
+#include "worker/gpu_inspection.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 namespace dtrain::worker {
 namespace {
 
-void look(const std::optional<std::string>& cuda_visible_devices, const FileDescriptor& answers) {
+void inspect(const std::optional<std::string>& cuda_visible_devices, const FileDescriptor& answers) {
     try {
         const auto gpus = topology::ask_gpu_health();
         if (gpus.empty()) return;
@@ -47,17 +47,17 @@ std::vector<std::string> gpu_warnings(const std::vector<topology::GpuHealth>& gp
     return warnings;
 }
 
-GpuLook::GpuLook(std::optional<std::string> cuda_visible_devices) {
+GpuInspection::GpuInspection(std::optional<std::string> cuda_visible_devices) {
     auto pipe = Pipe::open();
     make_nonblocking(pipe.read_end.get());
     answers_ = std::move(pipe.read_end);
     quiet_thread<std::thread>([visible = std::move(cuda_visible_devices),
                                answers = std::move(pipe.write_end)] {
-        look(visible, answers);
+        inspect(visible, answers);
     }).detach();
 }
 
-GpuLook::~GpuLook() {
+GpuInspection::~GpuInspection() {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     while (answers_.valid() && std::chrono::steady_clock::now() < until) {
         pollfd answers{answers_.get(), POLLIN, 0};
@@ -66,7 +66,7 @@ GpuLook::~GpuLook() {
     }
 }
 
-std::vector<std::string> GpuLook::take() {
+std::vector<std::string> GpuInspection::take() {
     std::array<char, 4096> piece{};
     for (;;) {
         const auto got = ::read(answers_.get(), piece.data(), piece.size());

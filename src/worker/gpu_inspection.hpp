@@ -19,20 +19,20 @@ std::vector<std::string> gpu_warnings(const std::vector<topology::GpuHealth>& gp
                                       const topology::Machine& machine,
                                       const std::optional<std::string>& cuda_visible_devices);
 
-/// Looks at the GPUs of a program while that starts. Nobody waits for the look, as a broken GPU may take
-/// minutes to answer.
-class GpuLook {
+/// Looks at the GPUs of a program while that starts. Nobody waits for the inspection, as a broken GPU may
+/// take minutes to answer.
+class GpuInspection {
   public:
-    explicit GpuLook(std::optional<std::string> cuda_visible_devices);
-    GpuLook(const GpuLook&) = delete;
-    GpuLook& operator=(const GpuLook&) = delete;
-    /// Gives a look that is under way a second: a process should not end under it.
-    ~GpuLook();
+    explicit GpuInspection(std::optional<std::string> cuda_visible_devices);
+    GpuInspection(const GpuInspection&) = delete;
+    GpuInspection& operator=(const GpuInspection&) = delete;
+    /// Gives an inspection that is under way a second: a process should not end under it.
+    ~GpuInspection();
 
-    /// Readable when take() has something to do; -1 when the look is over.
+    /// Readable when take() has something to do; -1 when the inspection is over.
     int fd() const { return answers_.get(); }
 
-    /// The warnings, at the end of the look.
+    /// The warnings, at the end of the inspection.
     std::vector<std::string> take();
 
   private:
