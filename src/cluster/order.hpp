@@ -31,8 +31,8 @@ struct Order {
 std::string to_line(const Order& order);
 
 /// The line that says nothing but that the launcher is still there; it comes this often.
-inline constexpr std::string_view alive_line = "alive";
-inline constexpr std::chrono::seconds between_alive_lines{5};
+inline constexpr std::string_view keepalive_line = "alive";
+inline constexpr std::chrono::seconds keepalive_interval{5};
 
 /// The order in such a line, or nothing when it is none.
 std::optional<Order> parse_order(std::string_view line);

@@ -22,7 +22,7 @@ std::optional<int> last_number(std::string_view text) {
     return number && *number >= 0 ? number : std::nullopt;
 }
 
-std::optional<int> told_gpus(const Environment& environment) {
+std::optional<int> given_gpus(const Environment& environment) {
     for (const char* name : {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"})
         if (const auto text = environment.get(name))
             if (const auto count = last_number(*text)) return count;
@@ -52,7 +52,7 @@ std::optional<Allocation> slurm_allocation(const Environment& environment) {
     const auto job_id = environment.get_or("SLURM_JOB_ID", "");
     if (nodelist.empty() || job_id.empty() || read_slurm(environment)) return std::nullopt;
 
-    Allocation out{.job_id = job_id, .gpus_of_node = told_gpus(environment)};
+    Allocation out{.job_id = job_id, .gpus_of_node = given_gpus(environment)};
     const auto hosts = expand_nodelist(nodelist);
     const char* tasks_name = "SLURM_TASKS_PER_NODE";
     const auto tasks_text = environment.get_or(tasks_name, "");

@@ -10,6 +10,6 @@ namespace dtrain::comm {
 
 /// "dtrain: TEXT" on stderr, by one rank of each node, where all say the same; by each that no launcher or
 /// mpi_world() has given its number yet.
-void tell_of_node(std::string_view text, const Environment& environment);
+void first_of_node_reports(std::string_view text, const Environment& environment);
 
 }  // namespace dtrain::comm

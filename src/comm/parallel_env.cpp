@@ -26,7 +26,7 @@ std::string device_of(const Environment& environment) {
 }
 
 /// The other ranks may wait for this one for ever.
-void tell_others_at_exit() {
+void notify_others_at_exit() {
     ::on_exit(
         [](int status, void*) {
             if (comm::mpi_is_running()) MPI_Abort(MPI_COMM_WORLD, std::max(status, 1));
@@ -50,7 +50,7 @@ ParallelEnv::~ParallelEnv() {
     --living;
     if (!session_) return;
     const bool unwinding = std::uncaught_exceptions() > exceptions_;
-    if ((unwinding && !comm::failure_is_agreed()) || comm::is_broken()) tell_others_at_exit();
+    if ((unwinding && !comm::failure_is_agreed()) || comm::is_broken()) notify_others_at_exit();
     communicator_ = Communicator();
 }
 

@@ -134,9 +134,9 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
 
 namespace {
 
-void tell_dropouts(Layer& layer, std::int64_t part) {
+void report_dropouts(Layer& layer, std::int64_t part) {
     if (auto* const dropout = dynamic_cast<Dropout*>(&layer)) dropout->set_part(part);
-    for (const auto& each : layer.layers()) tell_dropouts(*each, part);
+    for (const auto& each : layer.layers()) report_dropouts(*each, part);
 }
 
 }  // namespace
@@ -144,13 +144,13 @@ void tell_dropouts(Layer& layer, std::int64_t part) {
 DataParallel::DataParallel(Layer& layer, const Communicator& communicator, const DataParallelOptions& options)
     : layer_(layer), averaging_(std::make_unique<Averaging>(layer, communicator, options)) {
     add_layer(std::shared_ptr<Layer>(std::shared_ptr<void>(), &layer));
-    tell_dropouts(layer, communicator.rank());
+    report_dropouts(layer, communicator.rank());
 }
 
 DataParallel::DataParallel(DataParallel&&) noexcept = default;
 
 DataParallel::~DataParallel() {
-    if (averaging_) tell_dropouts(layer_, 0);
+    if (averaging_) report_dropouts(layer_, 0);
 }
 
 DataParallel::NoSync::NoSync(DataParallel& parallel) : pauses_(parallel.averaging_->pauses) {

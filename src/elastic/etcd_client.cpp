@@ -108,7 +108,7 @@ bool EtcdClient::changed_since(std::string_view prefix, std::int64_t revision,
     const auto take = [&](std::string_view piece) {
         unread += piece;
         for (auto end = unread.find('\n'); end != std::string::npos && !changed; end = unread.find('\n')) {
-            changed = tells_of_change(std::string_view(unread).substr(0, end));
+            changed = is_change(std::string_view(unread).substr(0, end));
             unread.erase(0, end + 1);
         }
         return !changed;

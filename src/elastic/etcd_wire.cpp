@@ -164,7 +164,7 @@ std::string read_token(std::string_view reply) {
     return found->get<std::string>();
 }
 
-bool tells_of_change(std::string_view line) {
+bool is_change(std::string_view line) {
     const auto object = read_object(line);
     return object.contains("events") || object.contains("canceled") || object.contains("error");
 }

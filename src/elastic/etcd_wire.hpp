@@ -98,7 +98,7 @@ bool read_succeeded(std::string_view reply);
 std::int64_t read_deleted(std::string_view reply);
 std::string read_token(std::string_view reply);
 /// Whether a line of a watch tells of a change, or that the watch cannot tell and one must look.
-bool tells_of_change(std::string_view line);
+bool is_change(std::string_view line);
 
 /// The reason in a reply of any status, nothing when it is none.
 std::optional<Refusal> read_refusal(std::string_view reply);

@@ -134,7 +134,7 @@ void Membership::work_on(std::int64_t start) {
         options_.self.start = start;
     }
     try {
-        tell_others(client_);
+        notify_others(client_);
         refresh(client_);
     } catch (const EtcdAway& away) {
         note_away(away);  // the keeper will tell them
@@ -142,7 +142,7 @@ void Membership::work_on(std::int64_t start) {
 }
 
 /// Writes what this node is, when etcd has it otherwise.
-void Membership::tell_others(EtcdClient& client) {
+void Membership::notify_others(EtcdClient& client) {
     const auto [self, there, lease] = [this] {
         const std::lock_guard lock(mutex_);
         const auto* seen = seen_.view.node(options_.self.name);
@@ -162,7 +162,7 @@ void Membership::set_fence(std::optional<Fence> fence) {
     {
         const std::lock_guard lock(fence_mutex_);
         fence_ = std::move(fence);
-        told_to_stop_ = false;
+        stop_requested_ = false;
         if (!fence_) return;
         const std::lock_guard seen_lock(mutex_);
         put_off_stop();
@@ -257,7 +257,7 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
         due.renewal = BootClock::now();  // a lease that is gone is not renewed: that registers the node
         return;
     }
-    tell_others(client);
+    notify_others(client);
     const auto poll_interval = ask_fence() ? poll_interval_running : poll_interval_waiting;
     const auto limit =
         std::clamp(time_between(BootClock::now(), due.renewal), milliseconds(1), poll_interval);
@@ -276,7 +276,7 @@ void Membership::note_lease(BootClock::time_point sent, const Lease& lease) {
     const std::lock_guard fence_lock(fence_mutex_);
     const std::lock_guard lock(mutex_);
     lease_until_ = sent + seconds(lease.seconds);
-    if (fence_ && !told_to_stop_) put_off_stop();
+    if (fence_ && !stop_requested_) put_off_stop();
 }
 
 /// With both mutexes held.
@@ -287,8 +287,8 @@ void Membership::put_off_stop() {
 /// The lease is gone: what it fenced must not run any more.
 void Membership::stop_fenced() {
     const std::lock_guard lock(fence_mutex_);
-    if (!fence_ || told_to_stop_) return;
-    told_to_stop_ = true;
+    if (!fence_ || stop_requested_) return;
+    stop_requested_ = true;
     fence_->timer->stop_now(milliseconds(0));
 }
 
@@ -297,8 +297,8 @@ bool Membership::ask_fence() {
     const auto now = snapshot();
     const std::lock_guard lock(fence_mutex_);
     if (!fence_) return false;
-    if (!told_to_stop_ && fence_->must_stop(now)) {
-        told_to_stop_ = true;
+    if (!stop_requested_ && fence_->must_stop(now)) {
+        stop_requested_ = true;
         fence_->timer->stop_now(until_kill());
     }
     return true;

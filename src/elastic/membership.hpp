@@ -108,7 +108,7 @@ class Membership {
     void refresh(EtcdClient& client);
     static void transact_while_leased(EtcdClient& client, const std::vector<Condition>& conditions,
                                       const std::vector<Change>& changes);
-    void tell_others(EtcdClient& client);
+    void notify_others(EtcdClient& client);
     void keep();
     void keep_once(EtcdClient& client, Due& due);
     void note_away(const std::exception& error);
@@ -134,7 +134,7 @@ class Membership {
 
     std::mutex fence_mutex_;
     std::optional<Fence> fence_;
-    bool told_to_stop_ = false;
+    bool stop_requested_ = false;
 
     std::thread thread_;
 };

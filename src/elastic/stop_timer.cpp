@@ -27,7 +27,7 @@ StopTimer::StopTimer() : timer_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | T
     if (!timer_.valid()) throw std::system_error(errno, std::generic_category(), "timerfd_create");
 }
 
-bool StopTimer::has_told() const {
+bool StopTimer::has_reported() const {
     pollfd readable{timer_.get(), POLLIN, 0};
     return ::poll(&readable, 1, 0) > 0;
 }

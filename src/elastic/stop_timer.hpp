@@ -18,7 +18,7 @@ class StopTimer {
     /// Becomes readable when the job has to stop, and once more, after the grace, when it has to be gone at
     /// once. A read gives 8 bytes, as of a timerfd.
     int fd() const { return timer_.get(); }
-    bool has_told() const;  ///< fd() is readable
+    bool has_reported() const;  ///< fd() is readable
 
     /// Stop at `when`, unless put off by another call before.
     void stop_at(BootClock::time_point when, std::chrono::milliseconds grace) const;

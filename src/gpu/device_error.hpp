@@ -22,7 +22,7 @@ struct DeviceError {
     Words* words;
     unsigned long long kernel;  ///< whose it is
 
-    ON_DEVICE void tell(long long place, long long value) const {
+    ON_DEVICE void report(long long place, long long value) const {
 #ifdef __CUDA_ARCH__
         if (atomicCAS(&words->kernel, 0ULL, kernel) != 0) return;
 #elif !defined(__CUDACC__)

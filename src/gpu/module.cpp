@@ -103,9 +103,9 @@ class OneGpu final : public kernels::Gpu {
 
     void finish() override {
         poll();
-        gpu::to_host(workshop_.stream, told_.get(), workshop_.error.get(), sizeof(DeviceError::Words));
+        gpu::to_host(workshop_.stream, reported_.get(), workshop_.error.get(), sizeof(DeviceError::Words));
         workshop_.stream.finish();
-        const auto error = *reinterpret_cast<const DeviceError::Words*>(told_.get());
+        const auto error = *reinterpret_cast<const DeviceError::Words*>(reported_.get());
         if (error.kernel == 0) return;
         set_to_zero(workshop_.stream, workshop_.error.get(), sizeof(DeviceError::Words));
         throw Error(workshop_.texts.at(error.kernel)(error.place, error.value));
@@ -114,7 +114,7 @@ class OneGpu final : public kernels::Gpu {
   private:
     std::string name_;
     Workshop workshop_;
-    DeviceMemory told_ = gpu::allocate_host(sizeof(DeviceError::Words));
+    DeviceMemory reported_ = gpu::allocate_host(sizeof(DeviceError::Words));
 };
 
 }  // namespace

@@ -56,9 +56,9 @@ class CsvColumns {
 
     /// By its name, if that tells it from the others, or else by its number.
     std::string word_for(std::size_t column) const {
-        const bool is_told =
+        const bool is_reported =
             has_header_ && !names_[column].empty() && std::ranges::count(names_, names_[column]) == 1;
-        return is_told ? names_[column] : std::to_string(column + 1);
+        return is_reported ? names_[column] : std::to_string(column + 1);
     }
     std::vector<std::string> words_for(const std::vector<std::size_t>& columns) const {
         std::vector<std::string> words;

@@ -20,7 +20,7 @@ bool says(const std::string& complaint, std::initializer_list<std::string_view> 
 }
 
 /// The line that names the program, as that is why it does not run; else the last one.
-std::string telling_line(const std::string& complaint, const std::string& program) {
+std::string informative_line(const std::string& complaint, const std::string& program) {
     const auto lines = split(trimmed(complaint), '\n');
     const auto found = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
         return line.find(program) != std::string::npos;
@@ -53,7 +53,7 @@ std::string remedy_of(const std::string& way, const std::string& host, const std
 
 Issue issue_of(const std::string& way, const std::string& host, const std::string& program,
                std::optional<int> status, const std::string& complaint) {
-    const auto said = telling_line(complaint, program);
+    const auto said = informative_line(complaint, program);
     constexpr int not_executable = 126;
     constexpr int not_found = 127;
     if (status == not_found || status == not_executable || said.find(program) != std::string::npos)

@@ -39,7 +39,7 @@ std::string text_or_nothing(const json& value) {
 }
 
 /// "" where an older dtrain-worker does not tell it.
-std::string text_if_told(const json& object, const char* key) {
+std::string text_if_given(const json& object, const char* key) {
     return object.contains(key) ? text_or_nothing(object.at(key)) : "";
 }
 
@@ -101,10 +101,10 @@ NodeFacts with_machine_info(NodeFacts facts, const std::string& text) {
         facts.nccl = text_or_nothing(versions.at("nccl"));
         facts.cuda_runtime = text_or_nothing(versions.at("cuda_runtime"));
         facts.cuda_driver = text_or_nothing(versions.at("cuda_driver"));
-        facts.gpu_driver = text_if_told(versions, "gpu_driver");
-        facts.nccl_built = text_if_told(versions, "nccl_built");
-        facts.nccl_needed = text_if_told(versions, "nccl_needed");
-        facts.nccl_cuda = text_if_told(versions, "nccl_cuda");
+        facts.gpu_driver = text_if_given(versions, "gpu_driver");
+        facts.nccl_built = text_if_given(versions, "nccl_built");
+        facts.nccl_needed = text_if_given(versions, "nccl_needed");
+        facts.nccl_cuda = text_if_given(versions, "nccl_cuda");
         const auto& visible = info.at("cuda_visible_devices");
         facts.gpus = static_cast<int>(visible.at("devices").size());
         facts.gpu_error = text_or_nothing(visible.at("error"));

@@ -103,7 +103,7 @@ std::string row_of(const OptionRow& row) {
     std::string text(row.note);
     if (text.empty()) text = row.help;
     if (!row.overridden_by.empty() && row.answer == Answer::done)
-        text += fmt::format("{}`{}` beats it", text.empty() ? "" : "; ", row.overridden_by);
+        text += fmt::format("{}`{}` overrides it", text.empty() ? "" : "; ", row.overridden_by);
     return fmt::format("| {} | {} | {} | {} |\n", names, row.paddle.empty() ? "dtrain" : row.paddle,
                        to_string(row.answer), text);
 }

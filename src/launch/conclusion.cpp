@@ -22,12 +22,13 @@ namespace {
 
 std::vector<std::size_t> silent_nodes(const Plan& plan, const JobState& job) {
     const auto silent = job.silent();
-    const std::set<int> never_told(silent.begin(), silent.end());
+    const std::set<int> never_reported(silent.begin(), silent.end());
     std::vector<std::size_t> out;
     for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
         const auto& ranks = plan.nodes[node].ranks;
-        const bool is_silent = std::any_of(
-            ranks.begin(), ranks.end(), [&](const RankPlan& rank) { return never_told.contains(rank.rank); });
+        const bool is_silent = std::any_of(ranks.begin(), ranks.end(), [&](const RankPlan& rank) {
+            return never_reported.contains(rank.rank);
+        });
         if (is_silent && static_cast<int>(node) != plan.own_node) out.push_back(node);
     }
     return out;

@@ -43,7 +43,7 @@ std::string port_holder(const RendezvousPoint& rendezvous) {
 }
 
 /// A node's ranks execute what was typed there, as with Paddle and torchrun, not node 0's command.
-void tell_own_command(Environment& for_daemon, const Options& options, const Environment& environment) {
+void report_own_command(Environment& for_daemon, const Options& options, const Environment& environment) {
     cluster::set_long(for_daemon, "DTRAIN_NODE_PROGRAM", shell_line(program_of(options, environment)));
     for_daemon.set("DTRAIN_NODE_WORKING_DIR", fs::current_path().string());
 }
@@ -52,7 +52,7 @@ link::FollowerOptions follower_options(const RendezvousPoint& rendezvous, const 
                                        const Options& options, const Environment& environment) {
     auto for_daemon = environment;
     for_daemon.set("DTRAIN_NODE_LOG_DIR", request.log_dir);
-    if (!options.check) tell_own_command(for_daemon, options, environment);
+    if (!options.check) report_own_command(for_daemon, options, environment);
     const auto log_dir = request.log_dir;
     return {.head = rendezvous.head,
             .port = rendezvous.port,

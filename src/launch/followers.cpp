@@ -244,7 +244,7 @@ Plan Followers::start(Plan plan) {
     plan_ = with_facts(std::move(plan_), requests);
     plan_.followed = !requests.empty();
     const auto own = options_.check ? std::nullopt : own_commands(requests, plan_);
-    if (own && !std::exchange(told_commands_, true)) log_info("{}", *own);
+    if (own && !std::exchange(reported_commands_, true)) log_info("{}", *own);
     return plan_;
 }
 

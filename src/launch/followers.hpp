@@ -116,7 +116,7 @@ class Followers {
     std::unique_ptr<link::Head> head_;
     std::set<int> by_ssh_;  ///< nodes without a follower that ssh reaches
     bool started_ = false;
-    bool told_commands_ = false;  ///< that nodes have commands of their own
+    bool reported_commands_ = false;  ///< that nodes have commands of their own
     bool finished_ = false;
 };
 

@@ -70,8 +70,8 @@ class RankLogs {
     }
 
     /// Says once which logs are not seen. True when all are.
-    bool tell_unseen() {
-        if (std::exchange(told_, true)) return unseen_.empty();
+    bool report_unseen() {
+        if (std::exchange(reported_, true)) return unseen_.empty();
         for (const auto& rank : unseen_)
             write_all(
                 STDERR_FILENO,
@@ -95,7 +95,7 @@ class RankLogs {
     std::string own_host_;
     std::vector<RankView> unseen_;
     std::vector<LogTail> seen_;
-    bool told_ = false;
+    bool reported_ = false;
 };
 
 /// The job's exit status; nothing when its launcher is gone without one.
@@ -113,7 +113,7 @@ int follow(const JobRecord& record, RankLogs& logs) {
     const auto began = std::chrono::steady_clock::now();
     for (;;) {
         if (!logs.show(false)) return 0;  // nobody reads any more
-        if (std::chrono::steady_clock::now() - began > time_to_begin) logs.tell_unseen();
+        if (std::chrono::steady_clock::now() - began > time_to_begin) logs.report_unseen();
         pollfd sources[]{{end.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
         ::poll(sources, 2, static_cast<int>(poll_interval.count()));
         if (sources[1].revents != 0) return 0;
@@ -121,7 +121,7 @@ int follow(const JobRecord& record, RankLogs& logs) {
         const auto status = status_in(end);
         if (!status && !end.ended()) continue;
         logs.show(true);
-        logs.tell_unseen();
+        logs.report_unseen();
         if (status) return *status;
         throw Error(fmt::format("the launcher of {} is gone without telling how the job ended", record.job));
     }
@@ -140,7 +140,7 @@ int show_logs(const JobRecord& record, const LogOptions& options) {
                               record.log_dir, record.host));
     RankLogs logs(chosen(*view, options.ranks), record.begin_us);
     if (options.follow) return follow(record, logs);
-    const bool are_all_seen = logs.tell_unseen();
+    const bool are_all_seen = logs.report_unseen();
     logs.show(true);
     return are_all_seen ? 0 : 1;
 }

@@ -150,7 +150,7 @@ std::vector<int> ranks_waited_for(std::string_view error) {
     return ranks;
 }
 
-bool tells_of_sigterm(std::string_view log) {
+bool mentions_sigterm(std::string_view log) {
     return log.find("[SignalInfo: *** SIGTERM ") != std::string_view::npos;
 }
 

@@ -43,6 +43,6 @@ std::optional<std::string> loader_complaint(std::string_view log);
 
 /// A line such as Paddle's "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6c) from PID 1022
 /// ***]": somebody ended this rank, most likely because of another one.
-bool tells_of_sigterm(std::string_view log);
+bool mentions_sigterm(std::string_view log);
 
 }  // namespace dtrain::launch

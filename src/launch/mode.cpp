@@ -20,15 +20,15 @@ namespace {
 struct Given {
     std::string words;  ///< "--server_num 2"
     bool heterogeneous = false;
-    bool tells_members = true;
+    bool reports_members = true;
 };
 
 std::vector<Given> server_options(const Options& options) {
     std::vector<Given> given;
     const auto add = [&](const char* name, const std::string& value, bool heterogeneous = false,
-                         bool tells_members = true) {
+                         bool reports_members = true) {
         if (!value.empty())
-            given.push_back({fmt::format("{} {}", name, value), heterogeneous, tells_members});
+            given.push_back({fmt::format("{} {}", name, value), heterogeneous, reports_members});
     };
     const auto text = [](std::optional<int> number) {
         return number ? std::to_string(*number) : std::string();
@@ -91,7 +91,7 @@ void require_members(const Options& options, RunMode mode) {
              "--heter_worker_num", "--heter_workers");
 }
 
-RunMode mode_told(const Options& options) {
+RunMode mode_given(const Options& options) {
     if (options.run_mode == "collective") return RunMode::collective;
     if (options.run_mode == "ps") return RunMode::parameter_server;
     if (options.run_mode == "ps-heter") return RunMode::heterogeneous;
@@ -124,7 +124,7 @@ bool has_servers(RunMode mode) {
 }
 
 RunMode decide_mode(const Options& options) {
-    const auto mode = mode_told(options);
+    const auto mode = mode_given(options);
     refuse_server_options(options, mode);
     if (has_servers(mode)) {
         refuse_collective_options(options);
@@ -142,12 +142,12 @@ RunMode decide_mode(const Options& options) {
 bool has_one_server_and_worker(const Options& options) {
     const auto given = server_options(options);
     return options.run_mode == "ps" && std::all_of(given.begin(), given.end(), [](const Given& option) {
-               return !option.heterogeneous && !option.tells_members;
+               return !option.heterogeneous && !option.reports_members;
            });
 }
 
 bool runs_once_on_cloud(const Options& options, const Environment& environment) {
-    return has_servers(mode_told(options)) && cluster::paddle_cloud(environment).has_value();
+    return has_servers(mode_given(options)) && cluster::paddle_cloud(environment).has_value();
 }
 
 }  // namespace dtrain::launch

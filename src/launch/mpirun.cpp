@@ -34,11 +34,11 @@ bool numbered_node_by_node(const Plan& plan) {
 
 std::vector<Part> parts_of(const Plan& plan) {
     const auto nodes = plan.nodes_of_ranks();
-    const bool tell_hosts = !numbered_node_by_node(plan);
+    const bool report_hosts = !numbered_node_by_node(plan);
     const auto names = mpirun_names(plan);
     std::vector<Part> parts;
     for (const auto* rank : plan.ranks()) {
-        const auto host = tell_hosts
+        const auto host = report_hosts
                               ? names[static_cast<std::size_t>(nodes[static_cast<std::size_t>(rank->rank)])]
                               : std::string();
         if (parts.empty() || parts.back().role != rank->role || parts.back().host != host)

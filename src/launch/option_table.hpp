@@ -62,8 +62,8 @@ struct OptionRow {
     std::vector<std::string_view> choices;
     std::string_view alone;          ///< the value when none is given: --dry-run means --dry-run=table
     std::string_view paddle;         ///< the Paddle releases that have it; "" for dtrain's own
-    std::string_view overridden_by;  ///< variable that beats the command line, as in Paddle
-    std::string_view preset_by;      ///< variable that the command line beats
+    std::string_view overridden_by;  ///< variable that overrides the command line, as in Paddle
+    std::string_view preset_by;      ///< variable that the command line overrides
     bool in_settings = false;        ///< may stand in /etc/dtrain.toml and ~/.config/dtrain.toml
     Answer answer = Answer::done;
     std::string_view note;  ///< what is different here; why it is refused

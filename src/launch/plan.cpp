@@ -274,8 +274,8 @@ class PlanMaker {
                 Seat seat{
                     .plan = {
                         .rank = rank, .role = what.role, .index = what.index, .endpoint = what.endpoint}};
-                const bool told_by_its_node = node > 0 && !input_.joined.empty();
-                if (wants_gpu && !selected_.empty() && !told_by_its_node)
+                const bool reported_by_its_node = node > 0 && !input_.joined.empty();
+                if (wants_gpu && !selected_.empty() && !reported_by_its_node)
                     seat.devices = {selected_[devices_used[node]++ % selected_.size()]};
                 seats[node].push_back(std::move(seat));
                 ++rank;

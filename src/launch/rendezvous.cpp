@@ -21,14 +21,14 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::chrono::seconds time_to_tell{3};
+constexpr std::chrono::seconds time_to_report{3};
 
 /// With --ips the same command runs on every node, so this one must be among them. Where node 0 waits, it
 /// waits for somebody who will not come: it is told.
 void refuse_stranger(const Options& options, const Environment& environment, const Plan& plan) {
     if (plan.own_node || options.hostfile || plan.servers) return;
     auto briefly = options;
-    briefly.start_timeout = time_to_tell;
+    briefly.start_timeout = time_to_report;
     try {
         follow_start(rendezvous_of(options, plan.hosts()), join_request_of(plan, options, host_name(), 0),
                      briefly, environment, {});

@@ -14,8 +14,8 @@
 #include "launch/log_text.hpp"
 #include "launch/meaning.hpp"
 #include "launch/mpirun_words.hpp"
+#include "launch/reported_cause.hpp"
 #include "launch/srun_words.hpp"
-#include "launch/told_cause.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -68,7 +68,7 @@ class Examination {
 
         note_scheduler();
         put_consequences_last();
-        put_teller_first(report_, log_tail_);
+        put_reporter_first(report_, log_tail_);
         if (!report_.failed.empty()) {
             describe_cause();
             add_errors_of_gpus();
@@ -201,7 +201,7 @@ class Examination {
     void put_consequences_last() {
         if (report_.failed.size() < 2) return;
         for (auto& end : report_.failed)
-            end.consequence = end.how != How::vanished && tells_of_sigterm(log_tail_(end.rank));
+            end.consequence = end.how != How::vanished && mentions_sigterm(log_tail_(end.rank));
         const auto by_itself = [](const auto& end) { return !end.consequence; };
         if (std::none_of(report_.failed.begin(), report_.failed.end(), by_itself))
             for (auto& end : report_.failed) end.consequence = false;
@@ -225,7 +225,7 @@ class Examination {
                 "look for an exit or a return that other ranks do not come to");
         if (const auto meaning = usual_meaning(cause.status)) report_.hints.push_back(*meaning);
         if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
-        if (tells_of_sigterm(tail))
+        if (mentions_sigterm(tail))
             report_.hints.emplace_back("its log says that it got SIGTERM: look for who sent it, and why");
     }
 

@@ -111,7 +111,7 @@ struct FailureReport {
 /// Finds out what happened. The first failure by time is the cause, with three exceptions: when a worker
 /// vanished without a word mpirun stops the others, so that it is the cause (the one that mpirun names, those
 /// of a lost node, or all of them); and a rank whose log tells that it got SIGTERM comes after those that
-/// failed by themselves; and when ranks ended together, see put_teller_first().
+/// failed by themselves; and when ranks ended together, see put_reporter_first().
 /// @param ranks one for each rank of the job
 /// @param log_tail what a rank has written last
 FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,

@@ -209,7 +209,7 @@ class Launch {
 
     /// Whether an elastic job must not be started after all. Other jobs end with the signal.
     static std::function<bool()> stop_asked(const elastic::StopTimer* stop) {
-        return [stop] { return stop != nullptr && (stop->has_told() || is_waiting(stop_signals_and())); };
+        return [stop] { return stop != nullptr && (stop->has_reported() || is_waiting(stop_signals_and())); };
     }
 
     /// From now on Prometheus finds the job.
@@ -322,7 +322,7 @@ class Launch {
         StartFacts start{.token = token, .restarts = {}, .run = order.run, .heartbeats = {}};
         if (wants_page()) start.run_record = run_record(plan);
         if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = order.restarts;
-        if (nodes_beat(plan)) start.heartbeats = between_heartbeats;
+        if (nodes_send_heartbeats(plan)) start.heartbeats = between_heartbeats;
         if (!is_this_machine(plan) && !environment_.has("DTRAIN_GLOO_FS_PATH"))
             start.gloo_folder = "/tmp/dtrain-gloo." + random_mark();  // the nodes share no /tmp
         return start_command(plan, options_, planner_, environment_, given_, start);
@@ -332,7 +332,7 @@ class Launch {
 
     /// Behind a remote shell the daemon of a node learns of a cut cable from TCP's keepalive, which holds
     /// only while nothing is on its way: signs of life would keep it, and its ranks, alive.
-    bool nodes_beat(const Plan& plan) const {
+    bool nodes_send_heartbeats(const Plan& plan) const {
         if (plan.nodes.size() == 1) return false;
         return !by_mpirun() || (others_.followers && !others_.followers->any_by_ssh());
     }
@@ -343,24 +343,24 @@ class Launch {
         replace_file(plan.log_dir + "/hostfile", hostfile_text(plan));
         std::optional<TemporaryFolder> gloo_folder;
         if (is_this_machine(plan)) gloo_folder.emplace();
-        WatchOptions options{.command = command.argv,
-                             .control = by_mpirun()
-                                            ? RankControl::of_mpirun()
-                                            : RankControl::of_srun({.job_id = planner_.allocation()->job_id,
-                                                                    .name = step_name(token)}),
-                             .environment = by_mpirun() ? environment_ : srun_environment(environment_),
-                             .size = plan.size(),
-                             .companions = companions_of(plan),
-                             .grace = options_.grace,
-                             .hang_timeout = options_.hang_timeout,
-                             .beating = nodes_beat(plan) ? first_ranks_of_nodes(plan) : std::vector<int>{},
-                             .longest_silence = 4 * between_heartbeats,
-                             .job_token = token,
-                             .stop_fd = stop != nullptr ? stop->fd() : -1,
-                             .log_dir = options_.log_dir,
-                             .status_line = !options_.quiet && !options_.no_banner,
-                             .control_socket = shown_->control(),
-                             .metrics = metrics_.get()};
+        WatchOptions options{
+            .command = command.argv,
+            .control = by_mpirun() ? RankControl::of_mpirun()
+                                   : RankControl::of_srun(
+                                         {.job_id = planner_.allocation()->job_id, .name = step_name(token)}),
+            .environment = by_mpirun() ? environment_ : srun_environment(environment_),
+            .size = plan.size(),
+            .companions = companions_of(plan),
+            .grace = options_.grace,
+            .hang_timeout = options_.hang_timeout,
+            .heartbeat_ranks = nodes_send_heartbeats(plan) ? first_ranks_of_nodes(plan) : std::vector<int>{},
+            .longest_silence = 4 * between_heartbeats,
+            .job_token = token,
+            .stop_fd = stop != nullptr ? stop->fd() : -1,
+            .log_dir = options_.log_dir,
+            .status_line = !options_.quiet && !options_.no_banner,
+            .control_socket = shown_->control(),
+            .metrics = metrics_.get()};
         options.environment.set_all(command.added);
         if (by_mpirun() && plan.nodes.size() > 1)
             options.environment.set_all(mpi_network_variables(

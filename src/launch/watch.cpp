@@ -97,13 +97,13 @@ class Watch {
           result_{.job = JobState(options.size, options.companions)} {
         ::signal(SIGPIPE, SIG_IGN);
         make_nonblocking(engine_.stderr_fd());
-        for (const int rank : options.beating) last_heard_[rank] = begin_;
+        for (const int rank : options.heartbeat_ranks) last_heard_[rank] = begin_;
     }
 
     Watched run() {
         while (!engine_.poll()) {
             show_status();
-            tell_that_we_live();
+            send_keepalive();
             wait_for_something();
             decide();
         }
@@ -138,7 +138,7 @@ class Watch {
         if (sources[5].revents != 0) serve_beside();
         if (sources[6].revents != 0) questions_->serve(result_.job, step_ != Step::running);
         if (questions_ != nullptr && questions_->take_stacks_order(result_.job))
-            tell_ranks({.kind = Order::Kind::show_stacks});
+            notify_ranks({.kind = Order::Kind::show_stacks});
     }
 
     void serve_beside() {
@@ -155,7 +155,7 @@ class Watch {
         result_.lost_because = lost->reason;
     }
 
-    void tell_ranks(const Order& order) {
+    void notify_ranks(const Order& order) {
         if (options_.control.by_lines) {
             write_all(engine_.stdin_fd(), cluster::to_line(order) + "\n");
         } else {
@@ -180,10 +180,10 @@ class Watch {
     }
 
     /// Ranks that hear nothing end: their launcher or their network is gone.
-    void tell_that_we_live() {
+    void send_keepalive() {
         if (!options_.control.by_lines || Clock::now() < next_sign_of_life_) return;
-        write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::alive_line));
-        next_sign_of_life_ = Clock::now() + cluster::between_alive_lines;
+        write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));
+        next_sign_of_life_ = Clock::now() + cluster::keepalive_interval;
     }
 
     void show_status() {
@@ -205,7 +205,7 @@ class Watch {
             left = left < 0 ? ms : std::min(left, ms);
         };
         if (!held_signals_.empty()) also_in(std::chrono::ceil<milliseconds>(hold_until_ - Clock::now()));
-        if (!options_.beating.empty() && left < 0) also_in(between_redraws);
+        if (!options_.heartbeat_ranks.empty() && left < 0) also_in(between_redraws);
         if (status_.on_terminal()) {
             const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - begin_);
             also_in(between_redraws - since % between_redraws);
@@ -227,7 +227,7 @@ class Watch {
         while (const auto taken = signals_.take()) {
             const int signal = taken->number;
             if (signal == SIGUSR1 || signal == SIGUSR2) {
-                tell_ranks({.kind = Order::Kind::pass_on, .signal = signal});
+                notify_ranks({.kind = Order::Kind::pass_on, .signal = signal});
             } else if (signal != SIGCHLD) {
                 // A scheduler signals all launchers at once: another one's word is no first Ctrl-C here.
                 if (std::exchange(signalled_, true)) kill_now_ = true;  // the second Ctrl-C
@@ -356,7 +356,7 @@ class Watch {
     void stop_programs() {
         result_.job.stop_asked();
         leave_from_ = Clock::now() + between_signals;
-        tell_ranks({.kind = Order::Kind::stop});
+        notify_ranks({.kind = Order::Kind::stop});
         go_on(Step::stopping, options_.grace + answer_margin);
     }
 
@@ -364,7 +364,7 @@ class Watch {
     /// the time the programs were given holds on.
     void let_leave() {
         const auto promised = *deadline_;
-        tell_ranks({.kind = Order::Kind::leave});
+        notify_ranks({.kind = Order::Kind::leave});
         go_on(Step::leaving, answer_margin);
         deadline_ = std::max(*deadline_, promised);
     }

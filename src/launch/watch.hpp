@@ -44,7 +44,7 @@ struct WatchOptions {
     std::chrono::milliseconds hang_timeout{0};  ///< after which workers say that a rank is idle; 0: never
     /// Ranks that give signs of life, the first one of each node of several, and the time without one after
     /// which their node counts as lost.
-    std::vector<int> beating;
+    std::vector<int> heartbeat_ranks;
     std::chrono::milliseconds longest_silence{0};
     std::string job_token;
     /// As of a timerfd or eventfd: readable when the job has to stop, and again, or with a count above 1,

@@ -308,8 +308,8 @@ class Following::State {
         if (!daemon_) return;
         const auto status = daemon_->process->poll();
         if (!status) return;
-        if (daemon_told_ == daemon_->run) return;
-        daemon_told_ = daemon_->run;
+        if (daemon_announced_ == daemon_->run) return;
+        daemon_announced_ = daemon_->run;
         for (const bool to_stderr : {false, true})
             pass_output(to_stderr ? daemon_->process->stderr_fd() : daemon_->process->stdout_fd(), to_stderr);
         say(DaemonEnded{.run = daemon_->run, .status = status->shell_status()});
@@ -321,7 +321,7 @@ class Following::State {
     Connection connection_;
     std::optional<SignalSource> signals_;
     std::optional<Daemon> daemon_;
-    int daemon_told_ = 0;  ///< the run whose daemon's end the head knows
+    int daemon_announced_ = 0;  ///< the run whose daemon's end the head knows
     std::optional<Followed> outcome_;
     bool introduced_ = false;
     bool accepted_ = false;

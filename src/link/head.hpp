@@ -50,7 +50,7 @@ class Head {
 
     Reactor& reactor() { return reactor_; }
 
-    /// A follower that cannot take part: what is wrong with its command line. Told once.
+    /// A follower that cannot take part: what is wrong with its command line. Reported once.
     std::optional<std::string> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
     bool here(int node) const { return followers_.contains(node); }

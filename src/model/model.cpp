@@ -30,14 +30,14 @@ Network with_names(SimpleNetwork network) {
     };
 }
 
-void tell_that_it_trains_alone(const ModelOptions& options) {
+void warn_that_it_trains_alone(const ModelOptions& options) {
     const auto environment = Environment::of_this_process();
     const auto ranks = comm::own_world_size(environment);
-    static std::atomic<bool> is_told = false;
+    static std::atomic<bool> is_reported = false;
     if (options.trains_alone || ranks == 1 || !comm::is_default(options.communicator) ||
-        is_told.exchange(true))
+        is_reported.exchange(true))
         return;
-    comm::tell_of_node(
+    comm::first_of_node_reports(
         fmt::format(
             "each of the {} ranks trains a Model of its own, as it has no ModelOptions::communicator; "
             "give it ParallelEnv::communicator() to train one together, or set "
@@ -91,7 +91,7 @@ std::vector<EpochRecord> Model::fit(const Samples& train, const FitOptions& opti
     learner.check(train, Fed::all, options.batch_size);
     if (options.eval) learner.check(*options.eval, Fed::all, options.batch_size);
     const auto names = measure_names(learner, options.eval.has_value());
-    tell_that_it_trains_alone(learner.options());
+    warn_that_it_trains_alone(learner.options());
     try {
         auto history = fit_checked(train, options, names);
         for (const auto& callback : options.callbacks) callback->on_end(*this, nullptr);

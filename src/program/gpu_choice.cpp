@@ -30,9 +30,9 @@ std::string why_no_gpu_here() try {
     return error.what();
 }
 
-void tell_once(const std::string& warning, const Environment& environment) {
-    static std::atomic<bool> is_told = false;
-    if (!warning.empty() && !is_told.exchange(true)) comm::tell_of_node(warning, environment);
+void report_once(const std::string& warning, const Environment& environment) {
+    static std::atomic<bool> is_reported = false;
+    if (!warning.empty() && !is_reported.exchange(true)) comm::first_of_node_reports(warning, environment);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Device device_to_use(const std::optional<Device>& asked, const Environment& envi
                      std::string_view needs_cpu) {
     auto [device, warning] = choose_device(
         asked, environment, [&] { return needs_cpu.empty() ? why_no_gpu_here() : std::string(needs_cpu); });
-    tell_once(warning, environment);
+    report_once(warning, environment);
     return device;
 }
 

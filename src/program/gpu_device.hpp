@@ -68,7 +68,7 @@ class GpuDevice final : public ComputeDevice {
         gpu_->finish();
         server_kernels_.note_finished();
     }
-    void leave() noexcept override { on_gpu_.finish_later_told(); }
+    void leave() noexcept override { on_gpu_.finish_later_reported(); }
 
     TensorView fed(const Variable& variable, const TensorView& there) override;
     TensorView fetched(const Variable& variable, const TensorView& there) override;

@@ -11,20 +11,20 @@ namespace dtrain::program {
 StateOnGpu::StateOnGpu(std::shared_ptr<kernels::Gpu> gpu, int number, std::byte* here, std::size_t bytes)
     : gpu_(std::move(gpu)), number_(number), here_(here), bytes_(bytes), memory_(gpu_->allocate(bytes)) {}
 
-void StateOnGpu::throw_told() {
-    if (!told_.empty()) throw Error(std::exchange(told_, {}));
+void StateOnGpu::throw_reported() {
+    if (!reported_.empty()) throw Error(std::exchange(reported_, {}));
 }
 
-void StateOnGpu::finish_later_told() noexcept {
+void StateOnGpu::finish_later_reported() noexcept {
     try {
         gpu_->finish();
     } catch (const std::exception& error) {
-        told_ = error.what();
+        reported_ = error.what();
     }
 }
 
 void StateOnGpu::read_there() {
-    throw_told();
+    throw_reported();
     if (newer_ != Newer::here) return;
     gpu_->to_gpu(memory_.get(), here_, bytes_);
     gpu_->finish();  // the caller may write here again
@@ -37,7 +37,7 @@ void StateOnGpu::write_there() {
 }
 
 void StateOnGpu::read_here() {
-    throw_told();
+    throw_reported();
     if (newer_ != Newer::there) return;
     gpu_->to_host(here_, memory_.get(), bytes_);
     gpu_->finish();

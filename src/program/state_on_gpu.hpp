@@ -31,12 +31,12 @@ class StateOnGpu {
     void write_here();
 
     /// Like Gpu::finish(), but whoever uses either of the two next gets the error.
-    void finish_later_told() noexcept;
+    void finish_later_reported() noexcept;
 
   private:
     enum class Newer : std::uint8_t { none, here, there };
 
-    void throw_told();
+    void throw_reported();
 
     std::shared_ptr<kernels::Gpu> gpu_;
     int number_;
@@ -44,7 +44,7 @@ class StateOnGpu {
     std::size_t bytes_;
     kernels::Gpu::Memory memory_;
     Newer newer_ = Newer::here;
-    std::string told_;
+    std::string reported_;
 };
 
 }  // namespace dtrain::program

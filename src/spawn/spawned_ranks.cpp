@@ -42,9 +42,9 @@ SpawnedRanks::State::Outcome SpawnedRanks::State::watch(const std::stop_token& s
                                                         const ProcessOptions& options) const {
     constexpr std::chrono::milliseconds poll_interval{5};
     Subprocess launcher(options);
-    bool is_told = false;
+    bool is_reported = false;
     while (!launcher.poll()) {
-        if (stop.stop_requested() && !std::exchange(is_told, true)) launcher.send(SIGTERM);
+        if (stop.stop_requested() && !std::exchange(is_reported, true)) launcher.send(SIGTERM);
         std::this_thread::sleep_for(poll_interval);
     }
     const spawning::SpawnFolder folder(folder_->path());

@@ -57,8 +57,8 @@ std::vector<GpuProcess> processes(const NvmlLibrary& nvml, Device device) {
         return out;
     for (unsigned i = 0; i < count; ++i) {
         const auto memory = found.at(i).memory;
-        const bool is_told = memory != std::numeric_limits<unsigned long long>::max();
-        out.push_back({found.at(i).pid, is_told ? std::optional<std::uint64_t>(memory) : std::nullopt});
+        const bool is_reported = memory != std::numeric_limits<unsigned long long>::max();
+        out.push_back({found.at(i).pid, is_reported ? std::optional<std::uint64_t>(memory) : std::nullopt});
     }
     return out;
 }

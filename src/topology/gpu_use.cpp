@@ -19,7 +19,7 @@ class SampleSums {
   public:
     void add(const std::vector<GpuHealth>& gpus) {
         double watts = 0;
-        bool tell_watts = false;
+        bool report_watts = false;
         for (const auto& gpu : gpus) {
             if (gpu.utilization) {
                 utilization_ += *gpu.utilization;
@@ -27,12 +27,12 @@ class SampleSums {
             }
             if (gpu.watts) {
                 watts += *gpu.watts;
-                tell_watts = true;
+                report_watts = true;
             }
             raise(most_.memory, gpu.memory_used);
             raise(most_.celsius, gpu.celsius);
         }
-        if (tell_watts) {
+        if (report_watts) {
             watts_ += watts;
             ++watt_samples_;
         }

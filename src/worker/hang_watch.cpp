@@ -37,14 +37,14 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
     if (!idleness_.idle()) {
         collection_.reset();
         where_.reset();
-        return polled && told_idle_ ? std::optional(Finding{}) : std::nullopt;
+        return polled && reported_idle_ ? std::optional(Finding{}) : std::nullopt;
     }
     if (!where_ && !collection_)
-        collection_ = std::make_unique<StackCollection>(most_telling_first(guard, program), stacks_file_,
+        collection_ = std::make_unique<StackCollection>(most_informative_first(guard, program), stacks_file_,
                                                         mode_, environment_);
     const bool collected = collection_done();
     if (!where_ || !(polled || collected)) return std::nullopt;
-    told_idle_ = true;
+    reported_idle_ = true;
     return Finding{.idle = true, .idle_time = idleness_.idle_time(), .where = *where_};
 }
 

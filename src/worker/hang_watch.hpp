@@ -48,7 +48,7 @@ class HangWatch {
     std::chrono::milliseconds cpu_time_shown_{0};  // by those of it that were there at the last poll
     std::unique_ptr<StackCollection> collection_;
     std::optional<std::string> where_;
-    bool told_idle_ = false;
+    bool reported_idle_ = false;
 };
 
 }  // namespace dtrain::worker

@@ -31,11 +31,11 @@ RotatingLog::RotatingLog(std::filesystem::path log, const LogPolicy& policy)
 
 void RotatingLog::append(std::string_view bytes) {
     taken_ += bytes.size();
-    if (const auto loss = std::exchange(untold_loss_, 0); loss > 0) {
+    if (const auto loss = std::exchange(unreported_loss_, 0); loss > 0) {
         append_fitting(fmt::format("\n[dtrain-worker: {} bytes of output were lost here: {}]\n", loss,
                                    std::strerror(first_error_)));
-        if (untold_loss_ > 0) {
-            untold_loss_ = loss + bytes.size();
+        if (unreported_loss_ > 0) {
+            unreported_loss_ = loss + bytes.size();
             return;
         }
     }
@@ -115,7 +115,7 @@ bool RotatingLog::copy(std::uintmax_t begin, std::uintmax_t count, const FileDes
 void RotatingLog::lose(std::size_t bytes) {
     if (bytes == 0) return;
     if (first_error_ == 0) first_error_ = errno;
-    untold_loss_ += bytes;
+    unreported_loss_ += bytes;
 }
 
 }  // namespace dtrain::worker

@@ -48,7 +48,7 @@ class RotatingLog {
     std::uintmax_t line_begin_ =
         0;  ///< of the unfinished line at the end of the file; size_ when there is none
     std::uintmax_t taken_ = 0;
-    std::uintmax_t untold_loss_ = 0;
+    std::uintmax_t unreported_loss_ = 0;
     int first_error_ = 0;
 };
 

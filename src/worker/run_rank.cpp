@@ -146,7 +146,7 @@ class Rank {
                           .warns_of_xids = identity_.local_rank == 0,
                           .watches_gpus = under_launcher_ && node_has_devices(),
                           .report = [&](const Event& event) { tell(event, log); },
-                          .tell_others = teller()});
+                          .notify_others = notifier()});
     }
 
   private:
@@ -250,7 +250,7 @@ class Rank {
     std::filesystem::path log_path() const {
         const auto folder =
             std::filesystem::absolute(inherited_.get_or("DTRAIN_NODE_LOG_DIR", options_.log_dir));
-        [[maybe_unused]] const auto open_log_tells = make_log_folders(folder);
+        [[maybe_unused]] const auto open_log_reports = make_log_folders(folder);
         return folder / log_name();
     }
 
@@ -333,7 +333,7 @@ class Rank {
     void tell(const Event& event, const std::filesystem::path& log) const {
         if (under_launcher_) {
             write_all(STDERR_FILENO, cluster::encode(event) + "\n");
-            if (may_name_the_cause(event) && sends_texts()) tell_output(event, log);
+            if (may_name_the_cause(event) && sends_texts()) report_output(event, log);
         } else if (event.kind != Event::Kind::started && event.kind != Event::Kind::done) {
             const auto* where = event.kind == Event::Kind::idle ? "stacks: {}.stacks" : "log: {}";
             write_all(STDERR_FILENO, fmt::format("dtrain-worker: {}; {}\n", cluster::to_sentence(event),
@@ -352,18 +352,18 @@ class Rank {
     /// The launcher may not see this node's files.
     bool sends_texts() const { return inherited_.get_or("DTRAIN_TELL_OUTPUT", "0") == "1"; }
 
-    void tell_output(Event event, const std::filesystem::path& log) const {
+    void report_output(Event event, const std::filesystem::path& log) const {
         event.kind = Event::Kind::output;
         event.text = tail_of(log, log_begin_);
         write_all(STDERR_FILENO, cluster::encode(event) + "\n");
     }
 
-    std::function<void()> teller() const {
+    std::function<void()> notifier() const {
         if (orders_from_ != Orders::Source::signals_in_step) return {};
         return [this] {
             const auto step = fmt::format("{}.{}", inherited_.get_or("SLURM_JOB_ID", ""),
                                           inherited_.get_or("SLURM_STEP_ID", ""));
-            if (!tell_step(step, inherited_))
+            if (!notify_step(step, inherited_))
                 write_all(STDERR_FILENO,
                           "dtrain-worker: the other ranks go on, as scancel could not reach them; use srun "
                           "--kill-on-bad-exit=1\n");
@@ -382,13 +382,14 @@ class Rank {
         if (under_launcher_) {
             report(event);
             Orders orders(orders_from_);
-            return stay_until_told(event, report, orders);
+            return wait_until_released(event, report, orders);
         }
         if (identity_.local_rank == 0)
             write_all(STDERR_FILENO, "dtrain-worker: " + text + "\n");
         else  // mpirun drops what ranks say once one has failed: the speaker goes first
             std::this_thread::sleep_for(std::chrono::seconds(1));
-        if (const auto tell_others = teller(); tell_others && identity_.local_rank == 0) tell_others();
+        if (const auto notify_others = notifier(); notify_others && identity_.local_rank == 0)
+            notify_others();
         return status_usage;
     }
 

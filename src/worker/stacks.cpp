@@ -171,7 +171,7 @@ Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit) 
     return of_kernel(pid);
 }
 
-std::vector<pid_t> most_telling_first(pid_t guard, pid_t program) {
+std::vector<pid_t> most_informative_first(pid_t guard, pid_t program) {
     auto processes = descendants_of(guard);
     auto telling = program;
     for (;;) {

@@ -31,7 +31,7 @@ std::string top_of_gdb(std::string_view output);
 
 /// All that a guard's program has started, that process first which it is about: behind the shells and
 /// wrappers, each with a single child, that only wait for it.
-std::vector<pid_t> most_telling_first(pid_t guard, pid_t program);
+std::vector<pid_t> most_informative_first(pid_t guard, pid_t program);
 
 /// Writes the stacks of processes into a file. That happens in a child process, because it may take long and
 /// a worker must stay able to hear its signals.

@@ -24,7 +24,7 @@ StacksOnDemand::StacksOnDemand(std::filesystem::path file, mode_t mode, Environm
 void StacksOnDemand::begin(pid_t guard, pid_t program) {
     if (collection_) return;
     collection_ =
-        std::make_unique<StackCollection>(most_telling_first(guard, program), file_, mode_, environment_);
+        std::make_unique<StackCollection>(most_informative_first(guard, program), file_, mode_, environment_);
 }
 
 std::vector<Event> StacksOnDemand::finish(const Event& blank) {

@@ -10,7 +10,7 @@
 
 namespace dtrain::worker {
 
-bool tell_step(const std::string& step, const Environment& environment) {
+bool notify_step(const std::string& step, const Environment& environment) {
     constexpr std::chrono::seconds answer_limit{10};
     try {
         return run_and_capture({.argv = {"scancel", "--signal=URG", step}, .environment = environment},

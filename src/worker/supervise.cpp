@@ -44,7 +44,7 @@ using cluster::Order;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is given again
-constexpr int telling_ranks = 256;               // a millisecond apart
+constexpr int reporting_ranks = 256;             // a millisecond apart
 constexpr int poll_log_ms = 100;                 // where nobody tells that it has grown
 
 /// Of limits for poll(), where -1 is none.
@@ -79,7 +79,7 @@ class Supervisor {
         if (!guard_ended_well) end_descendants(grace_);
         if (output_) {
             output_->take_rest();
-            tell_loss_once();
+            report_loss_once();
         }
         if (follower_) follower_->drain();
         const Event outcome = outcome_of(guard_ended_well);
@@ -89,10 +89,10 @@ class Supervisor {
             return 0;
         }
         job_.report(outcome);
-        if (outcome.kind == Event::Kind::exited || outcome.kind == Event::Kind::issue) tell_others_once();
+        if (outcome.kind == Event::Kind::exited || outcome.kind == Event::Kind::issue) notify_others_once();
         if (outcome.kind == Event::Kind::done) return 0;
-        if (told_to_leave_ && launcher_waits_) return 0;
-        if (job_.under_launcher && launcher_waits_) return stay_until_told(outcome, job_.report, orders_);
+        if (asked_to_leave_ && launcher_waits_) return 0;
+        if (job_.under_launcher && launcher_waits_) return wait_until_released(outcome, job_.report, orders_);
         return ExitStatus{.code = outcome.code, .signal = outcome.signal}.shell_status();
     }
 
@@ -129,14 +129,14 @@ class Supervisor {
         if (sources[2].revents != 0) follower_->write_piece();
         if (sources[3].revents != 0) {
             output_->take_piece();
-            tell_loss_once();
+            report_loss_once();
         }
         if ((sources[9].revents & POLLIN) != 0)
             note_xids();
         else if (sources[9].revents != 0)
             xid_watch_.end();
         if (watching) check_for_hang();
-        if (sources[5].revents != 0) tell_stacks();
+        if (sources[5].revents != 0) report_stacks();
         if (sources[6].revents != 0) warn_of_gpus();
         if (ms_to_heartbeat() == 0) {
             last_heartbeat_ = Clock::now();
@@ -162,7 +162,7 @@ class Supervisor {
             if (job_.warns_of_xids) tell(Event::Kind::gpu_error, std::move(fact));
     }
 
-    void tell_use_of_gpus() {
+    void report_use_of_gpus() {
         if (!gpu_watch_) return;
         const auto use = gpu_watch_->use();
         if (use == topology::GpuUse{}) return;
@@ -180,17 +180,17 @@ class Supervisor {
 
     bool unwatched_console() const { return follower_ && follower_->growth_fd() < 0; }
 
-    void tell_loss_once() {
+    void report_loss_once() {
         const int error = output_->log().first_error();
-        if (error == 0 || loss_told_) return;
-        loss_told_ = true;
+        if (error == 0 || loss_reported_) return;
+        loss_reported_ = true;
         warn(fmt::format("output is lost, cannot write {}: {}", job_.log.string(), std::strerror(error)));
     }
 
     void check_for_hang() {
         const auto found = job_.hang_watch->poll(guard_->pid(), *program_, output_so_far());
         if (!found) return;
-        const bool repeated = std::exchange(told_idle_, found->idle) == found->idle;
+        const bool repeated = std::exchange(reported_idle_, found->idle) == found->idle;
         if (repeated && !job_.under_launcher) return;
         auto event = new_event(found->idle ? Event::Kind::idle : Event::Kind::active);
         event.pid = *program_;
@@ -229,24 +229,24 @@ class Supervisor {
             case GuardNews::Kind::ended:
                 ended_ = ExitStatus::of_wait(news->wait_status);
                 ended_us_ = cluster::now_us();
-                tell_use_of_gpus();
+                report_use_of_gpus();
                 note_xids();
                 if (!ended_->success() && !stop_signal_)
                     facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
                                           pids_watch_.reached_since(), no_room_for(job_.log));
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time
-                if (!stop_signal_ && !cannot_execute_ && !ended_->success()) tell_others_once();
+                if (!stop_signal_ && !cannot_execute_ && !ended_->success()) notify_others_once();
                 break;
         }
     }
 
     /// When all fail for the same reason, one of them is enough to tell.
-    void tell_others_once() {
-        if (!job_.tell_others || std::exchange(others_know_, true)) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(job_.rank % telling_ranks));
+    void notify_others_once() {
+        if (!job_.notify_others || std::exchange(others_know_, true)) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(job_.rank % reporting_ranks));
         take_orders();
-        if (!gave_way_) job_.tell_others();
+        if (!gave_way_) job_.notify_others();
     }
 
     void take_orders() {
@@ -262,7 +262,7 @@ class Supervisor {
                     show_stacks();
                     break;
                 case Order::Kind::leave:
-                    told_to_leave_ = true;
+                    asked_to_leave_ = true;
                     stop(SIGTERM);
                     break;
                 case Order::Kind::give_way:
@@ -286,7 +286,7 @@ class Supervisor {
             job_.report(new_event(Event::Kind::stacks_end));
     }
 
-    void tell_stacks() {
+    void report_stacks() {
         for (auto& event : job_.stacks->finish(new_event(Event::Kind::stacks))) job_.report(event);
     }
 
@@ -345,10 +345,10 @@ class Supervisor {
     std::optional<pid_t> program_;
     std::chrono::milliseconds grace_{0};
     bool guard_gone_ = false;
-    bool loss_told_ = false;
-    bool told_idle_ = false;
+    bool loss_reported_ = false;
+    bool reported_idle_ = false;
     bool launcher_waits_ = true;
-    bool told_to_leave_ = false;
+    bool asked_to_leave_ = false;
     bool gave_way_ = false;
     bool others_know_ = false;
     Clock::time_point last_heartbeat_ = Clock::now();
@@ -361,7 +361,8 @@ class Supervisor {
 
 }  // namespace
 
-int stay_until_told(const Event& outcome, const std::function<void(const Event&)>& report, Orders& orders) {
+int wait_until_released(const Event& outcome, const std::function<void(const Event&)>& report,
+                        Orders& orders) {
     for (;;) {
         if (!orders.wait(repeat_after)) report(outcome);
         for (const auto& order : orders.take()) {

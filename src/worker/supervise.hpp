@@ -39,7 +39,7 @@ struct Supervision {
     bool watches_gpus = false;
     std::function<void(const cluster::Event&)> report;
     /// Tells the other ranks that this one has failed, where no launcher does; may be none.
-    std::function<void()> tell_others;
+    std::function<void()> notify_others;
 };
 
 /// The life of one rank around its program: starts it under a guard, shows its log, passes signals on, and
@@ -54,7 +54,7 @@ int supervise(Supervision supervision);
 
 /// Under dtrain-launch, once nothing of the program is left: repeats the report every second until the order
 /// to leave comes (status 0), or the end shows that the launcher's chain is broken (128 + signal).
-int stay_until_told(const cluster::Event& outcome, const std::function<void(const cluster::Event&)>& report,
-                    Orders& orders);
+int wait_until_released(const cluster::Event& outcome,
+                        const std::function<void(const cluster::Event&)>& report, Orders& orders);
 
 }  // namespace dtrain::worker

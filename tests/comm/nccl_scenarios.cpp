@@ -13,12 +13,12 @@
 #include <dtrain/nccl.hpp>
 
 #include "comm/nccl_stand_in.hpp"
-#include "comm/told_lines.hpp"
+#include "comm/reported_lines.hpp"
 
 namespace {
 
 using dtrain::Communicator;
-using dtrain::tests::ToldLines;
+using dtrain::tests::ReportedLines;
 using Clock = std::chrono::steady_clock;
 
 /// <rank> what after seconds: message
@@ -30,7 +30,7 @@ std::string told(int rank, const char* what, Clock::time_point since, const char
                        message);
 }
 
-void body(const Communicator& world, const std::string& scenario, ToldLines& lines) {
+void body(const Communicator& world, const std::string& scenario, ReportedLines& lines) {
     auto& script = nccl_stand_in::script();
     const int rank = world.rank();
     const bool is_culprit = rank == 1;
@@ -85,7 +85,7 @@ int main(int, char** argv) {
     const auto& world = session.world();
     const std::string scenario = argv[1];
     const auto since = Clock::now();
-    ToldLines lines(world.rank());
+    ReportedLines lines(world.rank());
     int status = 9;
     const auto note = [&](const char* kind, const auto& ranks, const dtrain::Error& error, bool is_joining) {
         std::string names;

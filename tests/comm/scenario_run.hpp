@@ -9,7 +9,7 @@
 
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "comm/told_lines.hpp"
+#include "comm/reported_lines.hpp"
 
 namespace dtrain::tests {
 
@@ -18,20 +18,20 @@ struct ScenarioRun {
     ExitStatus status;
 };
 
-/// A program whose ranks tell by ToldLines, under the mpirun that DTRAIN_TEST_MPIRUN names.
+/// A program whose ranks tell by ReportedLines, under the mpirun that DTRAIN_TEST_MPIRUN names.
 /// @param deadline DTRAIN_COMM_TIMEOUT
 inline ScenarioRun run_scenario(int ranks, const std::vector<std::string>& command,
                                 const std::string& deadline, Environment environment) {
     const TemporaryFolder told;
     environment.set("ASAN_OPTIONS", "detect_leaks=0");
     environment.set("DTRAIN_COMM_TIMEOUT", deadline);
-    environment.set(ToldLines::variable, told.path().string());
+    environment.set(ReportedLines::variable, told.path().string());
     ProcessOptions options{.environment = environment};
     options.argv = split(std::getenv("DTRAIN_TEST_MPIRUN"), ' ');
     options.argv.insert(options.argv.end(), {"-np", std::to_string(ranks)});
     options.argv.insert(options.argv.end(), command.begin(), command.end());
     const auto captured = run_and_capture(options, std::chrono::seconds(40));
-    return {ToldLines::in(told.path()) + captured.err, captured.status};
+    return {ReportedLines::in(told.path()) + captured.err, captured.status};
 }
 
 }  // namespace dtrain::tests

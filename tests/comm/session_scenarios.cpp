@@ -14,7 +14,7 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/parallel_env.hpp>
 
-#include "comm/told_lines.hpp"
+#include "comm/reported_lines.hpp"
 
 namespace {
 
@@ -63,7 +63,7 @@ int stuck(const dtrain::Communicator& world, const std::string& scenario) {
     } catch (const dtrain::CommunicatorTimeout& timeout) {
         std::string missing;
         for (const auto& rank : timeout.missing()) missing += " " + std::to_string(rank.rank);
-        dtrain::tests::ToldLines lines(world.rank());
+        dtrain::tests::ReportedLines lines(world.rank());
         lines.add(fmt::format("<{}> after {:.1f} s, {} {} misses{}: {}", world.rank(),
                               timeout.waited().count(), timeout.operation(), timeout.number(), missing,
                               timeout.what()));
@@ -79,7 +79,7 @@ int stuck(const dtrain::Communicator& world, const std::string& scenario) {
 /// All ranks say how many threads compute.
 int threads() {
     const dtrain::MpiSession session;
-    dtrain::tests::ToldLines lines(session.world().rank());
+    dtrain::tests::ReportedLines lines(session.world().rank());
     lines.add(fmt::format("<{}> {} processors, {} threads", session.world().rank(), session.processors(),
                           omp_get_max_threads()));
     lines.end();

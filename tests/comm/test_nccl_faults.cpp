@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Told {
+struct Reported {
     std::string what;
     double seconds = 0;
     int aborted = 0;
@@ -25,7 +25,7 @@ struct Told {
 };
 
 struct Outcome {
-    std::map<int, Told> told;
+    std::map<int, Reported> told;
     std::string err;
     ExitStatus status;
 };
@@ -65,7 +65,7 @@ class NcclFaults : public testing::TestWithParam<std::string> {
     void expect_async_error_is_named_by_all() const {
         const auto run = outcome_of("async", no_deadline);
         for (int rank = 0; rank < 4; ++rank) {
-            const auto told = run.told.contains(rank) ? run.told.at(rank) : Told{};
+            const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
             EXPECT_EQ(told.named, "nccl: 1") << "rank " << rank << "\n" << run.err;
             EXPECT_THAT(told.message, HasSubstr("allreduce number 5: NCCL failed on rank 1 ("));
             EXPECT_THAT(told.message, HasSubstr("unhandled system error"));
@@ -78,7 +78,7 @@ class NcclFaults : public testing::TestWithParam<std::string> {
     void expect_missing_rank_is_named() const {
         const auto run = outcome_of("sleeps");
         for (const int rank : {0, 2, 3}) {
-            const auto told = run.told.contains(rank) ? run.told.at(rank) : Told{};
+            const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
             EXPECT_EQ(told.named, "timeout: 1") << run.err;
             EXPECT_THAT(told.message, HasSubstr("allreduce number 5 waited"));
             EXPECT_THAT(told.message,
@@ -109,7 +109,7 @@ TEST_P(NcclFaults, AnAsynchronousErrorOfOneRankIsNamedByAll) {
 TEST_P(NcclFaults, AnErrorOfTheGpuIsNamedByAll) {
     const auto run = outcome_of("gpu", no_deadline);
     for (int rank = 0; rank < 4; ++rank) {
-        const auto told = run.told.contains(rank) ? run.told.at(rank) : Told{};
+        const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
         EXPECT_EQ(told.named, "nccl: 1") << run.err;
         EXPECT_THAT(told.message, HasSubstr(rank == 1 ? "illegal memory access" : "unhandled CUDA error"))
             << "rank " << rank << "\n"
@@ -120,7 +120,7 @@ TEST_P(NcclFaults, AnErrorOfTheGpuIsNamedByAll) {
 TEST_P(NcclFaults, AnErrorWhileAnOperationIsHandedOver) {
     const auto run = outcome_of("handed", no_deadline);
     for (int rank = 0; rank < 4; ++rank) {
-        const auto told = run.told.contains(rank) ? run.told.at(rank) : Told{};
+        const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
         EXPECT_EQ(told.named, "nccl: 1") << run.err;
         EXPECT_THAT(told.message, HasSubstr("remote"));
     }
@@ -129,7 +129,7 @@ TEST_P(NcclFaults, AnErrorWhileAnOperationIsHandedOver) {
 TEST_P(NcclFaults, OneThatCannotJoin) {
     const auto run = outcome_of("join", no_deadline);
     for (int rank = 0; rank < 4; ++rank) {
-        const auto told = run.told.contains(rank) ? run.told.at(rank) : Told{};
+        const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
         EXPECT_EQ(told.named, "nccl: 1") << run.err;
         EXPECT_THAT(told.message, HasSubstr("nccl_communicator number 1: NCCL failed on rank 1 ("));
     }
@@ -157,7 +157,7 @@ TEST_P(NcclFaults, OneThatComesLateIsTold) {
 TEST_P(NcclFaults, AnAbortThatHangsHasADeadlineToo) {
     const auto run = outcome_of("hangs");
     for (const int rank : {0, 2, 3}) {
-        const auto told = run.told.contains(rank) ? run.told.at(rank) : Told{};
+        const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
         EXPECT_EQ(told.named, "timeout: 1") << run.err;
         EXPECT_THAT(told.message, HasSubstr("; ncclCommAbort did not return within 0.5 s"));
         EXPECT_EQ(told.aborted, 0);

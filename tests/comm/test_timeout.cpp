@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Told {
+struct Reported {
     int rank;
     double seconds;
     std::string operation;
@@ -25,9 +25,9 @@ struct Told {
     std::string message;
 };
 
-std::vector<Told> told(const std::string& text) {
+std::vector<Reported> told(const std::string& text) {
     const std::regex line(R"(<(\d+)> after ([0-9.]+) s, (\w+) (\d+) misses((?: \d+)*): ([^\n]*))");
-    std::vector<Told> all;
+    std::vector<Reported> all;
     for (std::sregex_iterator found(text.begin(), text.end(), line), end; found != end; ++found) {
         const auto& m = *found;
         all.push_back({std::stoi(m[1]), std::stod(m[2]), m[3], std::stoi(m[4]), m[5], m[6]});

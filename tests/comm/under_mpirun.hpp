@@ -10,7 +10,7 @@
 
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "comm/told_lines.hpp"
+#include "comm/reported_lines.hpp"
 
 namespace dtrain {
 
@@ -31,14 +31,14 @@ inline Captured under_mpirun(int ranks, const std::string& scenario,
         else
             environment.set(name, value);
     const tests::TemporaryFolder told;
-    environment.set(tests::ToldLines::variable, told.path().string());
+    environment.set(tests::ReportedLines::variable, told.path().string());
     ProcessOptions options{.environment = environment};
     options.argv = split(std::getenv("DTRAIN_TEST_MPIRUN"), ' ');
     options.argv.insert(options.argv.end(),
                         {"-np", std::to_string(ranks), std::getenv("DTRAIN_TEST_SCENARIOS"), scenario});
     if (!argument.empty()) options.argv.push_back(argument);
     auto run = run_and_capture(options, std::chrono::seconds(40));
-    run.err = tests::ToldLines::in(told.path()) + run.err;
+    run.err = tests::ReportedLines::in(told.path()) + run.err;
     return run;
 }
 

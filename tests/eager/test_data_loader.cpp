@@ -96,7 +96,7 @@ TEST(DataLoading, FromDiskByWholeChunks) {
 }
 
 /// Samples are told of before they are gathered, in that order.
-class Told final : public DataSource {
+class Reported final : public DataSource {
   public:
     std::int64_t size() const override { return 1000; }
     std::int64_t features() const override { return 1; }
@@ -105,7 +105,7 @@ class Told final : public DataSource {
     void gather(std::span<const std::int64_t> samples, std::span<float> x,
                 std::span<std::int64_t> labels) const override {
         for (std::size_t i = 0; i < samples.size(); ++i) {
-            was_told = was_told && !coming.empty() && coming.front() == samples[i];
+            was_reported = was_reported && !coming.empty() && coming.front() == samples[i];
             if (!coming.empty()) coming.pop_front();
             x[i] = static_cast<float>(samples[i]);
             labels[i] = samples[i];
@@ -113,15 +113,15 @@ class Told final : public DataSource {
     }
     std::int64_t lookahead() const override { return 64; }
     void expect(std::span<const std::int64_t> samples) const override {
-        was_told = was_told && samples.size() <= 64;
+        was_reported = was_reported && samples.size() <= 64;
         coming.assign(samples.begin(), samples.end());
     }
     mutable std::deque<std::int64_t> coming;
-    mutable bool was_told = true;
+    mutable bool was_reported = true;
 };
 
 TEST(DataLoading, SourcesAreToldWhatComes) {
-    const Told data;
+    const Reported data;
     {
         const auto epoch = DataLoader(data, {.batch_size = 10, .shuffle = true, .order_seed = 9})(2);
         const auto order = shuffled_order(1000, 9, 2);
@@ -138,7 +138,7 @@ TEST(DataLoading, SourcesAreToldWhatComes) {
         const auto first = *epoch.begin();
         EXPECT_THAT(first.y.values<std::int64_t>(), testing::ElementsAreArray(std::span(order).first(10)));
     }
-    EXPECT_TRUE(data.was_told);
+    EXPECT_TRUE(data.was_reported);
 }
 
 TEST(DataLoading, WhatCannotBeReadIsThrownInTheLoop) {

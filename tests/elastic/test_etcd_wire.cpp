@@ -64,10 +64,9 @@ TEST(EtcdWire, ReadsTransactionsAndWatches) {
     EXPECT_TRUE(read_succeeded(R"({"header":{"revision":"3"},"succeeded":true})"));
     EXPECT_FALSE(read_succeeded(R"({"header":{"revision":"3"}})"));
     EXPECT_EQ(read_deleted(R"({"header":{"revision":"3"},"deleted":"4"})"), 4);
-    EXPECT_FALSE(tells_of_change(R"({"result":{"header":{"revision":"3"},"created":true}})"));
-    EXPECT_TRUE(
-        tells_of_change(R"({"result":{"header":{"revision":"3"},"events":[{"kv":{"key":"Zm9v"}}]}})"));
-    EXPECT_TRUE(tells_of_change(R"({"result":{"header":{},"canceled":true,"compact_revision":"9"}})"));
+    EXPECT_FALSE(is_change(R"({"result":{"header":{"revision":"3"},"created":true}})"));
+    EXPECT_TRUE(is_change(R"({"result":{"header":{"revision":"3"},"events":[{"kv":{"key":"Zm9v"}}]}})"));
+    EXPECT_TRUE(is_change(R"({"result":{"header":{},"canceled":true,"compact_revision":"9"}})"));
 }
 
 TEST(EtcdWire, ReadsRefusals) {
@@ -91,7 +90,7 @@ TEST(EtcdWire, RefusesWhatEtcdDoesNotSend) {
         EXPECT_THROW(read_found(text), NotEtcd) << text;
     EXPECT_THROW(read_token("{}"), NotEtcd);
     EXPECT_THROW(read_lease(R"({"ID":{}})"), NotEtcd);
-    EXPECT_THROW(tells_of_change("Not Found"), NotEtcd);
+    EXPECT_THROW(is_change("Not Found"), NotEtcd);
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ std::string state_of_job(const JobMetrics& metrics) {
     return "";
 }
 
-class Told {
+class Reported {
   public:
-    Told() { metrics.begin(two_planned(), 0); }
+    Reported() { metrics.begin(two_planned(), 0); }
 
     void take(const Event& event) {
         job.take(event);
@@ -67,7 +67,7 @@ TEST(JobMetrics, WaitUntilAStartBegins) {
 }
 
 TEST(JobMetrics, FollowTheRanks) {
-    Told told;
+    Reported told;
     told.take({.kind = Kind::started, .rank = 0, .host = "n1", .pid = 11, .time_us = 5'000'000});
     EXPECT_EQ(state_of_job(told.metrics), "starting");
     told.take({.kind = Kind::started, .rank = 1, .host = "n2", .pid = 12, .time_us = 6'000'000});
@@ -93,7 +93,7 @@ TEST(JobMetrics, FollowTheRanks) {
 }
 
 TEST(JobMetrics, CountOverAllStarts) {
-    Told told;
+    Reported told;
     for (int restart = 0; restart < 3; ++restart) {
         told.metrics.begin(two_planned(), restart);
         told.job = JobState(2);
@@ -112,7 +112,7 @@ TEST(JobMetrics, CountOverAllStarts) {
 }
 
 TEST(JobMetrics, HaveHeartbeatsByTheLaunchersClock) {
-    Told told;
+    Reported told;
     EXPECT_THAT(values_of(told.metrics, "dtrain_rank_heartbeat_time_seconds"), IsEmpty());
     const auto now = [] { return static_cast<double>(cluster::now_us()) / 1e6; };
     const auto before = now();
@@ -122,13 +122,13 @@ TEST(JobMetrics, HaveHeartbeatsByTheLaunchersClock) {
 }
 
 TEST(JobMetrics, LetRanksBeThatThePlanDoesNotHave) {
-    Told told;
+    Reported told;
     for (const int rank : {-1, 2, 1'000'000}) told.take({.kind = Kind::exited, .rank = rank, .code = 1});
     EXPECT_EQ(values_of(told.metrics, "dtrain_job_ranks")["starting"], 2);
 }
 
 TEST(JobMetrics, AreAskedByAnotherThread) {
-    Told told;
+    Reported told;
     std::jthread asks([&](const std::stop_token& stop) {
         while (!stop.stop_requested()) EXPECT_FALSE(told.metrics.families().empty());
     });

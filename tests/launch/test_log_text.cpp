@@ -155,13 +155,13 @@ TEST(LoaderComplaint, OfTheLastProgramThatLacksALibrary) {
 }
 
 TEST(TellsOfSigterm, OnlyPaddlesLineForSigterm) {
-    EXPECT_TRUE(tells_of_sigterm(
+    EXPECT_TRUE(mentions_sigterm(
         "step 3\n[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6cf1fc6700) "
         "from PID 1022 ***]\n"));
-    EXPECT_FALSE(tells_of_sigterm(
+    EXPECT_FALSE(mentions_sigterm(
         "[SignalInfo: *** SIGSEGV (@0x0) received by PID 1164 (TID 0x7f6c) from PID 0 ***]"));
-    EXPECT_FALSE(tells_of_sigterm("got SIGTERM\n"));
-    EXPECT_FALSE(tells_of_sigterm(""));
+    EXPECT_FALSE(mentions_sigterm("got SIGTERM\n"));
+    EXPECT_FALSE(mentions_sigterm(""));
 }
 
 }  // namespace

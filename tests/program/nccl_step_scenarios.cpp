@@ -17,7 +17,7 @@
 #include <dtrain/passes.hpp>
 
 #include "comm/nccl_stand_in.hpp"
-#include "comm/told_lines.hpp"
+#include "comm/reported_lines.hpp"
 #include "program/state_access.hpp"
 
 namespace {
@@ -53,7 +53,7 @@ std::size_t runs_of(const State& state) {
 }
 
 void body(const Communicator& world, const std::string& scenario, const std::string& how,
-          tests::ToldLines& lines) {
+          tests::ReportedLines& lines) {
     const int rank = world.rank();
     auto& script = nccl_stand_in::script();
     if (rank == 1 && (scenario == "async" || scenario == "gpu")) {
@@ -104,7 +104,7 @@ int main(int, char** argv) {
     const MpiSession session;
     const auto& world = session.world();
     const std::string scenario = argv[1];
-    tests::ToldLines lines(world.rank());
+    tests::ReportedLines lines(world.rank());
     int status = 9;
     try {
         body(world, scenario, argv[2], lines);

@@ -19,14 +19,14 @@ using testing::Not;
 
 constexpr int ranks = 4;
 
-struct Told {
+struct Reported {
     double seconds = 0;
     int aborted = 0;
     std::string message;
 };
 
 struct Outcome {
-    std::map<int, Told> told;
+    std::map<int, Reported> told;
     std::string all;
     ExitStatus status;
 };

@@ -43,7 +43,7 @@ struct CheckScores {
         if (score >= 0 && score <= 1) return;
         long long bits = 0;
         memcpy(&bits, &score, sizeof(bits));
-        error.tell(static_cast<long long>(i), bits);
+        error.report(static_cast<long long>(i), bits);
     }
 };
 

@@ -35,7 +35,7 @@ struct CheckedLabels {
     ON_DEVICE Real loss_of(std::size_t row, const Loss& loss) const {
         const auto label = labels[row];
         if (label >= 0 && label < classes) return loss(label);
-        error.tell(static_cast<long long>(row), label);
+        error.report(static_cast<long long>(row), label);
         return 0;
     }
 };

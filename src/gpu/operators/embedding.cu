@@ -23,7 +23,7 @@ struct LookUp {
         const bool is_padding = padding >= 0 && id == padding;
         const bool is_inside = id >= 0 && id < rows;
         out[i] = is_inside && !is_padding ? table[static_cast<std::size_t>(id) * width + column] : Real(0);
-        if (column == 0 && !is_inside && !is_padding) error.tell(static_cast<long long>(place), id);
+        if (column == 0 && !is_inside && !is_padding) error.report(static_cast<long long>(place), id);
     }
 };
 

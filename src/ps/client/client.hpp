@@ -271,7 +271,7 @@ class Client {
     TableRoom room_;
     std::optional<ServerError> refused_for_room_;  ///< by a server whose part alone is too large
     bool is_checking_room_ = false;
-    bool room_is_told_ = false;
+    bool space_is_reported_ = false;
     DistinctIds distinct_;
     struct AskedBatches {
         std::array<DistinctIds, 2> newest;  ///< one may be a prefetch

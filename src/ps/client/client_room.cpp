@@ -43,8 +43,8 @@ void Client::take_turn(SizesTurn turn) {
 }
 
 void Client::check_room() {
-    if (!room_.is_passed()) room_is_told_ = false;
-    const bool is_news = room_.is_passed() && !room_is_told_;
+    if (!room_.is_passed()) space_is_reported_ = false;
+    const bool is_news = room_.is_passed() && !space_is_reported_;
     if (is_checking_room_ || (!refused_for_room_ && !is_news)) return;
     is_checking_room_ = true;
     try {
@@ -60,21 +60,21 @@ void Client::check_room() {
 
 void Client::throw_when_passed() {
     if (refused_for_room_) throw ServerError(*std::exchange(refused_for_room_, std::nullopt));
-    if (room_is_told_) return;
+    if (space_is_reported_) return;
     // What is known of one server may be older than what is known of another, and rows may have gone since.
     // When none have gone between two rounds, all that the first one has found was there at its end.
     auto evicted = ask_sizes();
     while (room_.is_passed()) {
         const auto before = std::exchange(evicted, ask_sizes());
         if (evicted != before) continue;
-        room_is_told_ = true;
+        space_is_reported_ = true;
         room_.check();
     }
 }
 
 void Client::renew_sizes() {
     // One server refuses by itself.
-    if (room_.is_limited() && servers() > 1 && !room_is_told_) ask_sizes();
+    if (room_.is_limited() && servers() > 1 && !space_is_reported_) ask_sizes();
 }
 
 }  // namespace dtrain::ps

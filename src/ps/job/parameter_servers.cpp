@@ -148,7 +148,7 @@ void ParameterServer::run() {
         });
     } catch (const std::exception& failed) {
         failure.tell(failed.what());
-        server.tell_end(failed.what());
+        server.report_end(failed.what());
         transport->deliver_within(std::chrono::seconds(1));
         throw;
     }

@@ -12,10 +12,10 @@
 namespace dtrain::ps {
 
 FailureLine::FailureLine(std::uint32_t server, const Environment& environment)
-    : server_(server), is_told_(!environment.has("DTRAIN_RANK_CPUS")) {}
+    : server_(server), is_reported_(!environment.has("DTRAIN_RANK_CPUS")) {}
 
 void FailureLine::tell(std::string_view why) {
-    if (std::exchange(is_told_, true)) return;
+    if (std::exchange(is_reported_, true)) return;
     write_all(STDERR_FILENO, fmt::format("dtrain: parameter server {}: {}\n", server_, why));
 }
 

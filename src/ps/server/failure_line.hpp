@@ -22,7 +22,7 @@ class FailureLine {
 
   private:
     std::uint32_t server_;
-    bool is_told_;
+    bool is_reported_;
 };
 
 }  // namespace dtrain::ps

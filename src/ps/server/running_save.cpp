@@ -15,7 +15,7 @@ bool RunningSave::begin(const comm::Message& asked) {
         if (is_in_progress_) throw MessageError("a 'save' before the one in progress is complete");
         saver_->begin(std::string(MessageReader(asked.content.bytes()).text()));
     } catch (const std::exception& failed) {
-        tell_failure(failed.what());
+        report_failure(failed.what());
         send_message(*transport_, asked.from, {.kind = MessageKind::failed, .request = request},
                      failed.what());
         return false;
@@ -42,7 +42,7 @@ bool RunningSave::go_on() {
     } catch (const std::exception& failed) {
         head.kind = MessageKind::failed;
         said = failed.what();
-        tell_failure(said);
+        report_failure(said);
     }
     is_in_progress_ = false;
     if (asked_by_) send_message(*transport_, *asked_by_, head, said);

@@ -47,7 +47,7 @@ class RunningSave {
 
     void use(std::unique_ptr<Saver> saver) { saver_ = std::move(saver); }
 
-    /// Told of each save that fails, why.
+    /// Called with the reason why a save failed.
     void on_failure(std::function<void(std::string_view)> on_failure) { on_failure_ = std::move(on_failure); }
 
     /// Begins what the message asks for. False: it is answered by 'failed'.
@@ -60,7 +60,7 @@ class RunningSave {
     bool go_on();
 
   private:
-    void tell_failure(std::string_view why) const {
+    void report_failure(std::string_view why) const {
         if (on_failure_) on_failure_(why);
     }
 

@@ -62,7 +62,7 @@ void Server::take(comm::Message&& message) {
                              on_count_ ? on_count_() : "");
             case MessageKind::sizes:
                 present(trainer, head);
-                return tell_sizes(trainer, head);
+                return report_sizes(trainer, head);
             case MessageKind::save:
                 present(trainer, head);
                 return answer_when_due(trainer, std::move(message));
@@ -77,7 +77,7 @@ void Server::take(comm::Message&& message) {
         }
     } catch (const Error& refused) {
         ++counts_.refused;
-        tell_failure(refused.what());
+        report_failure(refused.what());
         send_message(*transport_, from, {.kind = MessageKind::failed, .request = head.request},
                      refused.what());
         if (!broken_.empty()) refuse_waiting();
@@ -256,7 +256,7 @@ void Server::answer(std::size_t trainer, const comm::Message& asked) {
         }
     } catch (const Error& refused) {
         ++counts_.refused;
-        tell_failure(refused.what());
+        report_failure(refused.what());
         const bool is_full = dynamic_cast<const DictSizeError*>(&refused) != nullptr;
         reply(trainer,
               {.kind = MessageKind::failed, .steps = is_full ? 1U : 0U, .request = reader.head().request},

@@ -101,7 +101,7 @@ class Server {
     /// A piece of the save that a trainer has asked for. False when there is nothing to do now.
     bool go_on_with_save() { return save_.go_on(); }
 
-    /// Told of whatever this server refuses or fails at, why; whoever asked for it is told, too.
+    /// Called with the reason why a request was refused or failed; the trainer that asked gets it, too.
     void on_failure(std::function<void(std::string_view)> on_failure) {
         save_.on_failure(on_failure);
         on_failure_ = std::move(on_failure);
@@ -119,7 +119,7 @@ class Server {
     void end_when_abandoned() const;
 
     /// Tells all trainers that are there why this server ends.
-    void tell_end(std::string_view why);
+    void report_end(std::string_view why);
 
     /// Work for when no message is there. False when there is none.
     bool work_ahead();
@@ -153,7 +153,7 @@ class Server {
     void leave(std::size_t trainer, const MessageHead& head);
     void note_abandoned(std::size_t trainer);
 
-    void tell_sizes(std::size_t trainer, const MessageHead& asked);
+    void report_sizes(std::size_t trainer, const MessageHead& asked);
     void give_turn_back(std::size_t trainer);
     void add_sizes(MessageWriter& writer) const;
     void reply_with_sizes(std::size_t trainer, const MessageHead& head);
@@ -169,7 +169,7 @@ class Server {
     void give_values(std::size_t trainer, MessageReader reader);
     std::size_t likely_bytes_of_answer(MessageReader asked) const;
     void reply(std::size_t trainer, const MessageHead& head, std::string_view text = {});
-    void tell_failure(std::string_view why) const {
+    void report_failure(std::string_view why) const {
         if (on_failure_) on_failure_(why);
     }
 

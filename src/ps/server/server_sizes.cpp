@@ -6,7 +6,7 @@
 
 namespace dtrain::ps {
 
-void Server::tell_sizes(std::size_t trainer, const MessageHead& asked) {
+void Server::report_sizes(std::size_t trainer, const MessageHead& asked) {
     const auto turn = static_cast<SizesTurn>(asked.steps);
     if (turn == SizesTurn::takes) {
         if (turn_.value_or(trainer) != trainer) {
@@ -25,7 +25,7 @@ void Server::give_turn_back(std::size_t trainer) {
     if (waiting_for_turn_.empty()) return;
     const auto next = waiting_for_turn_.front();
     waiting_for_turn_.pop_front();
-    tell_sizes(next.trainer, next.asked);
+    report_sizes(next.trainer, next.asked);
 }
 
 void Server::add_sizes(MessageWriter& writer) const {

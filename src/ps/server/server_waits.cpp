@@ -57,7 +57,7 @@ void Server::give_up_after(std::chrono::seconds deadline) {
             fmt::format("trainer {} (rank {})", trainer, trainers_[static_cast<std::size_t>(trainer)].rank));
     broken_ = fmt::format("waited {} s in vain for the gradients of {}", deadline.count(),
                           fmt::join(missing, ", "));
-    tell_failure(broken_);
+    report_failure(broken_);
     refuse_waiting();
 }
 
@@ -73,7 +73,7 @@ void Server::end_when_abandoned() const {
                             abandoned_->trainer, trainers_[abandoned_->trainer].rank));
 }
 
-void Server::tell_end(std::string_view why) {
+void Server::report_end(std::string_view why) {
     for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer)
         if (trainers_[trainer].presence == Presence::here && !(abandoned_ && abandoned_->trainer == trainer))
             reply(trainer, {.kind = MessageKind::failed}, why);

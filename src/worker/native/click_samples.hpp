@@ -32,9 +32,9 @@ class ClickSamples {
     /// From now on feeders give a dictionary's numbers in the place of ids. Once.
     virtual void translate(std::shared_ptr<const IdDictionary> dictionary) = 0;
 
-    /// @param tells_ahead Feeder::ahead() is wanted
+    /// @param wants_ahead Feeder::ahead() is wanted
     virtual std::unique_ptr<model::Feeder> feeder(const DistributedSampler::Options& sampling,
-                                                  bool tells_ahead) const = 0;
+                                                  bool wants_ahead) const = 0;
 };
 
 std::unique_ptr<ClickSamples> samples_in_memory(ClickLog log);

@@ -33,9 +33,9 @@ class CacheFeeder final : public ClickFeeder {
   public:
     CacheFeeder(const std::shared_ptr<const io::ClickCacheFile>& cache,
                 const DistributedSampler::Options& sampling, std::int64_t memory,
-                const std::shared_ptr<const IdDictionary>& dictionary, bool tells_ahead)
+                const std::shared_ptr<const IdDictionary>& dictionary, bool wants_ahead)
         : ClickFeeder(sampling, cache->facts().integers),
-          tells_ahead_(tells_ahead),
+          wants_ahead_(wants_ahead),
           batches_(cache, sampling, memory, translation_by(dictionary)) {}
 
     void start(std::int64_t epoch, std::int64_t first_step) override {
@@ -51,7 +51,7 @@ class CacheFeeder final : public ClickFeeder {
     }
 
     std::optional<Lookup> ahead() override {
-        if (!tells_ahead_) return std::nullopt;
+        if (!wants_ahead_) return std::nullopt;
         const auto batch = read_or_remove([&] { return batches_.await_next(); });
         return batch ? std::optional(ahead_of(batch->ids)) : std::nullopt;
     }
@@ -62,7 +62,7 @@ class CacheFeeder final : public ClickFeeder {
         return [dictionary](std::span<std::int64_t> ids) { dictionary->translate(ids); };
     }
 
-    bool tells_ahead_;
+    bool wants_ahead_;
     io::ClickBatches batches_;
 };
 
@@ -90,8 +90,8 @@ class ClicksInCache final : public ClickSamples {
     }
 
     std::unique_ptr<model::Feeder> feeder(const DistributedSampler::Options& sampling,
-                                          bool tells_ahead) const override {
-        return std::make_unique<CacheFeeder>(cache_, sampling, memory_, dictionary_, tells_ahead);
+                                          bool wants_ahead) const override {
+        return std::make_unique<CacheFeeder>(cache_, sampling, memory_, dictionary_, wants_ahead);
     }
 
   private:

@@ -14,8 +14,8 @@ namespace {
 class MemoryFeeder final : public ClickFeeder {
   public:
     MemoryFeeder(std::shared_ptr<const ClickLog> log, const DistributedSampler::Options& sampling,
-                 bool tells_ahead)
-        : ClickFeeder(sampling, log->integers), log_(std::move(log)), tells_ahead_(tells_ahead) {}
+                 bool wants_ahead)
+        : ClickFeeder(sampling, log->integers), log_(std::move(log)), wants_ahead_(wants_ahead) {}
 
     void feed() override {
         const auto batch = next_batch();
@@ -24,7 +24,7 @@ class MemoryFeeder final : public ClickFeeder {
     }
 
     std::optional<Lookup> ahead() override {
-        const auto batch = tells_ahead_ ? batch_ahead() : std::nullopt;
+        const auto batch = wants_ahead_ ? batch_ahead() : std::nullopt;
         if (!batch) return std::nullopt;
         coming_.clear();
         for (const auto sample : batch->samples) {
@@ -37,7 +37,7 @@ class MemoryFeeder final : public ClickFeeder {
 
   private:
     std::shared_ptr<const ClickLog> log_;
-    bool tells_ahead_;
+    bool wants_ahead_;
     std::vector<std::int64_t> coming_;
 };
 
@@ -56,8 +56,8 @@ class ClicksInMemory final : public ClickSamples {
     }
 
     std::unique_ptr<model::Feeder> feeder(const DistributedSampler::Options& sampling,
-                                          bool tells_ahead) const override {
-        return std::make_unique<MemoryFeeder>(log_, sampling, tells_ahead);
+                                          bool wants_ahead) const override {
+        return std::make_unique<MemoryFeeder>(log_, sampling, wants_ahead);
     }
 
   private:

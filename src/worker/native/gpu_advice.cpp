@@ -11,8 +11,9 @@
 
 namespace dtrain::native {
 
-GpuAdvice::GpuAdvice(std::optional<std::string> visible, Tell tell, const std::filesystem::path& kernel_log)
-    : tell_(std::move(tell)),
+GpuAdvice::GpuAdvice(std::optional<std::string> visible, Report report,
+                     const std::filesystem::path& kernel_log)
+    : report_(std::move(report)),
       inspection_(std::move(visible)),
       xid_watch_(kernel_log),
       end_(Pipe::open()),
@@ -29,9 +30,9 @@ void GpuAdvice::listen() {
             {{end_.read_end.get(), POLLIN, 0}, {inspection_.fd(), POLLIN, 0}, {xid_watch_.fd(), POLLIN, 0}}};
         ::poll(sources.data(), sources.size(), -1);
         if (sources[1].revents != 0)
-            for (const auto& warning : inspection_.take()) tell_(warning);
+            for (const auto& warning : inspection_.take()) report_(warning);
         if ((sources[2].revents & POLLIN) != 0)
-            for (const auto& fact : worker::new_xid_facts(xids_, xid_watch_.take())) tell_(fact);
+            for (const auto& fact : worker::new_xid_facts(xids_, xid_watch_.take())) report_(fact);
         else if (sources[2].revents != 0)
             xid_watch_.end();
         if (sources[0].revents != 0) return;

@@ -20,10 +20,10 @@ namespace dtrain::native {
 /// them finds, and the errors that the kernel logs. Training waits for neither.
 class GpuAdvice {
   public:
-    using Tell = std::function<void(const std::string& warning)>;
+    using Report = std::function<void(const std::string& warning)>;
 
     /// @param visible CUDA_VISIBLE_DEVICES @param tell called by another thread
-    GpuAdvice(std::optional<std::string> visible, Tell tell,
+    GpuAdvice(std::optional<std::string> visible, Report report,
               const std::filesystem::path& kernel_log = topology::usual_kernel_log);
     GpuAdvice(const GpuAdvice&) = delete;
     GpuAdvice& operator=(const GpuAdvice&) = delete;
@@ -32,7 +32,7 @@ class GpuAdvice {
   private:
     void listen();
 
-    Tell tell_;
+    Report report_;
     worker::GpuInspection inspection_;
     worker::XidWatch xid_watch_;
     std::vector<topology::Xid> xids_;

@@ -41,7 +41,7 @@ constexpr bool is_open_mpi = false;
 #endif
 
 /// Beside whoever uses the console: only a line of its own is safe on a terminal.
-GpuAdvice::Tell teller(const std::string& program, int rank, const std::shared_ptr<StatusLine>& line) {
+GpuAdvice::Report reporter(const std::string& program, int rank, const std::shared_ptr<StatusLine>& line) {
     const bool has_bar = line != nullptr && line->on_terminal();
     const auto begin = fmt::format("{}{}: rank {} on {}: ", has_bar ? "\n" : "", program, rank, host_name());
     return [begin](const std::string& warning) { write_all(STDERR_FILENO, begin + warning + "\n"); };
@@ -111,7 +111,7 @@ int run(const std::string& command, std::vector<std::string> arguments) {
             std::optional<GpuAdvice> advice;
             if (!is_supervised && announced.local_rank == 0)
                 advice.emplace(environment.get("CUDA_VISIBLE_DEVICES"),
-                               teller(program, world.rank(), console.status_line()));
+                               reporter(program, world.rank(), console.status_line()));
             return train(options, world, command, console);
         } catch (const std::exception& error) {
             // Before the session ends: it ends on all ranks at once when they threw together.

@@ -622,7 +622,7 @@ TEST_F(ServerTest, ATrainerThatEndsWithoutLeavingEndsTheServerAMomentLater) {
     std::this_thread::sleep_for(3100ms);
     EXPECT_EQ(tests::message_of<Error>([&] { server_->end_when_abandoned(); }),
               "trainer 1 (rank 2) has ended without leave(): it failed, or forgot it");
-    server_->tell_end("why");
+    server_->report_end("why");
     EXPECT_EQ(said(1), "failed why");
     EXPECT_EQ(said(2), "") << "it is gone";
     EXPECT_FALSE(server_->is_done());

@@ -85,7 +85,7 @@ class ServerOnAGpu : public tests::OnAGpu {
         return text;
     }
 
-    static auto tells_of_it() {
+    static auto reports_it() {
         return AllOf(StartsWith("failed an update on GPU 0, "),
                      HasSubstr(" failed: label 10 in row 0 of the batch is outside of the 10 classes 0..9"));
     }
@@ -101,11 +101,11 @@ TEST_F(ServerOnAGpu, TellsWhatAnUpdateDidWrongToAllWhoAskAfterIt) {
     push(1);
     EXPECT_EQ(said(1), "applied") << "nobody has waited for the GPU";
     pull(2, 0);
-    EXPECT_THAT(said(2), tells_of_it());
+    EXPECT_THAT(said(2), reports_it());
     pull(1, 1);
-    EXPECT_THAT(said(1), tells_of_it());
+    EXPECT_THAT(said(1), reports_it());
     push(1);
-    EXPECT_THAT(said(1), tells_of_it());
+    EXPECT_THAT(said(1), reports_it());
 }
 
 TEST_F(ServerOnAGpu, TellsItToThoseWhoWaited) {
@@ -114,9 +114,9 @@ TEST_F(ServerOnAGpu, TellsItToThoseWhoWaited) {
     pull(1, 1);
     EXPECT_EQ(said(1), "") << "the other one has not ended its step";
     push(2);
-    EXPECT_THAT(said(1), tells_of_it());
+    EXPECT_THAT(said(1), reports_it());
     pull(2, 1);
-    EXPECT_THAT(said(2), tells_of_it());
+    EXPECT_THAT(said(2), reports_it());
 }
 
 TEST_F(ServerOnAGpu, SavesNothingOfIt) {
@@ -124,9 +124,9 @@ TEST_F(ServerOnAGpu, SavesNothingOfIt) {
     push(1);
     EXPECT_EQ(said(1), "applied");
     save(1, 1);
-    EXPECT_THAT(said(1), tells_of_it());
+    EXPECT_THAT(said(1), reports_it());
     pull(2, 0);
-    EXPECT_THAT(said(2), tells_of_it());
+    EXPECT_THAT(said(2), reports_it());
 }
 
 TEST_F(ServerOnAGpu, GetsNoMoreBehindASaveThanBefore) {

@@ -30,11 +30,11 @@ class GpuAdviceTest : public testing::Test {
         kernel_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
     }
 
-    GpuAdvice::Tell teller() {
+    GpuAdvice::Report reporter() {
         return [this](const std::string& warning) {
             const std::lock_guard lock(mutex_);
-            told_.push_back(warning);
-            is_told_.notify_all();
+            reported_.push_back(warning);
+            is_reported_.notify_all();
         };
     }
 
@@ -42,8 +42,8 @@ class GpuAdviceTest : public testing::Test {
 
     std::vector<std::string> told(std::size_t count) {
         std::unique_lock lock(mutex_);
-        is_told_.wait_for(lock, std::chrono::seconds(30), [&] { return told_.size() >= count; });
-        return told_;
+        is_reported_.wait_for(lock, std::chrono::seconds(30), [&] { return reported_.size() >= count; });
+        return reported_;
     }
 
     const tests::TemporaryFolder folder_;
@@ -52,12 +52,12 @@ class GpuAdviceTest : public testing::Test {
 
   private:
     std::mutex mutex_;
-    std::condition_variable is_told_;
-    std::vector<std::string> told_;
+    std::condition_variable is_reported_;
+    std::vector<std::string> reported_;
 };
 
 TEST_F(GpuAdviceTest, TellsAnErrorOfAGpuWhenTheKernelLogsIt) {
-    const GpuAdvice advice(no_gpus, teller(), path_);
+    const GpuAdvice advice(no_gpus, reporter(), path_);
     log("6,1,1,-;usb 1-1: new device\n6,2,2,-;NVRM: Xid (PCI:0000:3b:00): 79, gone\n");
     EXPECT_THAT(told(1), ElementsAre(StartsWith("the kernel logged Xid 79 of GPU 0000:3b:00: ")));
     log("6,3,3,-;NVRM: Xid (PCI:0000:5f:00): 31, fault\n");
@@ -66,8 +66,8 @@ TEST_F(GpuAdviceTest, TellsAnErrorOfAGpuWhenTheKernelLogsIt) {
 }
 
 TEST_F(GpuAdviceTest, EndsWithoutAWord) {
-    { const GpuAdvice advice(no_gpus, teller(), path_); }
-    { const GpuAdvice advice(no_gpus, teller(), folder_ / "none"); }
+    { const GpuAdvice advice(no_gpus, reporter(), path_); }
+    { const GpuAdvice advice(no_gpus, reporter(), folder_ / "none"); }
     EXPECT_THAT(told(0), IsEmpty());
 }
 

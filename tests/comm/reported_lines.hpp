@@ -15,11 +15,11 @@ namespace dtrain::tests {
 
 /// What the ranks of a scenario tell the test that started them, a file of each: mpirun ends all ranks as
 /// soon as one leaves with a status, and what others have on their way to stderr then may be lost.
-class ToldLines {
+class ReportedLines {
   public:
     static constexpr const char* variable = "DTRAIN_TEST_TOLD";  ///< the folder, of the test
 
-    explicit ToldLines(int rank) : rank_(rank) {}
+    explicit ReportedLines(int rank) : rank_(rank) {}
 
     void add(const std::string& line) { text_ += line + "\n"; }
 

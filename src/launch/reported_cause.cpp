@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/told_cause.hpp"
+#include "launch/reported_cause.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -27,11 +27,11 @@ bool was_stopped_before_it_exited(const RankEnd& end) {
     return end.how == How::stopped_by_us && end.status.signal == SIGTERM;
 }
 
-class Tellers {
+class Reporters {
   public:
     /// @param said by the first rank, of dtrain's errors
-    Tellers(const FailureReport& report, const std::function<std::string(int)>& log_tail,
-            const std::optional<std::string>& said)
+    Reporters(const FailureReport& report, const std::function<std::string(int)>& log_tail,
+              const std::optional<std::string>& said)
         : log_tail_(log_tail), said_(said) {
         const auto code = report.failed.front().status.code;
         for (const auto* ends : {&report.failed, &report.stopped})
@@ -78,23 +78,23 @@ class Tellers {
     Ends stopped_;  ///< before they had one
 };
 
-std::optional<int> who_tells(const FailureReport& report,
-                             const std::function<std::string(int rank)>& log_tail) {
+std::optional<int> who_reports(const FailureReport& report,
+                               const std::function<std::string(int rank)>& log_tail) {
     const auto& cause = report.failed.front();
     if (cause.how != How::exited || cause.status.signal != 0) return std::nullopt;
     const auto log = log_tail(cause.rank);
     if (exception_line(log)) return std::nullopt;
     const auto said = native_complaint(log);
-    const Tellers tellers(report, log_tail, said);
-    if (const auto server = tellers.server()) return server;
-    return said ? std::nullopt : tellers.any();
+    const Reporters reporters(report, log_tail, said);
+    if (const auto server = reporters.server()) return server;
+    return said ? std::nullopt : reporters.any();
 }
 
 }  // namespace
 
-void put_teller_first(FailureReport& report, const std::function<std::string(int rank)>& log_tail) {
+void put_reporter_first(FailureReport& report, const std::function<std::string(int rank)>& log_tail) {
     if (report.failed.empty()) return;
-    const auto teller = who_tells(report, log_tail);
+    const auto teller = who_reports(report, log_tail);
     if (!teller) return;
     const auto code = report.failed.front().status.code;
     for (auto* ends : {&report.failed, &report.stopped}) {

@@ -18,6 +18,6 @@ inline constexpr const char* server_role = "server";
 /// was stopped before it had exited, else, when the first one's log has no error of dtrain's, the rank whose
 /// log has one, be it that it was stopped before it had exited. The others are `followed`. Nothing changes
 /// after a signal or Python's exception.
-void put_teller_first(FailureReport& report, const std::function<std::string(int rank)>& log_tail);
+void put_reporter_first(FailureReport& report, const std::function<std::string(int rank)>& log_tail);
 
 }  // namespace dtrain::launch
