@@ -19,7 +19,7 @@ namespace {
 
 constexpr double longest_grace_seconds = 86400;
 
-/// The words of a check like CLI::IsMember({"auto", "none"}), which describes itself as "{auto,none}".
+/// The arguments of a check like CLI::IsMember({"auto", "none"}), which describes itself as "{auto,none}".
 std::vector<std::string> choices_of(const CLI::Option& option) {
     const auto type = option.get_type_name();
     const auto begin = type.find('{'), end = type.rfind('}');
@@ -37,25 +37,26 @@ std::string value_name(const CLI::Option& option, const std::vector<std::string>
     return name;
 }
 
-/// CLI11 knows nothing of the words behind the options.
+/// CLI11 knows nothing of the arguments behind the options.
 class UsageFormatter : public CLI::Formatter {
   public:
-    explicit UsageFormatter(std::string words) : words_(std::move(words)) {}
+    explicit UsageFormatter(std::string args) : args_(std::move(args)) {}
 
     std::string make_usage(const CLI::App*, std::string name) const override {
-        return fmt::format("Usage: {} {}\n", name, words_);
+        return fmt::format("Usage: {} {}\n", name, args_);
     }
 
   private:
-    std::string words_;
+    std::string args_;
 };
 
-/// CLI11 would take the next word as the value of "--gpus=", as a script writes it whose variable is empty.
-void refuse_empty_values(const CLI::App& app, const std::vector<std::string>& words) {
-    const auto leading = words.begin() + static_cast<std::ptrdiff_t>(count_leading_options(app, words));
-    const auto empty = std::find_if(words.begin(), leading, [&](const std::string& word) {
-        return word.ends_with('=') && word.find('=') + 1 == word.size() &&
-               app.get_option_no_throw(word.substr(0, word.size() - 1)) != nullptr;
+/// CLI11 would take the next argument as the value of "--gpus=", as a script writes it whose variable is
+/// empty.
+void refuse_empty_values(const CLI::App& app, const std::vector<std::string>& args) {
+    const auto leading = args.begin() + static_cast<std::ptrdiff_t>(count_leading_options(app, args));
+    const auto empty = std::find_if(args.begin(), leading, [&](const std::string& arg) {
+        return arg.ends_with('=') && arg.find('=') + 1 == arg.size() &&
+               app.get_option_no_throw(arg.substr(0, arg.size() - 1)) != nullptr;
     });
     if (empty != leading)
         throw UsageError(fmt::format("{} has no value (is a variable of your script empty?); see {} --help",
@@ -64,11 +65,11 @@ void refuse_empty_values(const CLI::App& app, const std::vector<std::string>& wo
 
 }  // namespace
 
-std::optional<std::string> parse_words(CLI::App& app, std::vector<std::string> words) {
-    refuse_empty_values(app, words);
+std::optional<std::string> parse_args(CLI::App& app, std::vector<std::string> args) {
+    refuse_empty_values(app, args);
     try {
-        std::reverse(words.begin(), words.end());
-        app.parse(std::move(words));
+        std::reverse(args.begin(), args.end());
+        app.parse(std::move(args));
     } catch (const CLI::CallForVersion& version_text) {
         return std::string(version_text.what()) + "\n";
     } catch (const CLI::Success&) {
@@ -79,23 +80,23 @@ std::optional<std::string> parse_words(CLI::App& app, std::vector<std::string> w
     return std::nullopt;
 }
 
-std::size_t count_leading_options(const CLI::App& app, const std::vector<std::string>& words) {
+std::size_t count_leading_options(const CLI::App& app, const std::vector<std::string>& args) {
     std::size_t count = 0;
-    while (count < words.size() && words[count].starts_with('-')) {
-        const auto equals = words[count].find('=');
-        const auto* option = app.get_option_no_throw(words[count].substr(0, equals));
+    while (count < args.size() && args[count].starts_with('-')) {
+        const auto equals = args[count].find('=');
+        const auto* option = app.get_option_no_throw(args[count].substr(0, equals));
         if (option == nullptr) break;
         const bool takes_next = equals == std::string::npos && option->get_items_expected_min() > 0;
         count += takes_next ? 2 : 1;
     }
-    return std::min(count, words.size());
+    return std::min(count, args.size());
 }
 
-std::optional<std::string> nearest_option(const CLI::App& app, const std::string& word) {
+std::optional<std::string> nearest_option(const CLI::App& app, const std::string& arg) {
     std::vector<std::string> names;
     for (const auto* option : app.get_options())
         for (const auto& name : option->get_lnames()) names.push_back("--" + name);
-    return nearest(word.substr(0, word.find('=')), names);
+    return nearest(arg.substr(0, arg.find('=')), names);
 }
 
 std::vector<OptionText> option_texts(const CLI::App& app) {
@@ -116,13 +117,13 @@ std::vector<OptionText> option_texts(const CLI::App& app) {
     return texts;
 }
 
-std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std::string> words) {
+std::optional<std::string> parse_leading_options(CLI::App& app, std::vector<std::string> args) {
     app.prefix_command();
-    return parse_words(app, std::move(words));
+    return parse_args(app, std::move(args));
 }
 
-void set_usage(CLI::App& app, const std::string& words) {
-    app.formatter(std::make_shared<UsageFormatter>(words));
+void set_usage(CLI::App& app, const std::string& args) {
+    app.formatter(std::make_shared<UsageFormatter>(args));
 }
 
 void add_grace_option(CLI::App& app, double& seconds, const std::string& group) {

@@ -23,7 +23,7 @@ std::string function_of(const Completion& completion) {
     return name;
 }
 
-/// "--bind|--bind=": where a value follows as the next word, or behind '='.
+/// "--bind|--bind=": where a value follows as the next argument, or behind '='.
 std::vector<std::string> before_a_value(const OptionText& option) {
     std::vector<std::string> patterns;
     for (const auto& name : option.names) {
@@ -41,14 +41,14 @@ std::string value_cases(const std::vector<OptionText>& options) {
         if (option.value.empty()) continue;
         const auto patterns = before_a_value(option);
         if (!option.choices.empty())
-            out += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n",
+            out += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$arg\")); return ;;\n",
                                join(patterns, "|"), join(option.choices, " "));
         else
             for (const auto& pattern : patterns) (names_a_file(option) ? files : others).push_back(pattern);
     }
     if (!files.empty())
         out +=
-            fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", join(files, "|"));
+            fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$arg\")); return ;;\n", join(files, "|"));
     if (!others.empty()) out += fmt::format("        {}) return ;;\n", join(others, "|"));
     return out;
 }
@@ -60,11 +60,11 @@ std::string command_cases(const std::vector<CommandText>& commands) {
     for (const auto& command : commands) {
         names.push_back(command.name);
         if (!command.options.empty())
-            cases += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n",
+            cases += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$arg\")); return ;;\n",
                                  command.name, join(command.options, " "));
     }
-    return fmt::format(R"(    if [[ $COMP_CWORD -eq 1 && $word != -* ]]; then
-        COMPREPLY=($(compgen -W "{}" -- "$word") $(compgen -f -- "$word")); return
+    return fmt::format(R"(    if [[ $COMP_CWORD -eq 1 && $arg != -* ]]; then
+        COMPREPLY=($(compgen -W "{}" -- "$arg") $(compgen -f -- "$arg")); return
     fi
     case ${{COMP_WORDS[1]}} in
 {}    esac
@@ -76,9 +76,9 @@ constexpr std::string_view bash_behind_dashes = R"(    local at
     for ((at = 1; at < COMP_CWORD; at++)); do
         [[ ${COMP_WORDS[at]} == -- ]] || continue
         if ((at + 1 == COMP_CWORD)); then
-            COMPREPLY=($(compgen -c -- "$word"))
+            COMPREPLY=($(compgen -c -- "$arg"))
         else
-            COMPREPLY=($(compgen -f -- "$word"))
+            COMPREPLY=($(compgen -f -- "$arg"))
         fi
         return
     done
@@ -88,23 +88,23 @@ std::string bash_script(const Completion& completion) {
     std::vector<std::string> names;
     for (const auto& option : completion.options)
         names.insert(names.end(), option.names.begin(), option.names.end());
-    // bash takes '=' for a word of its own.
+    // bash takes '=' for an argument of its own.
     return fmt::format(
         R"(# bash completion of {programs}
 {function}() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} given
+    local arg=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} given
     COMPREPLY=()
 {dashes}{commands}    given=$before
-    if [[ $word == = ]]; then
-        given=$before= word=
+    if [[ $arg == = ]]; then
+        given=$before= arg=
     elif [[ $before == = ]]; then
         given=${{COMP_WORDS[COMP_CWORD-2]}}=
     fi
     case $given in
 {values}    esac
-    case $word in
-        -*) COMPREPLY=($(compgen -W "{names}" -- "$word")) ;;
-        *) COMPREPLY=($(compgen -f -- "$word")) ;;
+    case $arg in
+        -*) COMPREPLY=($(compgen -W "{names}" -- "$arg")) ;;
+        *) COMPREPLY=($(compgen -f -- "$arg")) ;;
     esac
 }}
 complete -o filenames -F {function} {space_programs}
@@ -163,7 +163,7 @@ std::string zsh_script(const Completion& completion) {
         R"(#compdef {programs}
 {function}() {{
 {dashes}{commands}  _arguments \
-{options}    '*:{words}:_files'
+{options}    '*:{args}:_files'
 }}
 if [[ ${{funcstack[1]}} == _{program} ]]; then
   {function} "$@"
@@ -174,7 +174,7 @@ fi
         fmt::arg("programs", join(completion.programs, " ")),
         fmt::arg("program", completion.programs.front()), fmt::arg("function", function_of(completion)),
         fmt::arg("dashes", completion.program_behind_dashes ? zsh_behind_dashes : ""),
-        fmt::arg("commands", commands), fmt::arg("options", options), fmt::arg("words", completion.words));
+        fmt::arg("commands", commands), fmt::arg("options", options), fmt::arg("args", completion.args));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ struct Completion {
     std::vector<std::string> programs;  ///< the program, then its aliases
     std::vector<OptionText> options;
     std::vector<CommandText> commands;
-    std::string words;                   ///< what the words are that are no options: "training script"
+    std::string args;                    ///< what the arguments are that are no options: "training script"
     bool program_behind_dashes = false;  ///< behind -- comes a command line of somebody else
 };
 

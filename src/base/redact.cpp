@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 14> about_a_secret{"file", "path",   "dir
                                                           "size", "length", "len",  "type",   "count",
                                                           "num",  "dim",    "kind", "format"};
 
-constexpr std::array<std::string_view, 13> first_words_of_switches{
+constexpr std::array<std::string_view, 13> first_args_of_switches{
     "use", "no", "is", "has", "with", "num", "max", "min", "skip", "show", "n", "require", "disable"};
 
 constexpr std::array<std::string_view, 31> before_harmless_token{
@@ -361,7 +361,7 @@ bool names_secret(std::string_view name) {
     if (words.empty()) return false;
     const auto& last = words.back();
     const std::string_view before = words.size() > 1 ? std::string_view(words[words.size() - 2]) : "";
-    if (one_of(last, about_a_secret) || (words.size() > 1 && one_of(words.front(), first_words_of_switches)))
+    if (one_of(last, about_a_secret) || (words.size() > 1 && one_of(words.front(), first_args_of_switches)))
         return false;
     if (std::any_of(words.begin(), words.end(),
                     [](const auto& word) { return is_secret_word(word) || word == "pwd"; }))

@@ -46,7 +46,7 @@ bool is_done_in_place(Operation operation) {
            operation == Operation::reduce_scatter || operation == Operation::broadcast;
 }
 
-std::string in_words(const Announcement& said) {
+std::string as_text(const Announcement& said) {
     const auto what = comm::name_of(said.operation);
     switch (said.operation) {
         case Operation::allreduce:
@@ -103,8 +103,8 @@ Agreement agree(const Group& group, const Call& call, std::uint64_t number) {
         if (!mean_the_same(first, said)) {
             const auto& ranks = group.map.neighbours();
             throw Error(fmt::format("ranks differ in operation {}: rank {} calls {}, rank {} {}", number,
-                                    ranks.front(), in_words(first), ranks[static_cast<std::size_t>(other)],
-                                    in_words(said)));
+                                    ranks.front(), as_text(first), ranks[static_cast<std::size_t>(other)],
+                                    as_text(said)));
         }
         agreement.is_short = agreement.is_short && said.slot >= 0;
         in_window = in_window && said.window == first.window && said.offset == first.offset;

@@ -14,7 +14,7 @@ namespace {
 constexpr int otherwise = 1800;  // seconds: longer than saving and testing take on one rank
 constexpr std::size_t named_at_most = 8;
 
-std::string in_words(const std::vector<MissingRank>& missing) {
+std::string as_text(const std::vector<MissingRank>& missing) {
     std::string words;
     for (std::size_t i = 0; i < std::min(missing.size(), named_at_most); ++i)
         words += fmt::format("{}rank {} ({})", i == 0 ? "" : ", ", missing[i].rank, missing[i].why);
@@ -37,7 +37,7 @@ CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number,
         itself ? fmt::format("{} number {}: this rank, {}, came when the others had given up waiting for it",
                              operation, number, rank)
                : fmt::format("{} number {} waited {:.1f} s for {}", operation, number, waited.count(),
-                             in_words(missing));
+                             as_text(missing));
     return {message, std::string(operation), number, waited, std::move(missing)};
 }
 

@@ -22,7 +22,7 @@ std::exception_ptr nccl_failure(const NcclWait& wait, const Absence& absence, co
     std::string words;
     for (const auto& failed : absence.failed) {
         const bool own = failed.rank == wait.rank && !own_reason.empty();
-        ranks.push_back({failed.rank, own ? own_reason : std::string(nccl_words(failed.code))});
+        ranks.push_back({failed.rank, own ? own_reason : std::string(nccl_text(failed.code))});
         words += fmt::format("{}rank {} ({})", words.empty() ? "" : ", ", failed.rank, ranks.back().why);
     }
     return std::make_exception_ptr(NcclError(

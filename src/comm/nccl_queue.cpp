@@ -250,7 +250,7 @@ const NcclQueue::Batch* NcclQueue::front() const {
 
 void NcclQueue::fail(const NcclAnswer& answer) {
     failure_monitor_.note_failure(answer.code == 0 ? nccl_internal_error : answer.code);
-    give_up({}, answer.reason.empty() ? std::string(nccl_words(answer.code)) : answer.reason);
+    give_up({}, answer.reason.empty() ? std::string(nccl_text(answer.code)) : answer.reason);
 }
 
 void NcclQueue::give_up(std::chrono::duration<double> waited, const std::string& own_reason) {

@@ -29,7 +29,7 @@ std::chrono::microseconds nccl_sleep(std::chrono::duration<double> waited) {
     return waited < soon ? microseconds(50) : waited < later ? microseconds(200) : microseconds(1000);
 }
 
-std::string_view nccl_words(int code) {
+std::string_view nccl_text(int code) {
     constexpr std::array<std::string_view, 8> words{
         "no error",         "unhandled CUDA error", "unhandled system error", "internal error",
         "invalid argument", "invalid usage",        "remote error",           "in progress"};

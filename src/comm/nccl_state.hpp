@@ -52,6 +52,6 @@ NcclNext next_of(NcclPhase phase, const NcclPoll& polled);
 std::chrono::microseconds nccl_sleep(std::chrono::duration<double> waited);
 
 /// NCCL's words for an ncclResult_t, as they are for a code that another rank sent.
-std::string_view nccl_words(int code);
+std::string_view nccl_text(int code);
 
 }  // namespace dtrain::comm

@@ -13,29 +13,29 @@ namespace dtrain::gpu {
 
 /// Where kernels say that data cannot be, as they cannot throw. On the GPU; the first to come stays.
 struct DeviceError {
-    struct Words {
+    struct Content {
         unsigned long long kernel = 0;  ///< number from 1 on; 0: none
         long long place = 0;            ///< for instance, the row of a batch
         long long value = 0;            ///< what is there
     };
 
-    Words* words;
+    Content* content;
     unsigned long long kernel;  ///< whose it is
 
     ON_DEVICE void report(long long place, long long value) const {
 #ifdef __CUDA_ARCH__
-        if (atomicCAS(&words->kernel, 0ULL, kernel) != 0) return;
+        if (atomicCAS(&content->kernel, 0ULL, kernel) != 0) return;
 #elif !defined(__CUDACC__)
         unsigned long long none = 0;
-        if (!std::atomic_ref(words->kernel).compare_exchange_strong(none, kernel)) return;
+        if (!std::atomic_ref(content->kernel).compare_exchange_strong(none, kernel)) return;
 #endif
-        words->place = place;
-        words->value = value;
+        content->place = place;
+        content->value = value;
     }
 
     /// Updates of parameters do nothing then.
     ON_DEVICE bool is_any() const {
-        return words->kernel != 0;
+        return content->kernel != 0;
     }
 };
 

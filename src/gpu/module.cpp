@@ -103,18 +103,18 @@ class OneGpu final : public kernels::Gpu {
 
     void finish() override {
         poll();
-        gpu::to_host(workshop_.stream, reported_.get(), workshop_.error.get(), sizeof(DeviceError::Words));
+        gpu::to_host(workshop_.stream, reported_.get(), workshop_.error.get(), sizeof(DeviceError::Content));
         workshop_.stream.finish();
-        const auto error = *reinterpret_cast<const DeviceError::Words*>(reported_.get());
+        const auto error = *reinterpret_cast<const DeviceError::Content*>(reported_.get());
         if (error.kernel == 0) return;
-        set_to_zero(workshop_.stream, workshop_.error.get(), sizeof(DeviceError::Words));
+        set_to_zero(workshop_.stream, workshop_.error.get(), sizeof(DeviceError::Content));
         throw Error(workshop_.texts.at(error.kernel)(error.place, error.value));
     }
 
   private:
     std::string name_;
     Workshop workshop_;
-    DeviceMemory reported_ = gpu::allocate_host(sizeof(DeviceError::Words));
+    DeviceMemory reported_ = gpu::allocate_host(sizeof(DeviceError::Content));
 };
 
 }  // namespace

@@ -27,18 +27,18 @@ using kernels::KernelArguments;
 struct Workshop {
     Stream stream;
     ProductLibrary products;
-    DeviceMemory error = allocate(sizeof(DeviceError::Words));
+    DeviceMemory error = allocate(sizeof(DeviceError::Content));
     /// By number of a kernel: the text of the error for a place and a value.
     std::map<unsigned long long, std::function<std::string(long long, long long)>> texts = {};
     unsigned long long kernels = 0;
 
     /// That of a kernel that never tells one, but asks whether there is any.
-    DeviceError any_error() const { return {reinterpret_cast<DeviceError::Words*>(error.get()), 0}; }
+    DeviceError any_error() const { return {reinterpret_cast<DeviceError::Content*>(error.get()), 0}; }
 
     /// For a kernel that tells one.
     DeviceError error_of(std::function<std::string(long long place, long long value)> text) {
         texts[++kernels] = std::move(text);
-        return {reinterpret_cast<DeviceError::Words*>(error.get()), kernels};
+        return {reinterpret_cast<DeviceError::Content*>(error.get()), kernels};
     }
 };
 

@@ -26,9 +26,9 @@ constexpr std::size_t gap = 2;
 constexpr std::size_t kept_of_long_values = 41;
 
 /// A list as Python prints it, which is what the banner's readers parse.
-std::string python_list(const std::vector<std::string>& words) {
+std::string python_list(const std::vector<std::string>& args) {
     std::vector<std::string> quoted;
-    for (const auto& word : words) quoted.push_back("'" + word + "'");
+    for (const auto& arg : args) quoted.push_back("'" + arg + "'");
     return "[" + join(quoted, ", ") + "]";
 }
 

@@ -10,7 +10,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "base/text.hpp"
 #include "launch/option_table.hpp"
 
@@ -100,7 +100,7 @@ std::string further(std::string_view option, std::string_view example, const std
 std::vector<std::string> ending_before_pbs_does(const Options& options, std::vector<std::string> job) {
     const bool is_given = options.grace != Options{}.grace ||
                           std::any_of(job.begin(), job.end(),
-                                      [](const std::string& word) { return word.starts_with("--grace="); });
+                                      [](const std::string& arg) { return arg.starts_with("--grace="); });
     if (!is_given) job.insert(job.begin(), "--grace=8");
     return job;
 }
@@ -111,13 +111,13 @@ std::string commands_of(const Options& options, const std::string& launcher,
     std::string out;
     if (options.modules) {
         out += "module load";
-        for (const auto& module : shell_words(*options.modules)) out += " " + shell_quoted(module);
+        for (const auto& module : shell_args(*options.modules)) out += " " + shell_quoted(module);
         out += "\n";
     }
     out += "exec " + shell_quoted(launcher);
     // The processes of a node are no longer told by its tasks.
     if (!with_gpus && options.cpus && !options.nproc_per_node) out += " --nproc_per_node=1";
-    for (const auto& word : job) out += " " + shell_quoted(word);
+    for (const auto& arg : job) out += " " + shell_quoted(arg);
     return out + "\n";
 }
 

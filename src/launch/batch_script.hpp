@@ -42,7 +42,7 @@ std::string pbs_script(const Options& options, const std::string& launcher,
 /// What PBS calls the job; old servers take 15 letters, of which the first is one.
 std::string name_in_pbs(const Options& options);
 
-/// A time limit as sbatch understands it ("90", "1:30:00", "2-12") in the words of PBS: "36:00:00".
+/// A time limit as sbatch understands it ("90", "1:30:00", "2-12") as PBS writes it: "36:00:00".
 /// @throws UsageError when it is none
 std::string walltime_of(const std::string& time);
 

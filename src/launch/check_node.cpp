@@ -146,16 +146,16 @@ class NodeCheck {
     std::vector<std::jthread> probes_;
 };
 
-FileDescriptor call(const std::vector<std::string>& words) {
-    const auto port = words.size() == 5 ? parse_int(words[2]) : std::nullopt;
-    if (!port || words[0] != "--call")
+FileDescriptor call(const std::vector<std::string>& args) {
+    const auto port = args.size() == 5 ? parse_int(args[2]) : std::nullopt;
+    if (!port || args[0] != "--call")
         throw UsageError("dtrain-check is started by dtrain-launch --check, on each node; run that");
-    auto made = link::connect_to(words[1], *port, connect_limit);
+    auto made = link::connect_to(args[1], *port, connect_limit);
     if (const auto* error = std::get_if<std::string>(&made))
-        throw Error(fmt::format("cannot connect to {} port {}: {}", words[1], *port, *error));
+        throw Error(fmt::format("cannot connect to {} port {}: {}", args[1], *port, *error));
     auto socket = std::move(std::get<FileDescriptor>(made));
     ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) & ~O_NONBLOCK);
-    write_all(socket.get(), fmt::format("{} {}\n", words[3], words[4]));
+    write_all(socket.get(), fmt::format("{} {}\n", args[3], args[4]));
     return socket;
 }
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "launch/ssh_probe.hpp"
 
 namespace dtrain::launch {

@@ -117,7 +117,7 @@ Conclusion::Outcome Conclusion::draw(
     const auto nodes = plan_.nodes_of_ranks();
     for (const auto* ends : {&report.failed, &report.stopped})
         for (const auto& rank : *ends)
-            if (const auto line = last_words(report, rank);
+            if (const auto line = final_lines(report, rank);
                 line && !end_log(nodes[static_cast<std::size_t>(rank.rank)], rank.facts.log, *line))
                 append_line(rank.facts.log, *line);
     if (page_ != nullptr)

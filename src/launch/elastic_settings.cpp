@@ -75,8 +75,8 @@ void refuse_other_ways_to_name_nodes(const Options& options) {
                                      options.hostfile ? "--hostfile" : "--ips"));
 }
 
-bool is_word(const Options& options, std::string_view word) {
-    return options.script == word && options.script_arguments.empty();
+bool is_only_arg(const Options& options, std::string_view arg) {
+    return options.script == arg && options.script_arguments.empty();
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ std::optional<ElasticSettings> elastic_settings(const Options& options, const En
 }
 
 std::optional<ElasticCommand> elastic_command(const Options& options, const Environment& environment) {
-    const bool resize = is_word(options, "scale"), clean = is_word(options, "clean");
+    const bool resize = is_only_arg(options, "scale"), clean = is_only_arg(options, "clean");
     if (!resize && !clean && (options.check || !options.script.empty())) return std::nullopt;
     const auto server = server_of(options, environment);
     if (!server) {

@@ -32,7 +32,7 @@ struct ElasticSettings {
 std::optional<ElasticSettings> elastic_settings(const Options& options, const Environment& environment);
 
 /// One job as seen by a command that changes it, without a script: `--scale N`, or in place of the script
-/// Paddle's words "scale" (to --np) and "clean".
+/// Paddle's arguments "scale" (to --np) and "clean".
 struct ElasticCommand {
     enum class What { scale, resize, clean };
     What what = What::scale;
@@ -40,7 +40,8 @@ struct ElasticCommand {
     elastic::JobKeys keys;
 };
 
-/// Nothing when the options start a job. The words count only beside --elastic_server or --master etcd://.
+/// Nothing when the options start a job. The arguments count only beside --elastic_server or --master
+/// etcd://.
 std::optional<ElasticCommand> elastic_command(const Options& options, const Environment& environment);
 
 /// The options of one start of this job on the nodes with these addresses; this node is `own`.

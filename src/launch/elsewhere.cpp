@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/host_name.hpp"
@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::seconds ssh_limit{10};
 
 /// Asks nobody, gives up when the machine does not answer, and notices later on when it no longer does.
-std::vector<std::string> ssh_words(const std::string& host) {
+std::vector<std::string> ssh_args(const std::string& host) {
     return {"ssh", "-x",
             "-o",  "BatchMode=yes",
             "-o",  "ConnectTimeout=5",
@@ -29,20 +29,20 @@ std::vector<std::string> ssh_words(const std::string& host) {
 }  // namespace
 
 std::vector<std::string> command_by_ssh(const std::string& host, const std::filesystem::path& folder,
-                                        const std::vector<std::string>& words) {
-    auto command = ssh_words(host);
+                                        const std::vector<std::string>& args) {
+    auto command = ssh_args(host);
     auto line = "env DTRAIN_JOBS_DIR=" + shell_quoted(folder.string());
-    for (const auto& word : words) line += " " + shell_quoted(word);
+    for (const auto& arg : args) line += " " + shell_quoted(arg);
     command.push_back(line);
     return command;
 }
 
 std::vector<std::string> command_by_srun(const std::string& host, const std::string& slurm_job,
-                                         const std::vector<std::string>& words) {
+                                         const std::vector<std::string>& args) {
     std::vector<std::string> command{
         "srun",      "--quiet",    "--jobid=" + slurm_job, "--overlap",
         "--nodes=1", "--ntasks=1", "--immediate=20",       "--nodelist=" + split(host, '.').front()};
-    command.insert(command.end(), words.begin(), words.end());
+    command.insert(command.end(), args.begin(), args.end());
     return command;
 }
 
@@ -55,9 +55,9 @@ Way::Way(const JobRecord& record, const std::filesystem::path& folder, const Env
     }
     std::string complaint = "there is no ssh";
     if (find_in_path("ssh", environment)) {
-        auto words = ssh_words(record.host);
-        words.emplace_back("true");
-        const auto answer = run_and_capture({.argv = words, .environment = environment}, ssh_limit);
+        auto args = ssh_args(record.host);
+        args.emplace_back("true");
+        const auto answer = run_and_capture({.argv = args, .environment = environment}, ssh_limit);
         by_ssh_ = answer.status.success();
         if (by_ssh_) return;
         complaint = "ssh says: " + one_line(trimmed(answer.err), 300);
@@ -67,9 +67,9 @@ Way::Way(const JobRecord& record, const std::filesystem::path& folder, const Env
                             complaint);
 }
 
-std::vector<std::string> Way::command(const std::vector<std::string>& words) const {
-    return by_ssh_ ? command_by_ssh(record_.host, folder_, words)
-                   : command_by_srun(record_.host, record_.scheduler_job, words);
+std::vector<std::string> Way::command(const std::vector<std::string>& args) const {
+    return by_ssh_ ? command_by_ssh(record_.host, folder_, args)
+                   : command_by_srun(record_.host, record_.scheduler_job, args);
 }
 
 }  // namespace dtrain::launch

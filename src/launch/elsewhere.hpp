@@ -14,12 +14,12 @@
 /// Commands about a job whose launcher runs on another machine are run there.
 namespace dtrain::launch {
 
-/// The command line that runs `words` (dtrain-launch and its arguments) on the machine of a job's launcher,
-/// by ssh, or inside the job's allocation by srun. Pure.
+/// The command line that runs `arguments` (dtrain-launch and its arguments) on the machine of a job's
+/// launcher, by ssh, or inside the job's allocation by srun. Pure.
 std::vector<std::string> command_by_ssh(const std::string& host, const std::filesystem::path& folder,
-                                        const std::vector<std::string>& words);
+                                        const std::vector<std::string>& args);
 std::vector<std::string> command_by_srun(const std::string& host, const std::string& slurm_job,
-                                         const std::vector<std::string>& words);
+                                         const std::vector<std::string>& args);
 
 /// How the machine of a job's launcher is reached.
 class Way {
@@ -32,7 +32,7 @@ class Way {
     /// Whether what runs there is part of the job, and may be killed when the job ends.
     bool is_step() const { return !by_ssh_; }
 
-    std::vector<std::string> command(const std::vector<std::string>& words) const;
+    std::vector<std::string> command(const std::vector<std::string>& args) const;
 
   private:
     const JobRecord& record_;

@@ -14,7 +14,7 @@
 #include "base/log.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "base/subprocess.hpp"
 #include "cluster/long_value.hpp"
 #include "launch/join_request.hpp"
@@ -64,9 +64,9 @@ link::FollowerOptions follower_options(const RendezvousPoint& rendezvous, const 
                 [log_dir](const link::Accepted& accepted) {
                     log_info("{}; logs in {}", part_text(accepted), log_dir);
                 },
-            .write_last_words =
-                [log_dir](const link::LastWords& words) {
-                    if (is_name_of_log(words.log)) append_line(fs::path(log_dir) / words.log, words.line);
+            .write_final_line =
+                [log_dir](const link::FinalLine& final) {
+                    if (is_name_of_log(final.log)) append_line(fs::path(log_dir) / final.log, final.line);
                 },
             .must_leave = {},
             .on_stop = {},

@@ -289,7 +289,7 @@ std::set<std::size_t> Followers::lost_nodes() const {
 
 bool Followers::end_log(int node, const std::string& log, const std::string& line) {
     if (node == 0 || by_ssh_.contains(node) || !head_->here(node)) return false;
-    head_->send(node, link::LastWords{.log = std::filesystem::path(log).filename().string(), .line = line});
+    head_->send(node, link::FinalLine{.log = std::filesystem::path(log).filename().string(), .line = line});
     return true;
 }
 

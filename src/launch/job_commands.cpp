@@ -24,10 +24,10 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::array<std::string_view, 4> job_words{"status", "logs", "stacks", "cancel"};
+constexpr std::array<std::string_view, 4> job_command_names{"status", "logs", "stacks", "cancel"};
 
 struct JobCommand {
-    std::string word;
+    std::string name;
     std::string job;
     std::string ranks;
     bool follow = false;
@@ -38,29 +38,29 @@ struct JobCommand {
     std::optional<std::string> text;  ///< of --help
 };
 
-const CommandRow& row_of(std::string_view word) {
+const CommandRow& row_of(std::string_view name) {
     const auto rows = command_table();
-    return *std::find_if(rows.begin(), rows.end(), [&](const CommandRow& row) { return row.name == word; });
+    return *std::find_if(rows.begin(), rows.end(), [&](const CommandRow& row) { return row.name == name; });
 }
 
 JobCommand parse_job_command(const std::vector<std::string>& arguments) {
-    JobCommand out{.word = arguments.front()};
-    const auto& row = row_of(out.word);
-    CLI::App app{std::string(row.help), "dtrain-launch " + out.word};
+    JobCommand out{.name = arguments.front()};
+    const auto& row = row_of(out.name);
+    CLI::App app{std::string(row.help), "dtrain-launch " + out.name};
     auto* job = app.add_option("JOB", out.job,
                                "Its name as dtrain-launch status shows it, or the scheduler's number");
-    if (out.word != "status") job->required();
+    if (out.name != "status") job->required();
     set_usage(app, std::string(row.arguments));
-    if (out.word == "status") app.add_flag("--json", out.json, "For programs");
-    if (out.word == "logs")
+    if (out.name == "status") app.add_flag("--json", out.json, "For programs");
+    if (out.name == "logs")
         app.add_flag("-f,--follow", out.follow, "Go on until the job ends, and with its status");
-    if (out.word == "logs" || out.word == "stacks")
+    if (out.name == "logs" || out.name == "stacks")
         app.add_option("--rank", out.ranks, "These ranks: 0,2-3 or all")->type_name("RANKS");
-    if (out.word == "cancel")
+    if (out.name == "cancel")
         app.add_flag("--now", out.now, "Kill it at once; the programs cannot write a checkpoint");
     app.add_flag("--here", out.here)->group("");
     app.add_flag("--without-waiting", out.without_waiting)->group("");
-    out.text = parse_words(app, {arguments.begin() + 1, arguments.end()});
+    out.text = parse_args(app, {arguments.begin() + 1, arguments.end()});
     return out;
 }
 
@@ -74,23 +74,23 @@ std::optional<cluster::RankList> ranks_of(const JobCommand& command) {
 }
 
 /// The same command on the machine of the job's launcher.
-std::vector<std::string> words_there(const JobRecord& record, const std::vector<std::string>& arguments) {
-    std::vector<std::string> words{this_executable().string(), arguments.front(), "--here"};
-    for (auto word = arguments.begin() + 1; word != arguments.end(); ++word)
-        words.push_back(is_called(record, *word) ? full_name(record) : *word);
-    return words;
+std::vector<std::string> args_there(const JobRecord& record, const std::vector<std::string>& arguments) {
+    std::vector<std::string> args{this_executable().string(), arguments.front(), "--here"};
+    for (auto arg = arguments.begin() + 1; arg != arguments.end(); ++arg)
+        args.push_back(is_called(record, *arg) ? full_name(record) : *arg);
+    return args;
 }
 
 int run_there(const JobRecord& record, const JobCommand& command, const std::vector<std::string>& arguments,
               const KnownJobs& jobs, const Environment& environment) {
     const Way way(record, jobs.folder(), environment);
     if (!way.obstacle().empty()) throw Error(fmt::format("{}: {}", full_name(record), way.obstacle()));
-    auto words = words_there(record, arguments);
-    if (command.word == "cancel" && way.is_step()) {
-        words.emplace_back("--without-waiting");
-        return cancel_by_step(record, jobs, way.command(words), environment);
+    auto args = args_there(record, arguments);
+    if (command.name == "cancel" && way.is_step()) {
+        args.emplace_back("--without-waiting");
+        return cancel_by_step(record, jobs, way.command(args), environment);
     }
-    const auto argv = way.command(words);
+    const auto argv = way.command(args);
     const auto program = find_in_path(argv.front(), environment);
     const int error = ExecImage(argv, environment).become(program->c_str());
     throw Error(fmt::format("cannot execute {}: {}", *program, std::strerror(error)));
@@ -121,8 +121,8 @@ int show_status(const JobCommand& command, const KnownJobs& jobs) {
 
 int run_for(const JobRecord& record, const JobCommand& command, const KnownJobs& jobs) {
     const auto ranks = ranks_of(command);
-    if (command.word == "logs") return show_logs(record, {.follow = command.follow, .ranks = ranks});
-    if (command.word == "stacks") return show_stacks(record, ranks.value_or(cluster::RankList::all()));
+    if (command.name == "logs") return show_logs(record, {.follow = command.follow, .ranks = ranks});
+    if (command.name == "stacks") return show_stacks(record, ranks.value_or(cluster::RankList::all()));
     signal_running(record, jobs, command.now);
     return command.without_waiting ? 0 : see_it_end(record, jobs);
 }
@@ -130,8 +130,8 @@ int run_for(const JobRecord& record, const JobCommand& command, const KnownJobs&
 }  // namespace
 
 bool is_job_command(const std::vector<std::string>& arguments) {
-    return !arguments.empty() &&
-           std::find(job_words.begin(), job_words.end(), arguments.front()) != job_words.end();
+    return !arguments.empty() && std::find(job_command_names.begin(), job_command_names.end(),
+                                           arguments.front()) != job_command_names.end();
 }
 
 int run_job_command(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -142,10 +142,10 @@ int run_job_command(const std::vector<std::string>& arguments, const Environment
     }
     ranks_of(command);  // before anything is asked of anybody
     const KnownJobs jobs(environment);
-    if (command.word == "status") return show_status(command, jobs);
+    if (command.name == "status") return show_status(command, jobs);
     const auto record = jobs.find(command.job);
     if (record.host.empty()) {
-        if (command.word == "cancel") return cancel_in_queue(record, jobs, command.now, environment);
+        if (command.name == "cancel") return cancel_in_queue(record, jobs, command.now, environment);
         const auto status = jobs.examine(record, false);
         throw Error(fmt::format("job {} is {}: {}", record.job, status.state, status.why));
     }

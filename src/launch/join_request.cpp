@@ -36,9 +36,9 @@ std::vector<std::vector<std::string>> gpus_of(const NodePlan& node) {
 
 const link::Refused another_job{.reason = "this is another job", .of_another_job = true};
 
-std::vector<std::string> sorted(std::vector<std::string> words) {
-    std::sort(words.begin(), words.end());
-    return words;
+std::vector<std::string> sorted(std::vector<std::string> args) {
+    std::sort(args.begin(), args.end());
+    return args;
 }
 
 std::optional<link::Refused> other_version(const link::JoinRequest& request) {
@@ -88,12 +88,12 @@ int servers_of(const NodePlan& node) {
     }));
 }
 
-std::string in_quotes(const std::string& word) {
+std::string in_quotes(const std::string& arg) {
     constexpr std::size_t most_shown = 300;
-    return '"' + one_line(word, most_shown) + '"';
+    return '"' + one_line(arg, most_shown) + '"';
 }
 
-/// The first word of a command that is not node 0's; "" when all are.
+/// The first argument of a command that is not node 0's; "" when all are.
 std::string other_word(std::vector<std::string> own, std::vector<std::string> of_head) {
     const auto [at, at_head] = std::mismatch(own.begin(), own.end(), of_head.begin(), of_head.end());
     if (at == own.end() && at_head == of_head.end()) return "";

@@ -48,8 +48,8 @@ void leave_out_started(std::vector<JobRecord>& records) {
 }
 
 /// "12", "12.server", "12_3".
-bool may_be_number(const std::string& word) {
-    return !word.empty() && std::isdigit(static_cast<unsigned char>(word.front())) != 0;
+bool may_be_number(const std::string& arg) {
+    return !arg.empty() && std::isdigit(static_cast<unsigned char>(arg.front())) != 0;
 }
 
 }  // namespace
@@ -59,23 +59,23 @@ KnownJobs::KnownJobs(const Environment& environment)
     leave_out_started(records_);
 }
 
-JobRecord KnownJobs::find(const std::string& word) const {
+JobRecord KnownJobs::find(const std::string& arg) const {
     std::vector<JobRecord> matching;
     std::copy_if(records_.begin(), records_.end(), std::back_inserter(matching),
-                 [&](const JobRecord& record) { return is_called(record, word); });
-    if (matching.size() > 1) throw UsageError(several_jobs(word, matching));
+                 [&](const JobRecord& record) { return is_called(record, arg); });
+    if (matching.size() > 1) throw UsageError(several_jobs(arg, matching));
     if (!matching.empty()) return matching.front();
-    if (auto queued = in_a_queue(word)) return *queued;
-    throw UsageError(no_such_job(word, records_));
+    if (auto queued = in_a_queue(arg)) return *queued;
+    throw UsageError(no_such_job(arg, records_));
 }
 
-std::optional<JobRecord> KnownJobs::in_a_queue(const std::string& word) const {
-    if (!may_be_number(word)) return std::nullopt;
+std::optional<JobRecord> KnownJobs::in_a_queue(const std::string& arg) const {
+    if (!may_be_number(arg)) return std::nullopt;
     for (const char* scheduler : {"slurm", "pbs"}) {
-        const auto jobs = ask_queue(scheduler, {word}, environment_);
+        const auto jobs = ask_queue(scheduler, {arg}, environment_);
         if (!jobs || jobs->empty() || jobs->front().state == QueuedJob::State::ended) continue;
         JobRecord record;
-        record.job = word;
+        record.job = arg;
         record.scheduler = scheduler;
         record.scheduler_job = jobs->front().number;
         return record;
@@ -115,12 +115,12 @@ JobStatus KnownJobs::examine_queued(const JobRecord& record) const {
 }
 
 std::vector<JobStatus> KnownJobs::examine_there(const JobRecord& record,
-                                                const std::vector<std::string>& words) const {
+                                                const std::vector<std::string>& args) const {
     const Way way(record, folder_, environment_);
     auto obstacle = way.obstacle();
     if (obstacle.empty()) {
         std::vector<std::string> command{this_executable().string()};
-        command.insert(command.end(), words.begin(), words.end());
+        command.insert(command.end(), args.begin(), args.end());
         const auto answer =
             run_and_capture({.argv = way.command(command), .environment = environment_}, machine_limit);
         auto jobs = parse_statuses(answer.out);

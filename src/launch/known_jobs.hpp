@@ -24,7 +24,7 @@ class KnownJobs {
 
     /// The job that is called so; also one that only the scheduler knows.
     /// @throws UsageError when there is none, or several
-    JobRecord find(const std::string& word) const;
+    JobRecord find(const std::string& arg) const;
 
     /// How a job is now.
     /// @param with_ranks rank by rank
@@ -39,10 +39,9 @@ class KnownJobs {
     void forget(const std::vector<JobStatus>& jobs) const;
 
   private:
-    std::vector<JobStatus> examine_there(const JobRecord& record,
-                                         const std::vector<std::string>& words) const;
+    std::vector<JobStatus> examine_there(const JobRecord& record, const std::vector<std::string>& args) const;
     JobStatus examine_queued(const JobRecord& record) const;
-    std::optional<JobRecord> in_a_queue(const std::string& word) const;
+    std::optional<JobRecord> in_a_queue(const std::string& arg) const;
 
     const Environment& environment_;
     std::filesystem::path folder_;

@@ -48,46 +48,46 @@ bool stands_alone(const OptionRow& row) {
     return is_switch(row) || !row.alone.empty();
 }
 
-bool is_bool_word(const std::string& typed_word) {
-    const auto word = lower_case(typed_word);
-    return word == "true" || word == "false" || word == "0" || word == "1";
+bool is_bool_arg(const std::string& typed_arg) {
+    const auto arg = lower_case(typed_arg);
+    return arg == "true" || arg == "false" || arg == "0" || arg == "1";
 }
 
-/// The words with every option under its own name, and a switch and its value ("--log_overwrite True", as
-/// Paddle wants it) in one word. Words from the script on stay as they are.
-std::vector<std::string> with_own_names(const std::vector<std::string>& words) {
+/// The arguments with every option under its own name, and a switch and its value ("--log_overwrite True", as
+/// Paddle wants it) in one argument. Arguments from the script on stay as they are.
+std::vector<std::string> with_own_names(const std::vector<std::string>& args) {
     std::vector<std::string> out;
-    auto word = words.begin();
-    for (; word != words.end() && word->starts_with("--") && *word != "--"; ++word) {
-        const auto equals = word->find('=');
+    auto arg = args.begin();
+    for (; arg != args.end() && arg->starts_with("--") && *arg != "--"; ++arg) {
+        const auto equals = arg->find('=');
         const auto* row = find_option(
-            std::string_view(*word).substr(2, equals == std::string::npos ? std::string::npos : equals - 2));
+            std::string_view(*arg).substr(2, equals == std::string::npos ? std::string::npos : equals - 2));
         if (row == nullptr) {
-            if (*word == "--help" || *word == "--version") {
-                out.push_back(*word);
+            if (*arg == "--help" || *arg == "--version") {
+                out.push_back(*arg);
                 continue;
             }
             break;
         }
-        const auto next = std::next(word);
+        const auto next = std::next(arg);
         if (equals != std::string::npos) {
-            out.push_back(typed(*row) + word->substr(equals));
-        } else if (is_switch(*row) && next != words.end() && is_bool_word(*next)) {
+            out.push_back(typed(*row) + arg->substr(equals));
+        } else if (is_switch(*row) && next != args.end() && is_bool_arg(*next)) {
             out.push_back(typed(*row) + "=" + *next);
-            ++word;
+            ++arg;
         } else {
             out.push_back(typed(*row));
-            if (stands_alone(*row) || next == words.end()) continue;
+            if (stands_alone(*row) || next == args.end()) continue;
             out.push_back(*next);
-            ++word;
+            ++arg;
         }
     }
-    out.insert(out.end(), word, words.end());
+    out.insert(out.end(), arg, args.end());
     return out;
 }
 
-[[noreturn]] void refuse_unknown(const std::string& word) {
-    const auto name = word.substr(0, word.find('='));
+[[noreturn]] void refuse_unknown(const std::string& arg) {
+    const auto name = arg.substr(0, arg.find('='));
     std::vector<std::string> known{"--help", "--version"};
     for (const auto& row : option_table())
         for (const auto& each : names_of(row)) known.push_back("--" + std::string(each));
@@ -295,9 +295,9 @@ std::optional<std::string> text_asked_for(const Typed& typed_options, const Pars
 std::vector<std::string> options_behind_script(const Options& options, const Typed& typed_options) {
     const bool is_job_file = options.script.ends_with(".toml");
     std::vector<std::string> out;
-    for (const auto& word : options.script_arguments) {
-        if (!word.starts_with("--")) continue;
-        const auto name = word.substr(0, word.find('='));
+    for (const auto& arg : options.script_arguments) {
+        if (!arg.starts_with("--")) continue;
+        const auto name = arg.substr(0, arg.find('='));
         const auto* row = name.size() > 2 ? find_option(std::string_view(name).substr(2)) : nullptr;
         if (row == nullptr || typed_options.has(*row)) continue;
         if (is_job_file && name == "--report") continue;
@@ -345,10 +345,10 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
         parsed.options.server_num = parsed.options.worker_num = 1;
         for (const char* name : {"server_num", "worker_num"}) parsed.origins[name] = "--run_mode ps";
     }
-    const auto words = typed_options.script_and_arguments(parsed.options.scale || parsed.options.check);
-    if (words.empty()) return parsed;
-    parsed.options.script = words.front();
-    parsed.options.script_arguments.assign(words.begin() + 1, words.end());
+    const auto args = typed_options.script_and_arguments(parsed.options.scale || parsed.options.check);
+    if (args.empty()) return parsed;
+    parsed.options.script = args.front();
+    parsed.options.script_arguments.assign(args.begin() + 1, args.end());
     parsed.hints = hints_about(parsed.options, typed_options);
     return parsed;
 }

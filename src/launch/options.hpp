@@ -113,9 +113,9 @@ struct ParsedOptions {
     std::vector<std::string> hints;              ///< to be logged as well: what may not be what was meant
 };
 
-/// Options end at the first word that is none; everything after it belongs to the script. Later sources win:
-/// defaults, `settings` in their order, DTRAIN_* variables, the command line, and then, as with Paddle, the
-/// variables that override it. Pure.
+/// Options end at the first argument that is none; everything after it belongs to the script. Later sources
+/// win: defaults, `settings` in their order, DTRAIN_* variables, the command line, and then, as with Paddle,
+/// the variables that override it. Pure.
 /// @throws UsageError with one line; for an unknown option it names the nearest known one.
 ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment,
                             const std::vector<Setting>& settings = {});

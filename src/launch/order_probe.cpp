@@ -28,7 +28,7 @@ link::FollowerOptions question_of(const Options& options, const Plan& plan, cons
             .request = std::move(request),
             .environment = {},
             .accepted = {},
-            .write_last_words = {},
+            .write_final_line = {},
             .must_leave = {},
             .on_stop = {},
             .holder = {}};

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/redact.hpp"
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "base/text.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/plan.hpp"

@@ -13,9 +13,9 @@
 #include "base/text.hpp"
 #include "launch/log_text.hpp"
 #include "launch/meaning.hpp"
-#include "launch/mpirun_words.hpp"
+#include "launch/mpirun_messages.hpp"
 #include "launch/reported_cause.hpp"
-#include "launch/srun_words.hpp"
+#include "launch/srun_messages.hpp"
 
 namespace dtrain::launch {
 namespace {

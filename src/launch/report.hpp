@@ -132,6 +132,6 @@ std::string report_json(const FailureReport& report);
 
 /// The line that the log of a rank that was stopped, or ended because of the cause, ends with, so that nobody
 /// looks for the cause there; nothing for any other rank.
-std::optional<std::string> last_words(const FailureReport& report, const RankEnd& rank);
+std::optional<std::string> final_lines(const FailureReport& report, const RankEnd& rank);
 
 }  // namespace dtrain::launch

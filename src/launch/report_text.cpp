@@ -252,7 +252,7 @@ std::string report_text(const FailureReport& report) {
            abort_lines(report);
 }
 
-std::optional<std::string> last_words(const FailureReport& report, const RankEnd& rank) {
+std::optional<std::string> final_lines(const FailureReport& report, const RankEnd& rank) {
     const auto* cause = report.cause();
     const auto see_cause = [&] {
         const bool same_host = cause->facts.host == rank.facts.host;

@@ -46,7 +46,7 @@ std::vector<CommandText> command_texts() {
 
 std::string completion_script(const std::string& shell) {
     Completion completion{
-        .programs = programs, .commands = command_texts(), .words = "training script and its arguments"};
+        .programs = programs, .commands = command_texts(), .args = "training script and its arguments"};
     for (const auto group : option_groups)
         for (auto& text : texts_of(group)) completion.options.push_back(std::move(text));
     return dtrain::completion_script(completion, shell);

@@ -6,7 +6,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/rank_list.hpp"
@@ -36,7 +36,7 @@ std::vector<std::string> worker_options(const std::string& log_dir, const Option
     if (options.trust_log_dir) argv.emplace_back("--trust-log-dir");
     if (options.log_max_size) add("--log-max-size", std::to_string(*options.log_max_size));
     if (options.tee) read_option("--tee", *options.tee, cluster::RankList::parse);
-    if (options.wrap) read_option("--wrap", *options.wrap, shell_words);
+    if (options.wrap) read_option("--wrap", *options.wrap, shell_args);
     if (options.wrap_ranks) read_option("--wrap-ranks", *options.wrap_ranks, cluster::RankList::parse);
     if (options.quiet)
         add("--show", "none");
@@ -51,11 +51,11 @@ std::vector<std::string> worker_options(const std::string& log_dir, const Option
 
 void refuse_missing_wrapper(const Options& options, const Environment& environment) {
     if (!options.wrap) return;
-    const auto words = read_option("--wrap", *options.wrap, shell_words);
+    const auto args = read_option("--wrap", *options.wrap, shell_args);
     // A name that is another one on each rank or host is the workers' to find.
-    if (words.empty() || words.front().find('%') != std::string::npos) return;
-    if (!find_in_path(words.front(), environment))
-        throw UsageError(fmt::format("--wrap: cannot execute \"{}\": no such program", words.front()));
+    if (args.empty() || args.front().find('%') != std::string::npos) return;
+    if (!find_in_path(args.front(), environment))
+        throw UsageError(fmt::format("--wrap: cannot execute \"{}\": no such program", args.front()));
 }
 
 }  // namespace dtrain::launch

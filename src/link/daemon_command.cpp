@@ -11,7 +11,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::link {
@@ -31,8 +31,8 @@ constexpr std::string_view profile_begin = "( test ! -r ./.profile || . ./.profi
 constexpr std::string_view profile_end = ")";
 
 template <class List>
-bool among(const List& list, std::string_view word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
+bool among(const List& list, std::string_view arg) {
+    return std::find(list.begin(), list.end(), arg) != list.end();
 }
 
 [[noreturn]] void refuse(const std::string& what, std::string_view line) {
@@ -123,9 +123,9 @@ class Parser {
     }
 
     void take_statement(std::string_view statement) {
-        constexpr std::string_view export_word = "export ";
-        if (statement.starts_with(export_word)) {
-            const std::string name(trimmed(statement.substr(export_word.size())));
+        constexpr std::string_view export_arg = "export ";
+        if (statement.starts_with(export_arg)) {
+            const std::string name(trimmed(statement.substr(export_arg.size())));
             if (!out_.assignments.has(name)) refuse(fmt::format("an export of {}", name), line_);
             return;
         }
@@ -139,24 +139,24 @@ class Parser {
 
     void take_daemon(std::string_view statement) {
         refuse_operators(statement, line_);
-        auto words = shell_words(statement);
-        if (words.empty()) refuse("no program", line_);
-        out_.program = words.front();
-        words.erase(words.begin());
+        auto args = shell_args(statement);
+        if (args.empty()) refuse("no program", line_);
+        out_.program = args.front();
+        args.erase(args.begin());
         if (!among(daemons, std::filesystem::path(out_.program).filename().string()))
             refuse(fmt::format("the program {}", out_.program), line_);
-        check_arguments(words);
-        out_.arguments = std::move(words);
+        check_arguments(args);
+        out_.arguments = std::move(args);
     }
 
-    void check_arguments(const std::vector<std::string>& words) const {
-        for (std::size_t i = 0; i < words.size(); ++i) {
-            if (among(switches, words[i])) continue;
-            if (!among(parameter_options, words[i]) || i + 2 >= words.size())
-                refuse(fmt::format("the option {}", words[i]), line_);
+    void check_arguments(const std::vector<std::string>& args) const {
+        for (std::size_t i = 0; i < args.size(); ++i) {
+            if (among(switches, args[i])) continue;
+            if (!among(parameter_options, args[i]) || i + 2 >= args.size())
+                refuse(fmt::format("the option {}", args[i]), line_);
             // Such a parameter would make the daemon load files from anywhere.
-            if (words[i + 1].find("component_path") != std::string::npos)
-                refuse(fmt::format("the parameter {}", words[i + 1]), line_);
+            if (args[i + 1].find("component_path") != std::string::npos)
+                refuse(fmt::format("the parameter {}", args[i + 1]), line_);
             i += 2;
         }
     }

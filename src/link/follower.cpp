@@ -245,8 +245,8 @@ class Following::State {
         if (daemon_ && daemon_->run == stop.run) daemon_->process->send(SIGTERM);
     }
 
-    void take(const LastWords& words) {
-        if (options_.write_last_words) options_.write_last_words(words);
+    void take(const FinalLine& line) {
+        if (options_.write_final_line) options_.write_final_line(line);
     }
 
     void take(const CheckCall& call) {

@@ -33,7 +33,7 @@ struct FollowerOptions {
     Environment environment;               ///< for the MPI daemon
     std::chrono::milliseconds timeout{0};  ///< for the head to be there
     std::function<void(const Accepted&)> accepted;
-    std::function<void(const LastWords&)> write_last_words;
+    std::function<void(const FinalLine&)> write_final_line;
     std::function<void(const CheckCall&)> check =
         {};  ///< not set: this node does not let itself be inspected
     /// Asked often; true ends what runs here of the job, and the following.

@@ -62,8 +62,8 @@ struct Name<StopJob> {
     static constexpr const char* text = "stop_job";
 };
 template <>
-struct Name<LastWords> {
-    static constexpr const char* text = "last_words";
+struct Name<FinalLine> {
+    static constexpr const char* text = "final_line";
 };
 template <>
 struct Name<JobEnded> {
@@ -131,7 +131,7 @@ void fields(M& message, const Field& field) {
         field("reason", message.reason);
     } else if constexpr (std::is_same_v<T, StopJob>) {
         field("signal", message.signal);
-    } else if constexpr (std::is_same_v<T, LastWords>) {
+    } else if constexpr (std::is_same_v<T, FinalLine>) {
         field("log", message.log);
         field("line", message.line);
     } else if constexpr (std::is_same_v<T, JobEnded>) {

@@ -114,10 +114,10 @@ struct StopJob {
 };
 
 /// Head: the line with which a rank's log ends there.
-struct LastWords {
+struct FinalLine {
     std::string log;  ///< a file of the follower's log folder
     std::string line;
-    friend bool operator==(const LastWords&, const LastWords&) = default;
+    friend bool operator==(const FinalLine&, const FinalLine&) = default;
 };
 
 /// Head: the job is over.
@@ -133,7 +133,7 @@ struct Heartbeat {
 };
 
 using Message = std::variant<JoinRequest, Refused, Accepted, CheckCall, RunOn, UseSsh, RunDaemon, StopDaemon,
-                             DaemonOutput, DaemonEnded, StopJob, LastWords, JobEnded, Heartbeat>;
+                             DaemonOutput, DaemonEnded, StopJob, FinalLine, JobEnded, Heartbeat>;
 
 std::string encode(const Message& message);
 

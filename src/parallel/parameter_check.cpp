@@ -30,7 +30,7 @@ std::optional<std::string> what_is_wrong(const std::vector<ParameterBuffers>& pa
 }
 
 /// "'w' (1000 float16)", "'w' (1000 bfloat16, gradient float32)".
-std::string in_words(const ParameterBuffers& parameter) {
+std::string as_text(const ParameterBuffers& parameter) {
     const auto values = to_string(parameter.values.type());
     const auto gradient = to_string(parameter.gradient.type());
     return fmt::format("'{}' ({} {}{})", parameter.name, parameter.values.size(), values,
@@ -42,7 +42,7 @@ std::string in_words(const ParameterBuffers& parameter) {
 void check_parameters(const Communicator& communicator, const std::vector<ParameterBuffers>& parameters) {
     throw_together(communicator, what_is_wrong(parameters));
     std::vector<std::string> list;
-    for (const auto& parameter : parameters) list.push_back(in_words(parameter));
+    for (const auto& parameter : parameters) list.push_back(as_text(parameter));
     if (const auto difference = comm::first_difference(communicator, list, "parameters"))
         throw_together(communicator, std::optional(*difference + "; build the same model everywhere"));
 }

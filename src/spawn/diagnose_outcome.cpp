@@ -38,7 +38,7 @@ Failure thrown_by(int rank, int ranks, const SpawnFolder& folder) {
 }
 
 /// The launcher's own words: its last line, which says what was wrong.
-std::string last_words(const std::filesystem::path& messages) {
+std::string final_lines(const std::filesystem::path& messages) {
     const auto text = read_file(messages).value_or("");
     const auto lines = split(trimmed(text), '\n');
     return lines.back().empty() ? "dtrain-launch said nothing" : lines.back();
@@ -54,7 +54,7 @@ Outcome diagnose(int status, int ranks, const SpawnFolder& folder) {
         if (cause)
             return Failure{cause->rank, fmt::format("rank {} of {} {}", cause->rank, ranks, cause->how)};
         return Failure{-1, fmt::format("the {} of spawn() did not run to the end (status {}): {}",
-                                       counted(ranks, "rank"), status, last_words(folder.messages()))};
+                                       counted(ranks, "rank"), status, final_lines(folder.messages()))};
     }
     Results results;
     for (int rank = 0; rank < ranks; ++rank) {

@@ -43,11 +43,11 @@ std::string find_launcher(const Environment& environment) {
 }
 
 std::vector<std::string> this_command() {
-    auto words = split(read_file("/proc/self/cmdline").value_or(""), '\0');
-    words.pop_back();  // behind the last zero
-    if (words.empty()) words.emplace_back();
-    words.front() = this_executable().string();
-    return words;
+    auto args = split(read_file("/proc/self/cmdline").value_or(""), '\0');
+    args.pop_back();  // behind the last zero
+    if (args.empty()) args.emplace_back();
+    args.front() = this_executable().string();
+    return args;
 }
 
 std::vector<std::string> launch_command(const std::string& launcher, const RanksToSpawn& ranks,

@@ -11,7 +11,7 @@
 #include <dtrain/version.hpp>
 
 #include "base/command_line.hpp"
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::worker {
@@ -35,7 +35,7 @@ mode_t mode_of(const std::string& octal) {
 }
 
 /// The options of dtrain-worker, and what a command line says for them.
-struct Words {
+struct CommandLine {
     Options options;
     double grace_s = default_grace_seconds;
     double hang_timeout_s = 0;
@@ -47,7 +47,7 @@ struct Words {
         "One rank of a job: pins itself, sets the variables, then supervises a program or trains a job file.",
         "dtrain-worker"};
 
-    explicit Words(const Environment& environment) {
+    explicit CommandLine(const Environment& environment) {
         grace_s = environment.get_int("DTRAIN_GRACE").value_or(default_grace_seconds);
         options.log_dir = environment.get_or("DTRAIN_LOG_DIR", options.log_dir);
         set_usage(app, "[options] [job.toml [options of the job] | -- program [arguments]]");
@@ -70,7 +70,7 @@ struct Words {
             ->check(CLI::IsMember({"bash", "zsh"}));
         app.add_flag("--print-man", manual, "Print the manual page");
     }
-    Words(const Words&) = delete;
+    CommandLine(const CommandLine&) = delete;
 
   private:
     void add_options_for_logs() {
@@ -118,13 +118,13 @@ struct Words {
 }  // namespace
 
 ManualPage manual_page() {
-    const Words words{Environment{}};
+    const CommandLine args{Environment{}};
     return {.programs = {"dtrain-worker"},
             .summary = "one rank of a distributed training job",
             .synopsis = {"[options] [job.toml] [options of the job]", "[options] -- program [arguments]",
                          "--info[=json]"},
-            .description = words.app.get_description(),
-            .sections = {{"Options", option_texts(words.app)}},
+            .description = args.app.get_description(),
+            .sections = {{"Options", option_texts(args.app)}},
             .examples = footer,
             .see_also = {"dtrain-launch", "mpirun"}};
 }
@@ -133,39 +133,39 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
     const std::vector<std::string> before(arguments.begin(), dashes);
 
-    Words words(environment);
-    auto& app = words.app;
+    CommandLine args(environment);
+    auto& app = args.app;
     ParsedOptions parsed;
     const auto own_end = before.begin() + static_cast<std::ptrdiff_t>(count_leading_options(app, before));
-    parsed.text = parse_words(app, {before.begin(), own_end});
+    parsed.text = parse_args(app, {before.begin(), own_end});
     if (parsed.text) return parsed;
-    auto& options = parsed.options = std::move(words.options);
-    options.grace = grace_of(words.grace_s);
-    options.bind = words.bind == "auto";
-    options.log.mode = mode_of(words.log_mode);
-    if (words.trust_log_dir) options.log.folders = LogFolders::any;
-    if (const auto size = words.log_max_size) {
+    auto& options = parsed.options = std::move(args.options);
+    options.grace = grace_of(args.grace_s);
+    options.bind = args.bind == "auto";
+    options.log.mode = mode_of(args.log_mode);
+    if (args.trust_log_dir) options.log.folders = LogFolders::any;
+    if (const auto size = args.log_max_size) {
         if (*size < smallest_log || *size > largest_log)
             throw UsageError(fmt::format("--log-max-size {} is no size of a log; give 4K to 1024T", *size));
         options.log.max_size = size;
     }
-    if (words.show) options.show = cluster::RankList::parse(*words.show);
-    options.wrap = shell_words(words.wrap);
-    options.wrap_ranks = cluster::RankList::parse(words.wrap_ranks);
-    options.hang_timeout = duration_of("--hang-timeout", words.hang_timeout_s);
+    if (args.show) options.show = cluster::RankList::parse(*args.show);
+    options.wrap = shell_args(args.wrap);
+    options.wrap_ranks = cluster::RankList::parse(args.wrap_ranks);
+    options.hang_timeout = duration_of("--hang-timeout", args.hang_timeout_s);
     options.command.assign(own_end, before.end());
-    if (!words.info.empty()) {
+    if (!args.info.empty()) {
         options.task = Options::Task::info;
-        options.command = {words.info == "json" ? "--info=json" : "--info"};
-    } else if (words.manual) {
+        options.command = {args.info == "json" ? "--info=json" : "--info"};
+    } else if (args.manual) {
         options.task = Options::Task::info;
         options.command = {"--print-man"};
-    } else if (!words.shell.empty()) {
+    } else if (!args.shell.empty()) {
         options.task = Options::Task::info;
-        options.command = {"--print-completion=" + words.shell};
+        options.command = {"--print-completion=" + args.shell};
     } else if (dashes != arguments.end()) {
         if (!options.command.empty())
-            throw UsageError(fmt::format("unknown option or word \"{}\" before --; see dtrain-worker --help",
+            throw UsageError(fmt::format("unknown option or arg \"{}\" before --; see dtrain-worker --help",
                                          options.command.front()));
         options.task = Options::Task::supervise;
         options.command.assign(dashes + 1, arguments.end());

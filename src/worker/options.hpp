@@ -28,7 +28,7 @@ struct Options {
     LogPolicy log;
     /// Whose output is on the console too; not given: that of the rank that speaks for the job.
     std::optional<cluster::RankList> show;
-    std::vector<std::string> wrap;  ///< words that stand before the command
+    std::vector<std::string> wrap;  ///< arguments that stand before the command
     cluster::RankList wrap_ranks = cluster::RankList::all();
     std::string setup;                          ///< shell commands before the program
     std::chrono::milliseconds hang_timeout{0};  ///< 0: a program may be idle

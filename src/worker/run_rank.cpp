@@ -24,7 +24,7 @@
 #include "base/leftovers.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/assignment.hpp"
@@ -46,7 +46,7 @@
 #include "worker/setup_command.hpp"
 #include "worker/step_call.hpp"
 #include "worker/supervise.hpp"
-#include "worker/wrapper_word.hpp"
+#include "worker/wrapper_arg.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -162,7 +162,7 @@ class Rank {
     /// That of this node's launcher, where it has one that follows node 0's.
     void take_own_command() {
         if (const auto own = cluster::get_long(inherited_, "DTRAIN_NODE_PROGRAM"))
-            options_.command = shell_words(*own);
+            options_.command = shell_args(*own);
     }
 
     void enter_working_folder() {
@@ -228,7 +228,7 @@ class Rank {
         std::vector<std::string> argv;
         if (wrapped())
             for (const auto& word : options_.wrap)
-                argv.push_back(wrapper_word(word, identity_.rank, host_name()));
+                argv.push_back(wrapper_arg(word, identity_.rank, host_name()));
         argv.insert(argv.end(), options_.command.begin(), options_.command.end());
         return options_.setup.empty() ? argv : with_setup(options_.setup, argv);
     }

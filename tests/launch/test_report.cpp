@@ -98,7 +98,7 @@ TEST(Report, ServersEndWithTheWorkers) {
     EXPECT_EQ(report.status, 0);
     EXPECT_EQ(report_text(report), "");
     ASSERT_THAT(ranks_of(report.stopped), ElementsAre(0));
-    EXPECT_EQ(last_words(report, report.stopped[0]),
+    EXPECT_EQ(final_lines(report, report.stopped[0]),
               "dtrain: stopped by SIGTERM because the others are done");
 }
 
@@ -476,7 +476,7 @@ TEST(Report, ASignalAfterAFailureDoesNotHideTheFailure) {
               "then stopped by dtrain-launch: rank [0]\n"
               "ABORT!!! Out of all 2 trainers, the trainer process with rank=[1] was aborted. Please check "
               "its log.\n");
-    EXPECT_EQ(last_words(report, report.stopped[0]),
+    EXPECT_EQ(final_lines(report, report.stopped[0]),
               "dtrain: stopped by SIGKILL, as SIGTERM was not enough, after rank 1 failed on n1; see "
               "/tmp/log/workerlog.1");
 }
@@ -490,7 +490,7 @@ TEST(Report, AllStoppedByUsAndNobodyFailed) {
     EXPECT_EQ(unexplained.cause(), nullptr);
     EXPECT_EQ(report_text(unexplained),
               "dtrain-launch stopped the job\nthen stopped by dtrain-launch: rank [1]\n");
-    EXPECT_EQ(last_words(unexplained, unexplained.stopped[0]), std::nullopt);
+    EXPECT_EQ(final_lines(unexplained, unexplained.stopped[0]), std::nullopt);
     const auto hung = examined(job, {.stop_reason = "no output for 60 s",
                                      .stop_details = {"rank 1 in recv ()", "rank 0 is done"},
                                      .stop_status = 124});
@@ -498,7 +498,7 @@ TEST(Report, AllStoppedByUsAndNobodyFailed) {
     EXPECT_EQ(report_text(hung),
               "dtrain-launch stopped the job: no output for 60 s\nrank 1 in recv ()\nrank 0 is done\n"
               "then stopped by dtrain-launch: rank [1]\n");
-    EXPECT_EQ(last_words(hung, hung.stopped[0]), "dtrain: stopped by SIGTERM: no output for 60 s");
+    EXPECT_EQ(final_lines(hung, hung.stopped[0]), "dtrain: stopped by SIGTERM: no output for 60 s");
 }
 
 TEST(Report, RolesOfAParameterServerJob) {
@@ -529,7 +529,7 @@ TEST(Report, RolesOfAParameterServerJob) {
         "ABORT!!! Out of all 1 heter_workers, the heter_worker process with rank=[0] was aborted. Please "
         "check "
         "its log.\n");
-    EXPECT_EQ(last_words(report, report.stopped[0]),
+    EXPECT_EQ(final_lines(report, report.stopped[0]),
               "dtrain: stopped by SIGTERM after worker 1 (rank 3) failed on n1; see /log/workerlog.1");
 }
 
@@ -569,9 +569,9 @@ TEST(Report, AServerThatSaysWhyItFailedIsTheCauseOfWhatEndedTogether) {
               "  of them worker 1 (rank 3) on n1 ended with exit code 1\n"
               "ABORT!!! Out of all 2 servers, the server process with rank=[0] was aborted. Please check its "
               "log.\n");
-    EXPECT_EQ(last_words(report, report.failed[1]),
+    EXPECT_EQ(final_lines(report, report.failed[1]),
               "dtrain: ended with exit code 1 because server 0 (rank 0) failed on n1; see /log/serverlog.0");
-    EXPECT_EQ(last_words(report, report.failed[0]), std::nullopt);
+    EXPECT_EQ(final_lines(report, report.failed[0]), std::nullopt);
     const auto json = nlohmann::json::parse(report_json(report));
     EXPECT_EQ(json["cause"]["error"], "parameter server 0: cannot write /full: No space left");
     EXPECT_EQ(json["failed"][1]["followed"], true);
@@ -594,7 +594,7 @@ TEST(Report, WhoToldTheErrorOfAllIsTheCauseThoughItWasStoppedBeforeItHadExited) 
     const auto report =
         examined(job, {}, {{0, "dtrain-native: not a directory\n"}}, two_servers_and_two_workers());
     EXPECT_EQ(report.status, 2);
-    EXPECT_EQ(last_words(report, report.failed[0]), std::nullopt);
+    EXPECT_EQ(final_lines(report, report.failed[0]), std::nullopt);
     EXPECT_EQ(report_text(report),
               "server 0 (rank 0) on n1: the program was ending with its error when dtrain-launch stopped it "
               "(signal SIGTERM (15))\n"
@@ -694,29 +694,29 @@ TEST(Report, AServersWordIsShownWhenATrainerDiedOfIt) {
                                 "parameter server 1: disk full; log: /log/serverlog.1\n"));
 }
 
-TEST(LastWords, OnlyForRanksThatWeStopped) {
+TEST(FinalLine, OnlyForRanksThatWeStopped) {
     auto job = job_of(3, {ended(Kind::exited, 2, 5, {.code = 7})});
     job.take(ended(Kind::stopped, 1, 6, {.signal = SIGTERM}));
     job.stop_asked();
     job.take(ended(Kind::stopped, 0, 7, {.signal = SIGTERM}));
     const auto report = examined(job);
     std::map<int, std::optional<std::string>> words;
-    for (const auto& rank : report.stopped) words[rank.rank] = last_words(report, rank);
+    for (const auto& rank : report.stopped) words[rank.rank] = final_lines(report, rank);
     EXPECT_EQ(words[0], "dtrain: stopped by SIGTERM after rank 2 failed on n1; see /tmp/log/workerlog.2");
     EXPECT_EQ(words[1], std::nullopt);
-    EXPECT_EQ(last_words(report, report.failed[0]), std::nullopt);
+    EXPECT_EQ(final_lines(report, report.failed[0]), std::nullopt);
 }
 
-TEST(LastWords, NothingIsSaidOfAnEndThatNobodySaw) {
+TEST(FinalLine, NothingIsSaidOfAnEndThatNobodySaw) {
     auto job = job_of(2, {ended(Kind::exited, 1, 5, {.code = 7})});
     job.stop_asked();
     job.take(ended(Kind::stopped, 0, 7, {.signal = SIGKILL}, "its guard process was killed"));
     const auto report = examined(job);
-    EXPECT_EQ(last_words(report, report.stopped[0]),
+    EXPECT_EQ(final_lines(report, report.stopped[0]),
               "dtrain: stopped after rank 1 failed on n1; see /tmp/log/workerlog.1");
 }
 
-TEST(LastWords, TheLogOfAnotherHostIsThere) {
+TEST(FinalLine, TheLogOfAnotherHostIsThere) {
     auto job = job_of(2, {});
     auto failure = ended(Kind::exited, 1, 5, {.code = 7});
     failure.host = "node2";
@@ -724,19 +724,19 @@ TEST(LastWords, TheLogOfAnotherHostIsThere) {
     job.stop_asked();
     job.take(ended(Kind::stopped, 0, 7, {.signal = SIGTERM}));
     const auto report = examined(job);
-    EXPECT_EQ(last_words(report, report.stopped[0]),
+    EXPECT_EQ(final_lines(report, report.stopped[0]),
               "dtrain: stopped by SIGTERM after rank 1 failed on node2; see workerlog.1 there");
 }
 
-TEST(LastWords, AfterASignalToTheLauncher) {
+TEST(FinalLine, AfterASignalToTheLauncher) {
     auto job = JobState(2);
     job.stop_asked();
     job.take(ended(Kind::stopped, 0, 7, {.signal = SIGTERM}));
     job.take(ended(Kind::stopped, 1, 7, {.code = 3}));
     const auto report = examined(job, {.asked_to_stop_by = SIGINT});
-    EXPECT_EQ(last_words(report, report.stopped[0]),
+    EXPECT_EQ(final_lines(report, report.stopped[0]),
               "dtrain: stopped by SIGTERM because dtrain-launch got SIGINT");
-    EXPECT_EQ(last_words(report, report.stopped[1]),
+    EXPECT_EQ(final_lines(report, report.stopped[1]),
               "dtrain: ended with exit code 3 when stopped by SIGTERM because dtrain-launch got SIGINT");
 }
 

@@ -36,7 +36,7 @@ inline std::vector<Message> one_of_each() {
         DaemonOutput{.run = 2, .to_stderr = true, .text = "no route\n"},
         DaemonEnded{.run = 2, .status = 143, .reason = "the head is gone"},
         StopJob{15},
-        LastWords{.log = "workerlog.3", .line = "stopped by SIGTERM"},
+        FinalLine{.log = "workerlog.3", .line = "stopped by SIGTERM"},
         JobEnded{.status = 7, .text = "rank 3 failed"},
         Heartbeat{}};
 }

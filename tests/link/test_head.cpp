@@ -62,7 +62,7 @@ class HeadTest : public testing::Test {
                 .environment = {},
                 .timeout = seconds(20),
                 .accepted = {},
-                .write_last_words = {},
+                .write_final_line = {},
                 .must_leave = {},
                 .on_stop = {},
                 .holder = {}};

@@ -45,7 +45,7 @@ FollowerOptions options_of(int node, int port) {
             .environment = {},
             .timeout = seconds(1),
             .accepted = {},
-            .write_last_words = {},
+            .write_final_line = {},
             .must_leave = {},
             .on_stop = {},
             .holder = {}};

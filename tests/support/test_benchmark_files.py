@@ -285,6 +285,6 @@ def test_the_commit_and_whether_files_differ(tmp_path, monkeypatch):
 
 def test_the_line_above_all_figures():
     date = "2026-11-24T22:00:00+00:00"
-    assert machine.in_words(MACHINE, {"commit": "0123456789abcdef", "dirty": True}, date) == \
+    assert machine.as_text(MACHINE, {"commit": "0123456789abcdef", "dirty": True}, date) == \
         f"2 cores of AMD EPYC, 24 GiB, Debian, load 0.1; {date}; commit 0123456789ab and changes"
-    assert machine.in_words(MACHINE, {"commit": "", "dirty": None}, date).endswith("; no git checkout")
+    assert machine.as_text(MACHINE, {"commit": "", "dirty": None}, date).endswith("; no git checkout")

@@ -23,8 +23,8 @@ using testing::ThrowsMessage;
 using Words = std::vector<std::string>;
 using Task = Options::Task;
 
-Options parsed(const Words& words, const Environment& environment = {}) {
-    const auto result = parse_options(words, environment);
+Options parsed(const Words& args, const Environment& environment = {}) {
+    const auto result = parse_options(args, environment);
     EXPECT_EQ(result.text, std::nullopt);
     return result.options;
 }
@@ -41,7 +41,7 @@ TEST(WorkerOptions, NothingIsTheBuiltInJob) {
 
 TEST(WorkerOptions, WhatTheNativeJobGets) {
     struct Case {
-        Words words;
+        Words args;
         Words command;
     };
     for (const auto& each :
@@ -53,7 +53,7 @@ TEST(WorkerOptions, WhatTheNativeJobGets) {
                            {{"--epochs=3", "--log_dir", "x"}, {"--epochs=3", "--log_dir", "x"}},
                            {{"--resume", "--bind=none", "--info"}, {"--resume", "--bind=none", "--info"}},
                            {{"--resume"}, {"--resume"}}}) {
-        const auto options = parsed(each.words);
+        const auto options = parsed(each.args);
         EXPECT_EQ(options.task, Task::native_job);
         EXPECT_EQ(options.command, each.command);
         EXPECT_EQ(options.log_dir, "log");
@@ -63,9 +63,9 @@ TEST(WorkerOptions, WhatTheNativeJobGets) {
 
 TEST(WorkerOptions, AProgramBehindTwoDashesKeepsItsWords) {
     const Words own{"python3", "train.py", "--log_dir", "theirs", "--info", "-h", "--", "", "a b"};
-    Words words{"--log_dir", "ours", "--"};
-    words.insert(words.end(), own.begin(), own.end());
-    const auto options = parsed(words);
+    Words args{"--log_dir", "ours", "--"};
+    args.insert(args.end(), own.begin(), own.end());
+    const auto options = parsed(args);
     EXPECT_EQ(options.task, Task::supervise);
     EXPECT_EQ(options.command, own);
     EXPECT_EQ(options.log_dir, "ours");
@@ -73,12 +73,12 @@ TEST(WorkerOptions, AProgramBehindTwoDashesKeepsItsWords) {
 }
 
 TEST(WorkerOptions, EverySpelling) {
-    for (const auto& words :
+    for (const auto& args :
          {Words{"--log_dir", "l", "--grace", "0.5", "--start_port", "6170", "--bind", "none", "--", "true"},
           Words{"--log-dir=l", "--grace=0.5", "--start-port=6170", "--bind=none", "--", "true"},
           Words{"--log-dir", "l", "--grace", "0.5", "--start-port", "6170", "--bind", "none", "--",
                 "true"}}) {
-        const auto options = parsed(words);
+        const auto options = parsed(args);
         EXPECT_EQ(options.log_dir, "l");
         EXPECT_EQ(options.grace, 500ms);
         EXPECT_EQ(options.start_port, 6170);
@@ -95,11 +95,11 @@ TEST(WorkerOptions, Output) {
     EXPECT_EQ(nothing.log.folders, LogFolders::own);
     EXPECT_EQ(parsed({"--trust-log-dir", "--", "true"}).log.folders, LogFolders::any);
     EXPECT_EQ(nothing.show, std::nullopt);
-    for (const auto& words :
+    for (const auto& args :
          {Words{"--log-mode", "0640", "--log-max-size", "100M", "--log_overwrite", "--show", "0,2-3", "--",
                 "true"},
           Words{"--log_mode=640", "--log_max_size=100M", "--log-overwrite", "--show=0,2-3", "--", "true"}}) {
-        const auto options = parsed(words);
+        const auto options = parsed(args);
         EXPECT_EQ(options.log.mode, 0640U);
         EXPECT_TRUE(options.log.overwrite);
         EXPECT_EQ(options.log.max_size, 100U * 1024 * 1024);
@@ -155,7 +155,7 @@ TEST(WorkerOptions, TextsThatTheNativeProgramPrints) {
 
 TEST(WorkerOptions, WhatCannotBeIsRefused) {
     struct Case {
-        Words words;
+        Words args;
         const char* named;
     };
     for (const auto& wrong :
@@ -187,14 +187,14 @@ TEST(WorkerOptions, WhatCannotBeIsRefused) {
                            {{"--hang-timeout", "-1", "--", "true"}, "--hang-timeout"},
                            {{"--hang-timeout", "nan", "--", "true"}, "--hang-timeout"},
                            {{"--log_dir"}, "--log_dir"}})
-        EXPECT_THAT([&] { parsed(wrong.words); },
+        EXPECT_THAT([&] { parsed(wrong.args); },
                     ThrowsMessage<UsageError>(AllOf(HasSubstr(wrong.named), Not(HasSubstr("\n")))))
-            << testing::PrintToString(wrong.words);
+            << testing::PrintToString(wrong.args);
 }
 
 TEST(WorkerOptions, HelpAndVersionAreTextsToPrint) {
-    for (const char* word : {"-h", "--help"}) {
-        const auto help = parse_options({word}, {}).text;
+    for (const char* arg : {"-h", "--help"}) {
+        const auto help = parse_options({arg}, {}).text;
         ASSERT_TRUE(help);
         for (const char* option : {"--log_dir", "--grace", "--start_port", "--bind", "--info"})
             EXPECT_THAT(*help, HasSubstr(option));

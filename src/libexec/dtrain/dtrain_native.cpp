@@ -17,13 +17,12 @@
 namespace {
 
 /// What dtrain-worker leaves to this program to print.
-std::optional<std::string> text_asked_for(const std::string& word) {
+std::optional<std::string> text_asked_for(const std::string& arg) {
     constexpr std::string_view completion = "--print-completion=";
-    if (word == "--info" || word == "--info=json")
-        return dtrain::native::machine_info(dtrain::Environment::of_this_process(), word == "--info=json");
-    if (word == "--print-man") return dtrain::native::manual_page();
-    if (word.starts_with(completion))
-        return dtrain::native::completion_script(word.substr(completion.size()));
+    if (arg == "--info" || arg == "--info=json")
+        return dtrain::native::machine_info(dtrain::Environment::of_this_process(), arg == "--info=json");
+    if (arg == "--print-man") return dtrain::native::manual_page();
+    if (arg.starts_with(completion)) return dtrain::native::completion_script(arg.substr(completion.size()));
     return std::nullopt;
 }
 

@@ -47,7 +47,7 @@ std::optional<double> parse_number(const std::string& text) {
 }
 
 /// The options of a job, and what a command line says for them.
-struct Words {
+struct CommandLine {
     CLI::App app;
     std::string job, resume_from, checkpoint_dir, time_limit, inspected, export_to, table, metrics,
         tensorboard, report;
@@ -85,7 +85,7 @@ struct Words {
         app.add_flag("--no-progress", no_progress,
                      "Show no progress within an epoch (on a terminal in one line, else a line a minute)");
 
-    explicit Words(const std::string& program) : app(description, program) {
+    explicit CommandLine(const std::string& program) : app(description, program) {
         app.footer(fmt::format(fmt::runtime(examples), program));
         app.set_version_flag("--version", fmt::format("{} {}", program, version));
         job_option->option_text("job.toml");
@@ -100,14 +100,14 @@ struct Words {
         tensorboard_option->option_text("DIR");
         report_option->option_text("FILE.html");
     }
-    Words(const Words&) = delete;
+    CommandLine(const CommandLine&) = delete;
 };
 
 }  // namespace
 
 OptionSection job_option_section() {
-    const Words words("dtrain-worker");
-    OptionSection section{.title = "Options of the job", .options = option_texts(words.app)};
+    const CommandLine args("dtrain-worker");
+    OptionSection section{.title = "Options of the job", .options = option_texts(args.app)};
     // dtrain-worker answers these itself.
     std::erase_if(section.options, [](const OptionText& option) {
         return option.names.back() == "--help" || option.names.back() == "--version";
@@ -116,51 +116,50 @@ OptionSection job_option_section() {
 }
 
 std::string job_examples() {
-    return Words("dtrain-worker").app.get_footer();
+    return CommandLine("dtrain-worker").app.get_footer();
 }
 
 Options parse_options(const std::string& program, std::vector<std::string> arguments) {
-    Words words(program);
-    auto& app = words.app;
+    CommandLine args(program);
+    auto& app = args.app;
     app.allow_extras();
     Options options;
-    options.print_and_exit = parse_words(app, std::move(arguments));
+    options.print_and_exit = parse_args(app, std::move(arguments));
     if (options.print_and_exit) return options;
-    if (const auto extras = app.remaining(); !extras.empty()) refuse(app, extras.front(), words.job);
+    if (const auto extras = app.remaining(); !extras.empty()) refuse(app, extras.front(), args.job);
 
-    options.profile = words.profile;
-    options.no_progress = words.no_progress;
-    options.resume = words.resume_option->count() > 0;
+    options.profile = args.profile;
+    options.no_progress = args.no_progress;
+    options.resume = args.resume_option->count() > 0;
     // "--resume my.toml" can only mean the job file.
-    auto& resume_from = words.resume_from;
-    if (words.job_option->count() == 0 && resume_from.ends_with(".toml")) std::swap(words.job, resume_from);
-    if (!words.job.empty()) options.job = words.job;
+    auto& resume_from = args.resume_from;
+    if (args.job_option->count() == 0 && resume_from.ends_with(".toml")) std::swap(args.job, resume_from);
+    if (!args.job.empty()) options.job = args.job;
     options.from_the_beginning_else = resume_from == "auto";
     if (!resume_from.empty() && !options.from_the_beginning_else) options.resume_from = resume_from;
-    if (words.epochs_option->count() > 0) {
-        if (words.epochs < 1)
-            throw UsageError(fmt::format("--epochs {}: it must be 1 or more", words.epochs));
-        options.epochs = words.epochs;
+    if (args.epochs_option->count() > 0) {
+        if (args.epochs < 1) throw UsageError(fmt::format("--epochs {}: it must be 1 or more", args.epochs));
+        options.epochs = args.epochs;
     }
-    if (words.dir_option->count() > 0) {
-        if (words.checkpoint_dir.empty()) throw UsageError("--checkpoint-dir needs the name of a folder");
-        options.checkpoint_dir = words.checkpoint_dir;
+    if (args.dir_option->count() > 0) {
+        if (args.checkpoint_dir.empty()) throw UsageError("--checkpoint-dir needs the name of a folder");
+        options.checkpoint_dir = args.checkpoint_dir;
     }
     const auto path_of = [](const CLI::Option* option, const std::string& text, const char* name) {
         if (option->count() > 0 && text.empty()) throw UsageError(fmt::format("{} needs a name", name));
         return option->count() > 0 ? std::optional<std::filesystem::path>(text) : std::nullopt;
     };
-    options.metrics = path_of(words.metrics_option, words.metrics, "--metrics");
-    options.tensorboard = path_of(words.tensorboard_option, words.tensorboard, "--tensorboard");
-    options.report = path_of(words.report_option, words.report, "--report");
-    if (words.inspect_option->count() > 0) options.inspect = words.inspected;
-    options.export_to = path_of(words.export_option, words.export_to, "--export");
-    if (words.table_option->count() > 0) options.table = words.table;
-    if (words.limit_option->count() > 0) {
-        options.time_limit = parse_number(words.time_limit);
+    options.metrics = path_of(args.metrics_option, args.metrics, "--metrics");
+    options.tensorboard = path_of(args.tensorboard_option, args.tensorboard, "--tensorboard");
+    options.report = path_of(args.report_option, args.report, "--report");
+    if (args.inspect_option->count() > 0) options.inspect = args.inspected;
+    options.export_to = path_of(args.export_option, args.export_to, "--export");
+    if (args.table_option->count() > 0) options.table = args.table;
+    if (args.limit_option->count() > 0) {
+        options.time_limit = parse_number(args.time_limit);
         if (!options.time_limit || !(*options.time_limit > 0))
             throw UsageError(
-                fmt::format("--time-limit {}: it must be a number of seconds above 0", words.time_limit));
+                fmt::format("--time-limit {}: it must be a number of seconds above 0", args.time_limit));
     }
     return options;
 }

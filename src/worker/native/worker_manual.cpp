@@ -26,7 +26,7 @@ std::string manual_page() {
 }
 
 std::string completion_script(const std::string& shell) {
-    Completion completion{.programs = {"dtrain-worker"}, .words = "job file", .program_behind_dashes = true};
+    Completion completion{.programs = {"dtrain-worker"}, .args = "job file", .program_behind_dashes = true};
     for (auto& section : whole_page().sections)
         std::move(section.options.begin(), section.options.end(), std::back_inserter(completion.options));
     return dtrain::completion_script(completion, shell);

@@ -7,8 +7,8 @@
 
 namespace dtrain::worker {
 
-/// A word of a --wrap command for one rank: %r becomes the rank, %h the host. Everything else stays, as
+/// An argument of a --wrap command for one rank: %r becomes the rank, %h the host. Everything else stays, as
 /// profilers have placeholders of their own; %% too, so that %%r reaches them as it is. Pure.
-std::string wrapper_word(std::string_view word, int rank, std::string_view host);
+std::string wrapper_arg(std::string_view arg, int rank, std::string_view host);
 
 }  // namespace dtrain::worker

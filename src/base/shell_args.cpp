@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 
 #include <optional>
 
@@ -20,39 +20,39 @@ class Splitter {
   public:
     explicit Splitter(std::string_view text) : text_(text) {}
 
-    std::vector<std::string> words() {
+    std::vector<std::string> args() {
         while (!at_end()) take(next());
-        if (word_) words_.push_back(*word_);
-        return std::move(words_);
+        if (arg_) args_.push_back(*arg_);
+        return std::move(args_);
     }
 
   private:
     bool at_end() const { return at_ == text_.size(); }
     char next() { return text_[at_++]; }
-    std::string& word() { return word_ ? *word_ : word_.emplace(); }
+    std::string& arg() { return arg_ ? *arg_ : arg_.emplace(); }
 
     void take(char letter) {
         if (blanks.find(letter) != std::string_view::npos) {
-            if (word_) words_.push_back(*word_);
-            word_.reset();
+            if (arg_) args_.push_back(*arg_);
+            arg_.reset();
         } else if (letter == '\\') {
             take_escaped("");
         } else if (letter == '\'' || letter == '"') {
             take_quoted(letter);
         } else {
-            word() += letter;
+            arg() += letter;
         }
     }
 
     void take_quoted(char quote) {
-        word();  // '' is a word
+        arg();  // '' is an argument
         while (!at_end()) {
             const char letter = next();
             if (letter == quote) return;
             if (letter == '\\' && quote == '"')
                 take_escaped(escapable_in_double_quotes);
             else
-                word() += letter;
+                arg() += letter;
         }
         throw UsageError(fmt::format("the quote {} in \"{}\" is not closed", quote, text_));
     }
@@ -62,34 +62,34 @@ class Splitter {
         if (at_end()) throw UsageError(fmt::format("nothing follows the last backslash of \"{}\"", text_));
         const char letter = next();
         if (letter == '\n') return;  // the line goes on
-        if (!escapable.empty() && escapable.find(letter) == std::string_view::npos) word() += '\\';
-        word() += letter;
+        if (!escapable.empty() && escapable.find(letter) == std::string_view::npos) arg() += '\\';
+        arg() += letter;
     }
 
     std::string_view text_;
     std::size_t at_ = 0;
-    std::vector<std::string> words_;
-    std::optional<std::string> word_;
+    std::vector<std::string> args_;
+    std::optional<std::string> arg_;
 };
 
 }  // namespace
 
-std::vector<std::string> shell_words(std::string_view text) {
-    return Splitter(text).words();
+std::vector<std::string> shell_args(std::string_view text) {
+    return Splitter(text).args();
 }
 
-std::string shell_quoted(std::string_view word) {
+std::string shell_quoted(std::string_view arg) {
     constexpr std::string_view plain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
+    if (!arg.empty() && arg.find_first_not_of(plain) == std::string_view::npos) return std::string(arg);
     std::string out = "'";
-    for (const char letter : word) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    for (const char letter : arg) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
     return out + "'";
 }
 
-std::string shell_line(const std::vector<std::string>& words) {
+std::string shell_line(const std::vector<std::string>& args) {
     std::vector<std::string> quoted;
-    for (const auto& word : words) quoted.push_back(shell_quoted(word));
+    for (const auto& arg : args) quoted.push_back(shell_quoted(arg));
     return join(quoted, " ");
 }
 

@@ -3,7 +3,7 @@
 // Oracle: messages copied from runs of srun 22.05.
 #include <gtest/gtest.h>
 
-#include "launch/srun_words.hpp"
+#include "launch/srun_messages.hpp"
 
 namespace dtrain::launch {
 namespace {

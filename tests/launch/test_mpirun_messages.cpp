@@ -4,7 +4,7 @@
 // that is not there.
 #include <gtest/gtest.h>
 
-#include "launch/mpirun_words.hpp"
+#include "launch/mpirun_messages.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -16,7 +16,7 @@ constexpr const char* lost =
     "  Remote daemon: [[19320,0],1] on node 10.77.0.2\n\n"
     "This is usually due to either a failure of the TCP network\n";
 
-TEST(MpirunWords, AKilledRankIsNamed) {
+TEST(MpirunMessages, AKilledRankIsNamed) {
     EXPECT_EQ(
         rank_named_by_mpirun("mpirun noticed that process rank 12 with PID 505 on node 10.77.0.2 exited "
                              "on signal 9 (Killed).\n"),
@@ -30,7 +30,7 @@ TEST(MpirunWords, AKilledRankIsNamed) {
     EXPECT_EQ(rank_named_by_mpirun(lost), std::nullopt);
 }
 
-TEST(MpirunWords, ALostNodeIsNamed) {
+TEST(MpirunMessages, ALostNodeIsNamed) {
     EXPECT_EQ(node_lost_by_mpirun(lost), "10.77.0.2");
     EXPECT_EQ(node_lost_by_mpirun("PRTE has lost communication with a remote daemon.\n\n"
                                   "  HNP daemon   : [prterun-node1-89@0,0] on node node1\n"
@@ -42,7 +42,7 @@ TEST(MpirunWords, ALostNodeIsNamed) {
     EXPECT_EQ(node_lost_by_mpirun("lost communication\nRemote daemon: torn"), std::nullopt);
 }
 
-TEST(MpirunWords, TheShellsOwnSentenceTellsWhyANodeWasNotReached) {
+TEST(MpirunMessages, TheShellsOwnSentenceTellsWhyANodeWasNotReached) {
     EXPECT_EQ(
         start_refused_by_shell("ssh: connect to host 10.77.0.9 port 22: No route to host\n----\nORTE was\n"),
         "ssh: connect to host 10.77.0.9 port 22: No route to host");
@@ -52,7 +52,7 @@ TEST(MpirunWords, TheShellsOwnSentenceTellsWhyANodeWasNotReached) {
     EXPECT_EQ(start_refused_by_shell("There are not enough slots\n"), std::nullopt);
 }
 
-TEST(MpirunWords, ARankThatLeftMpi) {
+TEST(MpirunMessages, ARankThatLeftMpi) {
     EXPECT_EQ(rank_that_left_mpi(
                   "mpirun has exited due to process rank 3 with PID 0 on\nnode vm exiting improperly. "),
               3);

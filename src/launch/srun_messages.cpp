@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/srun_words.hpp"
+#include "launch/srun_messages.hpp"
 
 #include <string_view>
 

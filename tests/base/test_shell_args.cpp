@@ -12,7 +12,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
-#include "base/shell_words.hpp"
+#include "base/shell_args.hpp"
 #include "base/subprocess.hpp"
 
 namespace dtrain {
@@ -26,42 +26,42 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::ThrowsMessage;
 
-TEST(ShellWords, BlanksSeparate) {
-    EXPECT_THAT(shell_words(""), IsEmpty());
-    EXPECT_THAT(shell_words(" \t\n"), IsEmpty());
-    EXPECT_THAT(shell_words("  perf   record\t-g \n"), ElementsAre("perf", "record", "-g"));
+TEST(ShellArgs, BlanksSeparate) {
+    EXPECT_THAT(shell_args(""), IsEmpty());
+    EXPECT_THAT(shell_args(" \t\n"), IsEmpty());
+    EXPECT_THAT(shell_args("  perf   record\t-g \n"), ElementsAre("perf", "record", "-g"));
 }
 
-TEST(ShellWords, QuotesKeepTogether) {
-    EXPECT_THAT(shell_words(R"(gdb -ex 'run -x' --args)"), ElementsAre("gdb", "-ex", "run -x", "--args"));
-    EXPECT_THAT(shell_words(R"(a"b c"'d e'f '' "")"), ElementsAre("ab cd ef", "", ""));
-    EXPECT_THAT(shell_words(R"('a\b"c' "d'e")"), ElementsAre(R"(a\b"c)", "d'e"));
+TEST(ShellArgs, QuotesKeepTogether) {
+    EXPECT_THAT(shell_args(R"(gdb -ex 'run -x' --args)"), ElementsAre("gdb", "-ex", "run -x", "--args"));
+    EXPECT_THAT(shell_args(R"(a"b c"'d e'f '' "")"), ElementsAre("ab cd ef", "", ""));
+    EXPECT_THAT(shell_args(R"('a\b"c' "d'e")"), ElementsAre(R"(a\b"c)", "d'e"));
 }
 
-TEST(ShellWords, BackslashesQuoteOneCharacter) {
-    EXPECT_THAT(shell_words(R"(a\ b \'c \\ \n)"), ElementsAre("a b", "'c", "\\", "n"));
-    EXPECT_THAT(shell_words(R"("\$\"\\\`\a")"), ElementsAre(R"($"\`\a)"));
-    EXPECT_THAT(shell_words("one\\\nword \"and\\\nanother\""), ElementsAre("oneword", "andanother"));
+TEST(ShellArgs, BackslashesQuoteOneCharacter) {
+    EXPECT_THAT(shell_args(R"(a\ b \'c \\ \n)"), ElementsAre("a b", "'c", "\\", "n"));
+    EXPECT_THAT(shell_args(R"("\$\"\\\`\a")"), ElementsAre(R"($"\`\a)"));
+    EXPECT_THAT(shell_args("one\\\nword \"and\\\nanother\""), ElementsAre("oneword", "andanother"));
 }
 
-TEST(ShellWords, ALineIsTheSameWordsAgain) {
-    const std::vector<std::string> words{"a", "", "two words", "it's", "\"x\"", "$HOME;", "\\"};
-    EXPECT_EQ(shell_line({"a", "", "two words"}), "a '' 'two words'");
-    EXPECT_EQ(shell_words(shell_line(words)), words);
+TEST(ShellArgs, ALineIsTheSameWordsAgain) {
+    const std::vector<std::string> args{"a", "", "two args", "it's", "\"x\"", "$HOME;", "\\"};
+    EXPECT_EQ(shell_line({"a", "", "two args"}), "a '' 'two args'");
+    EXPECT_EQ(shell_args(shell_line(args)), args);
 }
 
-TEST(ShellWords, NothingIsExpanded) {
-    EXPECT_THAT(shell_words("$HOME ~ * a;b | #c"), ElementsAre("$HOME", "~", "*", "a;b", "|", "#c"));
+TEST(ShellArgs, NothingIsExpanded) {
+    EXPECT_THAT(shell_args("$HOME ~ * a;b | #c"), ElementsAre("$HOME", "~", "*", "a;b", "|", "#c"));
 }
 
-TEST(ShellWords, WhatIsNotClosedIsRefused) {
+TEST(ShellArgs, WhatIsNotClosedIsRefused) {
     for (const auto* text : {"'a", "a \"b", "'a\"", "\"a\\\"", "a\\"})
-        EXPECT_THAT([&] { shell_words(text); },
+        EXPECT_THAT([&] { shell_args(text); },
                     ThrowsMessage<UsageError>(AllOf(HasSubstr(text), Not(HasSubstr("\n")))))
             << text;
 }
 
-TEST(ShellWords, TheShellAgrees) {
+TEST(ShellArgs, TheShellAgrees) {
     constexpr std::string_view letters = "ab \t'\"\\%-";
     std::mt19937 random(42);
     int compared = 0;
@@ -70,16 +70,16 @@ TEST(ShellWords, TheShellAgrees) {
     for (int round = 0; round < 20'000; ++round) {
         std::string text;
         for (auto length = random() % 12; length > 0; --length) text += letters[random() % letters.size()];
-        std::vector<std::string> words;
+        std::vector<std::string> args;
         try {
-            words = shell_words(text);
+            args = shell_args(text);
         } catch (const UsageError&) {
             continue;
         }
         ++compared;
         script += "set -- " + text + "\nprintf '<%s>' \"$@\"; echo\n";
-        for (const auto& word : words) expected += "<" + word + ">";
-        expected += words.empty() ? "<>\n" : "\n";
+        for (const auto& arg : args) expected += "<" + arg + ">";
+        expected += args.empty() ? "<>\n" : "\n";
     }
     EXPECT_GT(compared, 5'000);
     auto name = (std::filesystem::temp_directory_path() / "dtrain-test.XXXXXX").string();
@@ -94,8 +94,8 @@ TEST(ShellWords, TheShellAgrees) {
 TEST(ShellQuoted, IsReadBackAsOneWord) {
     EXPECT_EQ(shell_quoted("--lr=0.1,a/b:c@d%e+f"), "--lr=0.1,a/b:c@d%e+f");
     EXPECT_EQ(shell_quoted("it's $HOME"), "'it'\\''s $HOME'");
-    for (const char* word : {"", " ", "a b", "'", "\"", "\\", "$x;`y`", "a\nb", "*"})
-        EXPECT_EQ(shell_words(shell_quoted(word)), std::vector<std::string>{word}) << word;
+    for (const char* arg : {"", " ", "a b", "'", "\"", "\\", "$x;`y`", "a\nb", "*"})
+        EXPECT_EQ(shell_args(shell_quoted(arg)), std::vector<std::string>{arg}) << arg;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/mpirun_words.hpp"
+#include "launch/mpirun_messages.hpp"
 
 #include <array>
 #include <string_view>
