@@ -92,7 +92,7 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
         });
         if (auto done = done_before(done_ranks(ended.job))) ending.stop_details.push_back(std::move(*done));
         ending.stop_status = status_hung;
-    } else if (ended.ordered_to_stop) {
+    } else if (ended.commanded_to_stop) {
         ending.stop_reason = why_stopped();
     }
     if (ended.lost) ending.lost_node = facts_[static_cast<std::size_t>(*ended.lost)].node;
@@ -128,7 +128,7 @@ Conclusion::Outcome Conclusion::draw(
     if (!text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + text);
     return {.status = report.status,
             .asked_to_stop_by = ended.asked_to_stop_by,
-            .ordered_to_stop = ended.ordered_to_stop,
+            .commanded_to_stop = ended.commanded_to_stop,
             .silent_nodes = silent_nodes(plan_, ended.job),
             .text = text.substr(0, text.find('\n'))};
 }

@@ -33,7 +33,7 @@ class Conclusion {
     struct Outcome {
         int status = 0;
         int asked_to_stop_by = 0;  ///< signal
-        bool ordered_to_stop = false;
+        bool commanded_to_stop = false;
         std::vector<std::size_t> silent_nodes;  ///< others than this one, where a rank never told its end
         std::string text;                       ///< the report's first line
     };

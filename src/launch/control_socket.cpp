@@ -105,7 +105,7 @@ void ControlSocket::answer(Client& client, const JobState& job, bool stopping) {
     }
 }
 
-bool ControlSocket::take_stacks_order(const JobState& job) {
+bool ControlSocket::take_stacks_command(const JobState& job) {
     // A worker that is only just starting may not be ready to be asked.
     if (!stacks_wanted_ || !job.all_have_started()) return false;
     stacks_wanted_ = false;

@@ -41,7 +41,7 @@ class ControlSocket {
     void serve(const JobState& job, bool stopping);
 
     /// True once when somebody waits for stacks and the ranks can be asked.
-    bool take_stacks_order(const JobState& job);
+    bool take_stacks_command(const JobState& job);
     /// Notes what a rank tells of its stacks, and that it has ended.
     void take(const cluster::Event& event, const JobState& job);
 

@@ -21,7 +21,7 @@ Engine choose_engine(const std::string& wanted, bool allocated, bool has_srun);
 
 /// How the ranks behind a running engine are reached, and what is done when it does not do what it is told.
 struct RankControl {
-    bool by_lines = false;  ///< orders are lines on the engine's stdin; else signals to it
+    bool by_lines = false;  ///< commands are lines on the engine's stdin; else signals to it
     int death_signal = 0;   ///< the engine gets it when the launcher dies; 0: the end of its stdin tells
     int at_once = 0;        ///< signal to the engine that ends all ranks without grace
     std::optional<SlurmStep> step;  ///< what is left of the job when the engine is killed

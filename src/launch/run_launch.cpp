@@ -162,7 +162,7 @@ class Launch {
         others_ = {};
         return {.status = outcome.status,
                 .stopped_by = outcome.asked_to_stop_by,
-                .ordered = outcome.ordered_to_stop,
+                .ordered = outcome.commanded_to_stop,
                 .lost_nodes = {lost.begin(), lost.end()},
                 .absent_nodes = std::move(absent)};
     }
@@ -171,7 +171,7 @@ class Launch {
     Outcome run_once(const StartOrder& order) {
         for (int attempt = 1;; ++attempt) {
             if (others_.followers && !others_.followers->gather(stop_asked(order.stop)))
-                return {.status = status_failed, .ordered_to_stop = true};
+                return {.status = status_failed, .commanded_to_stop = true};
             const auto plan = next_plan(attempt);
             const auto token = random_mark();
             // Bad words for the workers are found before anything is there.

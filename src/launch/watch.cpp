@@ -19,7 +19,7 @@
 #include "base/log.hpp"
 #include "base/process_tree.hpp"
 #include "base/signals.hpp"
-#include "cluster/order.hpp"
+#include "cluster/command.hpp"
 #include "launch/control_socket.hpp"
 #include "launch/job_metrics.hpp"
 #include "launch/status_line.hpp"
@@ -28,7 +28,7 @@ namespace dtrain::launch {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using cluster::Order;
+using cluster::Command;
 using std::chrono::milliseconds;
 
 constexpr milliseconds between_signals{50};   // two equal signals closer together may arrive as one
@@ -137,8 +137,8 @@ class Watch {
         if (sources[4].revents != 0) take_order();
         if (sources[5].revents != 0) serve_beside();
         if (sources[6].revents != 0) questions_->serve(result_.job, step_ != Step::running);
-        if (questions_ != nullptr && questions_->take_stacks_order(result_.job))
-            notify_ranks({.kind = Order::Kind::show_stacks});
+        if (questions_ != nullptr && questions_->take_stacks_command(result_.job))
+            notify_ranks({.kind = Command::Kind::show_stacks});
     }
 
     void serve_beside() {
@@ -155,12 +155,12 @@ class Watch {
         result_.lost_because = lost->reason;
     }
 
-    void notify_ranks(const Order& order) {
+    void notify_ranks(const Command& command) {
         if (options_.control.by_lines) {
-            write_all(engine_.stdin_fd(), cluster::to_line(order) + "\n");
+            write_all(engine_.stdin_fd(), cluster::to_line(command) + "\n");
         } else {
             if (held_signals_.empty()) hold_until_ = Clock::now() + longest_start;
-            held_signals_.push_back(signal_of(order));
+            held_signals_.push_back(signal_of(command));
             send_held_signals();
         }
     }
@@ -174,9 +174,9 @@ class Watch {
     }
 
     /// Of those that mpirun passes on to its ranks.
-    static int signal_of(const Order& order) {
-        if (order.kind == Order::Kind::pass_on) return order.signal;
-        return order.kind == Order::Kind::show_stacks ? SIGABRT : SIGALRM;
+    static int signal_of(const Command& command) {
+        if (command.kind == Command::Kind::pass_on) return command.signal;
+        return command.kind == Command::Kind::show_stacks ? SIGABRT : SIGALRM;
     }
 
     /// Ranks that hear nothing end: their launcher or their network is gone.
@@ -227,7 +227,7 @@ class Watch {
         while (const auto taken = signals_.take()) {
             const int signal = taken->number;
             if (signal == SIGUSR1 || signal == SIGUSR2) {
-                notify_ranks({.kind = Order::Kind::pass_on, .signal = signal});
+                notify_ranks({.kind = Command::Kind::pass_on, .signal = signal});
             } else if (signal != SIGCHLD) {
                 // A scheduler signals all launchers at once: another one's word is no first Ctrl-C here.
                 if (std::exchange(signalled_, true)) kill_now_ = true;  // the second Ctrl-C
@@ -239,8 +239,8 @@ class Watch {
     void take_order() {
         std::uint64_t count = 0;
         if (::read(options_.stop_fd, &count, sizeof count) != sizeof count) return;
-        if (count > 1 || result_.ordered_to_stop) kill_now_ = true;
-        result_.ordered_to_stop = true;
+        if (count > 1 || result_.commanded_to_stop) kill_now_ = true;
+        result_.commanded_to_stop = true;
     }
 
     void read_events() {
@@ -293,7 +293,7 @@ class Watch {
             case Step::running:
                 if (result_.job.all_done())
                     go_on(Step::leaving, answer_margin);
-                else if (result_.asked_to_stop_by != 0 || result_.ordered_to_stop || failed_by_itself())
+                else if (result_.asked_to_stop_by != 0 || result_.commanded_to_stop || failed_by_itself())
                     stop_programs();
                 else if (result_.job.work_done())  // nobody is left for the servers to serve
                     stop_programs();
@@ -356,7 +356,7 @@ class Watch {
     void stop_programs() {
         result_.job.stop_asked();
         leave_from_ = Clock::now() + between_signals;
-        notify_ranks({.kind = Order::Kind::stop});
+        notify_ranks({.kind = Command::Kind::stop});
         go_on(Step::stopping, options_.grace + answer_margin);
     }
 
@@ -364,7 +364,7 @@ class Watch {
     /// the time the programs were given holds on.
     void let_leave() {
         const auto promised = *deadline_;
-        notify_ranks({.kind = Order::Kind::leave});
+        notify_ranks({.kind = Command::Kind::leave});
         go_on(Step::leaving, answer_margin);
         deadline_ = std::max(*deadline_, promised);
     }

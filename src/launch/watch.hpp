@@ -59,12 +59,12 @@ struct WatchOptions {
 
 struct Watched {
     JobState job;
-    ExitStatus engine_status;      ///< of mpirun or srun
-    pid_t engine_pid = 0;          ///< of mpirun or srun, which has ended
-    int asked_to_stop_by = 0;      ///< signal that this process got; 0: none
-    bool killed_at_once = false;   ///< by a second signal or order
-    bool ordered_to_stop = false;  ///< by WatchOptions::stop_fd
-    std::string engine_text;       ///< what mpirun or srun itself said
+    ExitStatus engine_status;        ///< of mpirun or srun
+    pid_t engine_pid = 0;            ///< of mpirun or srun, which has ended
+    int asked_to_stop_by = 0;        ///< signal that this process got; 0: none
+    bool killed_at_once = false;     ///< by a second signal or command
+    bool commanded_to_stop = false;  ///< by WatchOptions::stop_fd
+    std::string engine_text;         ///< what mpirun or srun itself said
     /// The last words of the ranks that were left, when all of them were idle and the job was stopped
     /// therefore.
     std::vector<cluster::Event> hung;

@@ -9,7 +9,7 @@
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "spawn/order.hpp"
+#include "spawn/spawn_request.hpp"
 
 namespace dtrain::spawning {
 namespace {
@@ -83,7 +83,7 @@ Environment launch_environment(Environment environment, const RanksToSpawn& rank
     for (const auto& [name, value] : inherited)
         if (const auto family = name.substr(0, name.find('_')); family == "SLURM" || family == "PBS")
             environment.unset(name);
-    environment.set(order_variable, Order{call, folder}.to_text());
+    environment.set(request_variable, SpawnRequest{call, folder}.to_text());
     return environment;
 }
 

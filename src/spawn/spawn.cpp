@@ -11,7 +11,7 @@
 #include "comm/has_world.hpp"
 #include "comm/launched.hpp"
 #include "spawn/launch_command.hpp"
-#include "spawn/order.hpp"
+#include "spawn/spawn_request.hpp"
 #include "spawn/spawned_ranks.hpp"
 
 namespace dtrain {
@@ -96,7 +96,7 @@ StatePointer again(const CallSoFar& call) {
 }  // namespace
 
 bool is_spawned_rank() {
-    return spawning::order_of_this_process().has_value();
+    return spawning::request_of_this_process().has_value();
 }
 
 namespace spawning {
@@ -109,11 +109,11 @@ StatePointer begin(const std::string& arguments, const SpawnOptions& options,
         throw UsageError("spawn: this process is a rank of spawn() already; its function cannot spawn");
     const auto number = all.size();
     auto& call = all.emplace_back();
-    if (const auto& order = order_of_this_process()) {
-        if (number < order->call) return again(order->folder.earlier_calls().at(number));
+    if (const auto& request = request_of_this_process()) {
+        if (number < request->call) return again(request->folder.earlier_calls().at(number));
         runs_function = true;
         lock.unlock();
-        obey(*order, run);
+        fulfil(*request, run);
     }
     try {
         std::vector<CallSoFar> earlier;

@@ -36,11 +36,11 @@
 #include "cluster/pmix_store.hpp"
 #include "cluster/slurm_binding.hpp"
 #include "worker/binding.hpp"
+#include "worker/commands.hpp"
 #include "worker/gloo_folder.hpp"
 #include "worker/hang_watch.hpp"
 #include "worker/network.hpp"
 #include "worker/options.hpp"
-#include "worker/orders.hpp"
 #include "worker/rank_setup.hpp"
 #include "worker/rotating_log.hpp"
 #include "worker/setup_command.hpp"
@@ -74,14 +74,15 @@ class Rank {
         under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
         if (under_launcher_) take_own_command();
         if (environment.get_or("DTRAIN_CONTROL", "signals") == "stdin")
-            orders_from_ = Orders::Source::signals_and_stdin;
+            commands_from_ = Commands::Source::signals_and_stdin;
         else if (!under_launcher_ && options_.task == Options::Task::supervise &&
                  identity_.launcher == cluster::Launcher::slurm && identity_.size > 1)
-            orders_from_ = Orders::Source::signals_in_step;
+            commands_from_ = Commands::Source::signals_in_step;
         else if (under_launcher_)
-            orders_from_ = Orders::Source::signals_of_launcher;
+            commands_from_ = Commands::Source::signals_of_launcher;
         // Another rank may fail, and the launcher say "stop", before this one is ready to hear it.
-        if (under_launcher_ || orders_from_ == Orders::Source::signals_in_step) hold_signals(orders_from_);
+        if (under_launcher_ || commands_from_ == Commands::Source::signals_in_step)
+            hold_signals(commands_from_);
         assign();
     }
 
@@ -137,7 +138,7 @@ class Rank {
                           .host = host_name(),
                           .cpus = mask_.to_string(),
                           .console_prefix = console_prefix(),
-                          .orders_from = orders_from_,
+                          .commands_from = commands_from_,
                           .under_launcher = under_launcher_,
                           .heartbeat = heartbeat(),
                           .hang_watch = std::move(hang_watch),
@@ -359,7 +360,7 @@ class Rank {
     }
 
     std::function<void()> notifier() const {
-        if (orders_from_ != Orders::Source::signals_in_step) return {};
+        if (commands_from_ != Commands::Source::signals_in_step) return {};
         return [this] {
             const auto step = fmt::format("{}.{}", inherited_.get_or("SLURM_JOB_ID", ""),
                                           inherited_.get_or("SLURM_STEP_ID", ""));
@@ -381,8 +382,8 @@ class Rank {
         const auto report = [&](const Event& again) { tell(again, {}); };
         if (under_launcher_) {
             report(event);
-            Orders orders(orders_from_);
-            return wait_until_released(event, report, orders);
+            Commands commands(commands_from_);
+            return wait_until_released(event, report, commands);
         }
         if (identity_.local_rank == 0)
             write_all(STDERR_FILENO, "dtrain-worker: " + text + "\n");
@@ -405,7 +406,7 @@ class Rank {
     std::string selected_ids_;      ///< of the GPUs that the launcher chose by position; "": it did not
     std::uintmax_t log_begin_ = 0;  ///< of this run
     bool under_launcher_ = false;
-    Orders::Source orders_from_ = Orders::Source::signals;
+    Commands::Source commands_from_ = Commands::Source::signals;
 };
 
 }  // namespace

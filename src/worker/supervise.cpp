@@ -39,8 +39,8 @@ int status_of_shell(int error) {
     return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE ? 1 : 126;
 }
 
+using cluster::Command;
 using cluster::Event;
-using cluster::Order;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is given again
@@ -57,7 +57,8 @@ int earliest(std::initializer_list<int> limits) {
 
 class Supervisor {
   public:
-    explicit Supervisor(Supervision supervision) : job_(std::move(supervision)), orders_(job_.orders_from) {
+    explicit Supervisor(Supervision supervision)
+        : job_(std::move(supervision)), commands_(job_.commands_from) {
         // mpirun, orted or slurmstepd: when it dies nobody else will end this rank.
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -92,7 +93,8 @@ class Supervisor {
         if (outcome.kind == Event::Kind::exited || outcome.kind == Event::Kind::issue) notify_others_once();
         if (outcome.kind == Event::Kind::done) return 0;
         if (asked_to_leave_ && launcher_waits_) return 0;
-        if (job_.under_launcher && launcher_waits_) return wait_until_released(outcome, job_.report, orders_);
+        if (job_.under_launcher && launcher_waits_)
+            return wait_until_released(outcome, job_.report, commands_);
         return ExitStatus{.code = outcome.code, .signal = outcome.signal}.shell_status();
     }
 
@@ -106,7 +108,7 @@ class Supervisor {
     void wait_for_something() {
         const bool watching = job_.hang_watch && program_ && !ended_ && !stop_signal_;
         const bool console_needs_time = output_ && follower_ && follower_->needs_time();
-        const auto orders = orders_.sources();
+        const auto commands = commands_.sources();
         std::array<pollfd, 10> sources{{
             {guard_->fd(), POLLIN, 0},
             {follower_ ? follower_->growth_fd() : -1, POLLIN, 0},
@@ -115,12 +117,12 @@ class Supervisor {
             {watching ? job_.hang_watch->stacks_fd() : -1, POLLIN, 0},
             {job_.stacks ? job_.stacks->fd() : -1, POLLIN, 0},
             {gpu_inspection_ ? gpu_inspection_->fd() : -1, POLLIN, 0},
-            orders[0],
-            orders[1],
+            commands[0],
+            commands[1],
             {xid_watch_.fd(), POLLIN, 0},
         }};
         ::poll(sources.data(), sources.size(),
-               earliest({orders_.ms_to_next_poll(),
+               earliest({commands_.ms_to_next_poll(),
                          console_needs_time ? static_cast<int>(LogFollower::timeout.count()) : -1,
                          watching ? job_.hang_watch->ms_to_next_poll() : -1, ms_to_heartbeat(),
                          unwatched_console() ? poll_log_ms : -1}));
@@ -250,28 +252,28 @@ class Supervisor {
     }
 
     void take_orders() {
-        for (const auto& order : orders_.take()) {
-            switch (order.kind) {
-                case Order::Kind::pass_on:
-                    guard_->forward(order.signal);
+        for (const auto& command : commands_.take()) {
+            switch (command.kind) {
+                case Command::Kind::pass_on:
+                    guard_->forward(command.signal);
                     break;
-                case Order::Kind::stop:
+                case Command::Kind::stop:
                     stop(SIGTERM);
                     break;
-                case Order::Kind::show_stacks:
+                case Command::Kind::show_stacks:
                     show_stacks();
                     break;
-                case Order::Kind::leave:
+                case Command::Kind::leave:
                     asked_to_leave_ = true;
                     stop(SIGTERM);
                     break;
-                case Order::Kind::give_way:
+                case Command::Kind::give_way:
                     gave_way_ = true;
                     stop(SIGTERM);
                     break;
-                case Order::Kind::end:
+                case Command::Kind::end:
                     launcher_waits_ = false;
-                    stop(order.signal);
+                    stop(command.signal);
                     break;
             }
         }
@@ -338,7 +340,7 @@ class Supervisor {
     std::vector<topology::Xid> xids_;  ///< since the program was started
     std::optional<GpuInspection> gpu_inspection_;
     std::optional<topology::GpuWatch> gpu_watch_;
-    Orders orders_;
+    Commands commands_;
     std::optional<LogFollower> follower_;
     std::optional<PipedLog> output_;
     std::optional<Guard> guard_;
@@ -362,13 +364,13 @@ class Supervisor {
 }  // namespace
 
 int wait_until_released(const Event& outcome, const std::function<void(const Event&)>& report,
-                        Orders& orders) {
+                        Commands& commands) {
     for (;;) {
-        if (!orders.wait(repeat_after)) report(outcome);
-        for (const auto& order : orders.take()) {
-            if (order.kind == Order::Kind::leave) return 0;
-            if (order.kind == Order::Kind::end) return 128 + order.signal;
-            if (order.kind == Order::Kind::stop) report(outcome);
+        if (!commands.wait(repeat_after)) report(outcome);
+        for (const auto& command : commands.take()) {
+            if (command.kind == Command::Kind::leave) return 0;
+            if (command.kind == Command::Kind::end) return 128 + command.signal;
+            if (command.kind == Command::Kind::stop) report(outcome);
         }
     }
 }

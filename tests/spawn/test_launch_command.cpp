@@ -7,7 +7,7 @@
 #include <dtrain/error.hpp>
 
 #include "spawn/launch_command.hpp"
-#include "spawn/order.hpp"
+#include "spawn/spawn_request.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain::spawning {
@@ -53,15 +53,16 @@ TEST(LaunchEnvironment, HidesGpus) {
               (Environment{{"CUDA_VISIBLE_DEVICES", ""}, {"DTRAIN_SPAWN", "0:/tmp/s"}}));
 }
 
-TEST(Order, IsReadAsItWasWritten) {
-    const auto order = Order::parse(Order{12, SpawnFolder("/tmp/with:colon")}.to_text());
-    EXPECT_EQ(order.call, 12U);
-    EXPECT_EQ(order.folder.path(), "/tmp/with:colon");
+TEST(SpawnRequest, IsReadAsItWasWritten) {
+    const auto request = SpawnRequest::parse(SpawnRequest{12, SpawnFolder("/tmp/with:colon")}.to_text());
+    EXPECT_EQ(request.call, 12U);
+    EXPECT_EQ(request.folder.path(), "/tmp/with:colon");
 }
 
-TEST(Order, WhatSpawnHasNotWrittenIsRefused) {
+TEST(SpawnRequest, WhatSpawnHasNotWrittenIsRefused) {
     for (const char* text : {"", "1", "x:/tmp", ":/tmp", "-1:/tmp"})
-        EXPECT_THAT(tests::message_of<UsageError>([&] { Order::parse(text); }), HasSubstr("DTRAIN_SPAWN"))
+        EXPECT_THAT(tests::message_of<UsageError>([&] { SpawnRequest::parse(text); }),
+                    HasSubstr("DTRAIN_SPAWN"))
             << text;
 }
 

@@ -74,8 +74,8 @@ class Supervise : public testing::Test {
                                .host = "n1",
                                .cpus = "0-1",
                                .console_prefix = how.console_prefix,
-                               .orders_from = how.orders_on_stdin ? Orders::Source::signals_and_stdin
-                                                                  : Orders::Source::signals,
+                               .commands_from = how.orders_on_stdin ? Commands::Source::signals_and_stdin
+                                                                    : Commands::Source::signals,
                                .under_launcher = how.under_launcher,
                                .hang_watch = std::move(hang_watch),
                                .report = [&](const Event& event) {
@@ -125,7 +125,7 @@ class Supervise : public testing::Test {
         EXPECT_EQ(event.rank, 3);
     }
 
-    void tell(const std::string& order) const { write_all(input_.get(), order + "\n"); }
+    void tell(const std::string& command) const { write_all(input_.get(), command + "\n"); }
     void end_of_orders() { input_.reset(); }
 
     void send(int signal) const { ::kill(pid_, signal); }

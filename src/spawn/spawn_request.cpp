@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "spawn/order.hpp"
+#include "spawn/spawn_request.hpp"
 
 #include <cstdlib>
 #include <exception>
@@ -17,47 +17,47 @@
 namespace dtrain::spawning {
 namespace {
 
-std::optional<Order> take_order() {
-    const auto text = Environment::of_this_process().get(order_variable);
+std::optional<SpawnRequest> take_request() {
+    const auto text = Environment::of_this_process().get(request_variable);
     if (!text) return std::nullopt;
-    ::unsetenv(order_variable);
-    return Order::parse(*text);
+    ::unsetenv(request_variable);
+    return SpawnRequest::parse(*text);
 }
 
-[[noreturn]] void fail(const Order& order, int rank, const std::string& message) {
-    order.folder.write_failure(rank, message);
+[[noreturn]] void fail(const SpawnRequest& request, int rank, const std::string& message) {
+    request.folder.write_failure(rank, message);
     write_all(STDERR_FILENO, fmt::format("dtrain: rank {}: {}\n", rank, message));
     std::exit(1);
 }
 
 }  // namespace
 
-std::string Order::to_text() const {
+std::string SpawnRequest::to_text() const {
     return fmt::format("{}:{}", call, folder.path().string());
 }
 
-Order Order::parse(const std::string& text) {
+SpawnRequest SpawnRequest::parse(const std::string& text) {
     const auto colon = text.find(':');
     const auto call = parse_int<std::size_t>(text.substr(0, colon));
     if (colon == std::string::npos || !call)
         throw UsageError(
-            fmt::format("{} is '{}', which spawn() has not written; unset it", order_variable, text));
+            fmt::format("{} is '{}', which spawn() has not written; unset it", request_variable, text));
     return {*call, SpawnFolder(text.substr(colon + 1))};
 }
 
-const std::optional<Order>& order_of_this_process() {
-    static const auto order = take_order();
-    return order;
+const std::optional<SpawnRequest>& request_of_this_process() {
+    static const auto request = take_request();
+    return request;
 }
 
-void obey(const Order& order, const std::function<std::string(const std::string&)>& run) {
+void fulfil(const SpawnRequest& request, const std::function<std::string(const std::string&)>& run) {
     const int rank = Environment::of_this_process().get_int("PADDLE_TRAINER_ID").value_or(0);
     try {
-        order.folder.write_result(rank, run(order.folder.arguments()));
+        request.folder.write_result(rank, run(request.folder.arguments()));
     } catch (const std::exception& thrown) {
-        fail(order, rank, thrown.what());
+        fail(request, rank, thrown.what());
     } catch (...) {
-        fail(order, rank, "an exception that is no std::exception");
+        fail(request, rank, "an exception that is no std::exception");
     }
     std::exit(0);
 }

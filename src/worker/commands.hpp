@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/signals.hpp"
-#include "cluster/order.hpp"
+#include "cluster/command.hpp"
 
 namespace dtrain::worker {
 
@@ -21,12 +21,12 @@ namespace dtrain::worker {
 /// somebody wants to see the program's stacks; TERM, INT, HUP and QUIT mean the
 /// end. The end of stdin means the same, and so does its silence for half a minute: nobody is there any more
 /// who could say "leave".
-class Orders {
+class Commands {
   public:
     enum class Source { signals, signals_of_launcher, signals_and_stdin, signals_in_step };
 
     /// @param timeout with a launcher that says nothing on stdin
-    explicit Orders(Source source, std::chrono::milliseconds timeout = std::chrono::seconds(30));
+    explicit Commands(Source source, std::chrono::milliseconds timeout = std::chrono::seconds(30));
 
     /// For poll(): what becomes readable when there is something to take.
     std::array<pollfd, 2> sources() const;
@@ -35,16 +35,16 @@ class Orders {
     int ms_to_next_poll() const;
 
     /// Everything that has come; does not wait.
-    std::vector<cluster::Order> take();
+    std::vector<cluster::Command> take();
 
     /// Waits until something has come; false when nothing has within `limit`.
     bool wait(std::chrono::milliseconds limit) const;
 
   private:
-    void take_signals(std::vector<cluster::Order>& orders);
-    void take_lines(std::vector<cluster::Order>& orders);
-    void note_silence(std::vector<cluster::Order>& orders);
-    void give_up_lines(std::vector<cluster::Order>& orders);
+    void take_signals(std::vector<cluster::Command>& commands);
+    void take_lines(std::vector<cluster::Command>& commands);
+    void note_silence(std::vector<cluster::Command>& commands);
+    void give_up_lines(std::vector<cluster::Command>& commands);
 
     SignalSource signals_;
     int lines_ = -1;
@@ -55,7 +55,7 @@ class Orders {
     std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();
 };
 
-/// Holds the signals above back until an Orders takes them.
-void hold_signals(Orders::Source source);
+/// Holds the signals above back until an Commands takes them.
+void hold_signals(Commands::Source source);
 
 }  // namespace dtrain::worker

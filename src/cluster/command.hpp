@@ -10,7 +10,7 @@
 /// What a worker is told while its program runs.
 namespace dtrain::cluster {
 
-struct Order {
+struct Command {
     enum class Kind {
         stop,         ///< stop the program, report, and stay until told to leave
         leave,        ///< end
@@ -23,18 +23,18 @@ struct Order {
     Kind kind = Kind::stop;
     int signal = 0;
 
-    friend bool operator==(const Order&, const Order&) = default;
+    friend bool operator==(const Command&, const Command&) = default;
 };
 
-/// The launcher's orders as lines without line end, for engines that copy their stdin to all ranks (srun).
+/// The launcher's commands as lines without line end, for engines that copy their stdin to all ranks (srun).
 /// There are none for `give_way`, which ranks say to each other, and for `end`: then the lines end.
-std::string to_line(const Order& order);
+std::string to_line(const Command& command);
 
 /// The line that says nothing but that the launcher is still there; it comes this often.
 inline constexpr std::string_view keepalive_line = "alive";
 inline constexpr std::chrono::seconds keepalive_interval{5};
 
-/// The order in such a line, or nothing when it is none.
-std::optional<Order> parse_order(std::string_view line);
+/// The command in such a line, or nothing when it is none.
+std::optional<Command> parse_command(std::string_view line);
 
 }  // namespace dtrain::cluster

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/order.hpp"
+#include "cluster/command.hpp"
 
 #include <fmt/format.h>
 
@@ -17,31 +17,31 @@ constexpr int highest_signal = 64;
 
 }  // namespace
 
-std::string to_line(const Order& order) {
-    switch (order.kind) {
-        case Order::Kind::stop:
+std::string to_line(const Command& command) {
+    switch (command.kind) {
+        case Command::Kind::stop:
             return std::string(stop_line);
-        case Order::Kind::leave:
+        case Command::Kind::leave:
             return std::string(leave_line);
-        case Order::Kind::show_stacks:
+        case Command::Kind::show_stacks:
             return std::string(stacks_line);
-        case Order::Kind::pass_on:
-            return fmt::format("{}{}", signal_word, order.signal);
-        case Order::Kind::give_way:
-        case Order::Kind::end:
+        case Command::Kind::pass_on:
+            return fmt::format("{}{}", signal_word, command.signal);
+        case Command::Kind::give_way:
+        case Command::Kind::end:
             break;
     }
     return {};
 }
 
-std::optional<Order> parse_order(std::string_view line) {
-    if (line == stop_line) return Order{.kind = Order::Kind::stop};
-    if (line == leave_line) return Order{.kind = Order::Kind::leave};
-    if (line == stacks_line) return Order{.kind = Order::Kind::show_stacks};
+std::optional<Command> parse_command(std::string_view line) {
+    if (line == stop_line) return Command{.kind = Command::Kind::stop};
+    if (line == leave_line) return Command{.kind = Command::Kind::leave};
+    if (line == stacks_line) return Command{.kind = Command::Kind::show_stacks};
     if (!line.starts_with(signal_word)) return std::nullopt;
     const auto signal = parse_int(line.substr(signal_word.size()));
     if (!signal || *signal < 1 || *signal > highest_signal) return std::nullopt;
-    return Order{.kind = Order::Kind::pass_on, .signal = *signal};
+    return Command{.kind = Command::Kind::pass_on, .signal = *signal};
 }
 
 }  // namespace dtrain::cluster

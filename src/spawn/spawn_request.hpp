@@ -11,23 +11,24 @@
 
 namespace dtrain::spawning {
 
-inline constexpr const char* order_variable = "DTRAIN_SPAWN";
+inline constexpr const char* request_variable = "DTRAIN_SPAWN";
 
 /// What a process is told that is to be a rank of a call of spawn().
-struct Order {
+struct SpawnRequest {
     std::size_t call = 0;  ///< of those in this program, from 0 on
     SpawnFolder folder;
 
     /// "0:/tmp/dtrain-x".
     std::string to_text() const;
-    /// @throws UsageError when it is no order
-    static Order parse(const std::string& text);
+    /// @throws UsageError when it is no request
+    static SpawnRequest parse(const std::string& text);
 };
 
 /// The one of this process, if spawn() has started it. What it starts itself does not inherit it.
-const std::optional<Order>& order_of_this_process();
+const std::optional<SpawnRequest>& request_of_this_process();
 
 /// Runs the function on the arguments, tells how that went, and exits.
-[[noreturn]] void obey(const Order& order, const std::function<std::string(const std::string&)>& run);
+[[noreturn]] void fulfil(const SpawnRequest& request,
+                         const std::function<std::string(const std::string&)>& run);
 
 }  // namespace dtrain::spawning
