@@ -124,8 +124,8 @@ int main(int count, char** words) {
         measured("report for people" + what, [&] { return report_text(report); });
         measured("report for programs" + what, [&] { return report_json(report); });
     }
-    std::size_t longest = 0;
-    for (const auto& text : environment.to_strings()) longest = std::max(longest, text.size());
-    for (const auto& word : command) longest = std::max(longest, word.size());
-    fmt::print("{{\"step\": \"longest string\", \"bytes\": {}}}\n", longest);
+    std::size_t max = 0;
+    for (const auto& text : environment.to_strings()) max = std::max(max, text.size());
+    for (const auto& word : command) max = std::max(max, word.size());
+    fmt::print("{{\"step\": \"longest string\", \"bytes\": {}}}\n", max);
 }

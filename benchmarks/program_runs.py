@@ -20,7 +20,7 @@ LIMIT = 600  # seconds, of a program for which nobody says another
 GRACE = 5  # seconds between asking to stop and killing
 MARK = "DTRAIN_BENCHMARK_PROGRAM"  # in the environment of all that a program starts
 MOST_OUTPUT = 4 << 20  # bytes, the last ones of it
-MOST_WORDS = 300  # characters of a line that is quoted
+MAX_WORDS = 300  # characters of a line that is quoted
 # What stands around the words of a program that died: lines of dashes, Open MPI's list of addresses, a shell's notice.
 FRAME = re.compile(r"-{20,}|\[[^\]]*:\d+\] (\*\*\*|\[ *\d+\]|Signal).*|Aborted( \(core dumped\))?")
 MPIRUNS = re.compile(r"^-{20,}\n(?:(?!-{20,}\n).*\n)*?-{20,}$", re.MULTILINE)
@@ -153,7 +153,7 @@ def last_line(output):
         lines = [line.strip() for line in text.splitlines()]
         lines = [line for line in lines if line and not FRAME.fullmatch(line)]
         if lines:
-            return "".join(letter if letter.isprintable() else "?" for letter in lines[-1][:MOST_WORDS])
+            return "".join(letter if letter.isprintable() else "?" for letter in lines[-1][:MAX_WORDS])
     return ""
 
 

@@ -66,7 +66,7 @@ ClickLayout click_layout_of(const std::filesystem::path& file);
 /// beginning alone. Not collective. @throws UsageError as ClickLog::read
 ClickLayout click_layout_in(const std::filesystem::path& log, const ClickLayout& layout);
 
-inline constexpr std::int64_t most_click_columns = 4096;  ///< of each kind
+inline constexpr std::int64_t max_click_columns = 4096;  ///< of each kind
 
 /// What was shown and whether it was clicked on, in memory, sample after sample.
 struct ClickLog {

@@ -187,8 +187,8 @@ class Communicator {
 
     /// True on all ranks when all have the same value.
     bool all_have(std::int64_t value) const {
-        const auto least = min(value);
-        return max(value) == least;
+        const auto lowest = min(value);
+        return max(value) == lowest;
     }
 
     /// Sends root's bytes to all ranks; same length everywhere.

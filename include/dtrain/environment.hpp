@@ -30,7 +30,7 @@ class Environment {
 
     /// The value as a whole number, or nothing when the variable is not set or empty.
     /// @throws UsageError naming variable and value when it is no number, or is below `least`.
-    std::optional<int> get_int(std::string_view name, int least = 0) const;
+    std::optional<int> get_int(std::string_view name, int min = 0) const;
 
     void set(std::string name, std::string value);
     /// All variables of `others`, over those that are there.

@@ -29,12 +29,12 @@ struct VariableBlock {
     friend bool operator==(const VariableBlock&, const VariableBlock&) = default;
 };
 
-/// Cuts a variable into at most `servers` blocks of at least `least_elements` each (but for the last one,
-/// which has the rest), by the rule of Paddle's slice_variable: floor(elements / least_elements) blocks, at
+/// Cuts a variable into at most `servers` blocks of at least `min_elements` each (but for the last one,
+/// which has the rest), by the rule of Paddle's slice_variable: floor(elements / min_elements) blocks, at
 /// least 1; each as many whole rows as its part of the elements needs.
-/// @throws UsageError when servers or least_elements is below 1
+/// @throws UsageError when servers or min_elements is below 1
 std::vector<VariableBlock> slice(const std::string& variable, const Shape& shape, int servers,
-                                 std::int64_t least_elements);
+                                 std::int64_t min_elements);
 
 /// Tells the server of each block, by one of `endpoints`. Must give every process of a job the same answer.
 using SplitMethod = std::function<std::vector<std::string>(const std::vector<VariableBlock>& blocks,

@@ -17,7 +17,7 @@
 namespace dtrain {
 namespace {
 
-constexpr double longest_grace_seconds = 86400;
+constexpr double max_grace_seconds = 86400;
 
 /// The arguments of a check like CLI::IsMember({"auto", "none"}), which describes itself as "{auto,none}".
 std::vector<std::string> choices_of(const CLI::Option& option) {
@@ -129,15 +129,15 @@ void set_usage(CLI::App& app, const std::string& args) {
 void add_grace_option(CLI::App& app, double& seconds, const std::string& group) {
     app.add_option("--grace", seconds, "Seconds between asking a program to stop and killing it")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.0, longest_grace_seconds))
+        ->check(CLI::Range(0.0, max_grace_seconds))
         ->capture_default_str()
         ->group(group);
 }
 
 std::chrono::milliseconds grace_of(double seconds) {
-    if (!(seconds >= 0 && seconds <= longest_grace_seconds))
+    if (!(seconds >= 0 && seconds <= max_grace_seconds))
         throw UsageError(fmt::format("a grace of {} seconds (--grace, DTRAIN_GRACE) is not in 0..{}", seconds,
-                                     longest_grace_seconds));
+                                     max_grace_seconds));
     return duration_of("--grace", seconds);
 }
 

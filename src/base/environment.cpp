@@ -36,14 +36,14 @@ bool Environment::has(std::string_view name) const {
     return variables_.contains(name);
 }
 
-std::optional<int> Environment::get_int(std::string_view name, int least) const {
+std::optional<int> Environment::get_int(std::string_view name, int min) const {
     const auto text = get(name);
     if (!text || trimmed(*text).empty()) return std::nullopt;
     const auto value = parse_int(trimmed(*text));
-    if (!value || *value < least)
+    if (!value || *value < min)
         throw UsageError(
             fmt::format("{}={} in the environment is no whole number of at least {}; correct or unset it",
-                        name, *text, least));
+                        name, *text, min));
     return value;
 }
 

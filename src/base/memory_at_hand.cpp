@@ -41,17 +41,17 @@ std::int64_t page_cache(const fs::path& folder, int version) {
 }
 
 std::optional<std::int64_t> left_in(const MemoryCgroup& cgroup) {
-    std::optional<std::int64_t> least;
+    std::optional<std::int64_t> min;
     for (const auto& folder : cgroup.up_to_root()) {
         const auto limit = number_in_cgroup(folder / cgroup.limit_name());
         const auto used = number_in_cgroup(folder / cgroup.usage_name());
         if (limit && used) {
             const auto left =
                 std::clamp<std::int64_t>(*limit - *used + page_cache(folder, cgroup.version), 0, *limit);
-            least = std::min(least.value_or(left), left);
+            min = std::min(min.value_or(left), left);
         }
     }
-    return least;
+    return min;
 }
 
 /// What is at hand, where that is less.

@@ -294,10 +294,10 @@ class Redaction {
         begin = skip(begin, is_quote);
         TextSpan value{begin, begin};
         const auto key = private_key_at(text_, begin);
-        const auto least_end = key ? key->end : begin;
+        const auto min_end = key ? key->end : begin;
         const bool in_quotes = begin > open || (open > 0 && is_quote(text_[open - 1]));
-        value.end = in_quotes ? std::min(text_.find_first_of("\"'\\\n", least_end), text_.size())
-                              : word_end(least_end);
+        value.end =
+            in_quotes ? std::min(text_.find_first_of("\"'\\\n", min_end), text_.size()) : word_end(min_end);
         for (const auto scheme : authorization_schemes)
             if (lower_case(text_.substr(begin, scheme.size() + 1)) == std::string(scheme) + " ") {
                 value.begin = skip(begin + scheme.size(), is_blank);

@@ -47,10 +47,10 @@ FileDescriptor open_regular_file(const std::filesystem::path& path, Links links)
     return file;
 }
 
-std::string read_regular_file(const std::filesystem::path& path, Links links, std::uintmax_t most) {
+std::string read_regular_file(const std::filesystem::path& path, Links links, std::uintmax_t max) {
     const auto file = open_regular_file(path, links);
     const auto bytes = static_cast<std::uintmax_t>(facts_of(file, path).st_size);
-    if (bytes > most) throw UnreadableFile(path, fmt::format("it has {} bytes, more than {}", bytes, most));
+    if (bytes > max) throw UnreadableFile(path, fmt::format("it has {} bytes, more than {}", bytes, max));
     std::string content(bytes, '\0');
     const auto there = read_at(file.get(), content.data(), content.size(), 0);
     if (!there) throw UnreadableFile(path, std::strerror(errno));

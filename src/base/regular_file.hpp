@@ -34,7 +34,7 @@ FileDescriptor open_regular_file(const std::filesystem::path& path, Links links 
 
 /// Its whole content. @throws UnreadableFile, also when it has more than `most` bytes
 std::string read_regular_file(const std::filesystem::path& path, Links links = Links::followed,
-                              std::uintmax_t most = std::uintmax_t{1} << 30U);
+                              std::uintmax_t max = std::uintmax_t{1} << 30U);
 
 /// Whether a name that a file tells can be that of a file in the same folder, and of nothing else.
 bool is_plain_name(std::string_view name);

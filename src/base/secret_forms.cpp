@@ -17,7 +17,7 @@ bool is_letter_or_digit(char c) {
 struct Form {
     std::string_view prefix;
     std::string_view others;  ///< letters of the rest beside ASCII letters and digits
-    std::size_t least = 0;    ///< length of the rest
+    std::size_t min = 0;      ///< length of the rest
     bool mixed = false;  ///< the rest has large and small letters and digits: the prefix alone tells little
 };
 
@@ -50,12 +50,12 @@ std::size_t length_of(std::string_view text, std::string_view others) {
 /// Two parts that begin as JSON objects in base64 do, and a signature.
 std::size_t length_of_web_token(std::string_view text) {
     constexpr std::string_view object = "eyJ";
-    constexpr std::size_t least = 10;
+    constexpr std::size_t min = 10;
     std::size_t length = 0;
     for (int part = 0; part < 3; ++part) {
         const auto rest = text.substr(length);
         const auto here = length_of(rest, "_-");
-        if (here < least ||
+        if (here < min ||
             (part < 2 && (!rest.starts_with(object) || here == rest.size() || rest[here] != '.')))
             return 0;
         length += here + (part < 2 ? 1 : 0);
@@ -68,7 +68,7 @@ std::size_t token_length(std::string_view text) {
         if (!text.starts_with(form.prefix)) continue;
         const auto rest = text.substr(form.prefix.size());
         const auto length = length_of(rest, form.others);
-        if (length >= form.least && (!form.mixed || is_mixed(rest.substr(0, length))))
+        if (length >= form.min && (!form.mixed || is_mixed(rest.substr(0, length))))
             return form.prefix.size() + length;
     }
     return length_of_web_token(text);
@@ -78,9 +78,9 @@ constexpr std::string_view dashes = "-----";
 
 /// The length of "-----BEGIN RSA PRIVATE KEY-----" at the begin of the text; 0 for anything else.
 std::size_t boundary_length(std::string_view text, std::string_view word) {
-    constexpr std::size_t longest = 100;
+    constexpr std::size_t max = 100;
     if (!text.starts_with(dashes) || !text.substr(dashes.size()).starts_with(word)) return 0;
-    const auto line = text.substr(0, std::min(longest, text.find('\n')));
+    const auto line = text.substr(0, std::min(max, text.find('\n')));
     const auto end = line.find(dashes, dashes.size());
     if (end == std::string_view::npos || line.substr(0, end).find("PRIVATE KEY") == std::string_view::npos)
         return 0;

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view prefix = "dtrain.";
 constexpr const char* mark = ".owner";
-constexpr std::string_view longest_socket = "/dtrain.XXXXXX/control";
-constexpr std::size_t longest_place = sizeof(sockaddr_un::sun_path) - 1 - longest_socket.size();
+constexpr std::string_view max_socket = "/dtrain.XXXXXX/control";
+constexpr std::size_t max_place = sizeof(sockaddr_un::sun_path) - 1 - max_socket.size();
 
 struct NamedPlace {
     std::string path = "/tmp";
@@ -51,11 +51,11 @@ std::filesystem::path temporary_place(const Environment& environment) {
                                                         : is_folder ? errno
                                                                     : ENOTDIR),
                         variable));
-    if (place.path.size() > longest_place)
+    if (place.path.size() > max_place)
         throw UsageError(
             fmt::format("{}: these are {} letters, and sockets there have a name with at most {}; set {} "
                         "to a shorter one, such as /tmp",
-                        name, place.path.size(), longest_place, variable));
+                        name, place.path.size(), max_place, variable));
     return place.path;
 }
 

@@ -40,9 +40,9 @@ std::optional<Character> first_character(std::string_view text) {
         if ((byte & 0xC0) != 0x80) return std::nullopt;
         code = code << 6 | (byte & 0x3F);
     }
-    constexpr char32_t least_of_length[] = {0, 0, 0x80, 0x800, 0x10000};
+    constexpr char32_t min_of_length[] = {0, 0, 0x80, 0x800, 0x10000};
     const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-    if (code < least_of_length[bytes] || code > 0x10FFFF || surrogate) return std::nullopt;
+    if (code < min_of_length[bytes] || code > 0x10FFFF || surrogate) return std::nullopt;
     return Character{code, bytes};
 }
 
@@ -61,10 +61,10 @@ std::string escaped(std::string_view bytes) {
     return out;
 }
 
-std::string without_middle(const std::string& text, std::size_t most) {
+std::string without_middle(const std::string& text, std::size_t max) {
     constexpr std::string_view gap = " ... ";
-    std::size_t begin = (most - gap.size()) * 2 / 3;
-    std::size_t rest = text.size() - (most - gap.size() - begin);
+    std::size_t begin = (max - gap.size()) * 2 / 3;
+    std::size_t rest = text.size() - (max - gap.size() - begin);
     while (begin > 0 && continues_character(text[begin])) --begin;
     while (rest < text.size() && continues_character(text[rest])) ++rest;
     return text.substr(0, begin).append(gap).append(text, rest);
@@ -144,7 +144,7 @@ std::string seconds_text(std::chrono::milliseconds time) {
     return fmt::format("{}", static_cast<double>(time.count()) / 1000);
 }
 
-std::string one_line(std::string_view text, std::size_t most) {
+std::string one_line(std::string_view text, std::size_t max) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
@@ -156,7 +156,7 @@ std::string one_line(std::string_view text, std::size_t most) {
             out += escaped(bytes);
         text.remove_prefix(bytes.size());
     }
-    return out.size() > most ? without_middle(out, most) : out;
+    return out.size() > max ? without_middle(out, max) : out;
 }
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known) {

@@ -34,7 +34,7 @@ std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& ro
 
 /// `text` as one line that is safe to print: control characters, other line ends and bytes that are no UTF-8
 /// are written like \n or \x1b; where that makes more than `most` bytes, the middle is left out.
-std::string one_line(std::string_view text, std::size_t most = 2000);
+std::string one_line(std::string_view text, std::size_t max = 2000);
 
 /// ASCII letters in lower case, all else as it is.
 char lower_case(char letter);

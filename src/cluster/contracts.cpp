@@ -12,7 +12,7 @@
 namespace dtrain::cluster {
 namespace {
 
-constexpr int most_ranks = 10'000'000;
+constexpr int max_ranks = 10'000'000;
 
 /// The names that one launcher uses for ranks and sizes.
 struct Names {
@@ -29,9 +29,9 @@ Identity read_ranks(const Environment& environment, const Names& names, Launcher
     out.size = contract_int(environment, names.size, names.rank, 1);
     out.local_rank = contract_int(environment, names.local_rank, names.rank);
     out.local_size = contract_int(environment, names.local_size, names.rank, 1);
-    if (out.size > most_ranks)
+    if (out.size > max_ranks)
         throw UsageError(fmt::format("{}={} is over {}; start the job through its launcher or unset it",
-                                     names.size, out.size, most_ranks));
+                                     names.size, out.size, max_ranks));
     require_below(names.rank, out.rank, names.size, out.size);
     require_below(names.local_rank, out.local_rank, names.local_size, out.local_size);
     if (out.local_size > out.size)
@@ -60,8 +60,8 @@ const char* either(const Environment& environment, const char* first, const char
 
 }  // namespace
 
-int contract_int(const Environment& environment, std::string_view name, std::string_view witness, int least) {
-    const auto value = environment.get_int(name, least);
+int contract_int(const Environment& environment, std::string_view name, std::string_view witness, int min) {
+    const auto value = environment.get_int(name, min);
     if (!value)
         throw UsageError(
             fmt::format("{} is not set although {}={} is; start the job through its launcher or unset {}",

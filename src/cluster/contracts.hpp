@@ -25,7 +25,7 @@ std::vector<HostSlots> slurm_job_nodes(const Environment& environment);
 /// A number that belongs to a contract which `witness` shows to be in force.
 /// @throws UsageError naming both when it is not set.
 int contract_int(const Environment& environment, std::string_view name, std::string_view witness,
-                 int least = 0);
+                 int min = 0);
 
 /// @throws UsageError when the variable `name` (a rank, counted from 0) is not below `limit_name`.
 void require_below(std::string_view name, int value, std::string_view limit_name, int limit);

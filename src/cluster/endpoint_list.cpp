@@ -60,7 +60,7 @@ void append_range(std::vector<std::string>& out, const std::string& part) {
 
 std::string endpoint_list(const std::vector<std::string>& endpoints) {
     auto plain = join(endpoints, ",");
-    return plain.size() < longest_value ? plain : with_ranges(endpoints);
+    return plain.size() < max_value ? plain : with_ranges(endpoints);
 }
 
 std::vector<std::string> parse_endpoint_list(std::string_view text) {

@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t checksum_digits = 8;
 // JSON may write a byte of the text as six; host and processors are plain ASCII. The line must stay below
 // PIPE_BUF (4096).
-static_assert(longest_event_text * 6 + 1000 < 4096);
-constexpr std::size_t longest_line = 4000;
+static_assert(max_event_text * 6 + 1000 < 4096);
+constexpr std::size_t max_line = 4000;
 
 constexpr std::array<std::string_view, 15> kind_names{
     "started", "exited", "stopped", "done",   "issue",      "port_taken", "warning",  "idle",
@@ -49,13 +49,13 @@ std::string encode_with(const Event& event, const std::string& text) {
     const nlohmann::json fields{
         {"kind", kind_names[static_cast<std::size_t>(event.kind)]},
         {"rank", event.rank},
-        {"host", event.host.substr(0, longest_host_name)},
+        {"host", event.host.substr(0, max_host_name)},
         {"pid", event.pid},
         {"code", event.code},
         {"signal", event.signal},
         {"time_us", event.time_us},
         {"idle_ms", event.idle_ms},
-        {"cpus", event.cpus.substr(0, longest_event_text)},
+        {"cpus", event.cpus.substr(0, max_event_text)},
         {"text", text},
     };
     const auto json = fields.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -64,11 +64,11 @@ std::string encode_with(const Event& event, const std::string& text) {
 
 /// The end of a long text says more than its beginning; how much of it fits shows when it is written.
 std::string encode_output(const Event& event) {
-    auto text = event.text.substr(event.text.size() - std::min(event.text.size(), longest_line));
+    auto text = event.text.substr(event.text.size() - std::min(event.text.size(), max_line));
     for (;;) {
         auto line = encode_with(event, text);
-        if (line.size() <= longest_line) return line;
-        text.erase(0, std::max<std::size_t>(1, (line.size() - longest_line) / 6));
+        if (line.size() <= max_line) return line;
+        text.erase(0, std::max<std::size_t>(1, (line.size() - max_line) / 6));
     }
 }
 
@@ -82,7 +82,7 @@ std::int64_t now_us() {
 
 std::string encode(const Event& event) {
     if (event.kind == Event::Kind::output) return encode_output(event);
-    return encode_with(event, event.text.substr(0, longest_event_text));
+    return encode_with(event, event.text.substr(0, max_event_text));
 }
 
 std::optional<Event> decode(std::string_view line) {

@@ -48,7 +48,7 @@ struct Event {
 inline constexpr char event_marker = '\x1e';
 
 /// Longer texts are cut, but for the end of a program's output.
-inline constexpr std::size_t longest_event_text = 500;
+inline constexpr std::size_t max_event_text = 500;
 
 /// One line without its line end, below PIPE_BUF so that it is written in one piece: marker, CRC-32 in hex, a
 /// blank, JSON.

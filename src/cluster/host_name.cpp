@@ -23,8 +23,7 @@ bool is_address(int family, std::string_view text) {
 }
 
 bool is_label(std::string_view text) {
-    return consists_of(text, "-_") && text.size() <= longest_label && text.front() != '-' &&
-           text.back() != '-';
+    return consists_of(text, "-_") && text.size() <= max_label && text.front() != '-' && text.back() != '-';
 }
 
 bool is_user(std::string_view text) {
@@ -40,7 +39,7 @@ bool is_ipv6_address(std::string_view text) {
 }
 
 bool is_host(std::string_view text) {
-    if (text.empty() || text.size() > longest_host_name) return false;
+    if (text.empty() || text.size() > max_host_name) return false;
     if (text.find(':') != std::string_view::npos) return is_ipv6_address(text);
     const bool numbers = std::all_of(text.begin(), text.end(),
                                      [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });

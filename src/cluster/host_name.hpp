@@ -9,8 +9,8 @@
 namespace dtrain::cluster {
 
 /// As in DNS (RFC 1035, 2.3.4).
-inline constexpr std::size_t longest_host_name = 255;
-inline constexpr std::size_t longest_label = 63;
+inline constexpr std::size_t max_host_name = 255;
+inline constexpr std::size_t max_label = 63;
 
 /// Whether `text` is an IPv6 address, perhaps with a zone ("fe80::1%eth0"), without brackets.
 bool is_ipv6_address(std::string_view text);

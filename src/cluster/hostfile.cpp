@@ -13,7 +13,7 @@
 namespace dtrain::cluster {
 namespace {
 
-constexpr int most_slots = 1'000'000;
+constexpr int max_slots = 1'000'000;
 
 [[noreturn]] void fail(std::size_t number, std::string_view line, std::string_view why) {
     throw UsageError(
@@ -40,8 +40,8 @@ std::vector<std::string> words_of(std::string_view line) {
 
 int slots_of(std::size_t number, std::string_view line, std::string_view text) {
     const auto slots = parse_int(text);
-    if (!slots || *slots < 1 || *slots > most_slots)
-        fail(number, line, fmt::format("'{}' is no number of slots in 1..{}", text, most_slots));
+    if (!slots || *slots < 1 || *slots > max_slots)
+        fail(number, line, fmt::format("'{}' is no number of slots in 1..{}", text, max_slots));
     return *slots;
 }
 
@@ -77,8 +77,8 @@ std::vector<HostSlots> parse_hostfile(std::string_view text) {
             out.push_back(entry);
         } else {
             int& slots = out[found->second].slots;
-            if (slots > most_slots - entry.slots)
-                fail(number, line, fmt::format("{} has over {} slots", entry.host, most_slots));
+            if (slots > max_slots - entry.slots)
+                fail(number, line, fmt::format("{} has over {} slots", entry.host, max_slots));
             slots += entry.slots;
         }
     }

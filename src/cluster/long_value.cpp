@@ -15,10 +15,10 @@ std::string continuation(const std::string& name, int number) {
 
 void set_long(Environment& environment, const std::string& name, const std::string& value) {
     unset_continuations(environment, name);
-    environment.set(name, value.substr(0, longest_value));
+    environment.set(name, value.substr(0, max_value));
     int number = 2;
-    for (auto begin = longest_value; begin < value.size(); begin += longest_value)
-        environment.set(continuation(name, number++), value.substr(begin, longest_value));
+    for (auto begin = max_value; begin < value.size(); begin += max_value)
+        environment.set(continuation(name, number++), value.substr(begin, max_value));
 }
 
 std::optional<std::string> get_long(const Environment& environment, const std::string& name) {

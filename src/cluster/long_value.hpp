@@ -12,7 +12,7 @@ namespace dtrain::cluster {
 
 /// The kernel passes no single "NAME=value" of 128 KiB or more to exec (MAX_ARG_STRLEN, execve(2)); Paddle
 /// keeps this distance.
-inline constexpr std::size_t longest_value = 120 * 1024;
+inline constexpr std::size_t max_value = 120 * 1024;
 
 /// Sets a variable of any length: what is too long goes on in NAME_2, NAME_3 and so on.
 void set_long(Environment& environment, const std::string& name, const std::string& value);

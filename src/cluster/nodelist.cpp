@@ -15,8 +15,8 @@
 namespace dtrain::cluster {
 namespace {
 
-constexpr std::size_t most_hosts = 1'000'000;
-constexpr std::size_t most_digits = 9;
+constexpr std::size_t max_hosts = 1'000'000;
+constexpr std::size_t max_digits = 9;
 
 class Expander {
   public:
@@ -81,8 +81,8 @@ class Expander {
         out.reserve(names.size() * tails.size());
         for (const auto& name : names)
             for (const auto& tail : tails) {
-                if (name.size() + tail.size() > longest_host_name)
-                    fail(fmt::format("has a name of over {} characters", longest_host_name));
+                if (name.size() + tail.size() > max_host_name)
+                    fail(fmt::format("has a name of over {} characters", max_host_name));
                 out.push_back(name + tail);
             }
         names = std::move(out);
@@ -105,15 +105,15 @@ class Expander {
     }
 
     std::uint32_t number(std::string_view digits, std::string_view range) const {
-        const auto value = digits.size() <= most_digits ? parse_int<std::uint32_t>(digits) : std::nullopt;
+        const auto value = digits.size() <= max_digits ? parse_int<std::uint32_t>(digits) : std::nullopt;
         if (!value)
             fail(fmt::format("has a range '{}' that is not two numbers of up to {} digits", range,
-                             most_digits));
+                             max_digits));
         return *value;
     }
 
     void check_count(std::size_t count) const {
-        if (count > most_hosts) fail(fmt::format("names over {} hosts", most_hosts));
+        if (count > max_hosts) fail(fmt::format("names over {} hosts", max_hosts));
     }
 
     std::string_view nodelist_;

@@ -28,7 +28,7 @@ void set_or_unset(Environment& out, const char* name, std::string value) {
 }
 
 void set_list(Environment& out, const char* name, const std::string& value) {
-    if (value.size() < longest_value)
+    if (value.size() < max_value)
         out.set(name, value);
     else
         out.unset(name);

@@ -72,15 +72,15 @@ std::optional<Allocation> slurm_allocation(const Environment& environment) {
 int gpus_of_node(std::string_view scontrol_output) {
     constexpr std::string_view nodes_word = "Nodes=";
     constexpr std::string_view gres_word = " GRES=";
-    std::optional<int> least;
+    std::optional<int> min;
     for (const auto& line : split(scontrol_output, '\n')) {
         const auto text = trimmed(line);
         const auto gres = text.find(gres_word);
         if (!text.starts_with(nodes_word) || gres == std::string_view::npos) continue;
         const int here = gpus_in(text.substr(gres + gres_word.size()));
-        least = std::min(least.value_or(here), here);
+        min = std::min(min.value_or(here), here);
     }
-    return least.value_or(0);
+    return min.value_or(0);
 }
 
 std::optional<std::string> slurm_job_of_task(const Environment& environment) {

@@ -23,7 +23,7 @@ namespace {
 }  // namespace
 
 std::vector<int> expand_counts(std::string_view name, std::string_view text) {
-    constexpr int most_nodes = 1'000'000;
+    constexpr int max_nodes = 1'000'000;
     std::vector<int> out;
     for (const auto& part : split(text, ',')) {
         const std::string_view item = trimmed(part);
@@ -33,8 +33,7 @@ std::vector<int> expand_counts(std::string_view name, std::string_view text) {
         if (open != std::string_view::npos)
             times =
                 item.back() == ')' ? parse_int(item.substr(open + 2, item.size() - open - 3)) : std::nullopt;
-        if (!count || *count < 0 || !times || *times < 1 ||
-            *times > most_nodes - static_cast<int>(out.size()))
+        if (!count || *count < 0 || !times || *times < 1 || *times > max_nodes - static_cast<int>(out.size()))
             throw_bad_counts(name, text);
         out.insert(out.end(), static_cast<std::size_t>(*times), *count);
     }

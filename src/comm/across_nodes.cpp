@@ -21,7 +21,7 @@ Task reduce_everywhere(Group& group, const Call& call, const Agreement& agreemen
     co_await reduce_in_node(group, call, agreement, number);
     if (group.map.node_rank == 0) {
         const ReduceLoop loop{call.element, call.reduction, 1};
-        if (call.bytes() <= longest_doubled)
+        if (call.bytes() <= max_doubled)
             co_await reduce_by_doubling(group, call.receive, call.bytes(), loop);
         else
             co_await reduce_by_ring(group, call.receive, call.bytes(), loop);
@@ -108,12 +108,11 @@ Task reduce_scatter(Group& group, const Call& call) {
 }
 
 Task broadcast(Group& group, const Call& call) {
-    for (std::size_t done = 0; done < call.bytes(); done += longest_message) {
+    for (std::size_t done = 0; done < call.bytes(); done += max_message) {
         MPI_Request request = MPI_REQUEST_NULL;
-        check(
-            MPI_Ibcast(call.receive + done, static_cast<int>(std::min(longest_message, call.bytes() - done)),
-                       MPI_BYTE, call.peer, group.communicator, &request),
-            "MPI_Ibcast");
+        check(MPI_Ibcast(call.receive + done, static_cast<int>(std::min(max_message, call.bytes() - done)),
+                         MPI_BYTE, call.peer, group.communicator, &request),
+              "MPI_Ibcast");
         co_await Waiting{{.what = Wait::For::requests, .value = 0, .requests = std::span(&request, 1)}};
     }
 }

@@ -13,10 +13,10 @@ Task across_nodes(Group& group, Call call, std::uint64_t number);
 /// All-reduce among one rank of each node, the first: up to this length by recursive doubling, whose number
 /// of messages grows with the logarithm of the number of nodes; beyond by a ring, in which each node sends
 /// every byte less than twice. Both add in an order that the number of nodes and the length fix.
-constexpr std::size_t longest_doubled = std::size_t{64} << 10U;
+constexpr std::size_t max_doubled = std::size_t{64} << 10U;
 
 /// MPI 3 counts in int.
-constexpr std::size_t longest_message = std::size_t{1} << 30U;
+constexpr std::size_t max_message = std::size_t{1} << 30U;
 
 Task reduce_by_doubling(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 Task reduce_by_ring(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);

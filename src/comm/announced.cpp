@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t shortest_read = std::size_t{192} << 10U;
 
 // Beyond this length, summing where the data are is faster than copying them first.
-constexpr std::size_t longest_copied = 512;
+constexpr std::size_t max_copied = 512;
 
 std::string_view name_of(Reduction reduction) {
     constexpr std::string_view names[] = {"sum", "average", "min", "max"};
@@ -83,7 +83,7 @@ void announce(Group& group, const Call& call, std::uint64_t number) {
     std::optional<Window::Place> place;
     if (is_done_in_place(call.operation) && !data.empty()) place = Window::find(data.data(), data.size());
     int slot = -1;
-    if (may_be_short(call.operation) && data.size() <= (place ? longest_copied : board.slot_limit())) {
+    if (may_be_short(call.operation) && data.size() <= (place ? max_copied : board.slot_limit())) {
         const bool gives =
             !data.empty() && (call.operation != Operation::broadcast || call.peer == group.rank);
         slot = gives ? board.take_slot(number).value_or(-1) : 0;
@@ -118,11 +118,11 @@ Agreement agree(const Group& group, const Call& call, std::uint64_t number) {
     return agreement;
 }
 
-std::size_t longest_announced(const Group& group, std::uint64_t number) {
-    std::size_t longest = 0;
+std::size_t max_announced(const Group& group, std::uint64_t number) {
+    std::size_t max = 0;
     for (int other = 0; other < group.board.size(); ++other)
-        longest = std::max<std::size_t>(longest, group.board.announcement(other, number).count);
-    return longest;
+        max = std::max<std::size_t>(max, group.board.announcement(other, number).count);
+    return max;
 }
 
 }  // namespace dtrain::comm

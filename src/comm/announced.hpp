@@ -29,6 +29,6 @@ struct Agreement {
 Agreement agree(const Group& group, const Call& call, std::uint64_t number);
 
 /// all_to_allv: the longest block that any rank of the node sends.
-std::size_t longest_announced(const Group& group, std::uint64_t number);
+std::size_t max_announced(const Group& group, std::uint64_t number);
 
 }  // namespace dtrain::comm

@@ -119,11 +119,11 @@ Request Communicator::start_exchange(std::span<const std::byte> out, std::span<c
         throw Error(
             fmt::format("all_to_allv: the lengths add up to {} and {} bytes, the buffers have {} and {}",
                         total(send), total(receive), out.size(), in.size()));
-    const auto longest = *std::max_element(send.begin(), send.end());
+    const auto max = *std::max_element(send.begin(), send.end());
     return start({.operation = Operation::all_to_allv,
                   .send = out.data(),
                   .receive = in.data(),
-                  .count = longest,
+                  .count = max,
                   .send_counts = std::move(send),
                   .receive_counts = std::move(receive)});
 }
@@ -158,15 +158,15 @@ std::string Communicator::broadcast(const std::string& text, int root) const {
 std::vector<std::string> Communicator::allgather(const std::string& text) const {
     // Texts travel in blocks of the longest one's length: they are few and short.
     const auto lengths = allgather(static_cast<std::int64_t>(text.size()));
-    std::size_t longest = 0;
-    for (const auto length : lengths) longest = std::max(longest, static_cast<std::size_t>(length));
+    std::size_t max = 0;
+    for (const auto length : lengths) max = std::max(max, static_cast<std::size_t>(length));
     std::string mine = text;
-    mine.resize(longest);
-    std::string all(longest * lengths.size(), '\0');
+    mine.resize(max);
+    std::string all(max * lengths.size(), '\0');
     all_gather(std::span<const char>(mine), std::span<char>(all));
     std::vector<std::string> texts;
     for (std::size_t rank = 0; rank < lengths.size(); ++rank)
-        texts.push_back(all.substr(rank * longest, static_cast<std::size_t>(lengths[rank])));
+        texts.push_back(all.substr(rank * max, static_cast<std::size_t>(lengths[rank])));
     return texts;
 }
 

@@ -12,13 +12,13 @@ namespace dtrain::comm {
 namespace {
 
 constexpr int otherwise = 1800;  // seconds: longer than saving and testing take on one rank
-constexpr std::size_t named_at_most = 8;
+constexpr std::size_t max_named = 8;
 
 std::string as_text(const std::vector<MissingRank>& missing) {
     std::string words;
-    for (std::size_t i = 0; i < std::min(missing.size(), named_at_most); ++i)
+    for (std::size_t i = 0; i < std::min(missing.size(), max_named); ++i)
         words += fmt::format("{}rank {} ({})", i == 0 ? "" : ", ", missing[i].rank, missing[i].why);
-    if (missing.size() > named_at_most) words += fmt::format(" and {} more", missing.size() - named_at_most);
+    if (missing.size() > max_named) words += fmt::format(" and {} more", missing.size() - max_named);
     return words.empty() ? "messages that did not arrive, though all ranks have come" : words;
 }
 

@@ -12,17 +12,17 @@ FasterWay::Length& FasterWay::length(std::size_t bytes) {
 }
 
 Way FasterWay::next(std::size_t bytes) {
-    auto& [begun, least] = length(bytes);
+    auto& [begun, min] = length(bytes);
     if (begun < 2 * tries) return static_cast<Way>(begun++ % 2);
-    return least[static_cast<std::size_t>(Way::reads)] < least[static_cast<std::size_t>(Way::pieces)]
+    return min[static_cast<std::size_t>(Way::reads)] < min[static_cast<std::size_t>(Way::pieces)]
                ? Way::reads
                : Way::pieces;
 }
 
 void FasterWay::took(std::size_t bytes, Way way, std::chrono::duration<double> time) {
     if (bytes == 0) return;
-    auto& least = length(bytes).least[static_cast<std::size_t>(way)];
-    least = std::min(least, time / static_cast<double>(bytes));
+    auto& min = length(bytes).min[static_cast<std::size_t>(way)];
+    min = std::min(min, time / static_cast<double>(bytes));
 }
 
 }  // namespace dtrain::comm

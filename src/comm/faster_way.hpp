@@ -33,7 +33,7 @@ class FasterWay {
 
     struct Length {
         int begun = 0;
-        std::array<Time, 2> least{Time::max(), Time::max()};  ///< of a byte, by way
+        std::array<Time, 2> min{Time::max(), Time::max()};  ///< of a byte, by way
     };
 
     Length& length(std::size_t bytes);

@@ -190,13 +190,13 @@ void Group::sleep(const Wait& wait, std::chrono::duration<double> waited) {
     }
     int arrived = 0;
     check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
-    const auto longest = others_work ? short_sleep : long_sleep;
+    const auto max = others_work ? short_sleep : long_sleep;
     if (wait.what == Wait::For::come) {
         if (const auto missing = board.not_come(wait.value))
-            board.sleep_until_come(*missing, wait.value, longest);
+            board.sleep_until_come(*missing, wait.value, max);
     } else if (wait.what == Wait::For::steps) {
         if (const auto missing = board.not_stepped(wait.value))
-            board.sleep_until_stepped(*missing, wait.value, longest);
+            board.sleep_until_stepped(*missing, wait.value, max);
     } else if (waited < no_sleep) {
         ::sched_yield();
     } else {

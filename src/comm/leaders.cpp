@@ -14,7 +14,7 @@ namespace {
 
 constexpr int tag = 1;
 // What a ring takes at a time: bounds the memory for what arrives.
-constexpr std::size_t longest_round = std::size_t{64} << 20U;
+constexpr std::size_t max_round = std::size_t{64} << 20U;
 
 int first_rank(const Group& group, int node) {
     return group.map.ranks_of[static_cast<std::size_t>(node)].front();
@@ -30,10 +30,10 @@ void add(std::byte* own, const std::byte* other, bool other_is_first, std::size_
 }  // namespace
 
 Task swap(Group& group, Outgoing out, Incoming in) {
-    for (std::size_t done = 0; done < std::max(out.bytes, in.bytes); done += longest_message) {
+    for (std::size_t done = 0; done < std::max(out.bytes, in.bytes); done += max_message) {
         MPI_Request requests[] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
         const auto length = [done](std::size_t bytes) {
-            return static_cast<int>(std::min(longest_message, bytes - std::min(bytes, done)));
+            return static_cast<int>(std::min(max_message, bytes - std::min(bytes, done)));
         };
         if (length(in.bytes) > 0)
             check(MPI_Irecv(in.data + done, length(in.bytes), MPI_BYTE, in.from, tag, group.communicator,
@@ -80,10 +80,10 @@ Task reduce_by_ring(Group& group, std::byte* buffer, std::size_t bytes, ReduceLo
     const int node = group.map.node;
     const int next = first_rank(group, (node + 1) % nodes);
     const int previous = first_rank(group, (node + nodes - 1) % nodes);
-    std::vector<std::byte> arrived(share_of(std::min(bytes, longest_round), 0, nodes).bytes);
-    for (std::size_t first = 0; first < bytes; first += longest_round) {
+    std::vector<std::byte> arrived(share_of(std::min(bytes, max_round), 0, nodes).bytes);
+    for (std::size_t first = 0; first < bytes; first += max_round) {
         auto* const round = buffer + first;
-        const auto length = std::min(longest_round, bytes - first);
+        const auto length = std::min(max_round, bytes - first);
         const auto part = [&](int number) { return share_of(length, (number + 2 * nodes) % nodes, nodes); };
         for (int step = 0; step < nodes - 1; ++step) {
             const auto out = part(node - step);

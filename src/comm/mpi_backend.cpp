@@ -124,7 +124,7 @@ class MpiBackend final : public CommunicatorBackend {
                fmt::format(
                    "shared memory inside nodes; sums between nodes by recursive doubling up to {} KiB, "
                    "beyond by a ring",
-                   longest_doubled >> 10U) +
+                   max_doubled >> 10U) +
                (has_help() ? "; a thread lets them go on while ranks compute" : "");
     }
 

@@ -42,9 +42,9 @@ class GpuPort final : public NcclPort {
     GpuPort(const NcclPortOptions& options, std::vector<NcclUniqueId> ids)
         : options_(options), ids_(std::move(ids)), compute_(static_cast<cudaStream_t>(options.stream)) {
         const OnDevice here(options_.device);
-        int least = 0;
+        int min = 0;
         int greatest = 0;
-        check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+        check(cudaDeviceGetStreamPriorityRange(&min, &greatest), "cudaDeviceGetStreamPriorityRange");
         check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
               "cudaStreamCreateWithPriority");
         check(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
@@ -117,10 +117,10 @@ class GpuPort final : public NcclPort {
     }
 
     std::string why_not_recorded() const override {
-        constexpr int least = 11030;  // of CUDA, says NCCL's guide; all NCCLs that this builds with can do it
+        constexpr int min = 11030;  // of CUDA, says NCCL's guide; all NCCLs that this builds with can do it
         int driver = 0;
         cudaDriverGetVersion(&driver);
-        if (driver == 0 || driver >= least) return "";
+        if (driver == 0 || driver >= min) return "";
         return fmt::format("the driver has CUDA {}, and recording NCCL needs 11.3",
                            cuda_version_text(driver));
     }

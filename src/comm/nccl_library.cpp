@@ -15,14 +15,14 @@
 namespace dtrain::comm {
 namespace {
 
-constexpr std::size_t most_bytes = 64 << 20;  // of a section; code for GPUs, the bulk, is in others
+constexpr std::size_t max_bytes = 64 << 20;  // of a section; code for GPUs, the bulk, is in others
 
 bool read_all(int file, void* to, std::size_t size, std::uint64_t offset) {
     return read_at(file, to, size, static_cast<std::int64_t>(offset)) == size;
 }
 
 std::optional<std::string> section_text(int file, const Elf64_Shdr& section) {
-    if (section.sh_type == SHT_NOBITS || section.sh_size > most_bytes) return std::nullopt;
+    if (section.sh_type == SHT_NOBITS || section.sh_size > max_bytes) return std::nullopt;
     std::string text(section.sh_size, '\0');
     if (!read_all(file, text.data(), text.size(), section.sh_offset)) return std::nullopt;
     return text;

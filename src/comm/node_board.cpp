@@ -41,8 +41,8 @@ Operation operation_in(std::uint64_t word) {
     return static_cast<Operation>(word & ((std::uint64_t{1} << operation_bits) - 1));
 }
 
-void sleep_while(Word& word, std::uint64_t value, std::chrono::milliseconds longest) {
-    const timespec limit{longest.count() / 1000, longest.count() % 1000 * 1'000'000};
+void sleep_while(Word& word, std::uint64_t value, std::chrono::milliseconds max) {
+    const timespec limit{max.count() / 1000, max.count() % 1000 * 1'000'000};
     ::syscall(SYS_futex, futex_of(word), FUTEX_WAIT, static_cast<std::uint32_t>(value), &limit, nullptr, 0);
 }
 
@@ -68,10 +68,10 @@ struct NodeBoard::Transport {
     }
 
     template <class Reached>
-    void sleep(Word& word, const Reached& reached, std::chrono::milliseconds longest) {
+    void sleep(Word& word, const Reached& reached, std::chrono::milliseconds max) {
         sleepers.fetch_add(1, std::memory_order_seq_cst);
         const auto value = word.load(std::memory_order_seq_cst);
-        if (!reached(value)) sleep_while(word, value, longest);
+        if (!reached(value)) sleep_while(word, value, max);
         sleepers.fetch_sub(1, std::memory_order_relaxed);
     }
 };
@@ -110,10 +110,10 @@ std::byte* NodeBoard::piece(int rank, int set, std::size_t number) const {
 }
 
 std::uint64_t NodeBoard::finished_by_all() {
-    auto least = transport(rank_).finished.load(std::memory_order_relaxed);
+    auto min = transport(rank_).finished.load(std::memory_order_relaxed);
     for (int other = 0; other < size_; ++other)
-        least = std::min(least, transport(other).finished.load(std::memory_order_acquire));
-    return finished_by_all_ = std::max(finished_by_all_, least);
+        min = std::min(min, transport(other).finished.load(std::memory_order_acquire));
+    return finished_by_all_ = std::max(finished_by_all_, min);
 }
 
 std::optional<int> NodeBoard::take_slot(std::uint64_t number) {
@@ -158,10 +158,10 @@ const Announcement& NodeBoard::announcement(int rank, std::uint64_t number) cons
 void NodeBoard::note_finished(std::uint64_t number) {
     // What the others said they had finished comes with the announcements, which were read anyhow. A rank
     // that has not waited for the others learns only by this load that they have read what it writes next.
-    auto least = number;
+    auto min = number;
     for (int other = 0; other < size_; ++other)
-        least = std::min(least, announcement(other, number).finished.load(std::memory_order_acquire));
-    finished_by_all_ = std::max(finished_by_all_, least);
+        min = std::min(min, announcement(other, number).finished.load(std::memory_order_acquire));
+    finished_by_all_ = std::max(finished_by_all_, min);
     transport(rank_).finished.store(number, std::memory_order_release);
 }
 
@@ -182,16 +182,16 @@ std::optional<int> NodeBoard::not_stepped(std::uint64_t steps) const {
     return std::nullopt;
 }
 
-void NodeBoard::sleep_until_come(int rank, std::uint64_t number, std::chrono::milliseconds longest) const {
+void NodeBoard::sleep_until_come(int rank, std::uint64_t number, std::chrono::milliseconds max) const {
     auto& other = transport(rank);
     const auto come = [number](std::uint64_t value) { return value == number; };
-    other.sleep(other.announcements[number % ring].number, come, longest);
+    other.sleep(other.announcements[number % ring].number, come, max);
 }
 
-void NodeBoard::sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::milliseconds longest) const {
+void NodeBoard::sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::milliseconds max) const {
     auto& other = transport(rank);
     other.sleep(
-        other.steps, [steps](std::uint64_t value) { return value >= steps; }, longest);
+        other.steps, [steps](std::uint64_t value) { return value >= steps; }, max);
 }
 
 void NodeBoard::note_waits(std::uint64_t number, Operation operation) {

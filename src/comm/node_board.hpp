@@ -81,8 +81,8 @@ class NodeBoard {
     std::optional<int> not_come(std::uint64_t number) const;
     std::optional<int> not_stepped(std::uint64_t steps) const;
     /// Sleeps until the rank may have come, or stepped, or the time is over.
-    void sleep_until_come(int rank, std::uint64_t number, std::chrono::milliseconds longest) const;
-    void sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::milliseconds longest) const;
+    void sleep_until_come(int rank, std::uint64_t number, std::chrono::milliseconds max) const;
+    void sleep_until_stepped(int rank, std::uint64_t steps, std::chrono::milliseconds max) const;
 
     /// For whoever looks for missing ranks: where this rank is.
     void note_waits(std::uint64_t number, Operation operation);

@@ -112,14 +112,14 @@ std::vector<Stretch> stretches_of(const std::vector<std::size_t>& counts) {
     return stretches;
 }
 
-Task exchange(Group& group, const Call& call, std::size_t longest) {
+Task exchange(Group& group, const Call& call, std::size_t max) {
     const auto ranks = group.sources.size();
     const std::vector<std::size_t> same(ranks, call.count);
     const bool is_even = call.operation == Operation::all_to_all;
     const auto out = stretches_of(is_even ? same : call.send_counts);
     const auto in = stretches_of(is_even ? same : call.receive_counts);
     co_await exchange_in_pieces(
-        group, call.send, out, longest,
+        group, call.send, out, max,
         [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
             for (std::size_t i = 0; i < from.size(); ++i) {
                 if (first >= in[i].bytes) continue;
@@ -233,7 +233,7 @@ Task on_one_node(Group& group, Call call, std::uint64_t number) {
     } else if (call.operation == Operation::broadcast) {
         co_await broadcast_in_node(group, call, agreement, call.peer);
     } else {
-        co_await exchange(group, call, longest_announced(group, number));
+        co_await exchange(group, call, max_announced(group, number));
     }
 }
 

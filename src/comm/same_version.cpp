@@ -33,12 +33,12 @@ std::string text_of(const Field& field) {
 }
 
 bool all_have(MPI_Comm all, const std::string& own) {
-    auto least = field_of(own);
-    auto most = least;
+    auto min = field_of(own);
+    auto max = min;
     constexpr int count = static_cast<int>(std::tuple_size_v<Field>);
-    check(MPI_Allreduce(MPI_IN_PLACE, least.data(), count, MPI_UNSIGNED_CHAR, MPI_MIN, all), "MPI_Allreduce");
-    check(MPI_Allreduce(MPI_IN_PLACE, most.data(), count, MPI_UNSIGNED_CHAR, MPI_MAX, all), "MPI_Allreduce");
-    return least == most;
+    check(MPI_Allreduce(MPI_IN_PLACE, min.data(), count, MPI_UNSIGNED_CHAR, MPI_MIN, all), "MPI_Allreduce");
+    check(MPI_Allreduce(MPI_IN_PLACE, max.data(), count, MPI_UNSIGNED_CHAR, MPI_MAX, all), "MPI_Allreduce");
+    return min == max;
 }
 
 std::vector<HostVersion> gather(MPI_Comm all, const std::string& own) {

@@ -16,17 +16,17 @@ namespace dtrain::comm {
 namespace {
 
 // Of a segment. Messages that find no room in it are sent by MPI.
-constexpr std::size_t most_of_a_rank = std::size_t{16} << 20U;
+constexpr std::size_t max_of_a_rank = std::size_t{16} << 20U;
 // Of a size, of which a free one is looked for one by one.
-constexpr std::size_t most_blocks = 256;
+constexpr std::size_t max_blocks = 256;
 
 std::size_t bytes_of(std::size_t size) {
-    return SharedMessages::least_bytes << size;
+    return SharedMessages::min_bytes << size;
 }
 
 std::size_t size_for(std::size_t bytes) {
     return static_cast<std::size_t>(
-        std::bit_width((std::max(bytes, SharedMessages::least_bytes) - 1) / SharedMessages::least_bytes));
+        std::bit_width((std::max(bytes, SharedMessages::min_bytes) - 1) / SharedMessages::min_bytes));
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ struct alignas(64) SharedMessages::Block {
 std::unique_ptr<SharedMessages> SharedMessages::open(MPI_Comm node, const NodeMap& map) {
     const auto& on_node = map.neighbours();
     if (on_node.size() == 1) return nullptr;
-    auto shared = share_segments(node, most_of_a_rank);
+    auto shared = share_segments(node, max_of_a_rank);
     if (shared.empty()) return nullptr;
     std::vector<std::shared_ptr<SharedSegment>> segments(map.node_of.size());
     for (std::size_t i = 0; i < on_node.size(); ++i)
@@ -54,7 +54,7 @@ SharedMessages::SharedMessages(int rank, std::vector<std::shared_ptr<SharedSegme
     : segments_(std::move(segments)), own_(segments_[static_cast<std::size_t>(rank)]) {}
 
 std::optional<MessageBytes> SharedMessages::memory(std::size_t bytes) {
-    if (bytes < least_bytes || bytes > most_bytes) return std::nullopt;
+    if (bytes < min_bytes || bytes > max_bytes) return std::nullopt;
     const auto fits = size_for(bytes);
     for (auto size = fits; size < std::min(fits + wider, sizes); ++size)
         if (auto found = free_block(size, bytes)) return found;
@@ -72,7 +72,7 @@ std::optional<MessageBytes> SharedMessages::free_block(std::size_t size, std::si
 
 bool SharedMessages::cut(std::size_t size) {
     const auto bytes = sizeof(Block) + bytes_of(size);
-    if (blocks_[size].size() == most_blocks || !own_->provide(cut_, bytes)) return false;
+    if (blocks_[size].size() == max_blocks || !own_->provide(cut_, bytes)) return false;
     auto* block = new (own_->bytes().data() + cut_) Block{};
     // The one that was made last is found last: the first ones are those that caches know.
     blocks_[size].push_back(block);

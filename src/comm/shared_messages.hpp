@@ -29,8 +29,8 @@ class SharedMessages {
     };
 
     /// Shorter messages are not worth it.
-    static constexpr std::size_t least_bytes = 4096;
-    static constexpr std::size_t most_bytes = std::size_t{1} << 20U;
+    static constexpr std::size_t min_bytes = 4096;
+    static constexpr std::size_t max_bytes = std::size_t{1} << 20U;
 
     /// Collective over `node`. @param map of the ranks that messages are sent to
     /// @returns null where there is nobody to share with, or no memory for it

@@ -32,12 +32,12 @@ struct Offer {
     unsigned long long bytes = 0;  // 0: there is none
 };
 
-std::size_t room_for_each(int ranks, std::size_t most) {
+std::size_t room_for_each(int ranks, std::size_t max) {
     std::error_code error;
     const auto space = std::filesystem::space("/dev/shm", error);
     if (error) return 0;
     const auto each = space.available / part_of_free / static_cast<std::uintmax_t>(ranks);
-    return static_cast<std::size_t>(std::min<std::uintmax_t>(most, each)) / memory_page * memory_page;
+    return static_cast<std::size_t>(std::min<std::uintmax_t>(max, each)) / memory_page * memory_page;
 }
 
 }  // namespace
@@ -84,12 +84,12 @@ void SharedSegment::hide() {
     if (!std::exchange(is_hidden_, true)) ::shm_unlink(name_.c_str());
 }
 
-std::vector<std::shared_ptr<SharedSegment>> share_segments(MPI_Comm node, std::size_t most) {
+std::vector<std::shared_ptr<SharedSegment>> share_segments(MPI_Comm node, std::size_t max) {
     int rank = 0;
     int size = 0;
     check(MPI_Comm_rank(node, &rank), "MPI_Comm_rank");
     check(MPI_Comm_size(node, &size), "MPI_Comm_size");
-    const auto own_bytes = room_for_each(size, most);
+    const auto own_bytes = room_for_each(size, max);
     const auto own = own_bytes == 0 ? nullptr : SharedSegment::make(own_bytes);
     std::vector<Offer> offers(static_cast<std::size_t>(size));
     Offer offer;

@@ -47,7 +47,7 @@ class SharedSegment {
 };
 
 /// A segment of each rank of `node`, which all of them see; none when one of them cannot. Collective.
-/// @param most bytes of each; fewer where /dev/shm has little room
-std::vector<std::shared_ptr<SharedSegment>> share_segments(MPI_Comm node, std::size_t most);
+/// @param max bytes of each; fewer where /dev/shm has little room
+std::vector<std::shared_ptr<SharedSegment>> share_segments(MPI_Comm node, std::size_t max);
 
 }  // namespace dtrain::comm

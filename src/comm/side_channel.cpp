@@ -116,14 +116,14 @@ std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoar
             for (const int rank : ranks) away.push_back({rank, "did not answer"});
             continue;
         }
-        std::uint64_t most_steps = 0;
+        std::uint64_t max_steps = 0;
         for (std::size_t i = 0; i < ranks.size(); ++i)
-            most_steps = std::max(most_steps, read(there->second, i).steps);
+            max_steps = std::max(max_steps, read(there->second, i).steps);
         for (std::size_t i = 0; i < ranks.size(); ++i) {
             const auto at = read(there->second, i);
             if (is_away(at, number))
                 away.push_back({ranks[i], why_missing(at, number)});
-            else if (at.finished < number && at.steps < most_steps)
+            else if (at.finished < number && at.steps < max_steps)
                 behind.push_back({ranks[i], why_missing(at, number)});
         }
     }

@@ -109,13 +109,13 @@ Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, Reduce
 }
 
 Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stretch> stretches,
-                        std::size_t longest, Arrived arrived) {
+                        std::size_t max, Arrived arrived) {
     const auto& board = group.board;
     const auto ranks = static_cast<std::size_t>(board.size());
     const auto me = static_cast<std::size_t>(board.rank());
     const std::size_t part = piece_bytes / ranks / 64 * 64;
     co_await all_steps(group);
-    for (std::size_t first = 0, number = 0; first < longest; first += part, ++number) {
+    for (std::size_t first = 0, number = 0; first < max; first += part, ++number) {
         for (std::size_t other = 0; other < ranks; ++other) {
             const auto& stretch = stretches[other];
             if (other == me || first >= stretch.bytes) continue;
@@ -128,7 +128,7 @@ Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stret
         for (std::size_t other = 0; other < ranks; ++other)
             from[other] = board.piece(static_cast<int>(other), 0, number) + me * part;
         from[me] = buffer + stretches[me].first + first;
-        arrived(from, first, std::min(part, longest - first));
+        arrived(from, first, std::min(part, max - first));
     }
     group.board.step();
 }

@@ -44,7 +44,7 @@ using Arrived =
 /// Every rank sends stretch i of `buffer` to the node's rank i; the longest of all ranks has `longest` bytes.
 /// `arrived` is called for all of [0, longest): what is beyond a stretch is no data.
 Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stretch> stretches,
-                        std::size_t longest, Arrived arrived);
+                        std::size_t max, Arrived arrived);
 
 /// Every rank shows the same `bytes` to all; with `root` >= 0 only the node's rank `root` does.
 Task show_in_pieces(Group& group, const std::byte* buffer, std::size_t bytes, int root, Arrived arrived);

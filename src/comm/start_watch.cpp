@@ -21,7 +21,7 @@
 namespace dtrain::comm {
 namespace {
 
-constexpr std::chrono::seconds least_deadline{30};
+constexpr std::chrono::seconds min_deadline{30};
 
 // When one rank ends the launcher ends others: they should not miss each other.
 constexpr std::chrono::seconds looked_before{2};
@@ -86,7 +86,7 @@ StartWatch::StartWatch(const Environment& environment, std::chrono::seconds dead
     if (told) deadline = std::chrono::seconds(*told);
     if (deadline.count() == 0) return;
     thread_ = quiet_thread<std::jthread>(
-        [limit = told ? deadline : std::max(deadline, least_deadline)](const std::stop_token& started) {
+        [limit = told ? deadline : std::max(deadline, min_deadline)](const std::stop_token& started) {
             std::mutex mutex;
             std::unique_lock lock(mutex);
             std::condition_variable_any changes;

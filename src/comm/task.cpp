@@ -11,7 +11,7 @@ namespace {
 
 // A frame has a few hundred bytes, and a sum of some kilobytes takes less time than a general pool's search.
 constexpr std::size_t step = 64;
-constexpr std::size_t longest_kept = 4096;
+constexpr std::size_t max_kept = 4096;
 
 struct Free {
     Free* next;
@@ -19,7 +19,7 @@ struct Free {
 
 /// Those of each length that nobody uses. They are never given back: operations that are left under way keep
 /// their frames.
-std::array<Free*, longest_kept / step + 1> kept{};
+std::array<Free*, max_kept / step + 1> kept{};
 
 std::size_t steps_of(std::size_t bytes) {
     return (bytes + step - 1) / step;

@@ -20,18 +20,18 @@ namespace dtrain::comm {
 namespace {
 
 // Messages that are under way at once, where a batch of rows is cut into many.
-constexpr std::size_t most_spare = 64;
+constexpr std::size_t max_spare = 64;
 // Large ones are kept up to this size together, but always so many.
-constexpr std::size_t most_spare_bytes = std::size_t{16} << 20U;
-constexpr std::size_t least_spare = 8;
+constexpr std::size_t max_spare_bytes = std::size_t{16} << 20U;
+constexpr std::size_t min_spare = 8;
 constexpr std::size_t short_message = 512;
 constexpr int message_tag = 0;
 constexpr int place_tag = 1;  // where in the memory of the node a message lies
 // To ask in vain may cost a rank of a crowded machine its processor.
 constexpr int messages_between_turns = 8;
 
-void check_length(const MessageBytes& content, std::size_t most) {
-    if (content.size() > most) throw MessageTooLong(content.size(), most);
+void check_length(const MessageBytes& content, std::size_t max) {
+    if (content.size() > max) throw MessageTooLong(content.size(), max);
 }
 
 /// Which message comes first where several wait is MPI's choice, and may be that which arrived first: a rank
@@ -77,7 +77,7 @@ class MpiTransport final : public TransportInTurn {
     bool is_crowded() const override { return is_crowded_; }
 
     void send(int to, MessageBytes&& content) override {
-        check_length(content, most_message_bytes);
+        check_length(content, max_message_bytes);
         const auto place = shared_ == nullptr ? std::nullopt : shared_->place_for(to, content);
         if (!place) return send_bytes(to, message_tag, std::move(content));
         auto message = Transport::memory(sizeof(*place));
@@ -152,14 +152,14 @@ using Boxes = std::vector<std::deque<Message>>;
 
 class LocalTransport final : public TransportInTurn {
   public:
-    LocalTransport(int rank, std::shared_ptr<Boxes> boxes, std::size_t most)
-        : rank_(rank), boxes_(std::move(boxes)), most_(most) {}
+    LocalTransport(int rank, std::shared_ptr<Boxes> boxes, std::size_t max)
+        : rank_(rank), boxes_(std::move(boxes)), max_(max) {}
 
     int rank() const override { return rank_; }
     int size() const override { return static_cast<int>(boxes_->size()); }
     bool is_crowded() const override { return true; }
     void send(int to, MessageBytes&& content) override {
-        check_length(content, most_);
+        check_length(content, max_);
         boxes_->at(static_cast<std::size_t>(to)).push_back({rank_, std::move(content)});
     }
     bool deliver() override { return true; }
@@ -177,15 +177,15 @@ class LocalTransport final : public TransportInTurn {
 
     int rank_;
     std::shared_ptr<Boxes> boxes_;
-    std::size_t most_;
+    std::size_t max_;
 };
 
 }  // namespace
 
-MessageTooLong::MessageTooLong(std::size_t bytes, std::size_t most)
-    : Error(fmt::format("a message of {} bytes; it may have {} at most", bytes, most)),
+MessageTooLong::MessageTooLong(std::size_t bytes, std::size_t max)
+    : Error(fmt::format("a message of {} bytes; it may have {} at most", bytes, max)),
       bytes_(bytes),
-      most_(most) {}
+      max_(max) {}
 
 void Transport::deliver_within(std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
@@ -194,10 +194,10 @@ void Transport::deliver_within(std::chrono::milliseconds limit) {
 
 MessageBytes Transport::memory(std::size_t bytes) {
     // A short message leaves long memory to long ones.
-    const auto most = std::max(bytes, short_message) * 8;
+    const auto max = std::max(bytes, short_message) * 8;
     auto fits = spare_.end();
     for (auto spare = spare_.begin(); spare != spare_.end(); ++spare)
-        if (spare->capacity() >= bytes && spare->capacity() <= most &&
+        if (spare->capacity() >= bytes && spare->capacity() <= max &&
             (fits == spare_.end() || spare->capacity() <= fits->capacity()))
             fits = spare;
     MessageBytes content;
@@ -217,7 +217,7 @@ void Transport::recycle(MessageBytes&& content) {
     }
     spare_bytes_ += content.capacity();
     spare_.push_back(std::move(content));
-    while (spare_.size() > most_spare || (spare_bytes_ > most_spare_bytes && spare_.size() > least_spare)) {
+    while (spare_.size() > max_spare || (spare_bytes_ > max_spare_bytes && spare_.size() > min_spare)) {
         spare_bytes_ -= spare_.front().capacity();
         spare_.erase(spare_.begin());
     }
@@ -231,11 +231,11 @@ std::unique_ptr<Transport> mpi_transport(MPI_Comm parent, MPI_Comm node, const N
     return std::make_unique<MpiTransport>(parent, node, map);
 }
 
-std::vector<std::unique_ptr<Transport>> local_transports(int ranks, std::size_t most) {
+std::vector<std::unique_ptr<Transport>> local_transports(int ranks, std::size_t max) {
     const auto boxes = std::make_shared<Boxes>(static_cast<std::size_t>(ranks));
     std::vector<std::unique_ptr<Transport>> transports;
     for (int rank = 0; rank < ranks; ++rank)
-        transports.push_back(std::make_unique<LocalTransport>(rank, boxes, most));
+        transports.push_back(std::make_unique<LocalTransport>(rank, boxes, max));
     return transports;
 }
 

@@ -26,18 +26,18 @@ struct Message {
 };
 
 /// What one message of MPI may have.
-inline constexpr std::size_t most_message_bytes = std::numeric_limits<int>::max();
+inline constexpr std::size_t max_message_bytes = std::numeric_limits<int>::max();
 
 /// A message that has more bytes than may be sent.
 class MessageTooLong : public Error {
   public:
-    MessageTooLong(std::size_t bytes, std::size_t most);
+    MessageTooLong(std::size_t bytes, std::size_t max);
     std::size_t bytes() const { return bytes_; }
-    std::size_t most() const { return most_; }
+    std::size_t max() const { return max_; }
 
   private:
     std::size_t bytes_;
-    std::size_t most_;
+    std::size_t max_;
 };
 
 /// Messages between ranks, of any length, that nobody has to expect: what a server and its clients exchange.
@@ -79,14 +79,14 @@ class Transport {
 };
 
 /// Between the ranks of a communicator, apart from its own messages. Collective. A message has
-/// most_message_bytes at most.
+/// max_message_bytes at most.
 std::unique_ptr<Transport> open_transport(const Communicator& world);
 
 /// Messages from 4 KiB to 1 MiB are not copied on their way to a rank of the same node. Collective over both.
 /// @param node the ranks of this one's node @param map of the ranks of `parent`
 std::unique_ptr<Transport> mpi_transport(MPI_Comm parent, MPI_Comm node, const NodeMap& map);
 
-/// Ranks that are all in this process, for one thread. @param most bytes of a message
-std::vector<std::unique_ptr<Transport>> local_transports(int ranks, std::size_t most = most_message_bytes);
+/// Ranks that are all in this process, for one thread. @param max bytes of a message
+std::vector<std::unique_ptr<Transport>> local_transports(int ranks, std::size_t max = max_message_bytes);
 
 }  // namespace dtrain::comm

@@ -11,16 +11,16 @@
 namespace dtrain::eager {
 namespace {
 
-constexpr std::size_t least = 64;
+constexpr std::size_t min = 64;
 
 std::shared_ptr<std::byte> allocate_here(std::size_t bytes) {
-    return {make_aligned_bytes<least>(bytes).release(), AlignedDelete<least>()};
+    return {make_aligned_bytes<min>(bytes).release(), AlignedDelete<min>()};
 }
 
 }  // namespace
 
 std::size_t block_size(std::size_t bytes) {
-    if (bytes <= 4 * least) return std::max(least, aligned_to<least>(bytes));
+    if (bytes <= 4 * min) return std::max(min, aligned_to<min>(bytes));
     const auto quarter = std::bit_floor(bytes - 1) / 4;
     return (bytes + quarter - 1) / quarter * quarter;
 }

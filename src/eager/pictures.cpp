@@ -16,11 +16,11 @@ Shape pair_of(Size2D size) {
     return {size.height, size.width};
 }
 
-Size2D checked(const char* layer, const char* what, Size2D size, std::int64_t least) {
+Size2D checked(const char* layer, const char* what, Size2D size, std::int64_t min) {
     for (const auto each : pair_of(size))
-        if (each < least || each > largest)
+        if (each < min || each > largest)
             throw ProgramError(fmt::format("{}: {} is {}, expected height and width from {} to {}", layer,
-                                           what, to_string(pair_of(size)), least, largest),
+                                           what, to_string(pair_of(size)), min, largest),
                                "", "");
     return size;
 }

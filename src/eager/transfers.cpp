@@ -16,9 +16,9 @@ Transfers::Transfers(std::shared_ptr<kernels::Gpu> gpu)
 // By way of memory that kernels do not use, beside what the GPU computes. A staging block may be taken again
 // at once: an upload waits until those before it were copied from there.
 void Transfers::up(std::byte* there, const std::shared_ptr<std::byte>& here, std::size_t bytes) {
-    constexpr std::size_t most = 16;
-    constexpr std::size_t most_bytes = std::size_t{16} << 20;
-    if (unread_.size() >= most || unread_bytes_ >= most_bytes) settle();
+    constexpr std::size_t max = 16;
+    constexpr std::size_t max_bytes = std::size_t{16} << 20;
+    if (unread_.size() >= max || unread_bytes_ >= max_bytes) settle();
     const auto staged = staging_->take(bytes);
     uploads_->to_gpu(staged.get(), here.get(), bytes);
     uploads_->take();
@@ -34,8 +34,8 @@ void Transfers::finish() {
 }
 
 void Transfers::keep_few() {
-    constexpr std::size_t most = 1024;
-    if (kept_.size() > most) finish();
+    constexpr std::size_t max = 1024;
+    if (kept_.size() > max) finish();
 }
 
 void Transfers::settle() {

@@ -14,7 +14,7 @@
 namespace dtrain::eager {
 namespace {
 
-constexpr std::size_t most_named = 4;
+constexpr std::size_t max_named = 4;
 
 using Reached = std::map<const Leaf*, std::weak_ptr<Leaf>>;
 
@@ -41,7 +41,7 @@ std::string unlisted_line() {
     reached().clear();
     if (names.empty()) return "";
     std::ranges::sort(names);
-    const auto shown = std::min(names.size(), most_named);
+    const auto shown = std::min(names.size(), max_named);
     const auto more = names.size() - shown;
     return fmt::format(
         "{}{} computed, and no parameters() and no optimizer has {}: {} never trained. Make the layers of a "

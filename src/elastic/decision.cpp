@@ -37,8 +37,8 @@ std::string listed(const Names& names) {
 /// The nodes suffice for a start.
 bool suffices(const Policy& policy, const Nodes& nodes) {
     const auto alive = static_cast<int>(nodes.alive.size());
-    if (alive >= policy.wanted.most) return true;
-    return alive >= policy.wanted.least && nodes.unchanged >= policy.settle;
+    if (alive >= policy.wanted.max) return true;
+    return alive >= policy.wanted.min && nodes.unchanged >= policy.settle;
 }
 
 }  // namespace
@@ -46,14 +46,14 @@ bool suffices(const Policy& policy, const Nodes& nodes) {
 Decision decide_waiting(const Policy& policy, const Nodes& nodes) {
     const auto state = fmt::format("np {} with hosts [{}]", policy.wanted.to_string(), listed(nodes.alive));
     if (!suffices(policy, nodes)) {
-        const bool too_few = static_cast<int>(nodes.alive.size()) < policy.wanted.least;
+        const bool too_few = static_cast<int>(nodes.alive.size()) < policy.wanted.min;
         if (too_few && policy.timeout && nodes.unchanged >= *policy.timeout)
             return {
                 .what = What::give_up,
                 .reason = fmt::format("peer not ready: {} after {} s", state, seconds_text(*policy.timeout))};
         return {.reason = "not ready for " + state};
     }
-    auto order = rank_order(nodes.previous, nodes.alive, policy.wanted.most);
+    auto order = rank_order(nodes.previous, nodes.alive, policy.wanted.max);
     const auto not_done = chosen(order, nodes.busy, true);
     if (!not_done.empty()) return {.reason = "waiting for what still runs on " + listed(not_done)};
     auto reason = fmt::format("ready with hosts [{}]", listed(order));
@@ -66,10 +66,10 @@ Decision decide_running(const Policy& policy, const Nodes& nodes) {
         const auto reason = fmt::format("{} left", listed(gone));
         return {.what = policy.level == Level::off ? What::give_up : What::stop, .reason = reason};
     }
-    if (static_cast<int>(nodes.previous.size()) > policy.wanted.most)
+    if (static_cast<int>(nodes.previous.size()) > policy.wanted.max)
         return {.what = What::stop, .reason = fmt::format("np is {} now", policy.wanted.to_string())};
     const auto newcomers = chosen(nodes.alive, nodes.previous, false);
-    const bool room = static_cast<int>(nodes.previous.size()) < policy.wanted.most;
+    const bool room = static_cast<int>(nodes.previous.size()) < policy.wanted.max;
     if (room && !newcomers.empty() && suffices(policy, nodes))
         return {.what = What::stop, .reason = fmt::format("{} joined", listed(newcomers))};
     return {.reason = "goes on"};

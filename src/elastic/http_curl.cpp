@@ -174,13 +174,13 @@ class Http::Transfer {
     /// Of the limits that libcurl does not know.
     static int milliseconds_left(const Receiving& receiving, Clock::time_point begin) {
         const auto& request = receiving.request;
-        if (!request.on_piece) return longest_poll_ms;
+        if (!request.on_piece) return max_poll_ms;
         const auto until = receiving.begun ? *receiving.begun + request.listen_limit : begin + request.limit;
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-        return static_cast<int>(std::clamp<long>(left, 0, longest_poll_ms));
+        return static_cast<int>(std::clamp<long>(left, 0, max_poll_ms));
     }
 
-    static constexpr int longest_poll_ms = 1000;
+    static constexpr int max_poll_ms = 1000;
 
     TlsFiles tls_;
     Multi multi_;

@@ -45,8 +45,8 @@ milliseconds Seen::unchanged() const {
 }
 
 int Membership::sufficient_lease(int asked_seconds, milliseconds time_to_stop) {
-    const auto least = std::chrono::ceil<seconds>(time_to_stop * 4 / 3);
-    return std::max(asked_seconds, static_cast<int>(least.count()));
+    const auto min = std::chrono::ceil<seconds>(time_to_stop * 4 / 3);
+    return std::max(asked_seconds, static_cast<int>(min.count()));
 }
 
 Membership::Membership(MembershipOptions options)
@@ -179,8 +179,8 @@ bool Membership::register_node(EtcdClient& client) {
         const std::lock_guard lock(mutex_);
         return options_.self;
     }();
-    const int most_launchers = options_.one_per_address ? 1 : 4096;
-    for (int number = 1; number <= most_launchers; ++number) {
+    const int max_launchers = options_.one_per_address ? 1 : 4096;
+    for (int number = 1; number <= max_launchers; ++number) {
         self.name = number == 1 ? self.address : fmt::format("{}#{}", self.address, number);
         const auto key = options_.keys.node(self.name);
         if (!client.transact({Condition::absent(key)}, {Change::put(key, to_json(self), lease.id)})) {

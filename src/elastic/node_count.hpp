@@ -9,11 +9,11 @@ namespace dtrain::elastic {
 
 /// How many nodes a job wants.
 struct NodeCount {
-    int least = 1;
-    int most = 1;
+    int min = 1;
+    int max = 1;
 
     /// The job may run with fewer nodes than it wants.
-    bool is_range() const { return most > least; }
+    bool is_range() const { return max > min; }
     /// "2" or "2:4".
     std::string to_string() const;
     friend bool operator==(const NodeCount&, const NodeCount&) = default;

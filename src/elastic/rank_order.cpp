@@ -8,8 +8,8 @@
 namespace dtrain::elastic {
 
 std::vector<std::string> rank_order(const std::vector<std::string>& previous,
-                                    const std::vector<std::string>& alive, int most) {
-    const auto size = std::min(alive.size(), static_cast<std::size_t>(std::max(most, 0)));
+                                    const std::vector<std::string>& alive, int max) {
+    const auto size = std::min(alive.size(), static_cast<std::size_t>(std::max(max, 0)));
     const std::unordered_set<std::string> there(alive.begin(), alive.end());
     const std::unordered_set<std::string> known(previous.begin(), previous.end());
 

@@ -16,6 +16,6 @@ namespace dtrain::elastic {
 /// @param previous the order of the last start; empty before the first
 /// @param alive in the order of arrival, each once
 std::vector<std::string> rank_order(const std::vector<std::string>& previous,
-                                    const std::vector<std::string>& alive, int most);
+                                    const std::vector<std::string>& alive, int max);
 
 }  // namespace dtrain::elastic

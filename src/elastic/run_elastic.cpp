@@ -26,8 +26,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_decisions{1000};
 constexpr std::chrono::seconds between_reminders{15};
-constexpr std::chrono::seconds longest_farewell{60};
-constexpr std::chrono::seconds longest_return{5};
+constexpr std::chrono::seconds max_farewell{60};
+constexpr std::chrono::seconds max_return{5};
 constexpr int status_failed = 1;
 constexpr int status_again = 102;  // Paddle: a program that asks to be started again
 
@@ -157,7 +157,7 @@ class Participation {
 
     std::string first_of(const JobView& view) const {
         const auto nodes = nodes_of(view, {});
-        return rank_order(nodes.previous, nodes.alive, policy(view).wanted.most).front();
+        return rank_order(nodes.previous, nodes.alive, policy(view).wanted.max).front();
     }
 
     static int leave_ended(const JobView& view) {
@@ -229,12 +229,12 @@ class Participation {
         if (!lost.empty() && !come_again(lost)) {
             if (options_.policy.level == Level::off) return fail(end.status);
         } else if (end.status != status_again) {
-            if (options_.policy.level != Level::again || failures_ == options_.most_failures ||
+            if (options_.policy.level != Level::again || failures_ == options_.max_failures ||
                 end.status == status_later)
                 return fail(end.status);
             ++failures_;
             log_warning("the job failed with status {}; starting it again, {} of at most {} times",
-                        end.status, failures_, options_.most_failures);
+                        end.status, failures_, options_.max_failures);
         }
         return std::nullopt;
     }
@@ -251,7 +251,7 @@ class Participation {
     /// Whether nodes that nothing was heard of live all the same: those do come again when they are removed.
     /// Another launcher at the address of one of them says that this one is dead.
     bool come_again(const std::vector<Node>& nodes) {
-        const auto give_up_at = BootClock::now() + longest_return;
+        const auto give_up_at = BootClock::now() + max_return;
         const auto any_is_replaced = [&](const JobView& view) {
             return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
                 return view.node(node.name) != nullptr && !view.has(node);
@@ -283,7 +283,7 @@ class Participation {
 
     /// A job that has ended is not kept waiting for etcd longer than others would wait for its node.
     int end_job(std::string_view state, int status) {
-        const auto give_up_at = BootClock::now() + longest_farewell;
+        const auto give_up_at = BootClock::now() + max_farewell;
         for (bool away = true; away && BootClock::now() < give_up_at && signal_ == 0;) {
             try {
                 membership_.write_as_head({Change::put(keys_.state(), std::string(state)),

@@ -36,8 +36,8 @@ struct StartRunner {
 
 struct ElasticOptions {
     Policy policy;
-    int most_failures = 0;  ///< after which a failed program is started again (Level::again)
-    bool force = false;     ///< this node's number of nodes holds, and a completed job runs again
+    int max_failures = 0;  ///< after which a failed program is started again (Level::again)
+    bool force = false;    ///< this node's number of nodes holds, and a completed job runs again
     /// The launcher's status for a job that failed for good, made of the failed program's.
     std::function<int(int status)> failed_status = [](int status) { return status; };
     /// Such a failure ends this node only; the job stays, for a replacement to come.

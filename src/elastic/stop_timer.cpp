@@ -33,9 +33,9 @@ bool StopTimer::has_reported() const {
 }
 
 void StopTimer::stop_at(BootClock::time_point when, std::chrono::milliseconds grace) const {
-    constexpr std::chrono::nanoseconds least{1};  // 0 would mean never
-    set(timer_.get(), {.it_interval = to_timespec(std::max<std::chrono::nanoseconds>(grace, least)),
-                       .it_value = to_timespec(std::max(when.time_since_epoch(), least))});
+    constexpr std::chrono::nanoseconds min{1};  // 0 would mean never
+    set(timer_.get(), {.it_interval = to_timespec(std::max<std::chrono::nanoseconds>(grace, min)),
+                       .it_value = to_timespec(std::max(when.time_since_epoch(), min))});
 }
 
 void StopTimer::stop_now(std::chrono::milliseconds grace) const {

@@ -101,8 +101,8 @@ class ReadAhead {
 
 }  // namespace
 
-BlockWriter::BlockWriter(std::filesystem::path path, std::size_t block_bytes, std::size_t most_buffers)
-    : path_(std::move(path)), block_bytes_(block_bytes), most_buffers_(most_buffers) {
+BlockWriter::BlockWriter(std::filesystem::path path, std::size_t block_bytes, std::size_t max_buffers)
+    : path_(std::move(path)), block_bytes_(block_bytes), max_buffers_(max_buffers) {
     while (threads_.size() < threads_of_a_stream)
         threads_.push_back(quiet_thread<std::jthread>([this] { work(); }));
 }
@@ -113,9 +113,9 @@ BlockWriter::~BlockWriter() {
     changed_.notify_all();
 }
 
-std::byte* BlockWriter::free_buffer(std::size_t most) {
-    if (free_.empty() && buffers_.size() < most) {
-        free_.reserve(most_buffers_);
+std::byte* BlockWriter::free_buffer(std::size_t max) {
+    if (free_.empty() && buffers_.size() < max) {
+        free_.reserve(max_buffers_);
         buffers_.push_back(make_aligned_bytes<direct_alignment>(block_bytes_));
         return buffers_.back().get();
     }
@@ -125,15 +125,15 @@ std::byte* BlockWriter::free_buffer(std::size_t most) {
     return buffer;
 }
 
-std::byte* BlockWriter::buffer_at_once(std::size_t most) {
+std::byte* BlockWriter::buffer_at_once(std::size_t max) {
     const std::scoped_lock lock(mutex_);
-    return free_buffer(std::min(most, most_buffers_));
+    return free_buffer(std::min(max, max_buffers_));
 }
 
 std::byte* BlockWriter::buffer() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !free_.empty() || buffers_.size() < most_buffers_; });
-    return free_buffer(most_buffers_);
+    changed_.wait(lock, [&] { return !free_.empty() || buffers_.size() < max_buffers_; });
+    return free_buffer(max_buffers_);
 }
 
 void BlockWriter::write(std::byte* buffer, std::size_t bytes, std::int64_t offset) {

@@ -24,20 +24,20 @@ namespace dtrain::io {
 /// gives it the blocks.
 class BlockWriter {
   public:
-    /// @param most_buffers of block_bytes each that there are at once; one is made when it is first needed
-    BlockWriter(std::filesystem::path path, std::size_t block_bytes, std::size_t most_buffers);
+    /// @param max_buffers of block_bytes each that there are at once; one is made when it is first needed
+    BlockWriter(std::filesystem::path path, std::size_t block_bytes, std::size_t max_buffers);
     /// Writes what it was given.
     ~BlockWriter();
     BlockWriter(const BlockWriter&) = delete;
     BlockWriter& operator=(const BlockWriter&) = delete;
 
     /// Memory for a block, of any content and aligned for writing; waits for one to be written when there
-    /// are `most_buffers`.
+    /// are `max_buffers`.
     /// @throws std::bad_alloc
     std::byte* buffer();
 
     /// The same, but null instead of waiting, and when there are `most` already.
-    std::byte* buffer_at_once(std::size_t most);
+    std::byte* buffer_at_once(std::size_t max);
 
     /// Takes back a buffer whose first `bytes` go to the file.
     void write(std::byte* buffer, std::size_t bytes, std::int64_t offset);
@@ -54,12 +54,12 @@ class BlockWriter {
         std::int64_t offset;
     };
 
-    std::byte* free_buffer(std::size_t most);
+    std::byte* free_buffer(std::size_t max);
     void work();
 
     std::filesystem::path path_;
     std::size_t block_bytes_;
-    std::size_t most_buffers_;
+    std::size_t max_buffers_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<AlignedBytes<direct_alignment>> buffers_;

@@ -65,9 +65,9 @@ bool is_unfinished(const std::string& name) {
 
 /// Nothing when it cannot be read.
 std::optional<std::string> small_file(const std::filesystem::path& file) {
-    constexpr std::uintmax_t most = 16 << 20;
+    constexpr std::uintmax_t max = 16 << 20;
     try {
-        return read_regular_file(file, Links::followed, most);
+        return read_regular_file(file, Links::followed, max);
     } catch (const UnreadableFile&) {
         return std::nullopt;
     }

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view magic = "dtrain checkpoint 2";
 constexpr std::string_view magic_of_a_file = "dtrain checkpoint 3";
-constexpr std::size_t longest_index_line = 128;
+constexpr std::size_t max_index_line = 128;
 constexpr std::string_view hdf5_signature = "\x89HDF\r\n\x1a\n";
 
 [[noreturn]] void refuse_damaged(const std::filesystem::path& path) {
@@ -88,10 +88,10 @@ bool is_sound(const CheckpointIndex& index) {
 }
 
 /// Facts whose JSON is at least as long as that of any others of these pieces.
-ShardFacts longest_facts(std::span<const Piece> pieces) {
-    constexpr auto most = std::numeric_limits<std::int64_t>::max();
-    ShardFacts facts{most, most, 0, {}};
-    for (const auto& piece : pieces) facts.pieces.push_back({piece, most, 0});
+ShardFacts max_facts(std::span<const Piece> pieces) {
+    constexpr auto max = std::numeric_limits<std::int64_t>::max();
+    ShardFacts facts{max, max, 0, {}};
+    for (const auto& piece : pieces) facts.pieces.push_back({piece, max, 0});
     return facts;
 }
 
@@ -132,11 +132,11 @@ CheckpointIndex read_index(const std::filesystem::path& path) {
 
 FileLayout begin_checkpoint_file(const std::filesystem::path& path, const CheckpointHeader& header,
                                  std::span<const TensorInfo> tensors, std::span<const Piece> pieces) {
-    CheckpointIndex longest{header, {tensors.begin(), tensors.end()}, {longest_facts(pieces)}};
+    CheckpointIndex max{header, {tensors.begin(), tensors.end()}, {max_facts(pieces)}};
     FileLayout layout;
     // HDF5 wants it as a multiple of the alignment; both are powers of two.
     layout.index_bytes = static_cast<std::int64_t>(
-        std::max(direct_alignment, index_block_bytes(magic_of_a_file, as_json(longest).dump().size())));
+        std::max(direct_alignment, index_block_bytes(magic_of_a_file, as_json(max).dump().size())));
     try {
         std::int64_t bytes = layout.index_bytes;
         for (const auto& tensor : tensors) bytes += tensor.bytes();
@@ -180,7 +180,7 @@ std::optional<CheckpointIndex> read_index_of_file(const std::filesystem::path& p
         content.resize(read_at(file.get(), content.data(), bytes, 0).value_or(0));
         return content;
     };
-    const auto line = beginning(longest_index_line);
+    const auto line = beginning(max_index_line);
     const auto bytes = index_block_in(line, magic_of_a_file);
     if (!bytes) return std::nullopt;
     if (*bytes < line.size() || *bytes > size_or_zero(path)) refuse_damaged(path);

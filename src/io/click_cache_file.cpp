@@ -136,11 +136,11 @@ ClickCacheFile::ClickCacheFile(std::filesystem::path path) : path_(std::move(pat
     facts_ = *facts;
     block_samples_ = block_samples(facts_.integers, facts_.slots);
     const auto found = static_cast<std::int64_t>(std::filesystem::file_size(path_));
-    constexpr auto longest_file =
+    constexpr auto max_file =
         std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(head_bytes);
     const auto row_bytes =
         click_row_bytes(facts_.integers, facts_.slots) + static_cast<std::int64_t>(sum_bytes);
-    if (facts_.samples > longest_file / row_bytes)
+    if (facts_.samples > max_file / row_bytes)
         throw DamagedCache(path_,
                            fmt::format("it has {} bytes, which are not {} samples", found, facts_.samples));
     if (found != bytes())

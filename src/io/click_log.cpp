@@ -105,10 +105,10 @@ std::int64_t missing_id(std::int64_t slot) {
 }
 
 std::optional<std::string> io::misfit(std::int64_t numbers, std::int64_t slots, std::string_view noun) {
-    if (numbers >= 0 && numbers <= most_click_columns && slots >= 1 && slots <= most_click_columns)
+    if (numbers >= 0 && numbers <= max_click_columns && slots >= 1 && slots <= max_click_columns)
         return std::nullopt;
     return fmt::format("a click log with {} and {}: 0..{} and 1..{} are possible", counted(numbers, noun),
-                       counted_categories(slots), most_click_columns, most_click_columns);
+                       counted_categories(slots), max_click_columns, max_click_columns);
 }
 
 std::string io::counted_categories(std::int64_t count) {

@@ -61,11 +61,11 @@ float next_integer(Columns& columns) {
 }
 
 std::int64_t next_category(Columns& columns, std::int64_t slot) {
-    constexpr std::size_t most_digits = 16;
+    constexpr std::size_t max_digits = 16;
     const auto text = columns.next();
     if (text.empty()) return missing_id(slot);
     const auto category = parse_int<std::uint64_t>(text, 16);
-    if (!category || text.size() > most_digits)
+    if (!category || text.size() > max_digits)
         columns.refuse(text, "no category: a hexadecimal number of up to 16 digits");
     return category_id(slot, *category);
 }

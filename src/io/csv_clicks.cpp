@@ -15,7 +15,7 @@
 namespace dtrain {
 namespace {
 
-constexpr std::size_t longest_value = 40;  ///< in messages
+constexpr std::size_t max_value = 40;  ///< in messages
 
 std::optional<float> label_of(std::string_view text) {
     const auto value = io::parse_number(text);
@@ -68,9 +68,9 @@ class CsvColumns {
     }
 
     [[noreturn]] void refuse(std::string_view field, std::size_t column, const char* what) const {
-        const auto name = has_header_ ? fmt::format(", '{}',", one_line(names_[column], longest_value)) : "";
+        const auto name = has_header_ ? fmt::format(", '{}',", one_line(names_[column], max_value)) : "";
         file_.refuse_line(
-            fmt::format("'{}' in column {}{} is {}", one_line(field, longest_value), column + 1, name, what));
+            fmt::format("'{}' in column {}{} is {}", one_line(field, max_value), column + 1, name, what));
     }
 
   private:
@@ -87,7 +87,7 @@ class CsvColumns {
             file_.refuse_line(
                 fmt::format("'{}' in column {} is no label: 1 for a click, or 0; if this line has the "
                             "names of the columns, say so (header = true)",
-                            one_line(text, longest_value), number));
+                            one_line(text, max_value), number));
         return false;
     }
 
@@ -117,12 +117,11 @@ class CsvColumns {
 
     [[noreturn]] void refuse_unknown(const std::string& word) const {
         const auto near = has_header_ ? nearest(word, names_) : std::nullopt;
-        file_.refuse_line(
-            fmt::format("there is no column '{}' among {}{}", one_line(word, longest_value),
-                        counted(static_cast<std::int64_t>(names_.size()), "column"),
-                        near          ? fmt::format("; did you mean '{}'?", one_line(*near, longest_value))
-                        : has_header_ ? ""
-                                      : ", and no header"));
+        file_.refuse_line(fmt::format("there is no column '{}' among {}{}", one_line(word, max_value),
+                                      counted(static_cast<std::int64_t>(names_.size()), "column"),
+                                      near ? fmt::format("; did you mean '{}'?", one_line(*near, max_value))
+                                      : has_header_ ? ""
+                                                    : ", and no header"));
     }
 
     void refuse_columns_used_twice() const {
@@ -132,7 +131,7 @@ class CsvColumns {
             for (const auto column : *columns) {
                 if (is_used[column])
                     file_.refuse_line(fmt::format("column '{}' cannot be two of label, number and category",
-                                                  one_line(word_for(column), longest_value)));
+                                                  one_line(word_for(column), max_value)));
                 is_used[column] = true;
             }
     }

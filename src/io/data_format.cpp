@@ -58,9 +58,9 @@ float number_in(const InputFile& file, std::string_view text, float scale) {
     return value;
 }
 
-std::int64_t label_in(const InputFile& file, std::string_view text, std::int64_t least) {
+std::int64_t label_in(const InputFile& file, std::string_view text, std::int64_t min) {
     const auto value = needed_number(file, text);
-    if (!(value >= static_cast<double>(least) && value < static_cast<double>(max_classes)) ||
+    if (!(value >= static_cast<double>(min) && value < static_cast<double>(max_classes)) ||
         value != std::floor(value))
         file.refuse_line(
             fmt::format("label {}: labels are class numbers from 0 to {}", trimmed(text), max_classes - 1));

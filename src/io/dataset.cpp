@@ -48,8 +48,8 @@ Dataset::Dataset(std::vector<float> x, std::vector<std::int64_t> labels, std::in
     if (labels_.empty() || features_ < 1 || x_.size() != labels_.size() * static_cast<std::size_t>(features_))
         throw UsageError(std::to_string(x_.size()) + " values are not " + std::to_string(labels_.size()) +
                          " samples of " + std::to_string(features_) + " values");
-    const auto [least, greatest] = std::minmax_element(labels_.begin(), labels_.end());
-    if (*least < 0) throw UsageError("label " + std::to_string(*least) + "; labels are 0, 1, 2, ...");
+    const auto [min, greatest] = std::minmax_element(labels_.begin(), labels_.end());
+    if (*min < 0) throw UsageError("label " + std::to_string(*min) + "; labels are 0, 1, 2, ...");
     classes_ = *greatest + 1;
 }
 

@@ -44,9 +44,9 @@ Hdf5Samples open_samples(const DatasetSource& source) {
                  std::to_string(x_info.shape.front()) + " samples");
 
     auto labels = file.read_integers(source.y);
-    const auto [least, greatest] = std::minmax_element(labels.begin(), labels.end());
-    if (*least < 0)
-        fail(source, source.y, "has the label " + std::to_string(*least) + "; labels are 0, 1, 2, ...");
+    const auto [min, greatest] = std::minmax_element(labels.begin(), labels.end());
+    if (*min < 0)
+        fail(source, source.y, "has the label " + std::to_string(*min) + "; labels are 0, 1, 2, ...");
     if (*greatest >= max_classes)
         fail(source, source.y,
              "has the label " + std::to_string(*greatest) + "; labels are class numbers below " +

@@ -20,7 +20,7 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::size_t longest_name = 200;  ///< in messages
+constexpr std::size_t max_name = 200;  ///< in messages
 
 struct Extents {
     std::array<hsize_t, H5S_MAX_RANK> of{};
@@ -149,12 +149,12 @@ void Hdf5File::check_parts(const Hdf5Handle& creation, const std::string& name) 
             refuse(name,
                    fmt::format("is a virtual one with values in '{}'; they are read from files in its own "
                                "folder alone, by their names",
-                               one_line(file_name, longest_name)));
+                               one_line(file_name, max_name)));
         const auto path = real_path_.parent_path() / file_name;
         if (std::filesystem::is_symlink(path))
             refuse(name,
                    fmt::format("is a virtual one with values in '{}', a symbolic link, which is not followed",
-                               one_line(file_name, longest_name)));
+                               one_line(file_name, max_name)));
         if (path != opened) {
             file = open(path);
             opened = path;

@@ -14,7 +14,7 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::size_t least_bytes = 512;
+constexpr std::size_t min_bytes = 512;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::string sum_line(std::string_view name, std::size_t bytes, std::string_view 
 std::size_t index_block_bytes(std::string_view name, std::size_t json_bytes) {
     // The line has the same length for every sum, and for every size of the same number of digits.
     const auto line = sum_line(name, std::bit_ceil(json_bytes), "").size();
-    return std::bit_ceil(std::max(least_bytes, json_bytes + line + 16));
+    return std::bit_ceil(std::max(min_bytes, json_bytes + line + 16));
 }
 
 void put_index_block(std::string& content, std::string_view name, std::string_view json,

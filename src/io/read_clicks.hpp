@@ -24,7 +24,7 @@ std::unique_ptr<ClickStream> stream_clicks(const std::filesystem::path& file,
 CsvClickColumns columns_in(const std::filesystem::path& log, const CsvClickColumns& columns);
 SvmlightClickColumns columns_in(const std::filesystem::path& log, const SvmlightClickColumns& columns);
 
-/// What is wrong with so many columns: there are 0..most_click_columns numbers, and slots from 1 up to as
+/// What is wrong with so many columns: there are 0..max_click_columns numbers, and slots from 1 up to as
 /// many.
 /// @param noun for a number
 std::optional<std::string> misfit(std::int64_t numbers, std::int64_t slots, std::string_view noun = "number");

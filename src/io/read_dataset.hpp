@@ -36,6 +36,6 @@ std::optional<double> parse_number(std::string_view text);
 /// A number as text files have them, times `scale`; complains of the line when it is none or not finite.
 float number_in(const InputFile& file, std::string_view text, float scale = 1);
 /// A class number, also written as 1.0; complains of the line when it is none.
-std::int64_t label_in(const InputFile& file, std::string_view text, std::int64_t least = 0);
+std::int64_t label_in(const InputFile& file, std::string_view text, std::int64_t min = 0);
 
 }  // namespace dtrain::io

@@ -17,7 +17,7 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::int64_t longest_frame = std::int64_t{1} << 30;
+constexpr std::int64_t max_frame = std::int64_t{1} << 30;
 
 std::size_t bytes_of(const Piece& piece, std::span<const TensorInfo> tensors) {
     return static_cast<std::size_t>(piece.rows * tensors[piece.tensor].row_bytes());
@@ -44,7 +44,7 @@ std::uint64_t frame_sum(const std::filesystem::path& path, std::span<const Tenso
     std::vector<std::byte> frame;
     std::int64_t at = facts.begin;
     const auto read_until = [&](std::int64_t end) {
-        if (end < at || end - at > longest_frame)
+        if (end < at || end - at > max_frame)
             throw std::system_error(EIO, std::generic_category(), path.string());
         const auto before = frame.size();
         frame.resize(before + static_cast<std::size_t>(end - at));

@@ -51,11 +51,11 @@ ShardPlan plan_shards(std::span<const TensorInfo> tensors, int shards, std::int6
     return plan;
 }
 
-std::vector<Piece> cut_pieces(std::span<const TensorInfo> tensors, std::int64_t most) {
+std::vector<Piece> cut_pieces(std::span<const TensorInfo> tensors, std::int64_t max) {
     std::vector<Piece> pieces;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         if (tensors[i].bytes() == 0) continue;
-        const auto rows = std::max<std::int64_t>(1, most / tensors[i].row_bytes());
+        const auto rows = std::max<std::int64_t>(1, max / tensors[i].row_bytes());
         for (std::int64_t row = 0; row < tensors[i].rows(); row += rows)
             pieces.push_back({i, row, std::min(rows, tensors[i].rows() - row)});
     }
@@ -76,8 +76,8 @@ ShardPlan deal_pieces(std::span<const TensorInfo> tensors, std::span<const Piece
     return plan;
 }
 
-int shard_count(std::span<const TensorInfo> tensors, int ranks, std::int64_t least) {
-    return static_cast<int>(std::clamp<std::int64_t>(bytes_of(tensors) / least, 1, ranks));
+int shard_count(std::span<const TensorInfo> tensors, int ranks, std::int64_t min) {
+    return static_cast<int>(std::clamp<std::int64_t>(bytes_of(tensors) / min, 1, ranks));
 }
 
 }  // namespace dtrain::io

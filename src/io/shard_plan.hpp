@@ -45,12 +45,12 @@ ShardPlan plan_shards(std::span<const TensorInfo> tensors, int shards, std::int6
 
 /// All rows with values in pieces of at most `most` bytes (or one row), in order; tensors are not joined. The
 /// pieces of a checkpoint do so not depend on how many ranks write it. Pure.
-std::vector<Piece> cut_pieces(std::span<const TensorInfo> tensors, std::int64_t most = 32 << 20);
+std::vector<Piece> cut_pieces(std::span<const TensorInfo> tensors, std::int64_t max = 32 << 20);
 
 /// Deals neighbouring pieces to ranks by bytes, each to the rank in whose part its middle falls. Pure.
 ShardPlan deal_pieces(std::span<const TensorInfo> tensors, std::span<const Piece> pieces, int ranks);
 
 /// As many shards as there are ranks, but none smaller than `least` bytes.
-int shard_count(std::span<const TensorInfo> tensors, int ranks, std::int64_t least = 16 << 20);
+int shard_count(std::span<const TensorInfo> tensors, int ranks, std::int64_t min = 16 << 20);
 
 }  // namespace dtrain::io

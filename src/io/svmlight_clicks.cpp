@@ -16,15 +16,15 @@
 namespace dtrain {
 namespace {
 
-constexpr std::int64_t most_first_id = std::int64_t{1} << 62;
+constexpr std::int64_t max_first_id = std::int64_t{1} << 62;
 
 void check_columns(const SvmlightClickColumns& columns) {
     auto slots = static_cast<std::int64_t>(columns.slot_ids.size());
     if (slots == 0) slots = columns.slots == 0 ? 1 : columns.slots;
     if (const auto wrong = io::misfit(columns.numbers, slots)) throw UsageError(*wrong);
-    if (columns.first_id < 0 || columns.first_id > most_first_id)
+    if (columns.first_id < 0 || columns.first_id > max_first_id)
         throw UsageError(fmt::format("the least id of a click log is {}; it must be in 0..{}",
-                                     columns.first_id, most_first_id));
+                                     columns.first_id, max_first_id));
     auto below = columns.first_id + columns.numbers - 1;
     for (const auto id : columns.slot_ids) {
         if (id <= below)
@@ -139,9 +139,9 @@ class SvmlightClicks final : public io::ClickStream {
     void check_count() {
         const auto found = static_cast<std::int64_t>(ids_.size());
         if (slots_ == 0) {
-            if (found == 0 || found > most_click_columns)
+            if (found == 0 || found > max_click_columns)
                 file_.refuse_line(
-                    fmt::format("{}: a line has 1..{}", io::counted_categories(found), most_click_columns));
+                    fmt::format("{}: a line has 1..{}", io::counted_categories(found), max_click_columns));
             slots_ = found;
         }
         if (found != slots_)

@@ -53,8 +53,8 @@ SparseRows read_rows(const DatasetSource& source) {
         if (!line.label().empty()) add_sample(data, file, line, source);
     }
     if (data.labels.empty()) file.refuse("there is no sample in it");
-    const auto [least, greatest] = std::ranges::minmax(data.labels);
-    if (least < 0) {
+    const auto [min, greatest] = std::ranges::minmax(data.labels);
+    if (min < 0) {
         if (greatest > 1 || std::ranges::find(data.labels, 0) != data.labels.end())
             file.refuse("the label -1 goes with the label 1 alone");
         for (auto& label : data.labels) label = label > 0 ? 1 : 0;
@@ -66,11 +66,11 @@ SparseRows read_rows(const DatasetSource& source) {
 /// A wrong id in one line would else make rows of any length: 19 bytes took 6 GB.
 void check_length(const SparseRows& sparse, const DatasetSource& source) {
     constexpr double usual_bytes = 256 << 20;
-    constexpr double most_for_a_byte = 1000;
+    constexpr double max_for_a_byte = 1000;
     const auto bytes =
         static_cast<double>(sparse.size()) * static_cast<double>(sparse.features) * sizeof(float);
     if (source.features == 0 &&
-        bytes > std::max(usual_bytes, most_for_a_byte * static_cast<double>(sparse.text_bytes)))
+        bytes > std::max(usual_bytes, max_for_a_byte * static_cast<double>(sparse.text_bytes)))
         throw UsageError(fmt::format(
             "{}: the feature id {} makes {} of {} values out of {}; is it one? If so, say how many features "
             "there "

@@ -15,7 +15,7 @@ namespace dtrain::io {
 namespace {
 
 constexpr std::size_t read_ahead_bytes = 1 << 18;
-constexpr std::size_t longest_text_line = std::size_t{1} << 30;
+constexpr std::size_t max_text_line = std::size_t{1} << 30;
 
 gzFile handle(void* file) {
     return static_cast<gzFile>(file);
@@ -58,7 +58,7 @@ bool InputFile::next_line(std::string_view& line) {
         text_.erase(0, at_);
         at_ = 0;
         const auto before = text_.size();
-        if (before > longest_text_line) refuse("a line is longer than 1 GiB; is this a text file?");
+        if (before > max_text_line) refuse("a line is longer than 1 GiB; is this a text file?");
         text_.resize(before + read_ahead_bytes);
         const auto count = read(std::as_writable_bytes(std::span(text_).subspan(before)));
         text_.resize(before + count);

@@ -28,9 +28,9 @@ std::unique_ptr<Kernel> make_decay(const KernelArguments& arguments) {
 template <class Real>
 std::unique_ptr<Kernel> make_clip_by_value(const KernelArguments& arguments) {
     return kernel_of([x = arguments.in<Real>("x"), out = arguments.out<Real>("out"),
-                      least = static_cast<Real>(arguments.number("min")),
-                      most = static_cast<Real>(arguments.number("max"))] {
-        loops::limit(x.data(), least, most, out.data(), out.size());
+                      min = static_cast<Real>(arguments.number("min")),
+                      max = static_cast<Real>(arguments.number("max"))] {
+        loops::limit(x.data(), min, max, out.data(), out.size());
     });
 }
 

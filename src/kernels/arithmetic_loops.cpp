@@ -51,8 +51,8 @@ EACH_SET void add_sign(const float* x, const float* y, float a, float* out, std:
     for (std::size_t i = 0; i < n; ++i) out[i] = x[i] + (y[i] > 0.0F ? a : y[i] < 0.0F ? -a : 0.0F);
 }
 
-EACH_SET void limit(const float* x, float least, float most, float* out, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] < least ? least : x[i] > most ? most : x[i];
+EACH_SET void limit(const float* x, float min, float max, float* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] < min ? min : x[i] > max ? max : x[i];
 }
 
 EACH_SET void add_product(const float* x, const float* y, float* out, std::size_t n) {

@@ -47,7 +47,7 @@ void add_scaled(const float* x, const float* y, float a, float* out, std::size_t
 void add_sign(const float* x, const float* y, float a, float* out, std::size_t n);
 
 /// out = x, least and most at its ends
-void limit(const float* x, float least, float most, float* out, std::size_t n);
+void limit(const float* x, float min, float max, float* out, std::size_t n);
 
 /// out += x y
 void add_product(const float* x, const float* y, float* out, std::size_t n);

@@ -26,14 +26,14 @@ inline LossScaleRule loss_scale_rule(const KernelArguments& arguments) {
 }
 
 /// Within these a scale and 1 / scale are normal numbers.
-inline constexpr float least_loss_scale = 0x1p-126F;
+inline constexpr float min_loss_scale = 0x1p-126F;
 inline constexpr float largest_loss_scale = 0x1p126F;
 
 /// After a step whose gradients were all finite, or not. On GPUs, too.
 constexpr LossScale after_step(LossScale now, const LossScaleRule& rule, bool were_finite) {
     if (were_finite && now.good_steps + 1 < rule.growth_steps) return {now.scale, now.good_steps + 1};
     const float next = now.scale * (were_finite ? rule.growth : rule.backoff);
-    return {next < least_loss_scale || next > largest_loss_scale ? now.scale : next, 0};
+    return {next < min_loss_scale || next > largest_loss_scale ? now.scale : next, 0};
 }
 
 }  // namespace dtrain::kernels

@@ -162,8 +162,8 @@ void add_sign(const Real* x, const Real* y, Real a, Real* out, std::size_t n) {
 }
 
 template <class Real>
-void limit(const Real* x, Real least, Real most, Real* out, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] < least ? least : x[i] > most ? most : x[i];
+void limit(const Real* x, Real min, Real max, Real* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] < min ? min : x[i] > max ? max : x[i];
 }
 
 template <class Real>

@@ -34,9 +34,9 @@ cluster::Endpoints computed_endpoints(const Options& options, const Nodes& nodes
                                       const std::vector<int>& ranks_of_node, int other) {
     auto job = options.job_id + "@" + join(nodes.hosts, ",");
     if (other > 0) job += fmt::format("#{}", other);
-    const int most = *std::max_element(ranks_of_node.begin(), ranks_of_node.end());
+    const int max = *std::max_element(ranks_of_node.begin(), ranks_of_node.end());
     const auto first =
-        options.start_port ? *options.start_port : cluster::base_port(job, most + rendezvous_ports);
+        options.start_port ? *options.start_port : cluster::base_port(job, max + rendezvous_ports);
     return cluster::consecutive_endpoints(nodes.hosts, ranks_of_node, first);
 }
 

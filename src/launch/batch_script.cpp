@@ -124,10 +124,10 @@ std::string commands_of(const Options& options, const std::string& launcher,
 }  // namespace
 
 std::string name_in_pbs(const Options& options) {
-    constexpr std::size_t longest = 15;
+    constexpr std::size_t max = 15;
     auto name = name_of_job(options);
     if (std::isalpha(static_cast<unsigned char>(name.front())) == 0) name.insert(0, "j");
-    return name.substr(0, longest);
+    return name.substr(0, max);
 }
 
 std::string to_string(Scheduler scheduler) {

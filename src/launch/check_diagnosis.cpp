@@ -16,9 +16,9 @@ namespace dtrain::launch {
 namespace {
 
 constexpr std::uint64_t mib = 1024 * 1024;
-constexpr std::uint64_t least_shm = 128 * mib;  // Docker gives 64 MiB, which NCCL and data loaders use up
+constexpr std::uint64_t min_shm = 128 * mib;  // Docker gives 64 MiB, which NCCL and data loaders use up
 constexpr std::uint64_t usual_shm = 1024 * mib;
-constexpr std::uint64_t least_files = 1024;
+constexpr std::uint64_t min_files = 1024;
 constexpr std::uint64_t files_of_program = 256;  // besides a few for every other rank
 constexpr std::int64_t clock_fault_us = 1'000'000;
 constexpr std::int64_t clock_warning_us = 100'000;
@@ -122,12 +122,12 @@ class Diagnosis {
 
     void diagnose_shared_memory(int node, const NodeFacts& facts) {
         const auto of = fmt::format("{} of {}", size_text(facts.shm_free), size_text(facts.shm_bytes));
-        if (facts.shm_bytes < least_shm)
+        if (facts.shm_bytes < min_shm)
             add(Severity::fault, node,
                 facts.shm_bytes == 0 ? "there is no /dev/shm"
                                      : fmt::format("/dev/shm has only {}", size_text(facts.shm_bytes)),
                 "mount -o remount,size=50% /dev/shm; --shm-size=8g for a container");
-        else if (facts.shm_free < least_shm)
+        else if (facts.shm_free < min_shm)
             add(Severity::fault, node, fmt::format("/dev/shm is full: {} are free", of),
                 "remove what earlier jobs left in /dev/shm");
         else if (facts.shm_bytes < usual_shm)
@@ -138,7 +138,7 @@ class Diagnosis {
 
     void diagnose_open_files(int node, const NodeFacts& facts) {
         const auto ranks = static_cast<std::uint64_t>(wants_.ranks_of_node) * nodes_.size();
-        const auto wanted = std::max(least_files, files_of_program + 2 * ranks);
+        const auto wanted = std::max(min_files, files_of_program + 2 * ranks);
         if (facts.open_files < wanted)
             add(Severity::fault, node,
                 fmt::format("a process may have {} files open; {} ranks want {}", facts.open_files, ranks,

@@ -37,7 +37,7 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds connect_limit{5000};
 constexpr Milliseconds report_limit{20'000};  // GPUs without a persistent driver take their time
-constexpr std::size_t longest_line = 16 << 20;
+constexpr std::size_t max_line = 16 << 20;
 
 std::string error_text(int error) {
     return std::generic_category().message(error);
@@ -107,7 +107,7 @@ class NodeCheck {
     void read() {
         std::array<char, 65536> buffer;
         const auto got = ::read(in_, buffer.data(), buffer.size());
-        if (got <= 0 || input_.size() > longest_line) {
+        if (got <= 0 || input_.size() > max_line) {
             reactor_.forget(in_);
             done_ = true;
             return;

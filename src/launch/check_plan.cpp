@@ -13,7 +13,7 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr int most_in_all_pairs = 32;
+constexpr int max_in_all_pairs = 32;
 constexpr int nodes_in_wave = 128;
 constexpr int next_neighbours = 2;
 
@@ -66,7 +66,7 @@ std::map<int, std::vector<int>> probe_targets(const std::vector<int>& nodes, int
         pairs[one].insert(other);
         pairs[other].insert(one);
     };
-    const auto reach = all <= most_in_all_pairs ? nodes.size() : next_neighbours;
+    const auto reach = all <= max_in_all_pairs ? nodes.size() : next_neighbours;
     for (std::size_t place = 0; place < nodes.size(); ++place) {
         add(nodes[place], centre);
         for (std::size_t step = 1; step <= reach && place + step < nodes.size(); ++step)

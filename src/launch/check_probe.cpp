@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-constexpr std::size_t most_callers = 1024;
+constexpr std::size_t max_callers = 1024;
 constexpr int comparisons = 5;
 
 void send_at_once(const FileDescriptor& socket) {
@@ -80,7 +80,7 @@ int ProbeServer::port() const {
 
 void ProbeServer::accept() {
     auto socket = link::accept_from(listener_);
-    if (!socket.valid() || callers_.size() == most_callers) return;
+    if (!socket.valid() || callers_.size() == max_callers) return;
     send_at_once(socket);
     const int fd = socket.get();
     callers_[fd].socket = std::move(socket);

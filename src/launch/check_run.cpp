@@ -40,8 +40,8 @@ constexpr std::chrono::seconds probes_limit{15};
 constexpr std::chrono::seconds end_limit{3};
 constexpr std::chrono::milliseconds glance{50};
 constexpr int wave_lifetime_s = 60;
-constexpr std::size_t most_strangers = 256;
-constexpr std::size_t most_text = 1 << 20;
+constexpr std::size_t max_strangers = 256;
+constexpr std::size_t max_text = 1 << 20;
 
 /// What finds programs and libraries; a job brings it to all nodes.
 std::map<std::string, std::string> search_paths(const Environment& environment) {
@@ -68,7 +68,7 @@ bool drain(int fd, std::string& text) {
     for (;;) {
         const auto got = ::read(fd, buffer.data(), buffer.size());
         if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
-        if (text.size() < most_text) text.append(buffer.data(), static_cast<std::size_t>(got));
+        if (text.size() < max_text) text.append(buffer.data(), static_cast<std::size_t>(got));
     }
 }
 
@@ -203,7 +203,7 @@ class CheckRun {
     /// The first line of a connection says which node it is.
     void accept() {
         auto socket = link::accept_from(listener_);
-        if (!socket.valid() || strangers_.size() == most_strangers) return;
+        if (!socket.valid() || strangers_.size() == max_strangers) return;
         const int fd = socket.get();
         strangers_[fd].socket = std::move(socket);
         reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t) { accept_from(fd); });
@@ -326,10 +326,10 @@ class CheckRun {
 };
 
 /// What --gpus and --nproc_per_node come to.
-int most_ranks_of_node(const Plan& plan) {
-    std::size_t most = 1;
-    for (const auto& node : plan.nodes) most = std::max(most, node.ranks.size());
-    return static_cast<int>(most);
+int max_ranks_of_node(const Plan& plan) {
+    std::size_t max = 1;
+    for (const auto& node : plan.nodes) max = std::max(max, node.ranks.size());
+    return static_cast<int>(max);
 }
 
 }  // namespace
@@ -337,7 +337,7 @@ int most_ranks_of_node(const Plan& plan) {
 int run_check(const CheckSite& site) {
     ::signal(SIGPIPE, SIG_IGN);  // nodes that end while they are told something
     const CheckWants wants{.mpirun = site.plan.engine == Engine::mpirun,
-                           .ranks_of_node = most_ranks_of_node(site.plan),
+                           .ranks_of_node = max_ranks_of_node(site.plan),
                            .log_dir = site.plan.log_dir,
                            .working_dir = site.plan.working_dir};
     const auto nodes = CheckRun(site).run();

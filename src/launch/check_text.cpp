@@ -36,11 +36,11 @@ std::string connections(const CheckedNode& node) {
     return node.probes.empty() ? "-" : fmt::format("{}/{}", made, node.probes.size());
 }
 
-std::string longest_round_trip(const CheckedNode& node) {
-    std::int64_t longest = -1;
+std::string max_round_trip(const CheckedNode& node) {
+    std::int64_t max = -1;
     for (const auto& probe : node.probes)
-        if (probe.error.empty()) longest = std::max(longest, probe.round_trip_us);
-    return longest < 0 ? "-" : in_milliseconds(longest);
+        if (probe.error.empty()) max = std::max(max, probe.round_trip_us);
+    return max < 0 ? "-" : in_milliseconds(max);
 }
 
 std::string clock_text(std::optional<std::int64_t> ahead_us) {
@@ -58,7 +58,7 @@ Row row_of(int number, const CheckedNode& node, std::optional<std::int64_t> cloc
     const auto& facts = *node.facts;
     row.insert(row.end(), {facts.host_name, node.way, facts.dtrain, or_dash(facts.mpi), or_dash(facts.nccl),
                            facts.worker_error.empty() ? std::to_string(facts.gpus) : "-", connections(node),
-                           longest_round_trip(node), clock_text(clock_ahead_us),
+                           max_round_trip(node), clock_text(clock_ahead_us),
                            bytes_or_unlimited(facts.shm_bytes), bytes_or_unlimited(facts.memlock),
                            facts.open_files == unlimited ? "unlimited" : std::to_string(facts.open_files),
                            facts.log_dir_error.empty() ? "ok" : "no"});

@@ -19,10 +19,10 @@ namespace {
 
 using cluster::Event;
 
-constexpr std::size_t most_clients = 64;
-constexpr std::size_t longest_question = 64;
-constexpr std::size_t longest_answer = 64 * 1024 * 1024;
-constexpr std::size_t longest_stacks = 256 * 1024;  // of one rank
+constexpr std::size_t max_clients = 64;
+constexpr std::size_t max_question = 64;
+constexpr std::size_t max_answer = 64 * 1024 * 1024;
+constexpr std::size_t max_stacks = 256 * 1024;  // of one rank
 
 bool is_own_user(int socket) {
     ucred peer{};
@@ -56,14 +56,14 @@ void ControlSocket::serve(const JobState& job, bool stopping) {
 void ControlSocket::accept() {
     FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid() || !is_own_user(socket.get())) return;
-    if (clients_.size() >= most_clients) drop_the_silent();
-    if (clients_.size() >= most_clients) return;
+    if (clients_.size() >= max_clients) drop_the_silent();
+    if (clients_.size() >= max_clients) return;
     const int fd = socket.get();
     const auto client = clients_.insert(clients_.end(), Client{.socket = std::move(socket)});
     reactor_.watch(fd, EPOLLIN, [this, client](std::uint32_t events) {
         if ((events & EPOLLOUT) != 0)
             write(client);
-        else if ((events & EPOLLIN) != 0 && client->question.size() < longest_question)
+        else if ((events & EPOLLIN) != 0 && client->question.size() < max_question)
             read_question(client);
         else
             drop(client);
@@ -71,7 +71,7 @@ void ControlSocket::accept() {
 }
 
 void ControlSocket::read_question(Clients::iterator client) {
-    std::array<char, longest_question> buffer;
+    std::array<char, max_question> buffer;
     const auto got =
         ::recv(client->socket.get(), buffer.data(), buffer.size() - client->question.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -79,7 +79,7 @@ void ControlSocket::read_question(Clients::iterator client) {
     client->question.append(buffer.data(), static_cast<std::size_t>(got));
     const auto end = client->question.find('\n');
     if (end == std::string::npos) {
-        if (client->question.size() >= longest_question) drop(client);
+        if (client->question.size() >= max_question) drop(client);
         return;
     }
     client->question.resize(end);
@@ -121,7 +121,7 @@ void ControlSocket::take(const Event& event, const JobState& job) {
 void ControlSocket::note_stacks(const Event& event) {
     if (event.kind == Event::Kind::stacks) {
         auto& text = stacks_[event.rank];
-        text += event.text.substr(0, longest_stacks - std::min(longest_stacks, text.size()));
+        text += event.text.substr(0, max_stacks - std::min(max_stacks, text.size()));
         return;
     }
     const auto told = stacks_.extract(event.rank);
@@ -151,7 +151,7 @@ void ControlSocket::finish(int status) {
 void ControlSocket::say(Client& client, const std::string& line, bool last_word) {
     if (client.last_word) return;
     client.last_word = last_word;
-    if (client.answer.size() + line.size() > longest_answer) {
+    if (client.answer.size() + line.size() > max_answer) {
         client.answer.clear();  // it does not read: it is dropped when it is written to
         client.sent = 0;
         client.last_word = true;

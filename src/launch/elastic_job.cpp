@@ -29,10 +29,10 @@ using elastic::Change;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds stop_overhead{7000};       // beside --grace: for mpirun and the workers to be gone
-constexpr seconds first_timeout{30};              // with an etcd that has never answered
-constexpr std::size_t longest_value = 1'000'000;  // etcd refuses requests above 1.5 MB
-constexpr int status_failed_node = 101;           // Paddle's ELASTIC_EXIT_CODE
+constexpr milliseconds stop_overhead{7000};   // beside --grace: for mpirun and the workers to be gone
+constexpr seconds first_timeout{30};          // with an etcd that has never answered
+constexpr std::size_t max_value = 1'000'000;  // etcd refuses requests above 1.5 MB
+constexpr int status_failed_node = 101;       // Paddle's ELASTIC_EXIT_CODE
 constexpr int status_failed_range = 3;
 
 /// What `action` gives, after as many tries as it takes etcd to answer for the first time.
@@ -72,7 +72,7 @@ std::vector<std::string> addresses_of(const elastic::Start& start) {
 void publish_endpoints(elastic::Membership& membership, const elastic::JobKeys& keys,
                        const std::vector<std::string>& endpoints, const std::vector<std::string>& hosts) {
     auto value = join(endpoints, ",") + "|" + join(hosts, ",");
-    if (value.size() > longest_value) return;
+    if (value.size() > max_value) return;
     try {
         membership.write_as_head({Change::put(keys.endpoints(), std::move(value))});
     } catch (const elastic::EtcdError& error) {
@@ -211,7 +211,7 @@ int run_elastic_job(const ElasticSettings& settings, const Options& options, con
             .time_to_stop = options.grace + stop_overhead});
     });
 
-    elastic::ElasticOptions elastic{.policy = settings.policy, .most_failures = settings.most_failures};
+    elastic::ElasticOptions elastic{.policy = settings.policy, .max_failures = settings.max_failures};
     if (settings.paddles_statuses) {
         const bool range = settings.policy.wanted.is_range();
         elastic.failure_is_the_nodes = !range;

@@ -107,7 +107,7 @@ std::optional<ElasticSettings> elastic_settings(const Options& options, const En
     ElasticSettings out{.access = elastic::etcd_access(server->option, server->address, environment),
                         .keys = elastic::JobKeys(options.job_id),
                         .policy = {.wanted = wanted, .level = level, .settle = options.elastic_timeout},
-                        .most_failures = options.max_restart.value_or(
+                        .max_failures = options.max_restart.value_or(
                             server->legacy && level != elastic::Level::again ? 0 : paddles_restarts),
                         .paddles_statuses = server->legacy};
     if (!server->legacy)

@@ -19,7 +19,7 @@ struct ElasticSettings {
     elastic::EtcdAccess access;
     elastic::JobKeys keys;
     elastic::Policy policy;
-    int most_failures = 0;
+    int max_failures = 0;
     /// Exit statuses of Paddle 2.2 and 2.3 for a job that failed: 101 asks a platform to start this node
     /// again, 3 where the number of nodes is a range.
     bool paddles_statuses = false;

@@ -89,8 +89,8 @@ int servers_of(const NodePlan& node) {
 }
 
 std::string in_quotes(const std::string& arg) {
-    constexpr std::size_t most_shown = 300;
-    return '"' + one_line(arg, most_shown) + '"';
+    constexpr std::size_t max_shown = 300;
+    return '"' + one_line(arg, max_shown) + '"';
 }
 
 /// The first argument of a command that is not node 0's; "" when all are.

@@ -12,8 +12,8 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::size_t longest_shown_line = 2000;
-constexpr std::size_t longest_exception = 400;
+constexpr std::size_t max_shown_line = 2000;
+constexpr std::size_t max_exception = 400;
 
 std::string cut(std::string_view line, std::size_t length) {
     return line.size() <= length ? std::string(line) : std::string(line.substr(0, length)) + " ...";
@@ -60,8 +60,7 @@ std::string last_lines(std::string_view log, std::size_t lines) {
     const auto end = std::find_if(all.rbegin(), all.rend(), holds_something).base();
     const auto shown = std::min(end - std::min(first, end), static_cast<std::ptrdiff_t>(lines));
     std::string out;
-    for (auto line = end - shown; line < end; ++line)
-        out += cut(shown_part(*line), longest_shown_line) + "\n";
+    for (auto line = end - shown; line < end; ++line) out += cut(shown_part(*line), max_shown_line) + "\n";
     return out;
 }
 
@@ -72,7 +71,7 @@ std::optional<std::string> exception_line(std::string_view log) {
         for (auto next = frame + 1; next < lines.size(); ++next) {
             const auto line = without_rank_prefix(lines[next]);
             if (line.empty() || line.starts_with(' ')) continue;
-            if (names_exception(trimmed(line))) return cut(trimmed(line), longest_exception);
+            if (names_exception(trimmed(line))) return cut(trimmed(line), max_exception);
             break;
         }
     }
@@ -85,7 +84,7 @@ std::optional<std::string> native_complaint(std::string_view log) {
     const auto found = std::find_if(lines.rbegin(), lines.rend(),
                                     [&](const std::string& line) { return line.starts_with(begin); });
     if (found == lines.rend()) return std::nullopt;
-    return cut(trimmed(std::string_view(*found).substr(begin.size())), longest_exception);
+    return cut(trimmed(std::string_view(*found).substr(begin.size())), max_exception);
 }
 
 std::optional<std::string> server_complaint(std::string_view log, int number) {
@@ -95,7 +94,7 @@ std::optional<std::string> server_complaint(std::string_view log, int number) {
     const auto found =
         std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(begin); });
     if (found == lines.end()) return std::nullopt;
-    return cut(trimmed(std::string_view(*found).substr(teller.size())), longest_exception);
+    return cut(trimmed(std::string_view(*found).substr(teller.size())), max_exception);
 }
 
 std::optional<std::string> loader_complaint(std::string_view log) {
@@ -105,7 +104,7 @@ std::optional<std::string> loader_complaint(std::string_view log) {
         return line.find(mark) != std::string::npos;
     });
     if (found == lines.rend()) return std::nullopt;
-    return cut(trimmed(std::string_view(*found).substr(found->find(mark) + 2)), longest_exception);
+    return cut(trimmed(std::string_view(*found).substr(found->find(mark) + 2)), max_exception);
 }
 
 std::optional<std::string> vain_wait(std::string_view log) {
@@ -122,7 +121,7 @@ std::optional<std::string> vain_wait(std::string_view log) {
         const auto seconds = words.substr(at_waited + waited.size(), at_mark - at_waited - waited.size());
         const auto begin = words.find_last_of(' ', at_number - 1) + 1;  // npos + 1 is 0
         if (!parse_int(count) || seconds.find_first_not_of("0123456789.") != std::string_view::npos) continue;
-        if (at_number > begin) return cut(trimmed(words.substr(begin)), longest_exception);
+        if (at_number > begin) return cut(trimmed(words.substr(begin)), max_exception);
     }
     return std::nullopt;
 }

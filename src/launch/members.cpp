@@ -17,7 +17,7 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr int most_members = 65536;
+constexpr int max_members = 65536;
 
 std::vector<MemberPlace> listed(const std::string& list, const char* option) {
     std::vector<MemberPlace> out;
@@ -32,7 +32,7 @@ std::vector<MemberPlace> listed(const std::string& list, const char* option) {
 
 int count_of(const std::string& text, const std::string& whole) {
     const auto number = parse_int(trimmed(text));
-    if (!number || *number < 1 || *number > most_members)
+    if (!number || *number < 1 || *number > max_members)
         throw UsageError(
             fmt::format("--heter_worker_num {}: \"{}\" is no number of workers; write 2, or 2;1 "
                         "for two stages",

@@ -58,7 +58,7 @@ struct OptionRow {
     std::string_view value;  ///< what --help calls the value; "" for a switch
     std::string_view help;
     OptionField field;
-    int least = 0, most = 2'147'483'647;  ///< of a number
+    int min = 0, max = 2'147'483'647;  ///< of a number
     std::vector<std::string_view> choices;
     std::string_view alone;          ///< the value when none is given: --dry-run means --dry-run=table
     std::string_view paddle;         ///< the Paddle releases that have it; "" for dtrain's own

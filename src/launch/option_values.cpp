@@ -40,10 +40,10 @@ bool as_bool(const std::string& text, const std::string& source) {
 int as_int(const OptionRow& row, const std::string& text, const std::string& source) {
     const std::string digits(trimmed(text));
     const auto number = parse_int(digits);
-    if (!number || *number < row.least || *number > row.most)
+    if (!number || *number < row.min || *number > row.max)
         refuse(source, text,
-               row.most == OptionRow{}.most ? fmt::format("a whole number of at least {}", row.least)
-                                            : fmt::format("a whole number in {}..{}", row.least, row.most));
+               row.max == OptionRow{}.max ? fmt::format("a whole number of at least {}", row.min)
+                                          : fmt::format("a whole number in {}..{}", row.min, row.max));
     return *number;
 }
 
@@ -57,13 +57,13 @@ int as_permissions(const std::string& text, const std::string& source) {
 Milliseconds as_seconds(const OptionRow& row, const std::string& text, const std::string& source) {
     char* end = nullptr;
     const double seconds = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || std::isnan(seconds) || seconds < 0 || seconds > row.most)
-        refuse(source, text, fmt::format("a number of seconds in 0..{}, such as 10 or 0.5", row.most));
+    if (text.empty() || *end != '\0' || std::isnan(seconds) || seconds < 0 || seconds > row.max)
+        refuse(source, text, fmt::format("a number of seconds in 0..{}, such as 10 or 0.5", row.max));
     return Milliseconds(std::llround(seconds * 1000));
 }
 
 std::uintmax_t as_bytes(const std::string& text, const std::string& source) {
-    constexpr std::uintmax_t least = 4096;
+    constexpr std::uintmax_t min = 4096;
     constexpr std::string_view units = "KMGT";
     std::string_view digits = text;
     std::uintmax_t factor = 1;
@@ -77,7 +77,7 @@ std::uintmax_t as_bytes(const std::string& text, const std::string& source) {
         }
     }
     const auto number = parse_int<std::uintmax_t>(digits);
-    if (!number || *number > UINTMAX_MAX / factor || *number * factor < least)
+    if (!number || *number > UINTMAX_MAX / factor || *number * factor < min)
         refuse(source, text, "a size of at least 4K, such as 100M");
     return *number * factor;
 }

@@ -25,7 +25,7 @@ using cluster::Role;
 using topology::VisibleGpu;
 using Devices = std::vector<VisibleGpu>;
 
-constexpr int most_ports_of_server_job = 1000;
+constexpr int max_ports_of_server_job = 1000;
 constexpr int max_rendezvous_ports = 3;  // behind those of a server job's ranks
 constexpr int tries_of_joined_nodes = 10;
 constexpr int paddles_first_port = 6170;  // where lists without ports begin, in Paddle too
@@ -162,7 +162,7 @@ class PlanMaker {
         const auto places =
             input_.allocation ? server_job_places(options_,
                                                   options_.start_port.value_or(cluster::base_port(
-                                                      options_.job_id, most_ports_of_server_job)),
+                                                      options_.job_id, max_ports_of_server_job)),
                                                   hosts_of(*input_.allocation))
                               : server_job_places(options_, options_.start_port.value_or(paddles_first_port),
                                                   host_of_numbers());

@@ -107,19 +107,19 @@ class Launch {
         others_ = meet_other_nodes(options_, environment_, planner_, [this] { metrics_show("following"); });
         if (others_.followed) return *others_.followed;
         show_job();
-        const int most_restarts = options_.max_restart.value_or(0);
+        const int max_restarts = options_.max_restart.value_or(0);
         const auto run = random_mark();
         for (int restart = 0;; ++restart) {
             const auto outcome = run_once({.run = run, .restarts = restart});
             metrics_show("waiting");
             const bool is_over = outcome.status == 0 || outcome.status == status_later;
-            if (is_over || outcome.asked_to_stop_by != 0 || restart == most_restarts) {
+            if (is_over || outcome.asked_to_stop_by != 0 || restart == max_restarts) {
                 if (others_.followers) others_.followers->finish(outcome.status, outcome.text);
                 shown_->finish(outcome.status);
                 return outcome.status;
             }
             log_warning("the job failed with status {}; starting it again, {} of at most {} times",
-                        outcome.status, restart + 1, most_restarts);
+                        outcome.status, restart + 1, max_restarts);
             options_.log_overwrite = false;  // the logs tell what failed
         }
     }
@@ -223,7 +223,7 @@ class Launch {
                         .engine = to_string(planner_.engine()),
                         .host = host_name(),
                         .version = version,
-                        .max_restarts = elastic_ ? elastic_->most_failures : options_.max_restart.value_or(0),
+                        .max_restarts = elastic_ ? elastic_->max_failures : options_.max_restart.value_or(0),
                         .began_us = cluster::now_us()});
         metrics_endpoint_.emplace(std::move(listener), [&library, metrics = metrics_.get()] {
             return library.text(metrics->families());
@@ -354,7 +354,7 @@ class Launch {
             .grace = options_.grace,
             .hang_timeout = options_.hang_timeout,
             .heartbeat_ranks = nodes_send_heartbeats(plan) ? first_ranks_of_nodes(plan) : std::vector<int>{},
-            .longest_silence = 4 * between_heartbeats,
+            .max_silence = 4 * between_heartbeats,
             .job_token = token,
             .stop_fd = stop != nullptr ? stop->fd() : -1,
             .log_dir = options_.log_dir,

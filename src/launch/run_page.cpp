@@ -18,7 +18,7 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::size_t most_events = 200;
+constexpr std::size_t max_events = 200;
 
 /// "failed", "lost", "stopped" by rank; those that ended well are not there.
 struct BadEnd {
@@ -137,7 +137,7 @@ void add_start(report::Run& run, int number, const JobState& job, const FailureR
                           : "the job has ended: " + first_line(text),
                       false});
     std::ranges::stable_sort(events, {}, &report::RunEvent::seconds);
-    if (events.size() > most_events) events.erase(events.begin() + most_events - 1, events.end() - 1);
+    if (events.size() > max_events) events.erase(events.begin() + max_events - 1, events.end() - 1);
     run.events.insert(run.events.end(), events.begin(), events.end());
 }
 

@@ -14,7 +14,7 @@ namespace dtrain::launch {
 namespace {
 
 constexpr std::chrono::seconds ask_again{15};
-constexpr std::ptrdiff_t most_at_once = 64;
+constexpr std::ptrdiff_t max_at_once = 64;
 
 /// What a program that has ended left in a pipe.
 std::string all_of(int pipe) {
@@ -51,7 +51,7 @@ std::vector<int> SshProbe::reached(const std::vector<int>& wanted, const std::ve
                                  [](const auto& each) { return each.second.ssh != nullptr; });
     for (const int node : wanted) {
         auto& question = questions_[node];
-        if (question.ssh || now < question.again_at || running >= most_at_once) continue;
+        if (question.ssh || now < question.again_at || running >= max_at_once) continue;
         question.again_at = now + ask_again;
         question.ssh = std::make_unique<Subprocess>(
             ProcessOptions{.argv = ssh_command(hosts[static_cast<std::size_t>(node)], "true"),

@@ -33,10 +33,10 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_signals{50};   // two equal signals closer together may arrive as one
 constexpr milliseconds answer_margin{3000};   // for what must answer at once but runs on a busy machine
-constexpr milliseconds longest_start{3000};   // of a rank's worker after that of another one
+constexpr milliseconds max_start{3000};       // of a rank's worker after that of another one
 constexpr milliseconds engine_cleanup{3000};  // what mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_redraws{1000};
-constexpr std::size_t longest_engine_text = 16 * 1024;
+constexpr std::size_t max_engine_text = 16 * 1024;
 
 /// Passes bytes on without ever waiting for a slow reader: it reads only when the last piece is gone.
 class PassThrough {
@@ -134,7 +134,7 @@ class Watch {
             status_.clear();
             console_.write_piece();
         }
-        if (sources[4].revents != 0) take_order();
+        if (sources[4].revents != 0) take_command();
         if (sources[5].revents != 0) serve_beside();
         if (sources[6].revents != 0) questions_->serve(result_.job, step_ != Step::running);
         if (questions_ != nullptr && questions_->take_stacks_command(result_.job))
@@ -159,7 +159,7 @@ class Watch {
         if (options_.control.by_lines) {
             write_all(engine_.stdin_fd(), cluster::to_line(command) + "\n");
         } else {
-            if (held_signals_.empty()) hold_until_ = Clock::now() + longest_start;
+            if (held_signals_.empty()) hold_until_ = Clock::now() + max_start;
             held_signals_.push_back(signal_of(command));
             send_held_signals();
         }
@@ -236,7 +236,7 @@ class Watch {
         }
     }
 
-    void take_order() {
+    void take_command() {
         std::uint64_t count = 0;
         if (::read(options_.stop_fd, &count, sizeof count) != sizeof count) return;
         if (count > 1 || result_.commanded_to_stop) kill_now_ = true;
@@ -267,7 +267,7 @@ class Watch {
             if (const auto event = cluster::decode(std::string_view(line).substr(marker))) take_event(*event);
             return;
         }
-        if (result_.engine_text.size() < longest_engine_text) result_.engine_text += line + "\n";
+        if (result_.engine_text.size() < max_engine_text) result_.engine_text += line + "\n";
     }
 
     void take_event(const cluster::Event& event) {
@@ -336,7 +336,7 @@ class Watch {
         check_lost_from_ = Clock::now() + between_redraws;
         for (const auto& [rank, heard] : last_heard_)
             if (result_.job.start_of(rank) && !result_.job.end_of(rank) &&
-                Clock::now() - heard > options_.longest_silence)
+                Clock::now() - heard > options_.max_silence)
                 return rank;
         return std::nullopt;
     }

@@ -45,7 +45,7 @@ struct WatchOptions {
     /// Ranks that give signs of life, the first one of each node of several, and the time without one after
     /// which their node counts as lost.
     std::vector<int> heartbeat_ranks;
-    std::chrono::milliseconds longest_silence{0};
+    std::chrono::milliseconds max_silence{0};
     std::string job_token;
     /// As of a timerfd or eventfd: readable when the job has to stop, and again, or with a count above 1,
     /// when it has to be gone at once; -1: none.

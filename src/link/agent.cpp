@@ -88,7 +88,7 @@ int run_agent(const std::vector<std::string>& arguments, const Environment& envi
     const auto socket = connect_to_path(path);
     const RunOn wish{.host = arguments[place], .command = join(std::span(arguments).subspan(place + 1), " ")};
     write_all(socket.get(), framed(encode(wish)));
-    FrameReader frames(longest_message);
+    FrameReader frames(max_message);
     while (const auto message = receive(socket.get(), frames)) {
         if (const auto* ssh = std::get_if<UseSsh>(&*message))
             become_ssh(arguments, place, ssh->host, environment);

@@ -17,7 +17,7 @@
 namespace dtrain::link {
 namespace {
 
-constexpr std::size_t most_kept_for_agent = 4 * 1024 * 1024;
+constexpr std::size_t max_kept_for_agent = 4 * 1024 * 1024;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void Agents::accept_one() {
     while (!socket.valid() && lacks_resources(errno) && actions_.make_room()) socket = accept_from(listener_);
     if (!socket.valid()) return;
     const int fd = socket.get();
-    agents_.emplace(fd, Agent{.socket = std::move(socket), .frames = FrameReader(longest_message)});
+    agents_.emplace(fd, Agent{.socket = std::move(socket), .frames = FrameReader(max_message)});
     reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t events) { serve(fd, events); });
 }
 
@@ -86,7 +86,7 @@ void Agents::send(int agent, const Message& message) {
     if (found == agents_.end()) return;
     auto& [socket, frames, output, left_out] = found->second;
     const auto* printed = std::get_if<DaemonOutput>(&message);
-    if (printed != nullptr && output.size() > most_kept_for_agent) {
+    if (printed != nullptr && output.size() > max_kept_for_agent) {
         if (std::exchange(left_out, true)) return;
         output += framed(encode(
             DaemonOutput{.run = printed->run, .to_stderr = true, .text = "[some output is left out]\n"}));

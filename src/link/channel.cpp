@@ -18,7 +18,7 @@ constexpr std::size_t header_bytes = crypto_secretstream_xchacha20poly1305_HEADE
 constexpr std::size_t added_bytes = crypto_secretstream_xchacha20poly1305_ABYTES;
 
 static_assert(crypto_secretstream_xchacha20poly1305_KEYBYTES == sizeof(StreamKey));
-static_assert(header_bytes <= longest_handshake_message);
+static_assert(header_bytes <= max_handshake_message);
 
 unsigned char* bytes_of(std::string& text) {
     return reinterpret_cast<unsigned char*>(text.data());
@@ -64,7 +64,7 @@ struct Channel::State {
                 break;
             case Step::header:
                 begin_receiving(frame);
-                frames.allow(longest_message + added_bytes);
+                frames.allow(max_message + added_bytes);
                 step = Step::open;
                 break;
             case Step::open:
@@ -116,7 +116,7 @@ struct Channel::State {
 
     Step step;
     std::variant<FollowerHandshake, HeadHandshake> handshake;
-    FrameReader frames{longest_handshake_message};
+    FrameReader frames{max_handshake_message};
     Stream sending{};
     Stream receiving{};
     std::string output;
@@ -152,7 +152,7 @@ std::optional<std::string> Channel::next() {
 
 void Channel::send(std::string_view message) {
     if (!open()) throw LinkError("the other side has not proven the key yet");
-    if (message.size() > longest_message)
+    if (message.size() > max_message)
         throw LinkError(fmt::format("a message of {} bytes is too long for the link", message.size()));
     state_->output += framed(state_->encrypted(message));
 }

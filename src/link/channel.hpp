@@ -50,6 +50,6 @@ class Channel {
 };
 
 /// No message is longer: a daemon's command line is at most as long as the kernel allows.
-inline constexpr std::size_t longest_message = 4 * 1024 * 1024;
+inline constexpr std::size_t max_message = 4 * 1024 * 1024;
 
 }  // namespace dtrain::link

@@ -14,7 +14,7 @@
 namespace dtrain::link {
 namespace {
 
-constexpr std::size_t most_unsent = 16 * 1024 * 1024;
+constexpr std::size_t max_unsent = 16 * 1024 * 1024;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ std::optional<Message> Connection::next() {
 }
 
 void Connection::send(const Message& message) {
-    if (output_.size() > most_unsent) throw LinkError("the other side takes no messages any more");
+    if (output_.size() > max_unsent) throw LinkError("the other side takes no messages any more");
     channel_.send(encode(message));
     output_ += channel_.take_output();
 }

@@ -38,7 +38,7 @@ constexpr milliseconds try_again{300};
 constexpr milliseconds connecting_limit{2'000};
 constexpr milliseconds between_complaints{15'000};
 constexpr milliseconds poll_interval{500};
-constexpr milliseconds least_time_to_prove{1'000};
+constexpr milliseconds min_time_to_prove{1'000};
 constexpr milliseconds daemon_cleanup{3'000};  // what a daemon needs to kill ranks that ignore SIGTERM
 constexpr milliseconds end_margin{3'000};
 constexpr int status_link_lost = 1;
@@ -179,7 +179,7 @@ class Following::State {
         if (!connection_.open() && now - connection_.begin() >= time_to_prove_)
             lose(fmt::format("it accepts connections and has not answered for {} s",
                              std::chrono::ceil<std::chrono::seconds>(time_to_prove_).count()));
-        else if (now - connection_.last_heard() >= longest_silence)
+        else if (now - connection_.last_heard() >= max_silence)
             lose("it says nothing any more");
     }
 
@@ -366,7 +366,7 @@ Followed follow(const FollowerOptions& options) {
             const auto left =
                 std::chrono::duration_cast<milliseconds>(begin + options.timeout - Clock::now());
             Following following(options, std::move(*socket),
-                                std::clamp(left, least_time_to_prove, link::time_to_prove));
+                                std::clamp(left, min_time_to_prove, link::time_to_prove));
             if (const auto outcome = following.run()) return *outcome;
             reason = following.lost();
             taken = following.is_stranger();

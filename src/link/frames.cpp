@@ -36,8 +36,8 @@ std::optional<std::string> FrameReader::next() {
     const auto rest = std::string_view(bytes_).substr(begin_);
     if (rest.size() < length_bytes) return std::nullopt;
     const auto length = length_at(rest);
-    if (length > longest_)
-        throw LinkError(fmt::format("a message of {} bytes where {} are allowed", length, longest_));
+    if (length > max_)
+        throw LinkError(fmt::format("a message of {} bytes where {} are allowed", length, max_));
     if (rest.size() < length_bytes + length) return std::nullopt;
     std::string content(rest.substr(length_bytes, length));
     begin_ += length_bytes + length;

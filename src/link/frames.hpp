@@ -23,10 +23,10 @@ std::string framed(std::string_view content);
 
 class FrameReader {
   public:
-    explicit FrameReader(std::size_t longest) : longest_(longest) {}
+    explicit FrameReader(std::size_t max) : max_(max) {}
 
     /// Frames that come from now on may be this long.
-    void allow(std::size_t longest) { longest_ = longest; }
+    void allow(std::size_t max) { max_ = max; }
 
     void take(std::string_view bytes) { bytes_ += bytes; }
 
@@ -38,7 +38,7 @@ class FrameReader {
     std::size_t waiting() const { return bytes_.size() - begin_; }
 
   private:
-    std::size_t longest_;
+    std::size_t max_;
     std::string bytes_;
     std::size_t begin_ = 0;  ///< of the next frame
 };

@@ -17,7 +17,7 @@ constexpr std::size_t first_length = version.size() + public_bytes + nonce_bytes
 constexpr std::size_t second_length = public_bytes + nonce_bytes + proof_bytes;
 
 static_assert(public_bytes == 32 && crypto_kx_SESSIONKEYBYTES == sizeof(StreamKey));
-static_assert(first_length <= longest_handshake_message && second_length <= longest_handshake_message);
+static_assert(first_length <= max_handshake_message && second_length <= max_handshake_message);
 
 std::string_view text_of(const unsigned char* bytes, std::size_t length) {
     return {reinterpret_cast<const char*>(bytes), length};

@@ -34,7 +34,7 @@ struct StreamKeys {
 };
 
 /// No message of the handshake is longer.
-inline constexpr std::size_t longest_handshake_message = 160;
+inline constexpr std::size_t max_handshake_message = 160;
 
 /// What the head answers to a follower with another key, in place of message 2.
 inline constexpr std::string_view other_key_answer = "other key";

@@ -21,24 +21,24 @@ namespace {
 using Clock = Connection::Clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t most_strangers = 1024;
-constexpr std::size_t least_strangers = 16;
+constexpr std::size_t max_strangers = 1024;
+constexpr std::size_t min_strangers = 16;
 constexpr int accepted_at_once = 64;  // then it is the turn of those who are in
 constexpr milliseconds poll_period{1'000};
 constexpr milliseconds time_to_say_goodbye{2'000};
-constexpr std::size_t most_warnings = 8;
+constexpr std::size_t max_warnings = 8;
 
 /// A part of the descriptors that this process may have: followers, agents, logs and mpirun need some too.
 std::size_t strangers_allowed() {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return most_strangers;
-    return std::clamp<std::size_t>(limit.rlim_cur / 4, least_strangers, most_strangers);
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return max_strangers;
+    return std::clamp<std::size_t>(limit.rlim_cur / 4, min_strangers, max_strangers);
 }
 
 }  // namespace
 
 Head::Head(Options options)
-    : options_(std::move(options)), reactor_(options_.now), most_strangers_(strangers_allowed()) {
+    : options_(std::move(options)), reactor_(options_.now), max_strangers_(strangers_allowed()) {
     reactor_.watch(options_.listener.get(), EPOLLIN, [this](std::uint32_t) { accept_some(); });
     reactor_.every(poll_period, [this] { check_clock(); });
 }
@@ -53,7 +53,7 @@ void Head::accept_some() {
             if (!make_room()) return listen(false);
             continue;
         }
-        if (strangers_.size() >= most_strangers_) make_room();
+        if (strangers_.size() >= max_strangers_) make_room();
         const int fd = socket.get();
         peers_.emplace(
             fd, Peer{.connection = {std::move(socket), Channel::Side::head, options_.key, reactor_.now()}});
@@ -167,7 +167,7 @@ void Head::drop(int fd, std::string reason) {  // a copy: it may be the peer's o
 
 /// Each address once, and not endlessly many: the log is no place for an attacker to write to.
 void Head::refuse_key(const std::string& peer) {
-    if (other_keys_.size() >= most_warnings || !other_keys_.insert(peer).second) return;
+    if (other_keys_.size() >= max_warnings || !other_keys_.insert(peer).second) return;
     log_warning("a launcher on {} has another key and was refused; if it is yours, {}", peer,
                 how_to_copy_key(options_.name, peer));
 }
@@ -180,7 +180,7 @@ void Head::check_clock() {
     std::vector<int> silent;
     for (const auto& [node, fd] : followers_)
         if (const auto& connection = peers_.at(fd).connection;
-            now - connection.last_heard() > longest_silence && !connection.has_input())
+            now - connection.last_heard() > max_silence && !connection.has_input())
             silent.push_back(fd);
     for (const int fd : silent) drop(fd, "it says nothing any more");
     send_to_all(Heartbeat{});

@@ -102,7 +102,7 @@ class Head {
     Reactor reactor_;
     std::map<int, Peer> peers_;  ///< by descriptor
     std::deque<int> strangers_;  ///< descriptors of those that are no followers, oldest first
-    std::size_t most_strangers_;
+    std::size_t max_strangers_;
     bool listening_ = true;
     std::map<int, int> followers_;  ///< node -> descriptor
     std::map<int, JoinRequest> requests_;

@@ -22,10 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t for_others = 077;
-constexpr std::size_t longest_key_file = 4096;
+constexpr std::size_t max_key_file = 4096;
 
 std::string content_of(const FileDescriptor& fd) {
-    std::string text(longest_key_file, '\0');
+    std::string text(max_key_file, '\0');
     const auto got = ::read(fd.get(), text.data(), text.size());
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return text;

@@ -177,8 +177,8 @@ struct Read {
         return std::numeric_limits<int>::max();
     }
     static std::string shortened(std::string text) {
-        constexpr std::size_t longest = 40;
-        if (text.size() > longest) text.replace(longest, std::string::npos, "...");
+        constexpr std::size_t max = 40;
+        if (text.size() > max) text.replace(max, std::string::npos, "...");
         return text;
     }
 };

@@ -11,6 +11,6 @@ namespace dtrain::link {
 inline constexpr std::chrono::milliseconds time_to_prove{5'000};
 inline constexpr std::chrono::milliseconds between_heartbeats{2'000};
 /// Then the other side is lost. The kernel notices dead machines long before.
-inline constexpr std::chrono::milliseconds longest_silence{60'000};
+inline constexpr std::chrono::milliseconds max_silence{60'000};
 
 }  // namespace dtrain::link

@@ -36,7 +36,7 @@ class PhaseClock {
 
     /// Seconds of each step's exchange since the last settle().
     const std::vector<float>& exchanges() const { return exchanges_; }
-    bool is_full() const { return exchanges_.size() >= most_kept; }
+    bool is_full() const { return exchanges_.size() >= max_kept; }
 
     /// @param shortest of exchanges() on any rank; as many
     void settle(std::span<const float> shortest);
@@ -50,7 +50,7 @@ class PhaseClock {
 
   private:
     using Clock = std::chrono::steady_clock;
-    static constexpr std::size_t most_kept = 1024;
+    static constexpr std::size_t max_kept = 1024;
 
     PhaseTimes times_;
     std::vector<float> exchanges_;

@@ -23,10 +23,10 @@ double rate_of(const MeasuredSize& measured) {
 }
 
 template <Reducible T>
-std::vector<MeasuredSize> measured_sums(const Communicator& communicator, std::int64_t most) {
-    std::vector<T> values(static_cast<std::size_t>(most) / sizeof(T));
+std::vector<MeasuredSize> measured_sums(const Communicator& communicator, std::int64_t max) {
+    std::vector<T> values(static_cast<std::size_t>(max) / sizeof(T));
     std::vector<MeasuredSize> measured;
-    for (auto bytes = smallest; bytes <= most; bytes *= 4) {
+    for (auto bytes = smallest; bytes <= max; bytes *= 4) {
         const auto part = std::span(values).first(static_cast<std::size_t>(bytes) / sizeof(T));
         communicator.allreduce(part);
         auto fastest = std::chrono::nanoseconds::max();
@@ -50,11 +50,11 @@ std::int64_t sufficient_size(std::span<const MeasuredSize> measured) {
         ->bytes;
 }
 
-std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t most_bytes,
+std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t max_bytes,
                                   comm::ElementType element) {
-    const auto most = std::clamp(most_bytes, smallest, largest);
+    const auto max = std::clamp(max_bytes, smallest, largest);
     return sufficient_size(
-        with_real(element, [&]<class T>() { return measured_sums<T>(communicator, most); }));
+        with_real(element, [&]<class T>() { return measured_sums<T>(communicator, max); }));
 }
 
 }  // namespace dtrain::parallel

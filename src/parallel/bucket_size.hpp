@@ -21,9 +21,9 @@ struct MeasuredSize {
 /// @param measured at least one, the smallest first
 std::int64_t sufficient_size(std::span<const MeasuredSize> measured);
 
-/// Times all-reduces of several sizes, up to `most_bytes`, of elements of this real type. All ranks get the
+/// Times all-reduces of several sizes, up to `max_bytes`, of elements of this real type. All ranks get the
 /// same answer. Collective.
-std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t most_bytes,
+std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t max_bytes,
                                   comm::ElementType element);
 
 }  // namespace dtrain::parallel

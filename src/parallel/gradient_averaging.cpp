@@ -110,11 +110,11 @@ struct GradientAveraging::Content {
         : communicator(std::move(with)), parameters(std::move(of)) {
         parallel::check_parameters(communicator, parameters);
         const auto sizes = sizes_of(parameters, &ParameterBuffers::gradient);
-        const auto most = most_of(sizes);
+        const auto max = most_of(sizes);
         bucket_bytes = options.bucket_bytes > 0
                            ? options.bucket_bytes
                            : parallel::measured_bucket_size(
-                                 communicator, static_cast<std::int64_t>(most.bytes()), most.element);
+                                 communicator, static_cast<std::int64_t>(max.bytes()), max.element);
         Layout gradients(sizes, bucket_bytes);
         const Layout values = layout_of_values();
         shared = communicator.allocate(std::max(gradients.bytes(), values.bytes()));

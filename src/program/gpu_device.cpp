@@ -118,9 +118,9 @@ std::function<void()> GpuDevice::make_average(const VariableNames& variables) {
 // Part by part in memory that NCCL knows.
 std::function<void()> GpuDevice::make_average_by_nccl(const Stretches& stretches) {
     if (stretches.empty()) return [] {};
-    constexpr std::size_t most = std::size_t{4} << 20;
+    constexpr std::size_t max = std::size_t{4} << 20;
     std::size_t largest = 0;
-    for (const auto& stretch : stretches) largest = std::max(largest, std::min(stretch.size(), most));
+    for (const auto& stretch : stretches) largest = std::max(largest, std::min(stretch.size(), max));
     const auto exchanged = allocate_exchanged(largest * sizeof(float));
     auto* const sums = reinterpret_cast<float*>(exchanged.get());
     struct Part {
@@ -129,8 +129,8 @@ std::function<void()> GpuDevice::make_average_by_nccl(const Stretches& stretches
     };
     std::vector<Part> parts;
     for (const auto& stretch : stretches)
-        for (std::size_t first = 0; first < stretch.size(); first += most) {
-            const auto numbers = stretch.subspan(first, std::min(most, stretch.size() - first));
+        for (std::size_t first = 0; first < stretch.size(); first += max) {
+            const auto numbers = stretch.subspan(first, std::min(max, stretch.size() - first));
             const auto seen = [&](void* data) {
                 return TensorView{data, {static_cast<std::int64_t>(numbers.size())}, DataType::float32};
             };

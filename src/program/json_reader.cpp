@@ -15,9 +15,9 @@ using Json = nlohmann::ordered_json;
 std::string shown(const Json& value) {
     if (value.is_object()) return "an object";
     if (value.is_array()) return fmt::format("an array of {}", value.size());
-    constexpr std::size_t longest = 60;
+    constexpr std::size_t max = 60;
     auto text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (text.size() > longest) text = text.substr(0, longest) + "...";
+    if (text.size() > max) text = text.substr(0, max) + "...";
     return text;
 }
 

@@ -11,8 +11,8 @@
 namespace dtrain {
 namespace {
 
-void check(std::string_view name, double value, double least = 0) {
-    program::check_setting("learning rate schedule", name, value, least, program::no_limit);
+void check(std::string_view name, double value, double min = 0) {
+    program::check_setting("learning rate schedule", name, value, min, program::no_limit);
 }
 
 struct Formula {

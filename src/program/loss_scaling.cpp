@@ -21,19 +21,18 @@ using program::Exchange;
     throw ProgramError("with_loss_scaling: " + why, op, variable);
 }
 
-void expect_power_of_two(std::string_view name, double value, double least, double most) {
+void expect_power_of_two(std::string_view name, double value, double min, double max) {
     int exponent = 0;
-    if (!(value >= least && value <= most) || std::frexp(value, &exponent) != 0.5)
-        refuse_scaling(
-            fmt::format("{} is {}, expected a power of two from {} to {}", name, value, least, most));
+    if (!(value >= min && value <= max) || std::frexp(value, &exponent) != 0.5)
+        refuse_scaling(fmt::format("{} is {}, expected a power of two from {} to {}", name, value, min, max));
 }
 
 void check(const LossScaling& options) {
-    const double least = kernels::least_loss_scale;
-    const double most = kernels::largest_loss_scale;
-    expect_power_of_two("first", options.first, least, most);
-    expect_power_of_two("growth", options.growth, 1, most);
-    expect_power_of_two("backoff", options.backoff, least, 1);
+    const double min = kernels::min_loss_scale;
+    const double max = kernels::largest_loss_scale;
+    expect_power_of_two("first", options.first, min, max);
+    expect_power_of_two("growth", options.growth, 1, max);
+    expect_power_of_two("backoff", options.backoff, min, 1);
     if (options.growth_steps < 1)
         refuse_scaling(fmt::format("growth_steps is {}, expected at least 1", options.growth_steps));
 }

@@ -18,8 +18,8 @@ namespace {
 using program::no_limit;
 using program::UpdateGradient;
 
-void check_setting(std::string_view name, double value, double least, double below) {
-    program::check_setting("optimizer", name, value, least, below);
+void check_setting(std::string_view name, double value, double min, double below) {
+    program::check_setting("optimizer", name, value, min, below);
 }
 
 // What an optimizer's updates share.

@@ -14,11 +14,11 @@ using Pair = std::vector<std::int64_t>;
 constexpr std::int64_t largest_step = 1 << 20;
 
 // A pair of whole numbers for height and width.
-const Pair& checked_pair(const Checked& op, std::string_view attribute, std::int64_t least) {
+const Pair& checked_pair(const Checked& op, std::string_view attribute, std::int64_t min) {
     const auto& pair = op.wholes(attribute);
-    const auto is_wrong = [&](std::int64_t value) { return value < least || value > largest_step; };
+    const auto is_wrong = [&](std::int64_t value) { return value < min || value > largest_step; };
     if (pair.size() != 2 || std::ranges::any_of(pair, is_wrong))
-        op.refuse_attribute(attribute, fmt::format("two numbers of at least {}: of height and width", least));
+        op.refuse_attribute(attribute, fmt::format("two numbers of at least {}: of height and width", min));
     return pair;
 }
 

@@ -178,8 +178,8 @@ void Program::add(Variable variable) {
         throw ProgramError(fmt::format("variable '{}' has shape {}, expected extents of at least 1",
                                        variable.name, dtrain::to_string(variable.shape)),
                            "", variable.name);
-    constexpr auto most_elements = std::int64_t{1} << 48;
-    if (element_count(variable.shape) > most_elements)
+    constexpr auto max_elements = std::int64_t{1} << 48;
+    if (element_count(variable.shape) > max_elements)
         throw ProgramError(fmt::format("variable '{}' has shape {}, expected at most 2^48 elements",
                                        variable.name, dtrain::to_string(variable.shape)),
                            "", variable.name);

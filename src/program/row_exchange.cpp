@@ -30,7 +30,7 @@ RowExchange::RowExchange(Communicator communicator, TreeNode batches, int all,
       batches_(batches.end - batches.begin),
       staged_(std::move(staged)) {
     const auto ranks = static_cast<std::size_t>(communicator_.size());
-    most_batches_ = static_cast<int>((static_cast<std::size_t>(all) + ranks - 1) / ranks);
+    max_batches_ = static_cast<int>((static_cast<std::size_t>(all) + ranks - 1) / ranks);
     std::size_t batch_bytes = 0;
     for (auto& gradient : gradients) {
         const auto width = gradient.made.size() / gradient.made_rows.size();
@@ -39,7 +39,7 @@ RowExchange::RowExchange(Communicator communicator, TreeNode batches, int all,
         tables_.push_back({std::move(gradient), width, std::move(merger)});
         tables_.back().lists.reserve(static_cast<std::size_t>(all));
     }
-    block_.resize(static_cast<std::size_t>(most_batches_) * batch_bytes);
+    block_.resize(static_cast<std::size_t>(max_batches_) * batch_bytes);
     blocks_.resize(ranks * block_.size());
     counts_.assign(counts_per_rank(), 0);
     all_counts_.resize(ranks * counts_.size());
@@ -73,7 +73,7 @@ void RowExchange::collect() {
 
 void RowExchange::finish() {
     communicator_.all_gather(std::span<const std::int64_t>(counts_), std::span(all_counts_));
-    const auto length = longest_block();
+    const auto length = max_block();
     const auto ranks = static_cast<std::size_t>(communicator_.size());
     if (length > 0)
         communicator_.all_gather(std::span<const std::byte>(block_).first(length),
@@ -93,16 +93,16 @@ void RowExchange::finish() {
     start();
 }
 
-std::size_t RowExchange::longest_block() const {
-    std::size_t longest = 0;
+std::size_t RowExchange::max_block() const {
+    std::size_t max = 0;
     for (std::size_t first = 0; first < all_counts_.size(); first += counts_.size()) {
         std::size_t bytes = 0;
         for (std::size_t i = 0; i < counts_.size(); ++i)
             bytes += list_bytes(static_cast<std::size_t>(all_counts_[first + i]),
                                 tables_[i % tables_.size()].width);
-        longest = std::max(longest, bytes);
+        max = std::max(max, bytes);
     }
-    return longest;
+    return max;
 }
 
 void RowExchange::find_lists(std::span<const std::byte> block, std::span<const std::int64_t> counts) {

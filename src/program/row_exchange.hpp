@@ -55,13 +55,13 @@ class RowExchange {
         kernels::ElementRange share = {};
     };
 
-    std::size_t counts_per_rank() const { return static_cast<std::size_t>(most_batches_) * tables_.size(); }
-    std::size_t longest_block() const;
+    std::size_t counts_per_rank() const { return static_cast<std::size_t>(max_batches_) * tables_.size(); }
+    std::size_t max_block() const;
     void find_lists(std::span<const std::byte> block, std::span<const std::int64_t> counts);
 
     Communicator communicator_;
-    int batches_;       ///< of this rank
-    int most_batches_;  ///< of any rank
+    int batches_;      ///< of this rank
+    int max_batches_;  ///< of any rank
     int collected_ = 0;
     std::unique_ptr<StagedRows> staged_;
     std::vector<Table> tables_;

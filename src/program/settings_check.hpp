@@ -14,12 +14,11 @@ inline constexpr double no_limit = 1e30;
 inline constexpr double above_zero = 1e-30;
 
 /// @throws ProgramError unless least <= value < below. `what` is whose setting it is.
-inline void check_setting(std::string_view what, std::string_view name, double value, double least,
+inline void check_setting(std::string_view what, std::string_view name, double value, double min,
                           double below) {
-    if (!(value >= least && value < below))
+    if (!(value >= min && value < below))
         throw ProgramError(
-            fmt::format("{}: {} is {}, expected {} <= {} < {}", what, name, value, least, name, below), "",
-            "");
+            fmt::format("{}: {} is {}, expected {} <= {} < {}", what, name, value, min, name, below), "", "");
 }
 
 }  // namespace dtrain::program

@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::size_t block = 4096;  // elements that stay in the first-level cache
 
-std::size_t most_sums_at_once(const std::vector<int>& merges) {
-    std::size_t most = 0;
+std::size_t max_sums_at_once(const std::vector<int>& merges) {
+    std::size_t max = 0;
     std::size_t now = 0;
     for (const int count : merges) {  // what is merged at once needs no place
         now = now + 1 - static_cast<std::size_t>(count);
-        most = std::max(most, now);
+        max = std::max(max, now);
     }
-    return most;
+    return max;
 }
 
 std::size_t depth_of(const TreeNode& node) {
@@ -37,7 +37,7 @@ TreeSum::TreeSum(Communicator communicator, int virtual_ranks, std::size_t eleme
     const auto ranks = communicator_.size();
     own_ = virtual_ranks_of(communicator_.rank(), ranks, virtual_ranks);
     merges_ = merges_after_leaves(own_, virtual_ranks);
-    made_ = make_sums(most_sums_at_once(merges_));
+    made_ = make_sums(max_sums_at_once(merges_));
     const auto count = static_cast<std::size_t>(ranks);
     share_ = (elements + count - 1) / count;
     for (int rank = 0; rank < ranks; ++rank) {

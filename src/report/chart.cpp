@@ -19,10 +19,10 @@ namespace {
 // One unit is about a pixel of a phone.
 constexpr double width = 360, height = 230;
 constexpr double left = 64, right = 12, top = 12, bottom = 40;
-constexpr std::size_t most_drawn = 700;
-constexpr std::size_t most_listed = 400;
-constexpr std::size_t most_dots = 40;
-constexpr std::size_t most_thick = 200;
+constexpr std::size_t max_drawn = 700;
+constexpr std::size_t max_listed = 400;
+constexpr std::size_t max_dots = 40;
+constexpr std::size_t max_thick = 200;
 constexpr double dot = 2.2;
 
 struct Extent {
@@ -49,8 +49,8 @@ bool is_drawn(const ChartPoint& point) {
 
 /// Of each stretch of points the lowest and the highest, in their order; of one without numbers one point.
 std::vector<ChartPoint> fewer(const std::vector<ChartPoint>& points) {
-    if (points.size() <= most_drawn) return points;
-    const auto stretch = (2 * points.size() + most_drawn - 1) / most_drawn;
+    if (points.size() <= max_drawn) return points;
+    const auto stretch = (2 * points.size() + max_drawn - 1) / max_drawn;
     std::vector<ChartPoint> out;
     for (std::size_t first = 0; first < points.size(); first += stretch) {
         const auto end = std::min(first + stretch, points.size());
@@ -150,8 +150,8 @@ class Picture {
                 path += fmt::format("{}{:.1f} {:.1f}", goes_on ? "L" : "M", at_x(point.x), at_y(point.y));
         }
         auto out = fmt::format("<path class=\"line c{}{}\" d=\"{}\"/>", number % 4,
-                               points.size() > most_thick ? " thin" : "", path);
-        if (points.size() <= most_dots)
+                               points.size() > max_thick ? " thin" : "", path);
+        if (points.size() <= max_dots)
             for (const auto& point : points)
                 if (is_drawn(point))
                     out += fmt::format("<circle class=\"c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>",
@@ -165,10 +165,10 @@ class Picture {
 
 }  // namespace
 
-std::vector<double> round_numbers(double low, double high, int most) {
+std::vector<double> round_numbers(double low, double high, int max) {
     std::vector<double> out;
     if (!(high > low) || !std::isfinite(high - low)) return out;
-    const auto rough = (high - low) / most;
+    const auto rough = (high - low) / max;
     auto step = std::pow(10, std::floor(std::log10(rough)));
     for (const double times : {1.0, 2.0, 2.5, 5.0, 10.0})
         if (step * times >= rough) {
@@ -209,7 +209,7 @@ std::string chart_table(const Chart& chart) {
         for (const auto& point : line.points) of_line[point.x] = point.y;
     }
     out += "</tr></thead><tbody>";
-    const auto left_out = all.size() > most_listed ? all.size() - most_listed : 0;
+    const auto left_out = all.size() > max_listed ? all.size() - max_listed : 0;
     auto x = all.begin();
     std::advance(x, static_cast<std::ptrdiff_t>(left_out));
     for (; x != all.end(); ++x) {
@@ -221,7 +221,7 @@ std::string chart_table(const Chart& chart) {
         out += "</tr>";
     }
     out += "</tbody></table>";
-    return left_out > 0 ? fmt::format("<p>The last {} of {} rows.</p>", most_listed, all.size()) + out : out;
+    return left_out > 0 ? fmt::format("<p>The last {} of {} rows.</p>", max_listed, all.size()) + out : out;
 }
 
 }  // namespace dtrain::report

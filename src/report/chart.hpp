@@ -28,7 +28,7 @@ struct Chart {
 };
 
 /// Round numbers that divide [low, high], `most` at most.
-std::vector<double> round_numbers(double low, double high, int most);
+std::vector<double> round_numbers(double low, double high, int max);
 
 /// A picture (SVG) with axes, a legend and what a pointer shows; the colours are those of the page's style.
 /// Lines of very many points are drawn with fewer: extremes stay.

@@ -10,7 +10,7 @@
 namespace dtrain::report {
 namespace {
 
-constexpr double most_that_is_written_out = 1e12;
+constexpr double max_written_out = 1e12;
 
 /// 1234567 -> "1,234,567".
 std::string grouped(double whole) {
@@ -60,8 +60,8 @@ std::string for_script(std::string json) {
 std::string number_text(double value) {
     if (!std::isfinite(value)) return "-";
     const auto size = std::abs(value);
-    if (value == std::round(value) && size < most_that_is_written_out) return grouped(value);
-    if (size >= 1000 && size < most_that_is_written_out) return grouped(std::round(value));
+    if (value == std::round(value) && size < max_written_out) return grouped(value);
+    if (size >= 1000 && size < max_written_out) return grouped(std::round(value));
     return fmt::format("{:.4g}", value);
 }
 
@@ -69,7 +69,7 @@ std::string duration_text(double seconds) {
     if (!std::isfinite(seconds) || seconds < 0) return "-";
     if (seconds < 10) return fmt::format("{:.2f} s", seconds);
     if (seconds < 60) return fmt::format("{:.1f} s", seconds);
-    const auto whole = static_cast<long long>(std::min(std::round(seconds), most_that_is_written_out));
+    const auto whole = static_cast<long long>(std::min(std::round(seconds), max_written_out));
     if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
     return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }

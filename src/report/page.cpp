@@ -20,7 +20,7 @@
 namespace dtrain::report {
 namespace {
 
-constexpr std::size_t most_ranks_shown = 128;
+constexpr std::size_t max_ranks_shown = 128;
 constexpr const char* throughput = "samples_per_second";
 constexpr const char* learning_rate = "learning_rate";
 constexpr const char* gpu_utilization = "gpu_utilization";
@@ -176,12 +176,12 @@ const char* exchange_words(const std::vector<Phase>& known) {
 
 /// The last ones.
 std::string slow_epochs_table(const Run& run) {
-    constexpr std::size_t most_shown = 100;
+    constexpr std::size_t max_shown = 100;
     std::string out =
         "<details><summary>the slowest rank of each epoch</summary><div class=\"scroll\"><table><thead><tr>"
         "<th>epoch</th><th>rank</th><th>others waited [s]</th></tr></thead><tbody>";
     const auto& all = run.slow_epochs;
-    for (auto number = all.size() - std::min(all.size(), most_shown); number < all.size(); ++number)
+    for (auto number = all.size() - std::min(all.size(), max_shown); number < all.size(); ++number)
         out += fmt::format("<tr><td>{}</td><td>{}</td><td>{:.3f}</td></tr>", all[number].epoch,
                            all[number].rank, all[number].waited);
     return out + "</tbody></table></div></details>";
@@ -189,8 +189,8 @@ std::string slow_epochs_table(const Run& run) {
 
 std::string phase_bars(const Run& run) {
     if (run.times.empty()) return "";
-    double longest = 1e-9;
-    for (const auto& times : run.times) longest = std::max(longest, times.all());
+    double max = 1e-9;
+    for (const auto& times : run.times) max = std::max(max, times.all());
     std::string out =
         "<section id=\"phases\"><h2>Where the time went</h2><div class=\"card\"><p class=\"legend\">";
     const auto known = known_phases(run.times);
@@ -205,19 +205,19 @@ std::string phase_bars(const Run& run) {
     if (const auto epochs = slow_epochs_text(run); !epochs.empty())
         out += fmt::format("<p>{}</p>{}", escaped(epochs), slow_epochs_table(run));
     out += "<div class=\"bars\">";
-    const auto shown = std::min(run.times.size(), most_ranks_shown);
+    const auto shown = std::min(run.times.size(), max_ranks_shown);
     for (std::size_t number = 0; number < shown; ++number) {
         const auto& times = run.times[number];
         out += fmt::format("<span class=\"who\">rank {}</span><div class=\"bar\">", times.rank);
         for (const auto& phase : known) {
             const auto seconds = phase.seconds(times).value_or(0);
             out += fmt::format("<i class=\"{0}\" style=\"width:{1:.2f}%\" title=\"{2}: {3}\"></i>",
-                               phase.style, 100 * seconds / longest, phase.name, duration_text(seconds));
+                               phase.style, 100 * seconds / max, phase.name, duration_text(seconds));
         }
         out += "</div>";
     }
     out += fmt::format("<span></span><div class=\"axisline\"><span>0 s</span><span>{}</span></div></div>",
-                       duration_text(longest));
+                       duration_text(max));
     out += left_out(shown, run.times.size());
     out += "<details><summary>values</summary><div class=\"scroll\"><table><thead><tr><th>rank</th>";
     for (const auto& phase : known) out += fmt::format("<th>{} [s]</th>", phase.name);
@@ -243,7 +243,7 @@ std::string gpu_table(const Run& run) {
         "part of the time in which they computed, the power of all together, the most memory that one had in "
         "use, the hottest moment.</p><div class=\"scroll\"><table><thead><tr><th>rank</th><th>utilization "
         "[%]</th><th>power [W]</th><th>memory [GB]</th><th>hottest [°C]</th></tr></thead><tbody>";
-    const auto shown = std::min(run.gpus.size(), most_ranks_shown);
+    const auto shown = std::min(run.gpus.size(), max_ranks_shown);
     for (std::size_t number = 0; number < shown; ++number) {
         const auto& gpus = run.gpus[number];
         out += fmt::format("<tr><td>{}</td>{}{}{}{}</tr>", gpus.rank, cell(gpus.utilization, 1),
@@ -259,18 +259,18 @@ std::vector<int> ranks_of_timeline(const std::vector<RankSpan>& spans) {
         all.insert(span.rank);
         if (span.state == "failed" || span.state == "lost") chosen.insert(span.rank);
     }
-    while (chosen.size() > most_ranks_shown) chosen.erase(std::prev(chosen.end()));
+    while (chosen.size() > max_ranks_shown) chosen.erase(std::prev(chosen.end()));
     for (const int rank : all)
-        if (chosen.size() < most_ranks_shown) chosen.insert(rank);
+        if (chosen.size() < max_ranks_shown) chosen.insert(rank);
     return {chosen.begin(), chosen.end()};
 }
 
 std::string timeline(const Run& run) {
     if (run.spans.empty()) return "";
-    double longest = std::max(run.seconds, 1e-9);
+    double max = std::max(run.seconds, 1e-9);
     std::map<int, std::vector<const RankSpan*>> of_rank;
     for (const auto& span : run.spans) {
-        longest = std::max(longest, span.end);
+        max = std::max(max, span.end);
         of_rank[span.rank].push_back(&span);
     }
     std::string out =
@@ -284,7 +284,7 @@ std::string timeline(const Run& run) {
         for (const auto* span : of_rank[rank])
             out += fmt::format(
                 "<i class=\"{}\" style=\"left:{:.2f}%;width:{:.2f}%\" title=\"{}\"></i>",
-                escaped(span->state), 100 * span->begin / longest, 100 * (span->end - span->begin) / longest,
+                escaped(span->state), 100 * span->begin / max, 100 * (span->end - span->begin) / max,
                 escaped(fmt::format("start {}: {} to {}: {}", span->start, duration_text(span->begin),
                                     duration_text(span->end), span->text)));
         out += "</div>";
@@ -297,7 +297,7 @@ std::string timeline(const Run& run) {
                     escaped(span->text));
     }
     out += fmt::format("<span></span><div class=\"axisline\"><span>0 s</span><span>{}</span></div></div>",
-                       duration_text(longest));
+                       duration_text(max));
     return out + left_out(shown.size(), of_rank.size()) + "</div></section>";
 }
 
@@ -313,7 +313,7 @@ std::string placement(const Run& run) {
     std::string out = "<section id=\"placement\"><h2>Placement</h2><div class=\"nodes\">";
     std::size_t shown = 0;
     for (const auto& host : hosts) {
-        if (shown >= most_ranks_shown) break;
+        if (shown >= max_ranks_shown) break;
         const auto& there = of_host[host];
         const bool with_roles =
             std::ranges::any_of(there, [](const auto* place) { return place->role != "trainer"; });

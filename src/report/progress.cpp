@@ -56,8 +56,8 @@ std::chrono::seconds time_left(std::chrono::duration<double> since_begin, std::i
                                std::int64_t left) {
     if (done <= 0) return 0s;
     const auto seconds = since_begin.count() * static_cast<double>(left) / static_cast<double>(done);
-    constexpr double most = 1e15;
-    return std::chrono::seconds(std::llround(std::min(seconds, most)));
+    constexpr double max = 1e15;
+    return std::chrono::seconds(std::llround(std::min(seconds, max)));
 }
 
 }  // namespace dtrain::report

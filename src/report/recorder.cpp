@@ -20,7 +20,7 @@ namespace dtrain::report {
 namespace {
 
 constexpr std::chrono::seconds between_pages{5};
-constexpr std::size_t most_rows_of_a_kind = 4000;
+constexpr std::size_t max_rows_of_a_kind = 4000;
 constexpr mode_t for_all = 0644, for_the_user = 0600;
 
 void append(const std::filesystem::path& path, const std::string& text) {
@@ -81,7 +81,7 @@ void Recorder::add(MetricRow row) {
     add_to_files(row);
     run_.seconds = row.seconds;
     run_.rows.push_back(std::move(row));
-    if (run_.rows.size() > 2 * most_rows_of_a_kind) thin_out(run_.rows, most_rows_of_a_kind);
+    if (run_.rows.size() > 2 * max_rows_of_a_kind) thin_out(run_.rows, max_rows_of_a_kind);
     if (!page_written_ || Clock::now() - *page_written_ >= between_pages) write_page();
 }
 
@@ -91,7 +91,7 @@ void Recorder::add(RunEvent event) {
 
 void Recorder::add(const SlowEpoch& slow) {
     run_.slow_epochs.push_back(slow);
-    if (run_.slow_epochs.size() > most_rows_of_a_kind) run_.slow_epochs.erase(run_.slow_epochs.begin());
+    if (run_.slow_epochs.size() > max_rows_of_a_kind) run_.slow_epochs.erase(run_.slow_epochs.begin());
 }
 
 void Recorder::set(std::vector<RankTimes> times) {

@@ -224,11 +224,11 @@ std::optional<RankGpus> gpus_of_text(int rank, std::string_view text) {
     }
 }
 
-void thin_out(std::vector<MetricRow>& rows, std::size_t most) {
+void thin_out(std::vector<MetricRow>& rows, std::size_t max) {
     for (const auto* event : {"step", "epoch"}) {
         const auto is_one = [&](const MetricRow& row) { return row.event == event; };
         auto count = static_cast<std::size_t>(std::ranges::count_if(rows, is_one));
-        for (; count > most; count = (count + 1) / 2) {
+        for (; count > max; count = (count + 1) / 2) {
             auto left = count;
             std::erase_if(rows, [&](const MetricRow& row) { return is_one(row) && --left % 2 == 1; });
         }

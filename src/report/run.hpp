@@ -127,6 +127,6 @@ std::optional<Run> parse_run(std::string_view json);
 
 /// While there are more than `most` rows within epochs, or of whole ones, every second one of them goes; the
 /// last one stays.
-void thin_out(std::vector<MetricRow>& rows, std::size_t most);
+void thin_out(std::vector<MetricRow>& rows, std::size_t max);
 
 }  // namespace dtrain::report

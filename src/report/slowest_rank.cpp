@@ -14,7 +14,7 @@
 namespace dtrain::report {
 namespace {
 
-constexpr std::size_t most_ranks_named = 5;
+constexpr std::size_t max_ranks_named = 5;
 
 std::string host_of(const Run& run, int rank) {
     const auto place = std::ranges::find(run.places, rank, &RankPlace::rank);
@@ -32,13 +32,13 @@ std::optional<SlowestRank> slowest_of(const std::vector<RankTimes>& times) {
     constexpr double share_that_is_urgent = 0.1, seconds_that_are_urgent = 1;
     if (times.size() < 2) return std::nullopt;
     if (std::ranges::any_of(times, [](const RankTimes& rank) { return !rank.wait; })) return std::nullopt;
-    const auto [least, most] = std::ranges::minmax_element(times, {}, &RankTimes::wait);
-    const auto waited = *most->wait - *least->wait;
-    if (waited <= share_that_matters * most->all() || waited < seconds_that_matter) return std::nullopt;
+    const auto [min, max] = std::ranges::minmax_element(times, {}, &RankTimes::wait);
+    const auto waited = *max->wait - *min->wait;
+    if (waited <= share_that_matters * max->all() || waited < seconds_that_matter) return std::nullopt;
     return SlowestRank{
-        .rank = least->rank,
+        .rank = min->rank,
         .waited = waited,
-        .is_urgent = waited >= seconds_that_are_urgent && waited >= share_that_is_urgent * most->all()};
+        .is_urgent = waited >= seconds_that_are_urgent && waited >= share_that_is_urgent * max->all()};
 }
 
 std::vector<RankTimes> times_since(const std::vector<RankTimes>& before, std::vector<RankTimes> now) {
@@ -76,7 +76,7 @@ std::string slow_epochs_text(const Run& run) {
     std::ranges::stable_sort(ranks, std::greater{}, &std::pair<int, std::size_t>::second);
     std::vector<std::string> parts;
     for (const auto& [rank, epochs] : ranks) {
-        if (parts.size() == most_ranks_named) {
+        if (parts.size() == max_ranks_named) {
             parts.emplace_back("others in the rest");
             break;
         }

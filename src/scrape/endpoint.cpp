@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t most_clients = 16;
+constexpr std::size_t max_clients = 16;
 constexpr std::chrono::seconds time_of_client{10};  // what Prometheus waits for an answer
 constexpr milliseconds without_descriptors{500};
 
@@ -51,7 +51,7 @@ class Client {
 
   private:
     bool read(const std::function<std::string()>& text) {
-        std::array<char, longest_request> buffer;
+        std::array<char, max_request> buffer;
         const auto got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (got < 0) return errno == EAGAIN || errno == EINTR;
         if (got == 0) return false;
@@ -112,7 +112,7 @@ class Serving {
     void accept() {
         FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (socket.valid()) {
-            if (clients_.size() == most_clients) clients_.pop_front();
+            if (clients_.size() == max_clients) clients_.pop_front();
             clients_.emplace_back(std::move(socket));
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             accept_from_ = Clock::now() + without_descriptors;  // it would be asked for without end

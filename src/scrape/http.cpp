@@ -58,7 +58,7 @@ bool is_complete(std::string_view received) {
 
 std::optional<std::string> answer_to(std::string_view received, const std::function<std::string()>& text) {
     if (!is_complete(received)) {
-        if (received.size() < longest_request) return std::nullopt;
+        if (received.size() < max_request) return std::nullopt;
         return written({.status = "431 Request Header Fields Too Large"}, true);
     }
     const auto request = parse_request_line(received.substr(0, received.find('\n')));

@@ -11,7 +11,7 @@
 /// As much of HTTP/1.1 (RFC 9112) as Prometheus asks for: one request on a connection. All of it is pure.
 namespace dtrain::scrape {
 
-inline constexpr std::size_t longest_request = 8192;
+inline constexpr std::size_t max_request = 8192;
 
 /// The answer to a request for /metrics; errors for all others.
 /// @param received what has come so far

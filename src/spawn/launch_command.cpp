@@ -22,8 +22,8 @@ std::optional<std::string> launcher_beside_library() {
     const auto file = std::filesystem::canonical(library.dli_fname, failed);
     if (failed) return std::nullopt;
     auto folder = file.parent_path();
-    constexpr int most_levels_up = 3;  // from lib/x86_64-linux-gnu
-    for (int level = 0; level < most_levels_up && folder.has_relative_path(); ++level) {
+    constexpr int max_levels_up = 3;  // from lib/x86_64-linux-gnu
+    for (int level = 0; level < max_levels_up && folder.has_relative_path(); ++level) {
         const auto launcher = folder / "bin" / "dtrain-launch";
         if (std::filesystem::is_regular_file(launcher, failed)) return launcher.string();
         folder = folder.parent_path();

@@ -77,7 +77,7 @@ StatePointer start(std::size_t call, const std::vector<CallSoFar>& earlier, cons
     const auto launcher = spawning::find_launcher(environment);
     auto folder = std::make_unique<TemporaryFolder>();
     const spawning::SpawnFolder files(folder->path());
-    files.write_orders(arguments, earlier);
+    files.write_request(arguments, earlier);
     ProcessOptions process{
         .argv = spawning::launch_command(launcher, ranks, options, files, spawning::this_command()),
         .environment = spawning::launch_environment(environment, ranks, call, files),

@@ -29,7 +29,7 @@ std::string needed(const std::filesystem::path& file) {
 
 }  // namespace
 
-void SpawnFolder::write_orders(const std::string& arguments, const std::vector<CallSoFar>& earlier) const {
+void SpawnFolder::write_request(const std::string& arguments, const std::vector<CallSoFar>& earlier) const {
     std::string calls;
     SpawnValue<std::vector<CallSoFar>>::write(earlier, calls);
     replace_passing_file(path_ / "arguments", arguments, owner_only);

@@ -22,7 +22,7 @@ class SpawnFolder {
     std::filesystem::path logs() const { return path_ / "log"; }
 
     /// For the ranks. @throws std::system_error naming the file
-    void write_orders(const std::string& arguments, const std::vector<CallSoFar>& earlier) const;
+    void write_request(const std::string& arguments, const std::vector<CallSoFar>& earlier) const;
 
     /// In a rank. @throws Error when they cannot be read
     std::string arguments() const;

@@ -29,8 +29,8 @@ class SampleSums {
                 watts += *gpu.watts;
                 report_watts = true;
             }
-            raise(most_.memory, gpu.memory_used);
-            raise(most_.celsius, gpu.celsius);
+            raise(max_.memory, gpu.memory_used);
+            raise(max_.celsius, gpu.celsius);
         }
         if (report_watts) {
             watts_ += watts;
@@ -39,7 +39,7 @@ class SampleSums {
     }
 
     GpuUse use() const {
-        auto use = most_;
+        auto use = max_;
         if (utilizations_ > 0) use.utilization = utilization_ / utilizations_;
         if (watt_samples_ > 0) use.watts = watts_ / watt_samples_;
         return use;
@@ -47,15 +47,15 @@ class SampleSums {
 
   private:
     template <class Number>
-    static void raise(std::optional<double>& most, const std::optional<Number>& seen) {
-        if (seen) most = std::max(most.value_or(0), static_cast<double>(*seen));
+    static void raise(std::optional<double>& max, const std::optional<Number>& seen) {
+        if (seen) max = std::max(max.value_or(0), static_cast<double>(*seen));
     }
 
     double utilization_ = 0;
     int utilizations_ = 0;
     double watts_ = 0;
     int watt_samples_ = 0;
-    GpuUse most_;
+    GpuUse max_;
 };
 
 }  // namespace

@@ -91,10 +91,10 @@ std::string without_gpu(const Xid& xid) {
 }
 
 std::vector<Xid> read_xids(int log) {
-    constexpr int most_records = 100'000;  // a log that grows faster than it is read has an end, too
-    std::array<char, 8192> record{};       // which /dev/kmsg gives one at a time
+    constexpr int max_records = 100'000;  // a log that grows faster than it is read has an end, too
+    std::array<char, 8192> record{};      // which /dev/kmsg gives one at a time
     std::string text;
-    for (int i = 0; i < most_records; ++i) {
+    for (int i = 0; i < max_records; ++i) {
         const auto got = ::read(log, record.data(), record.size());
         if (got > 0) text.append(record.data(), static_cast<std::size_t>(got));
         if (got > 0 || (got < 0 && (errno == EPIPE || errno == EINTR)))

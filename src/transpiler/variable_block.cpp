@@ -31,13 +31,13 @@ std::int64_t VariableBlock::first_element() const {
 }
 
 std::vector<VariableBlock> slice(const std::string& variable, const Shape& shape, int servers,
-                                 std::int64_t least_elements) {
-    if (servers < 1 || least_elements < 1)
+                                 std::int64_t min_elements) {
+    if (servers < 1 || min_elements < 1)
         throw UsageError(
             fmt::format("{} cannot be cut into blocks of {} elements for {} servers: both are 1 or more",
-                        variable, least_elements, servers));
+                        variable, min_elements, servers));
     const auto elements = element_count(shape);
-    const auto wanted = std::clamp<std::int64_t>(elements / least_elements, 1, servers);
+    const auto wanted = std::clamp<std::int64_t>(elements / min_elements, 1, servers);
     const auto rows = divided_up(divided_up(elements, wanted), elements_of_row(shape));
     const auto count = divided_up(shape.front(), rows);
     std::vector<VariableBlock> blocks;

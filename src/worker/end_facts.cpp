@@ -48,9 +48,9 @@ std::optional<std::string> no_room_for(const std::filesystem::path& log) {
 }
 
 std::vector<std::string> xid_facts(const std::vector<topology::Xid>& xids) {
-    constexpr std::size_t most = 3;
+    constexpr std::size_t max = 3;
     std::vector<std::string> facts;
-    for (const auto& xid : std::span(xids).first(std::min(xids.size(), most)))
+    for (const auto& xid : std::span(xids).first(std::min(xids.size(), max)))
         facts.push_back("the kernel logged " + topology::to_sentence(xid));
     return facts;
 }

@@ -16,8 +16,8 @@ namespace dtrain::worker {
 namespace {
 
 constexpr const char* file_name = ".dtrain.gloo";
-constexpr std::size_t most_jobs = 64;
-constexpr std::size_t most_bytes = 64 * 1024;
+constexpr std::size_t max_jobs = 64;
+constexpr std::size_t max_bytes = 64 * 1024;
 
 std::string one_word(std::string job) {
     std::ranges::replace_if(
@@ -26,7 +26,7 @@ std::string one_word(std::string job) {
 }
 
 std::string content_of(const FileDescriptor& file) {
-    std::string text(most_bytes, '\0');
+    std::string text(max_bytes, '\0');
     text.resize(read_at(file.get(), text.data(), text.size(), 0).value_or(0));
     return text;
 }
@@ -58,8 +58,8 @@ std::string gloo_mark(const std::string& text, const std::string& job) {
 std::string with_gloo_mark(const std::string& text, const std::string& job, const std::string& mark) {
     auto lines = split(trimmed(text), '\n');
     std::erase(lines, "");
-    if (lines.size() >= most_jobs)
-        lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most_jobs - 1));
+    if (lines.size() >= max_jobs)
+        lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(max_jobs - 1));
     lines.push_back(job + " " + mark);
     return join(lines, "\n") + "\n";
 }

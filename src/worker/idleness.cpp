@@ -13,13 +13,13 @@ namespace {
 
 constexpr int samples_in_timeout = 8;
 constexpr milliseconds shortest_interval{20};
-constexpr milliseconds longest_interval{10'000};
+constexpr milliseconds max_interval{10'000};
 constexpr int late = 3;  // intervals
 
 }  // namespace
 
 milliseconds Idleness::interval() const {
-    return std::clamp(timeout_ / samples_in_timeout, shortest_interval, longest_interval);
+    return std::clamp(timeout_ / samples_in_timeout, shortest_interval, max_interval);
 }
 
 void Idleness::sample(Activity activity, Clock::time_point now) {

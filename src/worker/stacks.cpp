@@ -26,9 +26,9 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_processes = 32;
-constexpr std::size_t most_threads = 64;
-constexpr std::size_t longest_of_process = 256 * 1024;
+constexpr std::size_t max_processes = 32;
+constexpr std::size_t max_threads = 64;
+constexpr std::size_t max_of_process = 256 * 1024;
 constexpr milliseconds tool_limit{10'000};
 constexpr milliseconds all_tools_limit{30'000};  // afterwards only the kernel is asked, which answers at once
 
@@ -68,7 +68,7 @@ Stacks of_kernel(pid_t pid) {
     std::error_code error;
     std::size_t threads = 0;
     for (const auto& thread : fs::directory_iterator(proc(pid, "task"), error)) {
-        if (++threads > most_threads) break;
+        if (++threads > max_threads) break;
         const auto content = [&](const char* name) { return content_of(thread.path() / name); };
         const auto status = read_file(thread.path() / "status").value_or("");
         const auto where = content("wchan");
@@ -109,15 +109,15 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
         try_open_log(file, {.mode = mode, .overwrite = true, .max_size = {}, .folders = LogFolders::any});
     const auto tools_until = Clock::now() + all_tools_limit;
     std::string top;
-    for (std::size_t each = 0; each < std::min(processes.size(), most_processes); ++each) {
+    for (std::size_t each = 0; each < std::min(processes.size(), max_processes); ++each) {
         const auto left = std::chrono::duration_cast<milliseconds>(tools_until - Clock::now());
         const auto go_on = how_to_go_on(processes[each]);
         const auto stacks = stacks_of(processes[each], environment, std::min(left, tool_limit));
-        write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, longest_of_process) + "\n");
+        write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, max_of_process) + "\n");
         if (each == 0) top = stacks.top + go_on;
     }
-    if (processes.size() > most_processes)
-        write_all(out.get(), fmt::format("==== and {} more processes\n", processes.size() - most_processes));
+    if (processes.size() > max_processes)
+        write_all(out.get(), fmt::format("==== and {} more processes\n", processes.size() - max_processes));
     return top;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using cluster::Event;
 
-constexpr std::size_t longest_sent = 32 * 1024;  // all ranks of a job may send that much at once
+constexpr std::size_t max_sent = 32 * 1024;  // all ranks of a job may send that much at once
 
 }  // namespace
 
@@ -40,10 +40,10 @@ std::vector<Event> StacksOnDemand::finish(const Event& blank) {
 }
 
 std::vector<Event> events_of_stacks(std::string_view text, const Event& blank) {
-    text = text.substr(0, longest_sent);
+    text = text.substr(0, max_sent);
     std::vector<Event> events;
     while (!text.empty()) {
-        auto size = std::min(text.size(), cluster::longest_event_text);
+        auto size = std::min(text.size(), cluster::max_event_text);
         while (size < text.size() && size > 1 && continues_character(text[size])) --size;
         events.push_back(blank);
         events.back().kind = Event::Kind::stacks;

@@ -126,7 +126,7 @@ class Supervisor {
                          console_needs_time ? static_cast<int>(LogFollower::timeout.count()) : -1,
                          watching ? job_.hang_watch->ms_to_next_poll() : -1, ms_to_heartbeat(),
                          unwatched_console() ? poll_log_ms : -1}));
-        take_orders();
+        take_commands();
         if (sources[1].revents != 0 || unwatched_console()) follower_->note_growth();
         if (sources[2].revents != 0) follower_->write_piece();
         if (sources[3].revents != 0) {
@@ -247,11 +247,11 @@ class Supervisor {
     void notify_others_once() {
         if (!job_.notify_others || std::exchange(others_know_, true)) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(job_.rank % reporting_ranks));
-        take_orders();
+        take_commands();
         if (!gave_way_) job_.notify_others();
     }
 
-    void take_orders() {
+    void take_commands() {
         for (const auto& command : commands_.take()) {
             switch (command.kind) {
                 case Command::Kind::pass_on:

@@ -79,11 +79,11 @@ TEST(TemporaryPlace, ThatCannotBeUsedIsNamedWithItsVariable) {
     tests::write_bytes(folder / "file", "");
     refused((folder / "file").string(), "Not a directory");
     const auto base = folder.path().string();
-    const auto longest = base + "/" + std::string(85 - base.size() - 1, 'x');
-    fs::create_directory(longest);
-    EXPECT_EQ(temporary_place({{"TMPDIR", longest}}), longest);
-    fs::create_directory(longest + "x");
-    refused(longest + "x", "at most 85");
+    const auto max = base + "/" + std::string(85 - base.size() - 1, 'x');
+    fs::create_directory(max);
+    EXPECT_EQ(temporary_place({{"TMPDIR", max}}), max);
+    fs::create_directory(max + "x");
+    refused(max + "x", "at most 85");
 }
 
 }  // namespace

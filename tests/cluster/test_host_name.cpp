@@ -12,14 +12,14 @@
 namespace dtrain::cluster {
 namespace {
 
-const std::string longest(longest_label, 'n');
+const std::string max(max_label, 'n');
 
 TEST(HostName, NamesAndAddresses) {
     for (const std::string& text :
          {std::string("n1"), std::string("node-1.cluster.example.org"), std::string("rack_2"),
           std::string("host."), std::string("3com.com"), std::string("1"), std::string("10.0.0.1"),
           std::string("::1"), std::string("2001:db8::1"), std::string("fe80::1%eth0"),
-          std::string("::ffff:10.0.0.1"), longest, longest + "." + longest + "." + longest + "." + longest}) {
+          std::string("::ffff:10.0.0.1"), max, max + "." + max + "." + max + "." + max}) {
         EXPECT_TRUE(is_host(text)) << text;
         EXPECT_TRUE(is_host_name(text)) << text;
         EXPECT_TRUE(is_host_name("user@" + text)) << text;
@@ -66,8 +66,8 @@ TEST(HostName, WhatSomebodyElseWouldReadOtherwise) {
          {"-l@host", "@host", "user@", "user@-x", "a@b@c", "[n1]", "[10.0.0.1]", "[]", "["})
         EXPECT_FALSE(is_host_name(text)) << text;
     EXPECT_FALSE(is_host(std::string("n1\0", 3)));
-    EXPECT_FALSE(is_host(longest + "n"));
-    EXPECT_FALSE(is_host(longest + "." + longest + "." + longest + "." + longest + ".n"));
+    EXPECT_FALSE(is_host(max + "n"));
+    EXPECT_FALSE(is_host(max + "." + max + "." + max + "." + max + ".n"));
 }
 
 TEST(HostNameProperty, NoneIsAnOptionOrSeveralWords) {

@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kernels_limit = 128 * 1024;
 
 TEST(LongValue, ComesBackWhateverItsLength) {
-    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, longest_value - 1, longest_value,
-                                   longest_value + 1, 2 * longest_value, 5 * longest_value + 7}) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, max_value - 1, max_value, max_value + 1,
+                                   2 * max_value, 5 * max_value + 7}) {
         std::string value(size, 'x');
         for (std::size_t at = 0; at < size; ++at) value[at] = static_cast<char>('a' + at % 23);
         Environment environment{{"NAME_2", "stale"}};
@@ -31,7 +31,7 @@ TEST(LongValue, ShortOnesAreOrdinaryVariables) {
 
 TEST(LongValue, LeavesNothingBehind) {
     Environment environment{{"OTHER", "1"}};
-    set_long(environment, "NAME", std::string(3 * longest_value, 'x'));
+    set_long(environment, "NAME", std::string(3 * max_value, 'x'));
     environment.unset("NAME");
     unset_continuations(environment, "NAME");
     EXPECT_EQ(environment, (Environment{{"OTHER", "1"}}));

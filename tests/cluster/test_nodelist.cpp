@@ -97,7 +97,7 @@ class Composer {
         return out;
     }
 
-    int pick(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
+    int pick(int min, int max) { return std::uniform_int_distribution<int>(min, max)(random_); }
 
   private:
     std::string letters() {

@@ -650,8 +650,8 @@ cudaError_t __wrap_cudaSetDevice(int which) {
     return cudaSuccess;
 }
 
-cudaError_t __wrap_cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-    *least = 0;
+cudaError_t __wrap_cudaDeviceGetStreamPriorityRange(int* min, int* greatest) {
+    *min = 0;
     *greatest = -5;
     return cudaSuccess;
 }

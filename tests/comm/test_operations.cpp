@@ -73,9 +73,9 @@ TYPED_TEST(Operations, AllReduce) {
 
 // The first sums of a length are made in different ways (comm/faster_way.hpp).
 TYPED_TEST(Operations, LongAllReducesHaveTheSameBitsWhicheverWayTheyAreMade) {
-    constexpr std::size_t longest = (std::size_t{600} << 10U) / sizeof(TypeParam);
-    const auto given = inexact_values<TypeParam>(this->me, longest);
-    for (const auto count : {longest / 3 + 5, longest}) {
+    constexpr std::size_t max = (std::size_t{600} << 10U) / sizeof(TypeParam);
+    const auto given = inexact_values<TypeParam>(this->me, max);
+    for (const auto count : {max / 3 + 5, max}) {
         const auto terms = std::span(given).first(count);
         std::vector<TypeParam> first;
         for (int sum = 0; sum < 8; ++sum) {

@@ -59,9 +59,9 @@ class Life {
         for (int step = 0; step < 30; ++step) {
             const auto before = order_;
             join_and_leave();
-            const int most = 1 + below(8);
-            order_ = rank_order(before, alive_, most);
-            check_step(before, most);
+            const int max = 1 + below(8);
+            order_ = rank_order(before, alive_, max);
+            check_step(before, max);
             if (testing::Test::HasFailure()) return;
         }
     }
@@ -79,12 +79,12 @@ class Life {
             std::rotate(alive_.begin(), alive_.begin() + 1, alive_.end());
     }
 
-    void check_step(const Names& before, int most) const {
+    void check_step(const Names& before, int max) const {
         SCOPED_TRACE(testing::PrintToString(before) + " " + testing::PrintToString(alive_) + " at most " +
-                     std::to_string(most) + " -> " + testing::PrintToString(order_));
+                     std::to_string(max) + " -> " + testing::PrintToString(order_));
         const std::set<std::string> there(alive_.begin(), alive_.end());
         const std::set<std::string> chosen(order_.begin(), order_.end());
-        EXPECT_EQ(order_.size(), std::min(alive_.size(), static_cast<std::size_t>(most)));
+        EXPECT_EQ(order_.size(), std::min(alive_.size(), static_cast<std::size_t>(max)));
         EXPECT_EQ(chosen.size(), order_.size()) << "each once";
         EXPECT_TRUE(std::includes(there.begin(), there.end(), chosen.begin(), chosen.end()));
         for (std::size_t place = 0; place < before.size(); ++place) {
@@ -101,7 +101,7 @@ class Life {
                 EXPECT_TRUE(!there.contains(name) || chosen.contains(name))
                     << "a newcomer displaced " << name;
         }
-        EXPECT_EQ(rank_order(order_, alive_, most), order_) << "another start with the same nodes";
+        EXPECT_EQ(rank_order(order_, alive_, max), order_) << "another start with the same nodes";
     }
 
     std::mt19937_64 engine_;

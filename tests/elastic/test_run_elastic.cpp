@@ -244,7 +244,7 @@ TEST_F(RunElastic, NodesWaitForEachOtherAndEndTogether) {
 }
 
 TEST_F(RunElastic, AFailedProgramIsStartedAgainSoManyTimes) {
-    options_.most_failures = 2;
+    options_.max_failures = 2;
     shared_.end_programs(7);
     start_node("n0");
     EXPECT_EQ(wait_for("n0"), 7);
@@ -254,7 +254,7 @@ TEST_F(RunElastic, AFailedProgramIsStartedAgainSoManyTimes) {
 }
 
 TEST_F(RunElastic, AllStartsOfAJobHaveOneMark) {
-    options_.most_failures = 1;
+    options_.max_failures = 1;
     shared_.end_programs(7);
     start_node("n0");
     EXPECT_EQ(wait_for("n0"), 7);
@@ -279,7 +279,7 @@ TEST_F(RunElastic, AProgramThatAsksForItIsStartedAgainUncounted) {
 
 TEST_F(RunElastic, AFailureMayBeTheNodesOnly) {
     options_.policy.level = Level::hold;
-    options_.most_failures = 5;
+    options_.max_failures = 5;
     options_.failure_is_the_nodes = true;
     options_.failed_status = [](int) { return 101; };
     shared_.end_programs(7);
@@ -470,7 +470,7 @@ TEST_F(RunElastic, AHeadThatIsCutOffStopsAndStartsAgain) {
 
 TEST_F(RunElastic, NodesComeAndGoTwentyTimes) {
     options_.policy.wanted = {1, 4};
-    constexpr int most_nodes = 5;
+    constexpr int max_nodes = 5;
     std::mt19937 engine(20);
     int next = 0;
     const auto join_one = [&] { start_node("n" + std::to_string(next++)); };
@@ -478,7 +478,7 @@ TEST_F(RunElastic, NodesComeAndGoTwentyTimes) {
     wait_for_starts(1);
     for (int change = 0; change < 20; ++change) {
         const auto count = static_cast<int>(nodes_.size());
-        if (count == 1 || (count < most_nodes && engine() % 2 == 0)) {
+        if (count == 1 || (count < max_nodes && engine() % 2 == 0)) {
             join_one();
         } else {
             const auto victim = std::next(nodes_.begin(), static_cast<long>(engine() % nodes_.size()))->first;

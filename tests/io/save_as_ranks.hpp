@@ -16,10 +16,10 @@
 namespace dtrain::tests {
 
 /// A file of format 3: what the ranks of a job do, one after the other. Returns where values lie in the file.
-/// @param most bytes of a piece
+/// @param max bytes of a piece
 inline std::vector<io::PieceFacts> save_as_ranks(const std::filesystem::path& path,
                                                  const Checkpoint& checkpoint, int ranks,
-                                                 std::int64_t most = 100'000) {
+                                                 std::int64_t max = 100'000) {
     const io::StoredCheckpoint stored(path, checkpoint);
     const auto& tensors = stored.tensors();
     std::vector<std::vector<std::byte>> memory;
@@ -27,7 +27,7 @@ inline std::vector<io::PieceFacts> save_as_ranks(const std::filesystem::path& pa
     for (const auto& tensor : tensors) memory.emplace_back(static_cast<std::size_t>(tensor.bytes()));
     for (auto& values : memory) places.push_back(values.data());
     stored.read(places);
-    const auto pieces = io::cut_pieces(tensors, most);
+    const auto pieces = io::cut_pieces(tensors, max);
     const auto layout = io::begin_checkpoint_file(path, checkpoint, tensors, pieces);
     io::ShardFacts facts;
     for (const auto& of_rank : io::deal_pieces(tensors, pieces, ranks)) {

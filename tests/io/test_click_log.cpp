@@ -158,9 +158,9 @@ TEST(CategoryIds, AreTheFormulas) {
 // Two slots share an id of categories below 2^32 only if their numbers have the same upper half.
 TEST(CategoryIds, SlotsDoNotMeet) {
     std::set<std::uint64_t> uppers;
-    for (std::uint64_t slot = 0; slot < most_click_columns; ++slot)
+    for (std::uint64_t slot = 0; slot < max_click_columns; ++slot)
         for (const auto key : {mixed(slot), mixed(slot + (1ULL << 32))}) uppers.insert(key >> 32);
-    EXPECT_EQ(uppers.size(), 2U * most_click_columns);
+    EXPECT_EQ(uppers.size(), 2U * max_click_columns);
     std::set<std::int64_t> ids;
     for (std::int64_t slot = 0; slot < 100; ++slot) {
         ids.insert(missing_id(slot));

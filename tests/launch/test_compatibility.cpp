@@ -26,7 +26,7 @@ std::string sample(const OptionRow& row) {
     if (!row.choices.empty()) return std::string(row.choices.back());
     if (row.name == "log-mode") return "640";
     if (row.value == "SIZE") return "5M";
-    return std::to_string(std::min(2, row.most));
+    return std::to_string(std::min(2, row.max));
 }
 
 std::vector<std::string> typed(const OptionRow& row, std::string_view name) {

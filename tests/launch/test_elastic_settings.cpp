@@ -60,7 +60,7 @@ TEST(ElasticSettings, OfPaddle22) {
     EXPECT_EQ(settings->policy.wanted, (NodeCount{2, 2}));
     EXPECT_EQ(settings->policy.level, Level::hold);
     EXPECT_EQ(settings->policy.timeout, std::nullopt) << "it waits for ever";
-    EXPECT_EQ(settings->most_failures, 0);
+    EXPECT_EQ(settings->max_failures, 0);
     EXPECT_TRUE(settings->paddles_statuses);
     auto range = legacy;
     range.np = "2:4";
@@ -76,7 +76,7 @@ TEST(ElasticSettings, OfPaddle24) {
     EXPECT_EQ(settings->policy.level, Level::off);
     EXPECT_EQ(settings->policy.settle, 30s);
     EXPECT_EQ(settings->policy.timeout, 30s);
-    EXPECT_EQ(settings->most_failures, 3);
+    EXPECT_EQ(settings->max_failures, 3);
     EXPECT_FALSE(settings->paddles_statuses);
     auto fixed = current;
     fixed.nnodes = "2";
@@ -88,20 +88,20 @@ TEST(ElasticSettings, LevelAndRestarts) {
     auto options = current;
     options.max_restart = 5;
     EXPECT_EQ(elastic_settings(options, {})->policy.level, Level::again) << "restarts were asked for";
-    EXPECT_EQ(elastic_settings(options, {})->most_failures, 5);
+    EXPECT_EQ(elastic_settings(options, {})->max_failures, 5);
     options.elastic_level = 0;
     EXPECT_EQ(elastic_settings(options, {})->policy.level, Level::hold);
     options = current;
     options.elastic_level = 1;
     EXPECT_EQ(elastic_settings(options, {})->policy.level, Level::again);
-    EXPECT_EQ(elastic_settings(options, {})->most_failures, 3);
+    EXPECT_EQ(elastic_settings(options, {})->max_failures, 3);
     options = legacy;
     options.elastic_level = 1;
     EXPECT_EQ(elastic_settings(options, {})->policy.level, Level::again);
-    EXPECT_EQ(elastic_settings(options, {})->most_failures, 3);
+    EXPECT_EQ(elastic_settings(options, {})->max_failures, 3);
     options.max_restart = 0;
     EXPECT_EQ(elastic_settings(options, {})->policy.level, Level::again);
-    EXPECT_EQ(elastic_settings(options, {})->most_failures, 0);
+    EXPECT_EQ(elastic_settings(options, {})->max_failures, 0);
 }
 
 TEST(ElasticSettings, RefusesWhatDoesNotGoTogether) {

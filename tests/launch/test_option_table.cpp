@@ -147,7 +147,7 @@ TEST(OptionTable, RowsAreCompleteForTheirAnswer) {
         SCOPED_TRACE(row.name);
         EXPECT_EQ(row.help.empty(), row.answer != Answer::done) << "what works is explained in --help";
         EXPECT_TRUE(row.answer == Answer::done || !row.note.empty()) << "what does not work says why";
-        EXPECT_LE(row.least, row.most);
+        EXPECT_LE(row.min, row.max);
         EXPECT_TRUE(!row.paddle.empty() || row.overridden_by.empty())
             << "dtrain's own are overridden by none";
         EXPECT_TRUE(row.group != OptionGroup::dtrain || row.paddle.empty());

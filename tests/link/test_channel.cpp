@@ -42,12 +42,12 @@ TEST(Channel, OpensAndCarriesMessagesBothWays) {
     ASSERT_TRUE(pair.head.open());
     pair.follower.send("first");
     pair.follower.send("");
-    pair.head.send(std::string(longest_message, 'y'));
+    pair.head.send(std::string(max_message, 'y'));
     pair.settle();
     EXPECT_EQ(pair.head.next(), "first");
     EXPECT_EQ(pair.head.next(), "");
     EXPECT_EQ(pair.head.next(), std::nullopt);
-    EXPECT_EQ(pair.follower.next()->size(), longest_message);
+    EXPECT_EQ(pair.follower.next()->size(), max_message);
 }
 
 TEST(Channel, NothingIsReadableOnTheWire) {
@@ -63,7 +63,7 @@ TEST(Channel, NothingIsSentBeforeTheKeyIsProven) {
     EXPECT_EQ(head.take_output(), "");
     Pair pair;
     pair.settle();
-    EXPECT_THROW(pair.head.send(std::string(longest_message + 1, 'x')), LinkError);
+    EXPECT_THROW(pair.head.send(std::string(max_message + 1, 'x')), LinkError);
 }
 
 TEST(Channel, BothSidesLearnOfAnotherKey) {
@@ -77,8 +77,8 @@ TEST(Channel, BothSidesLearnOfAnotherKey) {
 
 TEST(Channel, HandshakeFramesAreTiny) {
     Channel head(Channel::Side::head, key);
-    const auto told = tests::message_of<LinkError>(
-        [&] { head.take(framed(std::string(longest_handshake_message + 1, 'x'))); });
+    const auto told =
+        tests::message_of<LinkError>([&] { head.take(framed(std::string(max_handshake_message + 1, 'x'))); });
     EXPECT_EQ(told, "a message of 161 bytes where 160 are allowed");
 }
 

@@ -227,7 +227,7 @@ class Agent {
 
   private:
     FileDescriptor socket_;
-    FrameReader frames_{longest_message};
+    FrameReader frames_{max_message};
 };
 
 TEST_F(HeadTest, AnAgentOfANodeWithoutAFollowerUsesSsh) {

@@ -73,7 +73,7 @@ class Hostile {
         }
         return true;
     }
-    void say(std::string_view message) { channel_.send(message.substr(0, longest_message / 2)); }
+    void say(std::string_view message) { channel_.send(message.substr(0, max_message / 2)); }
     bool has_said_all() const { return unsent_.empty(); }
 
   private:

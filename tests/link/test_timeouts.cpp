@@ -112,14 +112,14 @@ class TimeoutTest : public testing::Test {
 };
 
 TEST_F(TimeoutTest, FiveHundredFollowersWaitTenMinutesForTheLastNode) {
-    constexpr int most = 500;
+    constexpr int max = 500;
     constexpr rlim_t descriptors_of_one = 5;
     rlimit limit{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
     const auto before = limit;
     limit.rlim_cur = limit.rlim_max;
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
-    const auto count = std::min<int>(most, static_cast<int>(limit.rlim_cur / descriptors_of_one));
+    const auto count = std::min<int>(max, static_cast<int>(limit.rlim_cur / descriptors_of_one));
     add_followers(count);
     serve_until_all_are_here();
     constexpr seconds step{20};
@@ -127,7 +127,7 @@ TEST_F(TimeoutTest, FiveHundredFollowersWaitTenMinutesForTheLastNode) {
         now_ += step;
         serve_all();
     }
-    for (int round = 0; round < 2 * most; ++round) head_->reactor().serve();
+    for (int round = 0; round < 2 * max; ++round) head_->reactor().serve();
     EXPECT_EQ(followers_here(), static_cast<std::size_t>(count));
     EXPECT_EQ(followers_lost(), 0u);
     EXPECT_TRUE(head_->lost().empty());
@@ -138,9 +138,9 @@ TEST_F(TimeoutTest, FiveHundredFollowersWaitTenMinutesForTheLastNode) {
 TEST_F(TimeoutTest, AFollowerThatSaysNothingIsLost) {
     add_followers(2);
     serve_until_all_are_here();
-    now_ += longest_silence / 2;
+    now_ += max_silence / 2;
     followers_.front()->reactor().serve();
-    now_ += longest_silence / 2 + seconds(1);
+    now_ += max_silence / 2 + seconds(1);
     followers_.front()->reactor().serve();
     for (int round = 0; round < 100; ++round) head_->reactor().serve();
     EXPECT_TRUE(head_->here(1));
@@ -150,7 +150,7 @@ TEST_F(TimeoutTest, AFollowerThatSaysNothingIsLost) {
 TEST_F(TimeoutTest, AHeadThatWasAwayLosesNobodyWhoHasSpokenMeanwhile) {
     add_followers(3);
     serve_until_all_are_here();
-    now_ += longest_silence - seconds(1);
+    now_ += max_silence - seconds(1);
     for (const auto& follower : followers_) follower->reactor().serve();
     now_ += seconds(30);
     head_->reactor().serve();
@@ -160,10 +160,10 @@ TEST_F(TimeoutTest, AHeadThatWasAwayLosesNobodyWhoHasSpokenMeanwhile) {
 TEST_F(TimeoutTest, AFollowerLosesAHeadThatSaysNothing) {
     add_followers(1);
     serve_until_all_are_here();
-    now_ += longest_silence - seconds(1);
+    now_ += max_silence - seconds(1);
     for (int round = 0; round < 10; ++round) followers_.front()->reactor().serve();
     EXPECT_EQ(followers_.front()->lost(), "");
-    now_ += longest_silence;
+    now_ += max_silence;
     for (int round = 0; round < 10; ++round) followers_.front()->reactor().serve();
     EXPECT_EQ(followers_.front()->lost(), "it says nothing any more");
     EXPECT_FALSE(followers_.front()->is_stranger());

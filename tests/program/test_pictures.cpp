@@ -119,12 +119,12 @@ TEST_P(Pictures, PoolingFollowsItsFormula) {
         auto in = padded({c().x, interpreter.numbers(x)}, c().padding, outside);
         const auto shape = program.variable(largest).shape;
         EXPECT_EQ(shape, (Shape{c().out[0], c().x[1], c().out[2], c().out[3]}));
-        Array most(shape, interpreter.numbers(largest));
+        Array max(shape, interpreter.numbers(largest));
         Array mean(shape, interpreter.numbers(average));
-        for (std::size_t n = 0; n < most.extents[0]; ++n)
-            for (std::size_t k = 0; k < most.extents[1]; ++k)
-                for (std::size_t i = 0; i < most.extents[2]; ++i)
-                    for (std::size_t j = 0; j < most.extents[3]; ++j) {
+        for (std::size_t n = 0; n < max.extents[0]; ++n)
+            for (std::size_t k = 0; k < max.extents[1]; ++k)
+                for (std::size_t i = 0; i < max.extents[2]; ++i)
+                    for (std::size_t j = 0; j < max.extents[3]; ++j) {
                         double best = outside;
                         double sum = 0;
                         double count = 0;
@@ -138,7 +138,7 @@ TEST_P(Pictures, PoolingFollowsItsFormula) {
                                 sum += value;
                                 ++count;
                             }
-                        ASSERT_EQ(most.at(n, k, i, j), best);
+                        ASSERT_EQ(max.at(n, k, i, j), best);
                         ASSERT_NEAR(mean.at(n, k, i, j), sum / count, 1e-6);
                     }
     }

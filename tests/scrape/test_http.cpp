@@ -56,8 +56,8 @@ TEST(Http, RefusesWhatIsNoRequest) {
          {"\r\n\r\n", "GET\r\n\r\n", "GET /metrics\r\n\r\n", " /metrics HTTP/1.1\r\n\r\n",
           "GET /metrics HTTP/2\r\n\r\n", "GET HTTP/1.1\r\n\r\n", "\x16\x03\x01\n\n"})
         EXPECT_THAT(answer(request).value(), StartsWith("HTTP/1.1 400 ")) << request;
-    EXPECT_EQ(answer(std::string(longest_request - 1, 'a')), std::nullopt);
-    EXPECT_THAT(answer(std::string(longest_request, 'a')).value(), StartsWith("HTTP/1.1 431 "));
+    EXPECT_EQ(answer(std::string(max_request - 1, 'a')), std::nullopt);
+    EXPECT_THAT(answer(std::string(max_request, 'a')).value(), StartsWith("HTTP/1.1 431 "));
 }
 
 TEST(Http, TellsWhyThereIsNoText) {

@@ -198,9 +198,9 @@ std::string as_literal(std::string_view text) {
         out += c >= ' ' && c < '\x7f' && c != '"' && c != '\\'
                    ? std::string(1, c)
                    : fmt::format("\\{:03o}", static_cast<unsigned char>(c));
-    constexpr std::size_t most = 6000;
-    if (out.size() > most)
-        out.replace(most / 2, out.size() - most, fmt::format(" ...({} bytes)... ", text.size()));
+    constexpr std::size_t max = 6000;
+    if (out.size() > max)
+        out.replace(max / 2, out.size() - max, fmt::format(" ...({} bytes)... ", text.size()));
     return '"' + out + '"';
 }
 
@@ -215,13 +215,13 @@ std::string as_literal(const Environment& environment) {
 }
 
 testing::AssertionResult is_helpful(std::string_view message, const std::vector<std::string>& named) {
-    constexpr std::size_t longest = 2000, enough = 20;
+    constexpr std::size_t max = 2000, enough = 20;
     const auto fault = [&](const std::string& what) {
         return testing::AssertionFailure() << "the message " << as_literal(message) << " " << what;
     };
     const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
     if (message.empty()) return fault("is empty");
-    if (message.size() > longest) return fault("is too long");
+    if (message.size() > max) return fault("is too long");
     if (std::any_of(message.begin(), message.end(), is_control)) return fault("has control characters");
     const auto names = [&](const std::string& name) {
         return !name.empty() &&

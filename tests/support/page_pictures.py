@@ -18,7 +18,7 @@ from whole_jobs import LAUNCH, NATIVE_JOB, ROOT, clean_environment
 
 PICTURES = ROOT / "docs/pictures"
 VIEWS = {"wide": {"width": 1100}, "phone": {"width": 390}, "dark": {"width": 1100, "dark": True}}
-LONGEST = 1300  # pixels from the top; what is below is cut off
+MAX = 1300  # pixels from the top; what is below is cut off
 
 # Rank 1 fails, or sleeps for ever, when it has worked for a moment.
 TRAIN = """
@@ -101,7 +101,7 @@ def main(folder):
                 taken = {}
                 for view, options in VIEWS.items():
                     there.open(page, **options)
-                    taken[view] = there.picture(LONGEST)
+                    taken[view] = there.picture(MAX)
                 there.open(blank)  # as the page lets nobody show pictures on it
                 for view, picture in taken.items():
                     (folder / f"page-{job}-{view}.png").write_bytes(small(there, picture))

@@ -20,8 +20,8 @@ class Dice {
   public:
     explicit Dice(unsigned seed) : engine_(seed) {}
     // Not std::uniform_int_distribution: its results differ between libraries.
-    int roll(int least, int most) {
-        return least + static_cast<int>(engine_() % static_cast<unsigned>(most - least + 1));
+    int roll(int min, int max) {
+        return min + static_cast<int>(engine_() % static_cast<unsigned>(max - min + 1));
     }
 
   private:
@@ -145,15 +145,15 @@ TEST_P(RandomMachines, RanksOfOneLocalityShareItEvenly) {
         const auto placed = place(machine_, ranks);
         SCOPED_TRACE(story(ranks, placed));
         CpuSet all;
-        int least = 1 << 30, most = 0;
+        int min = 1 << 30, max = 0;
         for (const auto& rank : placed) {
             all = all | rank.cpus;
             const int size = count <= cores ? cores_touched(machine_, rank.cpus) : rank.cpus.count();
-            least = std::min(least, size);
-            most = std::max(most, size);
+            min = std::min(min, size);
+            max = std::max(max, size);
         }
         EXPECT_EQ(all, domain);
-        EXPECT_LE(most - least, 1);
+        EXPECT_LE(max - min, 1);
         EXPECT_EQ(placed[0].shared, count > domain.count());
     }
 }

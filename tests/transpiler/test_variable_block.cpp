@@ -33,7 +33,7 @@ TEST(Slice, CutsAsPaddleDoes) {
     struct Case {
         Shape shape;
         int servers;
-        std::int64_t least;
+        std::int64_t min;
         std::vector<std::int64_t> rows;
     };
     const std::vector<Case> cases{
@@ -55,8 +55,8 @@ TEST(Slice, CutsAsPaddleDoes) {
         {{8, 1020}, 10, 8192, {8}},
         {{6, 33, 33, 33}, 10, 8192, repeated(6, 1)},
     };
-    for (const auto& [shape, servers, least, rows] : cases)
-        EXPECT_EQ(rows_of(slice("w", shape, servers, least)), rows) << to_string(shape) << " on " << servers;
+    for (const auto& [shape, servers, min, rows] : cases)
+        EXPECT_EQ(rows_of(slice("w", shape, servers, min)), rows) << to_string(shape) << " on " << servers;
 }
 
 TEST(Slice, BlocksFollowEachOtherAndAreTheWhole) {

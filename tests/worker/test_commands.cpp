@@ -18,7 +18,7 @@ namespace {
 using cluster::Command;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using OrderKind = Command::Kind;
+using CommandKind = Command::Kind;
 
 /// A stdin that the test writes into, for as long as the object lives.
 class OwnStdin {
@@ -44,40 +44,40 @@ TEST(Commands, OfSignals) {
     Commands commands(Commands::Source::signals);
     EXPECT_THAT(commands.take(), IsEmpty());
     ::raise(SIGUSR2);
-    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::pass_on, .signal = SIGUSR2}));
+    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::pass_on, .signal = SIGUSR2}));
     ::raise(SIGALRM);
-    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::stop}));
+    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::stop}));
     ::raise(SIGALRM);
-    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::leave}));
+    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::leave}));
     for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
         ::raise(signal);
-        EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::end, .signal = signal}));
+        EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::end, .signal = signal}));
     }
 }
 
 TEST(Commands, OnlyTheParentsAbortAsksForStacks) {
     Commands commands(Commands::Source::signals_of_launcher);
     ::raise(SIGABRT);
-    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::end, .signal = SIGABRT}));
+    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::end, .signal = SIGABRT}));
     const pid_t child = ::fork();
     if (child == 0) {
         Commands of_child(Commands::Source::signals_of_launcher);
         ::kill(::getppid(), SIGUSR2);  // it is ready
         if (!of_child.wait(std::chrono::seconds(20))) ::_exit(1);
-        ::_exit(of_child.take() == std::vector<Command>{{.kind = OrderKind::show_stacks}} ? 0 : 2);
+        ::_exit(of_child.take() == std::vector<Command>{{.kind = CommandKind::show_stacks}} ? 0 : 2);
     }
     ASSERT_TRUE(commands.wait(std::chrono::seconds(20)));
     ::kill(child, SIGABRT);
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::pass_on, .signal = SIGUSR2}));
+    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::pass_on, .signal = SIGUSR2}));
 }
 
 TEST(Commands, InAStepUrgTellsOfTheFailureOfAnother) {
     Commands commands(Commands::Source::signals_in_step);
     ::raise(SIGURG);
-    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::give_way}));
+    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::give_way}));
 }
 
 TEST(Commands, UserSignalsOfSlurmHaveReachedTheProgramAlready) {
@@ -104,9 +104,9 @@ TEST(Commands, OfLinesAlsoInPieces) {
     EXPECT_TRUE(commands.wait(std::chrono::seconds(30)));
     EXPECT_THAT(commands.take(), IsEmpty());
     input.write("p\nnonsense\nsignal 10\nleave\nst");
-    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::stop},
-                                             Command{.kind = OrderKind::pass_on, .signal = SIGUSR1},
-                                             Command{.kind = OrderKind::leave}));
+    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::stop},
+                                             Command{.kind = CommandKind::pass_on, .signal = SIGUSR1},
+                                             Command{.kind = CommandKind::leave}));
 }
 
 TEST(Commands, TheEndOfTheLinesIsTheEndOnce) {
@@ -114,8 +114,8 @@ TEST(Commands, TheEndOfTheLinesIsTheEndOnce) {
     Commands commands(Commands::Source::signals_and_stdin);
     input.write("stop\n");
     input.close();
-    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::stop}));
-    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = OrderKind::end, .signal = SIGTERM}));
+    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::stop}));
+    EXPECT_THAT(commands.take(), ElementsAre(Command{.kind = CommandKind::end, .signal = SIGTERM}));
     EXPECT_FALSE(commands.wait(std::chrono::milliseconds(1)));
     EXPECT_THAT(commands.take(), IsEmpty());
 }
@@ -133,7 +133,7 @@ TEST(Commands, SilenceIsTheEndToo) {
         EXPECT_LE(commands.ms_to_next_poll(), 200);
         std::this_thread::sleep_for(10ms);
         for (const auto& command : commands.take())
-            EXPECT_EQ(command, (Command{.kind = OrderKind::end, .signal = SIGTERM}));
+            EXPECT_EQ(command, (Command{.kind = CommandKind::end, .signal = SIGTERM}));
     }
     input.write("stop\n");
     EXPECT_THAT(commands.take(), IsEmpty());

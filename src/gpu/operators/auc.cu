@@ -54,7 +54,7 @@ struct CountBin {
     Numbers weights;
     std::size_t rows;
     std::size_t bins;
-    double least_positive;  ///< labels above it are
+    double min_positive;  ///< labels above it are
     double* positives;
     double* negatives;
     DeviceError error;
@@ -66,7 +66,7 @@ struct CountBin {
         for (std::size_t i = 0; i < rows; ++i) {
             const auto at = static_cast<std::size_t>(scores[i] * static_cast<double>(bins));
             if ((at < bins ? at : bins - 1) != bin) continue;
-            (labels[i] > least_positive ? positive : negative) += weights[i];
+            (labels[i] > min_positive ? positive : negative) += weights[i];
         }
         positives[bin] = positive;
         negatives[bin] = negative;

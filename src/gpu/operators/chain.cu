@@ -80,9 +80,7 @@ class ChainProgram {
     }
 
     /// False: it has more tensors or steps than a kernel is given.
-    bool fits() const {
-        return loads_ <= Chain<Real>::most_loads && steps_.size() <= Chain<Real>::most_steps;
-    }
+    bool fits() const { return loads_ <= Chain<Real>::max_loads && steps_.size() <= Chain<Real>::max_steps; }
 
     Chain<Real> chain(const Dropped* dropped) const {
         Chain<Real> made;

@@ -49,17 +49,17 @@ struct ChainStep {
 
 template <class Real>
 struct Chain {
-    static constexpr std::size_t most_loads = 12;
-    static constexpr std::size_t most_steps = 20;
+    static constexpr std::size_t max_loads = 12;
+    static constexpr std::size_t max_steps = 20;
 
-    const Real* loads[most_loads] = {};
-    ChainStep<Real> steps[most_steps] = {};
+    const Real* loads[max_loads] = {};
+    ChainStep<Real> steps[max_steps] = {};
     std::uint32_t load_count = 0;
     std::uint32_t step_count = 0;
     const Dropped* dropped = nullptr;  ///< what a step's y numbers
 
     ON_DEVICE void operator()(std::size_t i) const {
-        Real values[most_loads + most_steps];
+        Real values[max_loads + max_steps];
         for (std::uint32_t load = 0; load < load_count; ++load) values[load] = loads[load][i];
         for (std::uint32_t number = 0; number < step_count; ++number) {
             const ChainStep<Real>& step = steps[number];

@@ -59,7 +59,7 @@ template <class Real, class Terms>
 class ColumnSums {
   public:
     ColumnSums(std::size_t rows, std::size_t columns, const Terms& terms, Real* out)
-        : chunks_((rows + most_rows - 1) / most_rows),
+        : chunks_((rows + max_rows - 1) / max_rows),
           tiles_((columns + width - 1) / width),
           groups_(std::clamp<std::size_t>(rows / chunks_ / 4, 1, 32)),
           scratch_(allocate(chunks_ * tiles_ * groups_ * width * sizeof(Real))),
@@ -84,7 +84,7 @@ class ColumnSums {
 
   private:
     static constexpr std::size_t width = TileSums<Real, Terms>::width;
-    static constexpr std::size_t most_rows = 4096;  // of a block
+    static constexpr std::size_t max_rows = 4096;  // of a block
 
     static Real* at(const DeviceMemory& memory) { return reinterpret_cast<Real*>(memory.get()); }
 

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 // Servers give up on other trainers first, and say on which.
 constexpr std::chrono::seconds servers_first{5};
-constexpr std::chrono::microseconds longest_poll_sleep{200};
+constexpr std::chrono::microseconds max_poll_sleep{200};
 // A server applies a push of 65536 rows in two milliseconds, and who sleeps is late by a tenth of one.
 constexpr std::chrono::microseconds poll_yields_alone{3000};
 
@@ -140,7 +140,7 @@ void Client::wait_until(const Condition& condition, const char* what, int server
         if (backoff.pass_moment()) continue;
         const auto waited = backoff.waited();
         std::this_thread::sleep_for(std::min<Clock::duration>(
-            std::chrono::duration_cast<Clock::duration>(waited / 8), longest_poll_sleep));
+            std::chrono::duration_cast<Clock::duration>(waited / 8), max_poll_sleep));
         if (options_.deadline.count() == 0 || waited < options_.deadline + servers_first) continue;
         comm::note_broken();
         const int rank = options_.servers[static_cast<std::size_t>(server)];

@@ -81,7 +81,7 @@ class Client::PullMessages {
 
 Client::RowRequest Client::ask_rows(const WantedRows& wanted, PullMessages& messages) {
     const auto servers = options_.servers.size();
-    const auto most = message_rows(wanted.table);
+    const auto max = message_rows(wanted.table);
     RowRequest asked{.table = wanted.table,
                      .step = messages.step(),
                      .parts = std::vector<std::vector<RowRequest::Part>>(servers),
@@ -89,8 +89,8 @@ Client::RowRequest Client::ask_rows(const WantedRows& wanted, PullMessages& mess
     const auto ask = [&](std::size_t server, std::span<const std::int64_t> ids) {
         if (ids.empty()) return;
         const WantedRows part{wanted.table, ids, wanted.peeks};
-        asked.parts[server].push_back(ids.size() == most ? messages.send(server, part)
-                                                         : messages.add(server, part));
+        asked.parts[server].push_back(ids.size() == max ? messages.send(server, part)
+                                                        : messages.add(server, part));
         asked.counts[server] += ids.size();
     };
     std::vector<std::vector<std::int64_t>> lists(servers);  // what goes with the next message
@@ -98,12 +98,12 @@ Client::RowRequest Client::ask_rows(const WantedRows& wanted, PullMessages& mess
     auto& distinct = newest[next++ % newest.size()];
     distinct.begin(wanted.ids.size());
     for (auto ids = wanted.ids; !ids.empty();) {
-        const auto part = ids.first(std::min(most, ids.size()));
+        const auto part = ids.first(std::min(max, ids.size()));
         ids = ids.subspan(part.size());
         const auto added = distinct.add(part);
         if (servers == 1) {
             const auto all = distinct.ids();
-            if (all.size() - asked.counts[0] >= most) ask(0, all.subspan(asked.counts[0], most));
+            if (all.size() - asked.counts[0] >= max) ask(0, all.subspan(asked.counts[0], max));
             continue;
         }
         for (const auto id : added) {
@@ -111,7 +111,7 @@ Client::RowRequest Client::ask_rows(const WantedRows& wanted, PullMessages& mess
             asked.servers.push_back(server);
             auto& list = lists[server];
             list.push_back(id);
-            if (list.size() < most) continue;
+            if (list.size() < max) continue;
             ask(server, list);
             list.clear();
         }
@@ -143,7 +143,7 @@ class Client::RowsThatCome {
         : client_(&client),
           asked_(&asked),
           width_(client.options_.widths[asked.table]),
-          most_(client.message_rows(asked.table)),
+          max_(client.message_rows(asked.table)),
           parts_(asked.counts.size()) {}
     RowsThatCome(const RowsThatCome&) = delete;
     RowsThatCome& operator=(const RowsThatCome&) = delete;
@@ -184,13 +184,13 @@ class Client::RowsThatCome {
         auto section = reader.next();
         for (std::size_t i = 0; section && i < place; ++i) section = reader.next();
         if (!section) throw ServerError(static_cast<int>(server), "answered without values");
-        part.rest = section->floats(std::min(most_, asked_->counts[server] - before * most_) * width_);
+        part.rest = section->floats(std::min(max_, asked_->counts[server] - before * max_) * width_);
     }
 
     Client* client_;
     const RowRequest* asked_;
     std::size_t width_;
-    std::size_t most_;
+    std::size_t max_;
     std::vector<Part> parts_;
 };
 

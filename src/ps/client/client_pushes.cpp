@@ -14,7 +14,7 @@ namespace {
 namespace loops = kernels::loops;
 
 // Fewer are not worth a message, nor the threads of a server.
-constexpr std::size_t least_rows = 2048;
+constexpr std::size_t min_rows = 2048;
 
 // Adds up rows in their order where `row_at(place)` is; what was there before a place first comes does not
 // count.
@@ -96,7 +96,7 @@ void Client::send_rows(std::uint32_t table) {
 std::size_t Client::message_rows(std::uint32_t table) const {
     if (options_.message_rows > 0) return options_.message_rows;
     const auto bytes = sizeof(std::int64_t) + width_to_push(table) * sizeof(float);
-    return std::max(full_message / bytes, least_rows);
+    return std::max(full_message / bytes, min_rows);
 }
 
 void Client::write_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> values,
@@ -122,9 +122,9 @@ void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
                         std::span<const float> values) {
     const auto width = width_to_push(table);
     if (servers() == 1) {
-        const auto most = message_rows(table);
+        const auto max = message_rows(table);
         while (!ids.empty()) {
-            const auto count = std::min(most, ids.size());
+            const auto count = std::min(max, ids.size());
             const auto rows = add_rows(0, table, count);
             std::ranges::copy(ids.first(count), rows.ids.begin());
             std::ranges::copy(values.first(count * width), rows.values.begin());
@@ -143,13 +143,13 @@ void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
     std::vector<std::uint32_t> servers_of;
     servers_of.reserve(ids.size());
     for (const auto id : ids) ++parts[servers_of.emplace_back(server_of_id(id, parts.size()))].left;
-    const auto most = message_rows(table);
+    const auto max = message_rows(table);
     for (std::size_t i = 0; i < ids.size(); ++i) {
         const auto server = servers_of[i];
         auto& [rows, filled, left] = parts[server];
         if (filled == rows.ids.size()) {
             if (filled > 0) send_push(static_cast<int>(server), 0);
-            const auto count = std::min(most, left);
+            const auto count = std::min(max, left);
             rows = add_rows(static_cast<int>(server), table, count);
             left -= count;
             filled = 0;
@@ -164,7 +164,7 @@ void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
 void Client::write_sums(std::uint32_t table, const DistinctIds& distinct, std::span<const float> values) {
     const auto each = distinct.ids();
     const auto width = width_to_push(table);
-    const auto most = message_rows(table);
+    const auto max = message_rows(table);
     std::vector<std::vector<std::uint32_t>> places(options_.servers.size());
     for (std::uint32_t place = 0; place < each.size(); ++place)
         places[server_of_id(each[place], places.size())].push_back(place);
@@ -172,7 +172,7 @@ void Client::write_sums(std::uint32_t table, const DistinctIds& distinct, std::s
     std::vector<std::vector<MessageWriter>> messages(places.size());
     for (std::size_t server = 0; server < places.size(); ++server) {
         for (auto rest = std::span<const std::uint32_t>(places[server]); !rest.empty();) {
-            const auto here = rest.first(std::min(most, rest.size()));
+            const auto here = rest.first(std::min(max, rest.size()));
             rest = rest.subspan(here.size());
             const auto rows = add_rows(static_cast<int>(server), table, here.size());
             for (std::size_t i = 0; i < here.size(); ++i) {

@@ -83,9 +83,9 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
         throw UsageError(fmt::format("message_rows is {}, expected 0 or more", options.message_rows));
     if (options.most_merged < 1)
         throw UsageError(fmt::format("most_merged is {}, expected 1 or more", options.most_merged));
-    if (options.most_merged > static_cast<int>(most_steps_of_push))
+    if (options.most_merged > static_cast<int>(max_steps_of_push))
         throw UsageError(
-            fmt::format("most_merged is {}, expected at most {}", options.most_merged, most_steps_of_push));
+            fmt::format("most_merged is {}, expected at most {}", options.most_merged, max_steps_of_push));
     if (options.metrics && options.metrics->every <= std::chrono::milliseconds::zero())
         throw UsageError(fmt::format("metrics are written every {} ms, expected 1 or more",
                                      options.metrics->every.count()));

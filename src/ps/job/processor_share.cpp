@@ -12,7 +12,7 @@ namespace dtrain::ps {
 namespace {
 
 // What one thread does for the others' rows becomes the longer part then.
-constexpr int most_threads = 8;
+constexpr int max_threads = 8;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ int processor_share(const Communicator& world) {
 }
 
 int table_threads(int wanted, int processors) {
-    return wanted > 0 ? wanted : std::min(processors, most_threads);
+    return wanted > 0 ? wanted : std::min(processors, max_threads);
 }
 
 }  // namespace dtrain::ps

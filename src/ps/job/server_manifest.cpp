@@ -27,7 +27,7 @@ using nlohmann::json;
 
 constexpr const char* manifest_name = io::servers_name;
 constexpr std::string_view manifest_mark = "dtrain servers 1";
-constexpr std::size_t longest_name = 200;  ///< in messages
+constexpr std::size_t max_name = 200;  ///< in messages
 
 auto reading(const std::filesystem::path& file, const auto& read) {
     try {
@@ -69,7 +69,7 @@ void refuse(const std::filesystem::path& file, const std::string& what) {
 std::filesystem::path named_file(const std::filesystem::path& folder, const std::string& name) {
     if (!is_plain_name(name))
         refuse(folder / manifest_name,
-               fmt::format("it names '{}', which is no file in its folder", one_line(name, longest_name)));
+               fmt::format("it names '{}', which is no file in its folder", one_line(name, max_name)));
     return folder / name;
 }
 
@@ -110,8 +110,8 @@ std::vector<std::filesystem::path> chain_of(const std::filesystem::path& folder,
     for (const auto& each : manifest.value("needs", json::array())) {
         const auto name = each.get<std::string>();
         if (!is_plain_name(name) || name.front() == '.')
-            refuse(folder / manifest_name, fmt::format("it needs '{}', which is no checkpoint beside it",
-                                                       one_line(name, longest_name)));
+            refuse(folder / manifest_name,
+                   fmt::format("it needs '{}', which is no checkpoint beside it", one_line(name, max_name)));
         // What is one with a link to it lies beside what it is a link to.
         chain.push_back(std::filesystem::canonical(folder).parent_path() / name);
     }

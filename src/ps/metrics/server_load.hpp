@@ -11,9 +11,9 @@ namespace dtrain::ps {
 
 /// How a server was used for a while.
 struct ServerLoad {
-    LogHistogram answers;          ///< of pulls, without their wait for other trainers
-    LogHistogram updates;          ///< from the messages of a step to parameters and rows
-    std::size_t most_waiting = 0;  ///< pulls that waited for other trainers at the same time
+    LogHistogram answers;         ///< of pulls, without their wait for other trainers
+    LogHistogram updates;         ///< from the messages of a step to parameters and rows
+    std::size_t max_waiting = 0;  ///< pulls that waited for other trainers at the same time
 };
 
 /// Adds its own lifetime to a histogram.

@@ -11,7 +11,7 @@ using nlohmann::ordered_json;
 using scrape::Family;
 
 // Of histograms for Prometheus, as powers of two of nanoseconds: 8.2 us to 17 s.
-constexpr int least_bound_bits = 13;
+constexpr int min_bound_bits = 13;
 constexpr int greatest_bound_bits = 34;
 
 double seconds_of(LogHistogram::Time time) {
@@ -31,7 +31,7 @@ ordered_json times_json(const LogHistogram& times) {
 /// As many buckets for each server, so that Prometheus can add those of all servers up.
 scrape::Histogram times_histogram(const LogHistogram& times) {
     scrape::Histogram out{.count = times.count(), .sum = seconds_of(times.total()), .buckets = {}};
-    for (int bits = least_bound_bits; bits <= greatest_bound_bits; ++bits) {
+    for (int bits = min_bound_bits; bits <= greatest_bound_bits; ++bits) {
         const LogHistogram::Time bound(std::int64_t{1} << bits);
         out.buckets.push_back({seconds_of(bound), times.shorter_than(bound)});
     }
@@ -75,7 +75,7 @@ std::string json_line(const ServerMetrics& metrics, double time) {
                       {"keys_pulled_per_second", per_second(metrics.keys_pulled, metrics.seconds)},
                       {"keys_pushed_per_second", per_second(metrics.keys_pushed, metrics.seconds)},
                       {"waiting_pulls", metrics.waiting_pulls},
-                      {"most_waiting_pulls", metrics.load.most_waiting},
+                      {"most_waiting_pulls", metrics.load.max_waiting},
                       {"pull_seconds", times_json(metrics.load.answers)},
                       {"push_seconds", times_json(metrics.load.updates)},
                       {"tables", ordered_json::array()}};

@@ -16,14 +16,14 @@ constexpr auto spins_in_crowd = 20us;
 constexpr auto spins_alone = 200us;
 constexpr auto yields_alone = 1000us;  // who sleeps comes late to messages that a trainer is making ready
 constexpr auto yields_for = 200us;
-constexpr auto longest_sleep = 2ms;
+constexpr auto max_sleep = 2ms;
 constexpr auto between_calls = 100ms;
 
 }  // namespace
 
 IdleSleep::Duration IdleSleep::after(Duration idle) {
     if (idle < yields_for) return Duration::zero();
-    return std::min<Duration>(idle / 8, longest_sleep);
+    return std::min<Duration>(idle / 8, max_sleep);
 }
 
 void serve(Server& server, comm::Transport& transport, const std::function<void()>& between) {

@@ -193,7 +193,7 @@ void Server::pull(std::size_t trainer, comm::Message&& message) {
 void Server::answer_when_due(std::size_t trainer, comm::Message&& message) {
     if (!is_due(MessageReader(message.content.bytes()).head())) {
         trainers_[trainer].waiting.push_back({std::move(message), std::chrono::steady_clock::now()});
-        load_.most_waiting = std::max(load_.most_waiting, waiting_pulls());
+        load_.max_waiting = std::max(load_.max_waiting, waiting_pulls());
         return;
     }
     answer(trainer, message);
@@ -290,7 +290,7 @@ bool Server::is_done() const {
 ServerLoad Server::take_load() {
     counts_.answers += load_.answers;
     counts_.updates += load_.updates;
-    return std::exchange(load_, {.most_waiting = waiting_pulls()});
+    return std::exchange(load_, {.max_waiting = waiting_pulls()});
 }
 
 bool Server::work_ahead() {

@@ -8,9 +8,9 @@
 namespace dtrain::ps {
 
 void Server::check_push(MessageReader reader) const {
-    if (reader.head().steps > most_steps_of_push)
+    if (reader.head().steps > max_steps_of_push)
         throw MessageError(fmt::format("a push that ends {} steps, and at most {} end with one",
-                                       reader.head().steps, most_steps_of_push));
+                                       reader.head().steps, max_steps_of_push));
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
             const auto count = section->floats(section->count).size();
@@ -28,11 +28,11 @@ void Server::check_push(MessageReader reader) const {
 
 // What is far too long to be sent is not put together first: a few bytes can ask for any amount of memory.
 void Server::check_pull(MessageReader reader, int from) const {
-    constexpr auto most = 2 * comm::most_message_bytes;  // numbers may travel in half of their bytes
+    constexpr auto max = 2 * comm::max_message_bytes;  // numbers may travel in half of their bytes
     std::size_t bytes = 0;
     const auto add = [&](std::size_t floats) {
         bytes += floats * sizeof(float);
-        if (bytes > most) throw MessageError(too_long(MessageKind::values, from, bytes, most));
+        if (bytes > max) throw MessageError(too_long(MessageKind::values, from, bytes, max));
     };
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {

@@ -31,10 +31,10 @@ bool Server::is_due(const MessageHead& asked) const {
 std::vector<int> Server::missing_trainers() const {
     std::vector<int> missing;
     if (waiting_pulls() == 0) return missing;
-    std::int64_t most = 0;
-    for (const auto& trainer : trainers_) most = std::max(most, trainer.ended);
+    std::int64_t max = 0;
+    for (const auto& trainer : trainers_) max = std::max(max, trainer.ended);
     for (std::size_t number = 0; number < trainers_.size(); ++number)
-        if (trainers_[number].presence != Presence::gone && trainers_[number].ended < most)
+        if (trainers_[number].presence != Presence::gone && trainers_[number].ended < max)
             missing.push_back(static_cast<int>(number));
     return missing;
 }

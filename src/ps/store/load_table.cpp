@@ -181,9 +181,9 @@ void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Sh
 
 /// Not too many at once: they are in memory together.
 void insert(SparseTable& table, std::span<const std::byte> rows) {
-    const auto most = 4096 * table.row_bytes();
-    for (; !rows.empty(); rows = rows.subspan(std::min(most, rows.size())))
-        table.insert_rows(rows.first(std::min(most, rows.size())));
+    const auto max = 4096 * table.row_bytes();
+    for (; !rows.empty(); rows = rows.subspan(std::min(max, rows.size())))
+        table.insert_rows(rows.first(std::min(max, rows.size())));
 }
 
 void load_changes(SparseTable& table, const std::vector<OpenedFile>& files, const Share& share,

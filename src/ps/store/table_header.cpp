@@ -25,9 +25,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view magic = "dtrain table 1";
-constexpr std::size_t longest_line = 128;
-constexpr std::size_t longest_header = std::size_t{1} << 30U;
-constexpr std::size_t longest_block = std::size_t{1} << 30U;
+constexpr std::size_t max_line = 128;
+constexpr std::size_t max_header = std::size_t{1} << 30U;
+constexpr std::size_t max_block = std::size_t{1} << 30U;
 constexpr auto alignment = io::direct_alignment;
 
 std::string hex(std::uint64_t sum) {
@@ -95,9 +95,9 @@ TableHeader header_from(const json& value) {
 /// The blocks of a section that begins at `offset`; returns where it ends.
 std::int64_t add_blocks(TableLayout& layout, StoredBlock block, std::uint64_t items, std::size_t block_bytes,
                         std::int64_t offset) {
-    const auto most = std::max<std::size_t>(1, block_bytes / block.item_bytes);
+    const auto max = std::max<std::size_t>(1, block_bytes / block.item_bytes);
     for (block.first = 0; block.first < items; block.first += block.items) {
-        block.items = static_cast<std::size_t>(std::min<std::uint64_t>(most, items - block.first));
+        block.items = static_cast<std::size_t>(std::min<std::uint64_t>(max, items - block.first));
         block.place = {offset, aligned_to<alignment>(block.items * block.item_bytes)};
         layout.blocks.push_back(block);
         offset += static_cast<std::int64_t>(block.place.bytes);
@@ -136,7 +136,7 @@ bool is_sound(const TableHeader& header, std::int64_t file_bytes) {
     return header.row_bytes == RowLayout(header.options).row_bytes() &&
            header.touch_counters == (by_count == nullptr ? 0 : by_count->counters) &&
            header.share.server < header.share.servers && header.block_bytes >= alignment &&
-           header.block_bytes <= longest_block && header.block_bytes % alignment == 0 &&
+           header.block_bytes <= max_block && header.block_bytes % alignment == 0 &&
            header.rows <= file / header.row_bytes && header.erased <= file / sizeof(std::int64_t) &&
            header.touch_counters <= file && header.step >= 0 &&
            header.base.has_value() == (header.which == WhichRows::changed) &&
@@ -203,9 +203,9 @@ std::string table_file_name(const std::string& table, const Share& share) {
             is_plain ? std::string(1, message) : fmt::format("%{:02X}", static_cast<unsigned char>(message));
     }
     // File systems take 255 bytes.
-    constexpr std::size_t longest = 200;
-    if (name.size() > longest)
-        name.replace(longest - 16, std::string::npos, hex(io::xxh3(std::as_bytes(std::span(table)))));
+    constexpr std::size_t max = 200;
+    if (name.size() > max)
+        name.replace(max - 16, std::string::npos, hex(io::xxh3(std::as_bytes(std::span(table)))));
     return fmt::format("{}-{:04}-of-{:04}.rows", name, share.server, share.servers);
 }
 
@@ -248,9 +248,9 @@ void refuse_damaged(const std::filesystem::path& path, const std::string& what) 
 
 StoredHeader read_table_header(const std::filesystem::path& path) {
     const auto file = open_regular_file(path, Links::refused);
-    const auto line = beginning_of(file, longest_line, path);
+    const auto line = beginning_of(file, max_line, path);
     const auto bytes = io::index_block_in(line, magic);
-    if (!bytes || *bytes > longest_header || *bytes % alignment != 0)
+    if (!bytes || *bytes > max_header || *bytes % alignment != 0)
         throw UsageError(path.string() +
                          ": this is no file of a sparse table, or its first bytes are damaged; resume from "
                          "another checkpoint");

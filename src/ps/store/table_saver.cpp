@@ -76,7 +76,7 @@ void TableSaver::begin(const SaveRequest& request) {
         save.written.reserve(save.layout.blocks.size());
         make_file();
         save.writer.emplace(save.path, largest_block(save.layout),
-                            std::max<std::size_t>(memory_.most_blocks, 1));
+                            std::max<std::size_t>(memory_.max_blocks, 1));
     } catch (...) {
         abandon();
         throw;

@@ -23,7 +23,7 @@ struct SaveMemory {
     std::size_t blocks = 4;                           ///< that step() fills ahead of the disk
     /// With those for rows that change before their turn. When all are waiting for the disk, the change
     /// waits.
-    std::size_t most_blocks = 16;
+    std::size_t max_blocks = 16;
 };
 
 struct SaveRequest {

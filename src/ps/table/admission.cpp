@@ -18,11 +18,11 @@ unsigned TouchCounters::touch(std::uint64_t hash) {
     auto* const first = &cells_[line_of(hash)];
     std::array<std::uint8_t*, cells> own;
     for (unsigned i = 0; i < cells; ++i) own[i] = first + ((hash >> (bits * i)) % line);
-    const auto least = **std::ranges::min_element(own, {}, [](const auto* cell) { return *cell; });
-    if (least == UINT8_MAX) return least;
+    const auto min = **std::ranges::min_element(own, {}, [](const auto* cell) { return *cell; });
+    if (min == UINT8_MAX) return min;
     for (auto* cell : own)
-        if (*cell == least) ++*cell;
-    return least + 1U;
+        if (*cell == min) ++*cell;
+    return min + 1U;
 }
 
 void TouchCounters::halve() {

@@ -29,14 +29,14 @@ BulkLoad::BulkLoad(RowIndex& index, std::uint64_t rows, LoadOverflow overflow)
       rows_(
           std::min<std::uint64_t>(rows, overflow_.memory / (index.row_bytes() + RowIndex::bytes_of_entry))) {
     const auto of_set = std::max<std::uint64_t>(rows_ / RowIndex::sets, 1);
-    most_waiting_ = std::min(of_set, std::max(of_set / part_of_set, fewest_waiting));
+    max_waiting_ = std::min(of_set, std::max(of_set / part_of_set, fewest_waiting));
     for (auto& arena : index_.arenas_) arena.reserve(rows_ / index_.arenas_.size());
 }
 
 void BulkLoad::add(std::span<const std::byte> rows) {
-    const auto most = part_rows * index_.row_bytes();
-    for (; !rows.empty(); rows = rows.subspan(std::min(most, rows.size())))
-        add_part(rows.first(std::min(most, rows.size())));
+    const auto max = part_rows * index_.row_bytes();
+    for (; !rows.empty(); rows = rows.subspan(std::min(max, rows.size())))
+        add_part(rows.first(std::min(max, rows.size())));
 }
 
 void BulkLoad::add_part(std::span<const std::byte> rows) {
@@ -69,7 +69,7 @@ std::unique_ptr<BulkLoad::Waiting> BulkLoad::take_waiting() {
         }
     }
     auto made = std::make_unique<Waiting>();
-    made->memory = make_huge_pages(RowIndex::sets * most_waiting_ * sizeof(Row));
+    made->memory = make_huge_pages(RowIndex::sets * max_waiting_ * sizeof(Row));
     return made;
 }
 
@@ -108,8 +108,8 @@ bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
         const auto number = next[arena]++;
         if (!is_one) std::memcpy(arenas[arena].row(number), row, bytes);
         row += bytes;
-        waiting.rows()[set * most_waiting_ + waiting.count[set]++] = {place, number};
-        if (waiting.count[set] == most_waiting_) insert(set, waiting);
+        waiting.rows()[set * max_waiting_ + waiting.count[set]++] = {place, number};
+        if (waiting.count[set] == max_waiting_) insert(set, waiting);
     }
     return true;
 }
@@ -131,7 +131,7 @@ void BulkLoad::enlarge_arenas(std::uint64_t rows) {
 }
 
 void BulkLoad::insert(std::size_t set, Waiting& waiting) {
-    const std::span rows(waiting.rows() + set * most_waiting_, std::exchange(waiting.count[set], 0));
+    const std::span rows(waiting.rows() + set * max_waiting_, std::exchange(waiting.count[set], 0));
     auto& to = index_.sets_[set];
     waiting.alike.clear();
     {

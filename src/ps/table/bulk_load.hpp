@@ -54,7 +54,7 @@ class BulkLoad {
 
     /// Rows that one thread has put into the arenas and not yet into the sets.
     struct Waiting {
-        HugePages memory;  // room for most_waiting_ rows of each set
+        HugePages memory;  // room for max_waiting_ rows of each set
         std::array<std::uint32_t, RowIndex::sets> count{};
         std::vector<Hashed> hashed;  // the rows that come now
         std::vector<RowIndex::Alike> alike;
@@ -83,7 +83,7 @@ class BulkLoad {
     std::vector<std::unique_ptr<Waiting>> waiting_;  // that no thread has
     std::optional<std::int64_t> twice_;
     std::array<std::mutex, RowIndex::sets> sets_;
-    std::size_t most_waiting_ = 1;  // of a set, for one thread
+    std::size_t max_waiting_ = 1;  // of a set, for one thread
     std::atomic<std::size_t> added_ = 0;
 };
 

@@ -218,14 +218,14 @@ class RocksCursor : public ColdRows::Cursor {
 
 void RocksRows::read(std::span<const std::int64_t> ids,
                      const std::function<void(const ColdRow&)>& function) const {
-    constexpr std::size_t most = 256;
-    std::vector<Key> keys(std::min(most, ids.size()));
+    constexpr std::size_t max = 256;
+    std::vector<Key> keys(std::min(max, ids.size()));
     std::vector<rocksdb::Slice> slices(keys.size());
     std::vector<rocksdb::PinnableSlice> values(keys.size());
     std::vector<rocksdb::Status> found(keys.size());
     RowBuffer buffer(row_bytes_);
-    for (std::size_t at = 0; at < ids.size(); at += most) {
-        const auto n = std::min(most, ids.size() - at);
+    for (std::size_t at = 0; at < ids.size(); at += max) {
+        const auto n = std::min(max, ids.size() - at);
         for (std::size_t i = 0; i < n; ++i) {
             keys[i] = key_of(ids[at + i]);
             slices[i] = slice(keys[i]);

@@ -39,12 +39,12 @@ bool DistinctIds::find_repeated(std::span<const std::int64_t> ids) {
     return false;
 }
 
-void DistinctIds::begin(std::size_t most) {
-    slots_.assign(slots_for(most), none);
+void DistinctIds::begin(std::size_t max) {
+    slots_.assign(slots_for(max), none);
     distinct_.clear();
-    distinct_.reserve(most);
+    distinct_.reserve(max);
     places_.clear();
-    places_.reserve(most);
+    places_.reserve(max);
 }
 
 bool DistinctIds::is_of(std::span<const std::int64_t> ids) const {

@@ -16,8 +16,8 @@ class DistinctIds {
     bool find_repeated(std::span<const std::int64_t> ids);
 
     /// Begins a batch that comes in parts.
-    /// @param most ids of all its parts together
-    void begin(std::size_t most);
+    /// @param max ids of all its parts together
+    void begin(std::size_t max);
 
     /// The next part; ids() and places() are of all parts so far then.
     /// @returns those of its ids that were not there before, in their order; lives until begin()

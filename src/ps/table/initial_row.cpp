@@ -15,10 +15,10 @@
 namespace dtrain::ps {
 namespace {
 
-void check(const std::string& table, std::string_view what, double value, double least) {
-    if (!std::isfinite(value) || value < least)
+void check(const std::string& table, std::string_view what, double value, double min) {
+    if (!std::isfinite(value) || value < min)
         throw UsageError(fmt::format("table '{}': {} is {}, expected a finite number{}", table, what, value,
-                                     least == 0 ? " that is not negative" : ""));
+                                     min == 0 ? " that is not negative" : ""));
 }
 
 void check(const std::string& table, const ConstantRow& row) {

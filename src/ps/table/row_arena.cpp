@@ -93,7 +93,7 @@ std::uint32_t RowArena::add(std::int64_t id) {
         free_.pop_back();
         is_free_.erase(number);
     } else {
-        if (used_ == most_rows) refuse_more();
+        if (used_ == max_rows) refuse_more();
         if (used_ == reserved()) add_piece(0);
         number = static_cast<std::uint32_t>(used_++);
     }
@@ -102,7 +102,7 @@ std::uint32_t RowArena::add(std::int64_t id) {
 }
 
 std::uint32_t RowArena::add_many(std::uint64_t count) {
-    if (count > most_rows - used_) refuse_more();
+    if (count > max_rows - used_) refuse_more();
     const auto first = used_;
     while (reserved() < used_ + count) add_piece(0);
     used_ += count;
@@ -110,7 +110,7 @@ std::uint32_t RowArena::add_many(std::uint64_t count) {
 }
 
 void RowArena::reserve(std::uint64_t rows) {
-    if (rows > most_rows) refuse_more();
+    if (rows > max_rows) refuse_more();
     while (reserved() < rows) add_piece(rows);
 }
 

@@ -16,7 +16,7 @@ namespace dtrain::ps {
 /// large pieces of which only what has been used is resident; rows that were given back are used again.
 class RowArena {
   public:
-    static constexpr std::uint64_t most_rows = std::uint64_t{1} << 32U;
+    static constexpr std::uint64_t max_rows = std::uint64_t{1} << 32U;
 
     /// @param row_bytes a multiple of 4, the id's 8 included
     explicit RowArena(std::size_t row_bytes);

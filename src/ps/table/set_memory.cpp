@@ -8,14 +8,14 @@ namespace dtrain::ps {
 namespace {
 
 constexpr std::size_t alignment = 16;
-constexpr std::size_t least_blocks = 6;  // of a slab: of 5 bytes a place they fill a power of two
+constexpr std::size_t min_blocks = 6;  // of a slab: of 5 bytes a place they fill a power of two
 
 bool is_huge(std::size_t block_bytes) {
-    return least_blocks * block_bytes >= huge_page / 4;
+    return min_blocks * block_bytes >= huge_page / 4;
 }
 
 std::size_t slab_bytes(std::size_t block_bytes) {
-    const auto bytes = least_blocks * block_bytes;
+    const auto bytes = min_blocks * block_bytes;
     return is_huge(block_bytes) ? aligned_to<huge_page>(bytes) : aligned_to<memory_page>(bytes);
 }
 

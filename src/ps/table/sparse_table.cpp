@@ -26,7 +26,7 @@ std::size_t memory_of_this_machine() {
 
 // So many that a memory full of rows has no more than half of the numbers that there are.
 std::size_t arenas_for(std::size_t row_bytes, std::size_t memory) {
-    return memory / row_bytes / (RowArena::most_rows / 2) + 1;
+    return memory / row_bytes / (RowArena::max_rows / 2) + 1;
 }
 
 TableOptions checked(TableOptions options) {

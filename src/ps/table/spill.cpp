@@ -13,7 +13,7 @@ namespace dtrain::ps {
 namespace {
 
 // At least so many rows move together.
-constexpr std::uint64_t least_batch = 1024;
+constexpr std::uint64_t min_batch = 1024;
 
 void sort_distinct(std::vector<std::int64_t>& ids) {
     std::ranges::sort(ids);
@@ -28,11 +28,11 @@ Spill::Spill(const SpillOptions& options, const std::string& table, const Hot& h
       other_bytes_(other_bytes),
       clock_(hot.index.arenas().size()) {
     // A batch of rows, at least, must fit.
-    const auto least = hot_bytes(hot) + least_batch * (hot.index.row_bytes() + RowIndex::bytes_of_entry);
-    if (limit_ < least)
+    const auto min = hot_bytes(hot) + min_batch * (hot.index.row_bytes() + RowIndex::bytes_of_entry);
+    if (limit_ < min)
         throw UsageError(
             fmt::format("table '{}': a limit of {} bytes of memory is too small: {} is the least", table_,
-                        options.memory_bytes, (least + 6) / 7 * 8));
+                        options.memory_bytes, (min + 6) / 7 * 8));
     cold_ = open_cold_rows(options, hot.index.row_bytes());
 }
 
@@ -44,16 +44,16 @@ void Spill::make_room(std::uint64_t rows, const Hot& hot) {
     const auto free = hot.index.free_rows();
     if (rows <= free) return;
     const auto more = (rows - free) * (hot.index.row_bytes() + RowIndex::bytes_of_entry);
-    if (hot_bytes(hot) + more > limit_) evict(std::max(rows - free, least_batch), hot);
+    if (hot_bytes(hot) + more > limit_) evict(std::max(rows - free, min_batch), hot);
 }
 
 bool Spill::make_room_ahead(const Hot& hot) {
-    constexpr std::uint64_t ahead = 8 * least_batch;
+    constexpr std::uint64_t ahead = 8 * min_batch;
     const auto free = hot.index.free_rows();
     // Not before rows have moved at all, and not many of a few.
     if (cold_->size() == 0 || free >= std::min<std::uint64_t>(ahead, hot.index.size() / 16)) return false;
     try {
-        evict(least_batch, hot);
+        evict(min_batch, hot);
     } catch (const Error&) {
         return false;  // the batch that needs the room will tell
     }
@@ -173,7 +173,7 @@ void Spill::revise(const std::function<Fate(std::byte* row)>& revise, RowChanges
             gone_ids.push_back(RowArena::id_of(copy.data()));
             gone.push_back({{}, row->stamp});
         }
-        if (changed.size() + gone.size() >= least_batch) write(copy.size());
+        if (changed.size() + gone.size() >= min_batch) write(copy.size());
     }
     write(copy.size());
 }

@@ -18,49 +18,49 @@ class Check {
   public:
     explicit Check(const std::string& table) : table_(table) {}
 
-    void range(std::string_view option, double value, double least, double most) const {
-        if (!(value >= least && value <= most))
+    void range(std::string_view option, double value, double min, double max) const {
+        if (!(value >= min && value <= max))
             throw UsageError(
-                fmt::format("table '{}': {} is {}, expected {} to {}", table_, option, value, least, most));
+                fmt::format("table '{}': {} is {}, expected {} to {}", table_, option, value, min, max));
     }
 
     /// Any number from `least` on.
-    void least(std::string_view option, double value, double least) const {
-        if (!(value >= least && value <= std::numeric_limits<float>::max()))
+    void at_least(std::string_view option, double value, double min) const {
+        if (!(value >= min && value <= std::numeric_limits<float>::max()))
             throw UsageError(
-                fmt::format("table '{}': {} is {}, expected at least {}", table_, option, value, least));
+                fmt::format("table '{}': {} is {}, expected at least {}", table_, option, value, min));
     }
 
-    void operator()(const Sgd& sgd) const { least("learning_rate", sgd.learning_rate, 0); }
+    void operator()(const Sgd& sgd) const { at_least("learning_rate", sgd.learning_rate, 0); }
 
     void operator()(const Momentum& momentum) const {
-        least("learning_rate", momentum.learning_rate, 0);
+        at_least("learning_rate", momentum.learning_rate, 0);
         range("mu", momentum.mu, 0, below_one);
     }
 
     void operator()(const Adagrad& adagrad) const {
-        least("learning_rate", adagrad.learning_rate, 0);
-        least("epsilon", adagrad.epsilon, 0);
-        least("initial", adagrad.initial, 0);
+        at_least("learning_rate", adagrad.learning_rate, 0);
+        at_least("epsilon", adagrad.epsilon, 0);
+        at_least("initial", adagrad.initial, 0);
     }
 
     void operator()(const Adam& adam) const { betas(adam); }
 
     void operator()(const AdamW& adam) const {
         betas(adam);
-        least("weight_decay", adam.weight_decay, 0);
+        at_least("weight_decay", adam.weight_decay, 0);
     }
 
     void operator()(const Ftrl& ftrl) const {
-        least("learning_rate", ftrl.learning_rate, above_zero);
-        least("beta", ftrl.beta, above_zero);
-        least("l1", ftrl.l1, 0);
-        least("l2", ftrl.l2, 0);
+        at_least("learning_rate", ftrl.learning_rate, above_zero);
+        at_least("beta", ftrl.beta, above_zero);
+        at_least("l1", ftrl.l1, 0);
+        at_least("l2", ftrl.l2, 0);
     }
 
     void operator()(NoDecay /*decay*/) const {}
-    void operator()(const L1Decay& decay) const { least("regularisation", decay.coefficient, 0); }
-    void operator()(const L2Decay& decay) const { least("regularisation", decay.coefficient, 0); }
+    void operator()(const L1Decay& decay) const { at_least("regularisation", decay.coefficient, 0); }
+    void operator()(const L2Decay& decay) const { at_least("regularisation", decay.coefficient, 0); }
 
     void operator()(AdmitAll /*admission*/) const {}
 
@@ -78,9 +78,9 @@ class Check {
 
     void operator()(const RowStatistics& statistics) const {
         range("decay", statistics.decay, 0, 1);
-        least("show_coefficient", statistics.show_coefficient, 0);
-        least("click_coefficient", statistics.click_coefficient, 0);
-        least("most_unseen_days", static_cast<double>(statistics.most_unseen_days), 0);
+        at_least("show_coefficient", statistics.show_coefficient, 0);
+        at_least("click_coefficient", statistics.click_coefficient, 0);
+        at_least("most_unseen_days", static_cast<double>(statistics.most_unseen_days), 0);
     }
 
   private:
@@ -89,10 +89,10 @@ class Check {
 
     template <class Settings>
     void betas(const Settings& adam) const {
-        least("learning_rate", adam.learning_rate, 0);
+        at_least("learning_rate", adam.learning_rate, 0);
         range("beta1", adam.beta1, 0, below_one);
         range("beta2", adam.beta2, 0, below_one);
-        least("epsilon", adam.epsilon, 0);
+        at_least("epsilon", adam.epsilon, 0);
     }
 
     const std::string& table_;
@@ -101,9 +101,9 @@ class Check {
 }  // namespace
 
 void check(const TableOptions& options) {
-    constexpr std::size_t most_width = std::size_t{1} << 20U;
+    constexpr std::size_t max_width = std::size_t{1} << 20U;
     const Check check(options.name);
-    check.range("width", static_cast<double>(options.width), 1, static_cast<double>(most_width));
+    check.range("width", static_cast<double>(options.width), 1, static_cast<double>(max_width));
     std::visit(check, options.optimizer);
     std::visit(check, options.regularisation);
     std::visit(check, options.admission);

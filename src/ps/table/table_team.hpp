@@ -23,14 +23,14 @@ class TableTeam {
 
     /// Smaller batches are done by one thread: they take a tenth of a millisecond, and a thread that sleeps
     /// may not have come by then.
-    static constexpr std::size_t least_batch = 2 * piece;
+    static constexpr std::size_t min_batch = 2 * piece;
 
     /// @param threads 1 or more, the caller's included
     explicit TableTeam(int threads) : team_(threads), left_(round / piece) {}
 
     int threads() const { return team_.threads(); }
 
-    bool is_for(std::size_t ids) const { return threads() > 1 && ids >= least_batch; }
+    bool is_for(std::size_t ids) const { return threads() > 1 && ids >= min_batch; }
 
     /// Calls function(part, parts) for as many parts as there are threads, on any of them.
     template <class Function>
@@ -73,7 +73,7 @@ class TableTeam {
     void finish(const Function& function) {
         std::size_t count = 0;
         for (std::size_t number = 0; number < pieces_; ++number) count += left_[number].size();
-        if (count < least_batch)
+        if (count < min_batch)
             for (std::size_t number = 0; number < pieces_; ++number) function(left_[number]);
         else
             team_.run(pieces_, [&](std::size_t number) { function(left_[number]); });

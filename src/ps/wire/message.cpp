@@ -98,11 +98,11 @@ bool is_answer(MessageKind kind, MessageKind asked) {
     }
 }
 
-std::string too_long(MessageKind kind, int to, std::size_t bytes, std::size_t most) {
+std::string too_long(MessageKind kind, int to, std::size_t bytes, std::size_t max) {
     return fmt::format(
         "a '{}' for rank {} has {} bytes, and one message has {} at most: use more servers, a smaller batch, "
         "or a shorter wire ([servers] wire = \"bfloat16\")",
-        to_string(kind), to, bytes, most);
+        to_string(kind), to, bytes, max);
 }
 
 std::span<const std::int64_t> Section::ids() const {
@@ -252,8 +252,7 @@ void MessageWriter::send(int to) {
     try {
         transport_->send(to, std::move(content_));
     } catch (const comm::MessageTooLong& refused) {
-        throw MessageError(
-            too_long(static_cast<MessageKind>(head.kind), to, refused.bytes(), refused.most()));
+        throw MessageError(too_long(static_cast<MessageKind>(head.kind), to, refused.bytes(), refused.max()));
     }
 }
 

@@ -55,11 +55,11 @@ bool is_answer(MessageKind kind, MessageKind asked);
 enum class SizesTurn : std::uint32_t { none, takes, gives_back };
 
 /// Steps that may end with one push.
-inline constexpr std::uint32_t most_steps_of_push = 1'000'000;
+inline constexpr std::uint32_t max_steps_of_push = 1'000'000;
 
 struct MessageHead {
     MessageKind kind = MessageKind::join;
-    /// push: how many steps of the trainer end with it, most_steps_of_push at most; their gradients were
+    /// push: how many steps of the trainer end with it, max_steps_of_push at most; their gradients were
     /// added up, and schedules count them all. 0: more of the same step follows. sizes: a SizesTurn. failed:
     /// 1 when it is for a table's dict_size.
     std::uint32_t steps = 0;
@@ -76,7 +76,7 @@ class MessageError : public Error {
 };
 
 /// What to say, and what to do, of a message that has more bytes than may be sent.
-std::string too_long(MessageKind kind, int to, std::size_t bytes, std::size_t most);
+std::string too_long(MessageKind kind, int to, std::size_t bytes, std::size_t max);
 
 /// The number that stands for the dense parameters where others have a table.
 inline constexpr std::uint32_t dense_parameters = UINT32_MAX;

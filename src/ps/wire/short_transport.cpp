@@ -21,13 +21,13 @@ constexpr std::size_t short_bytes = 2;
 
 bfloat16 shortened(float value, bfloat16 /*to*/) {
     // Rounding up would make the last few numbers infinite.
-    constexpr float most = 0x1.FEp127F;
-    return bfloat16(std::isinf(value) ? value : std::clamp(value, -most, most));
+    constexpr float max = 0x1.FEp127F;
+    return bfloat16(std::isinf(value) ? value : std::clamp(value, -max, max));
 }
 
 float16 shortened(float value, float16 /*to*/) {
-    constexpr float most = 65504;
-    return float16(std::isinf(value) ? value : std::clamp(value, -most, most));
+    constexpr float max = 65504;
+    return float16(std::isinf(value) ? value : std::clamp(value, -max, max));
 }
 
 // Where `to` is, or begins before, `from`, nothing is overwritten that is still to be read.

@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto longest_pause = 200ms;
+constexpr auto max_pause = 200ms;
 constexpr auto line_every = 60s;  // where there is no terminal
 
 /// What the console is to say of the caches of a node.
@@ -112,7 +112,7 @@ class WaitingLine {
         auto& line = *console_.status_line();
         if (line.on_terminal()) {
             line.show(work.progress());
-            next_ = now + longest_pause;
+            next_ = now + max_pause;
         } else {
             console_.print(work.progress() + "\n");
             next_ = now + line_every;
@@ -146,7 +146,7 @@ void prepare_click_caches(const Job& job, const Communicator& world, const Commu
         if (world.max(std::int64_t{work && work->refusal()}) > 0 && work) work->stop();
         if (work) line.show(*work);
         std::this_thread::sleep_for(pause);
-        pause = std::min<std::chrono::milliseconds>(2 * pause, longest_pause);
+        pause = std::min<std::chrono::milliseconds>(2 * pause, max_pause);
     }
     throw_together(world, work ? work->refusal() : std::nullopt);
     const auto news = work ? work->news() : News();

@@ -12,7 +12,7 @@ namespace dtrain::native {
 namespace {
 
 constexpr std::int64_t memory_beside_a_cache = std::int64_t{1} << 30;
-constexpr std::int64_t most_id = std::int64_t{1} << 62;
+constexpr std::int64_t max_id = std::int64_t{1} << 62;
 
 // In the order of ClickLayout.
 constexpr std::array<const char*, std::variant_size_v<ClickLayout>> formats = {"criteo", "csv", "svmlight"};
@@ -81,8 +81,8 @@ void refuse_settings_of_other_formats(const Section& data, const ClickLayout& la
 }
 
 void read(const Section& data, ClickColumns& columns) {
-    columns.integers = data.whole("integers", columns.integers, 0, most_click_columns);
-    columns.slots = data.whole("slots", columns.slots, 1, most_click_columns);
+    columns.integers = data.whole("integers", columns.integers, 0, max_click_columns);
+    columns.slots = data.whole("slots", columns.slots, 1, max_click_columns);
 }
 
 void read(const Section& data, CsvClickColumns& columns) {
@@ -93,12 +93,12 @@ void read(const Section& data, CsvClickColumns& columns) {
     if (data.has("header")) columns.header = data.truth("header", false);
 }
 
-std::vector<std::int64_t> slot_ids(const Section& data, std::int64_t least) {
-    auto ids = data.wholes("slots", {}, least, most_id);
-    if (ids.empty() || ids.size() > static_cast<std::size_t>(most_click_columns))
+std::vector<std::int64_t> slot_ids(const Section& data, std::int64_t min) {
+    auto ids = data.wholes("slots", {}, min, max_id);
+    if (ids.empty() || ids.size() > static_cast<std::size_t>(max_click_columns))
         data.fail("slots",
                   fmt::format("[data] slots: {}, but there must be 1..{}, each with its first id",
-                              counted(static_cast<std::int64_t>(ids.size()), "slot"), most_click_columns));
+                              counted(static_cast<std::int64_t>(ids.size()), "slot"), max_click_columns));
     for (std::size_t i = 1; i < ids.size(); ++i)
         if (ids[i] <= ids[i - 1])
             data.fail("slots",
@@ -109,12 +109,12 @@ std::vector<std::int64_t> slot_ids(const Section& data, std::int64_t least) {
 }
 
 void read(const Section& data, SvmlightClickColumns& columns) {
-    columns.first_id = data.whole("first_id", columns.first_id, 0, most_id);
-    columns.numbers = data.whole("numbers", columns.numbers, 0, most_click_columns);
+    columns.first_id = data.whole("first_id", columns.first_id, 0, max_id);
+    columns.numbers = data.whole("numbers", columns.numbers, 0, max_click_columns);
     if (data.is_list("slots"))
         columns.slot_ids = slot_ids(data, columns.first_id + columns.numbers);
     else
-        columns.slots = data.whole("slots", columns.slots, 1, most_click_columns);
+        columns.slots = data.whole("slots", columns.slots, 1, max_click_columns);
 }
 
 }  // namespace

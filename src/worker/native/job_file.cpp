@@ -24,11 +24,11 @@
 namespace dtrain::native {
 namespace {
 
-constexpr std::int64_t most_servers = 1'000'000;
-constexpr std::int64_t most_table_threads = 256;
+constexpr std::int64_t max_servers = 1'000'000;
+constexpr std::int64_t max_table_threads = 256;
 constexpr std::int64_t highest_port = 65535;
 // A program's variables have 2^48 elements at most.
-constexpr std::int64_t most_dict_size = 1'000'000'000'000;
+constexpr std::int64_t max_dict_size = 1'000'000'000'000;
 
 constexpr std::array<std::string_view, 10> keys_of_files = {
     "file", "x", "y", "format", "labels", "label", "separator", "header", "first_id", "features"};
@@ -52,8 +52,8 @@ DatasetSource read_source(const Section& data, const char* key, const std::files
     out.label_column = source.text("label", "");
     out.separator = source.separator("separator", out.separator);
     if (source.has("header")) out.header = source.truth("header", false);
-    out.first_id = source.whole("first_id", out.first_id, 0, most_whole);
-    out.features = source.whole("features", out.features, 1, most_whole);
+    out.first_id = source.whole("first_id", out.first_id, 0, max_whole);
+    out.features = source.whole("features", out.features, 1, max_whole);
     return out;
 }
 
@@ -70,10 +70,10 @@ ModelSettings read_model(const Section& top) {
                                             "\"classifier\"",
                                             key));
     }
-    settings.hidden = model.wholes("hidden", settings.hidden, 1, most_size);
+    settings.hidden = model.wholes("hidden", settings.hidden, 1, max_size);
     settings.activation = model.one_of("activation", settings.activation, {"relu", "tanh", "sigmoid"});
-    settings.embedding = model.whole("embedding", settings.embedding, 1, most_size);
-    settings.dict_size = model.whole("dict_size", settings.dict_size, 1, most_dict_size);
+    settings.embedding = model.whole("embedding", settings.embedding, 1, max_size);
+    settings.dict_size = model.whole("dict_size", settings.dict_size, 1, max_dict_size);
     return settings;
 }
 
@@ -113,7 +113,7 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
                                 "rows", "reject_not_finite", "metrics", "metrics_port", "metrics_every"});
     if (!top.has("servers")) return std::nullopt;
     ServerSettings settings;
-    if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, most_servers));
+    if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, max_servers));
     settings.device = servers.device("device").value_or(settings.device);
     settings.mode = *server_mode_of(servers.one_of("mode", "sync", {"async", "geo", "half_async", "sync"}));
     for (const auto& [key, mode] :
@@ -128,9 +128,9 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
                          fmt::format("'{}' is for the other modes than \"geo\", in which trainers update "
                                      "rows and parameters of their own",
                                      key));
-    settings.staleness = servers.whole("staleness", settings.staleness, 0, most_whole);
+    settings.staleness = servers.whole("staleness", settings.staleness, 0, max_whole);
     settings.most_merged = static_cast<int>(servers.whole("most_merged", settings.most_merged, 1, 1'000'000));
-    settings.push_every = servers.whole("push_every", settings.push_every, 1, most_whole);
+    settings.push_every = servers.whole("push_every", settings.push_every, 1, max_whole);
     settings.wire = *wire_numbers_of(servers.one_of("wire", "float32", {"bfloat16", "float16", "float32"}));
     settings.slice = servers.truth("slice", settings.slice);
     static const std::map<std::string, SplitMethod> split_methods = {
@@ -138,9 +138,9 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     settings.split_method = split_methods.at(
         servers.one_of("split_method", "round_robin", {"hash_name", "round_robin", "round_robin_by_name"}));
     settings.min_block_size =
-        servers.whole("min_block_size", settings.min_block_size, settings.min_block_size, most_whole);
+        servers.whole("min_block_size", settings.min_block_size, settings.min_block_size, max_whole);
     if (servers.has("threads"))
-        settings.threads = static_cast<int>(servers.whole("threads", 1, 1, most_table_threads));
+        settings.threads = static_cast<int>(servers.whole("threads", 1, 1, max_table_threads));
     if (servers.has("memory")) settings.memory = servers.bytes("memory", 0);
     if (servers.has("spill")) {
         if (!settings.memory)
@@ -170,7 +170,7 @@ LogSettings read_log(const Section& top) {
                                      .tensorboard = path("tensorboard"),
                                      .page = path("report"),
                                      .record = {}}};
-    if (log.has("every_steps")) settings.every_steps = log.whole("every_steps", 1, 1, most_whole);
+    if (log.has("every_steps")) settings.every_steps = log.whole("every_steps", 1, 1, max_whole);
     return settings;
 }
 
@@ -216,7 +216,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
                                    "shards", "collective", "hints", "full_every"});
     if (checkpoint.has("dir")) job.checkpoint.dir = checkpoint.text("dir", "");
     if (checkpoint.has("every_steps")) {
-        job.checkpoint.every_steps = checkpoint.whole("every_steps", 1, 1, most_whole);
+        job.checkpoint.every_steps = checkpoint.whole("every_steps", 1, 1, max_whole);
         job.checkpoint.every = std::nullopt;
     }
     if (checkpoint.has("every_minutes")) {
@@ -224,7 +224,7 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
             checkpoint.number("every_minutes", 1, {1e-9, 1e6, "a number of minutes above 0 and below 1e6"}));
         job.checkpoint.every = std::nullopt;
     }
-    if (checkpoint.has("every")) job.checkpoint.every = checkpoint.whole("every", 1, 1, most_whole);
+    if (checkpoint.has("every")) job.checkpoint.every = checkpoint.whole("every", 1, 1, max_whole);
     job.checkpoint.files.async = checkpoint.truth("async", job.checkpoint.files.async);
     if (checkpoint.one_of("format", "directory", {"directory", "file"}) == "file") {
         job.checkpoint.files.format = CheckpointFormat::file;

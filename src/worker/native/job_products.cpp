@@ -42,7 +42,7 @@ LossScaling read_loss_scaling(const Section& train, ProductNumbers products) {
         power_of_two(scale, "growth", scaling.growth, {1, beyond, "a power of two from 1 to 2^126"});
     scaling.backoff =
         power_of_two(scale, "backoff", scaling.backoff, {0x1p-126, 2, "a power of two from 2^-126 to 1"});
-    scaling.growth_steps = scale.whole("growth_steps", scaling.growth_steps, 1, most_whole);
+    scaling.growth_steps = scale.whole("growth_steps", scaling.growth_steps, 1, max_whole);
     return scaling;
 }
 

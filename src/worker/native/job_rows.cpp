@@ -9,7 +9,7 @@ namespace {
 
 constexpr Range up_to_one{0, 1 + 1e-12, "a number from 0 to 1"};
 constexpr std::int64_t counters_in_a_line = 64;
-constexpr std::int64_t most_counters = std::int64_t{1} << 40;
+constexpr std::int64_t max_counters = std::int64_t{1} << 40;
 
 Admission read_admission(const Section& rows) {
     if (rows.has("admit_count") && rows.has("admit_probability"))
@@ -22,7 +22,7 @@ Admission read_admission(const Section& rows) {
     AdmitByCount admission;
     admission.count = static_cast<int>(rows.whole("admit_count", 1, 1, 255));
     const auto counters = rows.whole("admit_counters", static_cast<std::int64_t>(admission.counters),
-                                     counters_in_a_line, most_counters);
+                                     counters_in_a_line, max_counters);
     if (counters % counters_in_a_line != 0)
         rows.fail("admit_counters", fmt::format("'admit_counters' is {}; it must be a multiple of {}",
                                                 counters, counters_in_a_line));
@@ -42,7 +42,7 @@ std::optional<RowStatistics> read_statistics(const Section& rows) {
     read.click_coefficient = rows.number("click_coefficient", read.click_coefficient, not_negative);
     read.decay = rows.number("decay", read.decay, up_to_one);
     read.least_score = rows.number("least_score", read.least_score, not_negative);
-    read.most_unseen_days = rows.whole("most_unseen_epochs", read.most_unseen_days, 0, most_whole);
+    read.most_unseen_days = rows.whole("most_unseen_epochs", read.most_unseen_days, 0, max_whole);
     return read;
 }
 
@@ -66,7 +66,7 @@ void read_rows(const Section& servers, ModelKind kind, ServerSettings& settings)
     if (!rows.has("shrink_every")) return;
     if (!settings.rows.statistics && !std::holds_alternative<AdmitByCount>(settings.rows.admission))
         rows.fail("shrink_every", "'shrink_every' needs statistics = true, or 'admit_count'");
-    settings.shrink_every = rows.whole("shrink_every", 1, 1, most_whole);
+    settings.shrink_every = rows.whole("shrink_every", 1, 1, max_whole);
 }
 
 }  // namespace dtrain::native

@@ -43,27 +43,27 @@ std::string Section::one_of(std::string_view key, std::string otherwise,
            "one of \"" + join(allowed, "\", \"") + "\"" + (near ? "; did you mean \"" + *near + "\"?" : ""));
 }
 
-std::int64_t Section::whole(std::string_view key, std::int64_t otherwise, std::int64_t least,
-                            std::int64_t most) const {
+std::int64_t Section::whole(std::string_view key, std::int64_t otherwise, std::int64_t min,
+                            std::int64_t max) const {
     const auto* node = table_.get(key);
     if (node == nullptr) return otherwise;
-    return whole_of(key, *node, least, most);
+    return whole_of(key, *node, min, max);
 }
 
-std::string Section::whole_or_text(std::string_view key, std::int64_t least, std::int64_t most) const {
+std::string Section::whole_or_text(std::string_view key, std::int64_t min, std::int64_t max) const {
     const auto& node = *table_.get(key);
-    return node.is_string() ? text(key, "") : std::to_string(whole_of(key, node, least, most));
+    return node.is_string() ? text(key, "") : std::to_string(whole_of(key, node, min, max));
 }
 
 std::vector<std::int64_t> Section::wholes(std::string_view key, std::vector<std::int64_t> otherwise,
-                                          std::int64_t least, std::int64_t most) const {
+                                          std::int64_t min, std::int64_t max) const {
     const auto* node = table_.get(key);
     if (node == nullptr) return otherwise;
     const auto* list = node->as_array();
     if (list == nullptr)
         refuse(key, *node, fmt::format("a list of whole numbers such as [128, 64], or [] for none"));
     std::vector<std::int64_t> out;
-    for (const auto& element : *list) out.push_back(whole_of(key, element, least, most));
+    for (const auto& element : *list) out.push_back(whole_of(key, element, min, max));
     return out;
 }
 
@@ -94,7 +94,7 @@ std::vector<double> Section::numbers(std::string_view key, std::vector<double> o
 
 double Section::number_of(std::string_view key, const toml::node& node, const Range& range) const {
     const auto value = node.is_number() ? node.value<double>() : std::nullopt;
-    if (!value || !(*value >= range.least && *value < range.below)) refuse(key, node, range.allowed);
+    if (!value || !(*value >= range.min && *value < range.below)) refuse(key, node, range.allowed);
     return *value;
 }
 
@@ -102,7 +102,7 @@ std::int64_t Section::bytes(std::string_view key, std::int64_t otherwise) const 
     constexpr const char* allowed = "a number of bytes, or a text such as \"500MiB\" or \"2GiB\"";
     const auto* node = table_.get(key);
     if (node == nullptr) return otherwise;
-    if (node->is_integer()) return whole_of(key, *node, 1, most_whole);
+    if (node->is_integer()) return whole_of(key, *node, 1, max_whole);
     const auto text = node->value_exact<std::string>().value_or("");
     const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const auto count = parse_int<std::int64_t>(text.substr(0, digits)).value_or(0);
@@ -117,7 +117,7 @@ std::int64_t Section::bytes(std::string_view key, std::int64_t otherwise) const 
                                                               {"GiB", 1 << 30},
                                                               {"TiB", std::int64_t{1} << 40}};
     const auto found = units.find(unit);
-    if (count < 1 || found == units.end() || count > most_whole / found->second) refuse(key, *node, allowed);
+    if (count < 1 || found == units.end() || count > max_whole / found->second) refuse(key, *node, allowed);
     return count * found->second;
 }
 
@@ -219,13 +219,13 @@ void Section::refuse_unknown_keys() const {
                                  near ? "did you mean '" + *near + "'?" : "known are " + join(known_, ", ")));
 }
 
-std::int64_t Section::whole_of(std::string_view key, const toml::node& node, std::int64_t least,
-                               std::int64_t most) const {
+std::int64_t Section::whole_of(std::string_view key, const toml::node& node, std::int64_t min,
+                               std::int64_t max) const {
     const auto value = node.value_exact<std::int64_t>();
-    if (!value || *value < least || *value > most)
+    if (!value || *value < min || *value > max)
         refuse(key, node,
-               most == most_whole ? fmt::format("a whole number, {} or more", least)
-                                  : fmt::format("a whole number in {}..{}", least, most));
+               max == max_whole ? fmt::format("a whole number, {} or more", min)
+                                : fmt::format("a whole number in {}..{}", min, max));
     return *value;
 }
 

@@ -16,11 +16,11 @@
 
 namespace dtrain::native {
 
-inline constexpr std::int64_t most_size = std::int64_t{1} << 24;  ///< of layers and batches
-inline constexpr std::int64_t most_whole = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t max_size = std::int64_t{1} << 24;  ///< of layers and batches
+inline constexpr std::int64_t max_whole = std::numeric_limits<std::int64_t>::max();
 
 struct Range {
-    double least;
+    double min;
     double below;
     const char* allowed;
 };
@@ -36,12 +36,12 @@ class Section {
     std::string text(std::string_view key, std::string otherwise) const;
     std::string one_of(std::string_view key, std::string otherwise,
                        const std::vector<std::string>& allowed) const;
-    std::int64_t whole(std::string_view key, std::int64_t otherwise, std::int64_t least,
-                       std::int64_t most) const;
+    std::int64_t whole(std::string_view key, std::int64_t otherwise, std::int64_t min,
+                       std::int64_t max) const;
     /// A number or a text, as a text.
-    std::string whole_or_text(std::string_view key, std::int64_t least, std::int64_t most) const;
+    std::string whole_or_text(std::string_view key, std::int64_t min, std::int64_t max) const;
     std::vector<std::int64_t> wholes(std::string_view key, std::vector<std::int64_t> otherwise,
-                                     std::int64_t least, std::int64_t most) const;
+                                     std::int64_t min, std::int64_t max) const;
     std::vector<double> numbers(std::string_view key, std::vector<double> otherwise,
                                 const Range& range) const;
     bool truth(std::string_view key, bool otherwise) const;
@@ -73,8 +73,8 @@ class Section {
     std::string column_of(std::string_view key, const toml::node& node) const;
     double number_of(std::string_view key, const toml::node& node, const Range& range) const;
     void refuse_unknown_keys() const;
-    std::int64_t whole_of(std::string_view key, const toml::node& node, std::int64_t least,
-                          std::int64_t most) const;
+    std::int64_t whole_of(std::string_view key, const toml::node& node, std::int64_t min,
+                          std::int64_t max) const;
     [[noreturn]] void refuse(std::string_view key, const toml::node& node, const std::string& allowed) const;
 
     const toml::table& table_;

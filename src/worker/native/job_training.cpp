@@ -14,7 +14,7 @@
 namespace dtrain::native {
 namespace {
 
-constexpr std::int64_t most_virtual_ranks = 1 << 20;
+constexpr std::int64_t max_virtual_ranks = 1 << 20;
 
 constexpr Range positive{1e-30, 1e30, "a number above 0 and below 1e30"};
 constexpr Range any_number{-1e30, 1e30, "a number from -1e30 to below 1e30"};
@@ -134,7 +134,7 @@ Settings read_periodic(const Section& schedule) {
 }
 
 PiecewiseRate read_piecewise(const Section& schedule) {
-    PiecewiseRate settings{schedule.wholes("boundaries", {}, 1, most_whole),
+    PiecewiseRate settings{schedule.wholes("boundaries", {}, 1, max_whole),
                            schedule.numbers("values", {}, not_negative)};
     if (!std::ranges::is_sorted(settings.boundaries, std::ranges::less_equal()))
         schedule.fail("boundaries", "the numbers of 'boundaries' must grow");
@@ -151,11 +151,11 @@ Decay read_decay_of_rate(const Section& schedule, const std::string& kind, std::
     if (kind == "natural_exp") return read_periodic<NaturalExpDecay>(schedule);
     if (kind == "inverse_time") return read_periodic<InverseTimeDecay>(schedule);
     if (kind == "piecewise") return read_piecewise(schedule);
-    if (kind == "cosine") return CosineDecay{.epochs = schedule.whole("epochs", epochs, 1, most_whole)};
+    if (kind == "cosine") return CosineDecay{.epochs = schedule.whole("epochs", epochs, 1, max_whole)};
     if (kind == "noam") {
         NoamDecay settings;
-        settings.d_model = schedule.whole("d_model", settings.d_model, 1, most_whole);
-        settings.warmup_steps = schedule.whole("noam_steps", settings.warmup_steps, 1, most_whole);
+        settings.d_model = schedule.whole("d_model", settings.d_model, 1, max_whole);
+        settings.warmup_steps = schedule.whole("noam_steps", settings.warmup_steps, 1, max_whole);
         return settings;
     }
     PolynomialDecay settings;
@@ -186,7 +186,7 @@ std::optional<LearningRateSchedule> read_schedule(const Section& train, double l
         learning_rate = piecewise->values.front();
     }
     if (schedule.has("warmup_steps"))
-        read.warmup = LinearWarmup{.steps = schedule.whole("warmup_steps", 1, 1, most_whole),
+        read.warmup = LinearWarmup{.steps = schedule.whole("warmup_steps", 1, 1, max_whole),
                                    .start = schedule.number("warmup_start", 0, not_negative),
                                    .end = learning_rate};
     else if (schedule.has("warmup_start"))
@@ -229,8 +229,8 @@ Regularisation read_decay(const Section& train) {
 }
 
 void read_ranks(const Section& train, TrainSettings& settings) {
-    settings.virtual_ranks = static_cast<int>(train.whole("virtual_ranks", 0, 1, most_virtual_ranks));
-    settings.local_sgd = train.whole("local_sgd", 0, 1, most_whole);
+    settings.virtual_ranks = static_cast<int>(train.whole("virtual_ranks", 0, 1, max_virtual_ranks));
+    settings.local_sgd = train.whole("local_sgd", 0, 1, max_whole);
     if (settings.local_sgd > 0)
         for (const auto* key : {"virtual_ranks", "one_copy"})
             if (train.has(key))
@@ -273,12 +273,12 @@ TrainSettings read_training(const Section& top) {
                          "optimizer", "learning_rate", "schedule", "clip", "decay"},
                         keys_of(optimizers)));
     TrainSettings settings;
-    settings.epochs = train.whole("epochs", settings.epochs, 1, most_whole);
-    settings.batch = train.whole("batch", settings.batch, 1, most_size);
+    settings.epochs = train.whole("epochs", settings.epochs, 1, max_whole);
+    settings.batch = train.whole("batch", settings.batch, 1, max_size);
     if (train.has("global_batch")) {
         if (train.has("batch"))
             train.fail("batch", "'batch' (per rank) and 'global_batch' (of all ranks) exclude each other");
-        settings.global_batch = train.whole("global_batch", 0, 1, most_size);
+        settings.global_batch = train.whole("global_batch", 0, 1, max_size);
     }
     read_ranks(train, settings);
     settings.products = read_products(train);
@@ -292,7 +292,7 @@ TrainSettings read_training(const Section& top) {
                                                                   {"uneven", LastBatch::uneven}};
     settings.last_batch =
         last_batches.at(train.one_of("last_batch", "repeat", {"repeat", "random", "drop", "uneven"}));
-    settings.seed = static_cast<std::uint64_t>(train.whole("seed", 0, 0, most_whole));
+    settings.seed = static_cast<std::uint64_t>(train.whole("seed", 0, 0, max_whole));
     settings.optimizer = read_optimizer(train);
     refuse_beside_local_sgd(train, settings);
     settings.adjust.schedule = read_schedule(train, learning_rate_of(settings.optimizer), settings.epochs);

@@ -53,7 +53,7 @@ class ClientTest : public testing::Test {
     }
 
     Client& start(ServerMode mode, int servers, const TableOptions& table) {
-        transports_ = comm::local_transports(servers + 1, most_message_bytes_);
+        transports_ = comm::local_transports(servers + 1, max_message_bytes_);
         ClientOptions options{.mode = mode};
         options.most_merged = most_merged_;
         options.message_rows = message_rows_;
@@ -125,7 +125,7 @@ class ClientTest : public testing::Test {
     std::vector<std::unique_ptr<Server>> servers_;
     std::unique_ptr<Pumped> pumped_;
     std::unique_ptr<Client> client_;
-    std::size_t most_message_bytes_ = comm::most_message_bytes;
+    std::size_t max_message_bytes_ = comm::max_message_bytes;
     int most_merged_ = 20;
     std::size_t message_rows_ = 0;
     std::size_t tables_ = 1;

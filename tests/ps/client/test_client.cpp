@@ -65,12 +65,12 @@ TEST_F(ClientTest, WaitsWhenTooManyStepsAreAddedUp) {
 
 // What a server holds says how many of the trainer's steps are in it: each adds one.
 TEST_F(ClientTest, AsyncStepsBeginWithNearlyAllOfTheTrainersOwn) {
-    for (const int most : {1, 2, 5}) {
+    for (const int max : {1, 2, 5}) {
         servers_.clear();
-        most_merged_ = most;
+        most_merged_ = max;
         auto& client = start(ServerMode::async, 2);
         std::vector<int> known(2);
-        int most_lacked = 0;
+        int max_lacked = 0;
         for (int steps = 1; steps <= 120; ++steps) {
             const int slow = steps / 10 % 4;  // 2: both
             lookups_per_message_ = {slow == 0 || slow == 2 ? 1 + steps % 20 : 1,
@@ -82,15 +82,15 @@ TEST_F(ClientTest, AsyncStepsBeginWithNearlyAllOfTheTrainersOwn) {
                 const auto values = client.dense_values(server);
                 auto& here = known[static_cast<std::size_t>(server)];
                 if (!values.empty()) here = static_cast<int>(values[0]);
-                most_lacked = std::max(most_lacked, steps - here);
+                max_lacked = std::max(max_lacked, steps - here);
             }
             client.drop_dense_values();
         }
-        EXPECT_EQ(most_lacked, most - 1);
+        EXPECT_EQ(max_lacked, max - 1);
         lookups_per_message_ = {1, 1, 1};
         client.flush();
-        EXPECT_THAT(dense(), ElementsAre(120, 0)) << most;
-        if (most == 1) {
+        EXPECT_THAT(dense(), ElementsAre(120, 0)) << max;
+        if (max == 1) {
             EXPECT_EQ(servers_[0]->steps(), 120);
         }
         client.leave();
@@ -324,7 +324,7 @@ TEST_F(ClientTest, RefusesAnswersThatItDidNotAskFor) {
 }
 
 TEST_F(ClientTest, SaysWhatToDoAboutAMessageThatIsTooLong) {
-    most_message_bytes_ = 4096;
+    max_message_bytes_ = 4096;
     for (const auto mode : each_mode) {
         servers_.clear();
         start(mode);

@@ -22,7 +22,7 @@ using tests::message_of;
 class Group : public ClientTest {
   protected:
     static constexpr std::int64_t padding = 9;
-    static constexpr std::int64_t most = 100;
+    static constexpr std::int64_t max = 100;
 
     void SetUp() override {
         tables_ = 2;
@@ -38,7 +38,7 @@ class Group : public ClientTest {
     }
 
     static BatchIds of(std::array<std::int64_t, 3>& ids, std::int64_t padding_id) {
-        return {kernels::Integers({ids.data(), {3}, DataType::int64}), padding_id, most, "clicked"};
+        return {kernels::Integers({ids.data(), {3}, DataType::int64}), padding_id, max, "clicked"};
     }
 
     std::vector<float> taken(std::size_t number) {
@@ -71,7 +71,7 @@ TEST_F(Group, AStepThatWasNotFinishedLeavesNothing) {
     second_ = {3, 3, 3};
     EXPECT_THAT(taken(0), ElementsAre(-1, -2, -1));
     EXPECT_THAT(taken(1), ElementsAre(-30, -30, -30));
-    second_ = {3, 3, most};
+    second_ = {3, 3, max};
     const auto before = pumped_->sent();
     EXPECT_THAT(message_of<Error>([&] { taken(0); }),
                 HasSubstr("'clicked' has the id 100, and the table has rows 0 to 99"));

@@ -104,7 +104,7 @@ class SavingServer {
     }
 
   private:
-    static constexpr ps::SaveMemory small_blocks{.block_bytes = 4096, .blocks = 2, .most_blocks = 4};
+    static constexpr ps::SaveMemory small_blocks{.block_bytes = 4096, .blocks = 2, .max_blocks = 4};
 
     static ps::ServerPlan planned(std::uint32_t number, std::uint32_t servers, const Device& device) {
         DistributeTranspiler transpiler;

@@ -110,7 +110,7 @@ inline void change(int times, ps::SparseTable& table, std::mt19937& dice, const 
 }
 
 /// Small blocks, so that there are several.
-inline constexpr ps::SaveMemory small_blocks{.block_bytes = 4096, .blocks = 2, .most_blocks = 4};
+inline constexpr ps::SaveMemory small_blocks{.block_bytes = 4096, .blocks = 2, .max_blocks = 4};
 
 /// A save at one go.
 inline ps::SavedTable save(ps::TableSaver& saver, const std::filesystem::path& folder,

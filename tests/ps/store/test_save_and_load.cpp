@@ -374,7 +374,7 @@ TEST(SaveWhileTrainingGoesOn, IsTheTableOfTheMomentWhenItBegan) {
         change(300, table, dice);
         // Blocks of which few may wait, or many.
         TableSaver saver(table, {}, std::nullopt,
-                         {.block_bytes = 4096, .blocks = 1 + seed % 3, .most_blocks = 1 + seed % 7});
+                         {.block_bytes = 4096, .blocks = 1 + seed % 3, .max_blocks = 1 + seed % 7});
         std::vector<SavedTable> chain;
         for (int number = 0; number < 3; ++number) {
             const auto before = whole(table);

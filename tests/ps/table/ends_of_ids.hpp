@@ -7,7 +7,7 @@
 
 namespace dtrain::ps {
 
-inline constexpr auto least = std::numeric_limits<std::int64_t>::min();
-inline constexpr auto most = std::numeric_limits<std::int64_t>::max();
+inline constexpr auto min = std::numeric_limits<std::int64_t>::min();
+inline constexpr auto max = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace dtrain::ps

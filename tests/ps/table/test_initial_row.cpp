@@ -34,8 +34,8 @@ TEST(InitialRow, UniformHasTheKnownBits) {
     EXPECT_THAT(row_of(half, 0), ElementsAre(0x1.600206p-2F, -0x1.da745ap-3F, 0x1.7bff56p-2F));
     EXPECT_THAT(row_of(half, 5), ElementsAre(0x1.84256ap-4F, -0x1.468384p-5F, -0x1.974906p-2F));
     EXPECT_THAT(row_of(half, -1), ElementsAre(0x1.62231p-2F, 0x1.74272ap-2F, 0x1.f33004p-2F));
-    EXPECT_THAT(row_of(half, least), ElementsAre(-0x1.788ed6p-4F, -0x1.f3e612p-2F, 0x1.8d9216p-2F));
-    EXPECT_THAT(row_of(half, most), ElementsAre(-0x1.940c94p-3F, -0x1.15f908p-2F, -0x1.786842p-5F));
+    EXPECT_THAT(row_of(half, min), ElementsAre(-0x1.788ed6p-4F, -0x1.f3e612p-2F, 0x1.8d9216p-2F));
+    EXPECT_THAT(row_of(half, max), ElementsAre(-0x1.940c94p-3F, -0x1.15f908p-2F, -0x1.786842p-5F));
     EXPECT_THAT(row_of(half, std::int64_t{1} << 32U),
                 ElementsAre(-0x1.ff39b4p-3F, -0x1.b8651cp-5F, 0x1.0ffe6ep-2F));
 }
@@ -45,8 +45,8 @@ TEST(InitialRow, NormalHasTheKnownValues) {
         return ElementsAre(FloatNear(a, 2e-6F), FloatNear(b, 2e-6F), FloatNear(c, 2e-6F));
     };
     EXPECT_THAT(row_of(NormalRow{2}, 5), near(2.118433F, 0.532305F, 0.513954F));
-    EXPECT_THAT(row_of(NormalRow{2}, least), near(1.968303F, -0.172867F, 3.305556F));
-    EXPECT_THAT(row_of(NormalRow{2}, most), near(-1.379082F, 1.148267F, 2.186595F));
+    EXPECT_THAT(row_of(NormalRow{2}, min), near(1.968303F, -0.172867F, 3.305556F));
+    EXPECT_THAT(row_of(NormalRow{2}, max), near(-1.379082F, 1.148267F, 2.186595F));
 }
 
 TEST(InitialRow, ConstantIsWhatItSays) {

@@ -37,7 +37,7 @@ std::int32_t value_of(const std::byte* row) {
 TEST(IdHash, HasTheKnownValues) {
     EXPECT_EQ(slot_hash(0), 0xe220a8397b1dcdafU);
     EXPECT_EQ(slot_hash(-1), 0xe4d971771b652c20U);
-    const std::vector<std::int64_t> ids{0, 1, 2, 3, -1, least, most};
+    const std::vector<std::int64_t> ids{0, 1, 2, 3, -1, min, max};
     std::vector<std::uint32_t> of_two, of_three, of_thousand;
     for (const auto id : ids) {
         of_two.push_back(server_of(id, 2));
@@ -51,7 +51,7 @@ TEST(IdHash, HasTheKnownValues) {
 
 TEST(RowIndex, TakesEveryIdThatThereIs) {
     RowIndex index(row_bytes, 1);
-    const std::vector<std::int64_t> ids{0, 1, -1, -2, least, least + 1, most, most - 1};
+    const std::vector<std::int64_t> ids{0, 1, -1, -2, min, min + 1, max, max - 1};
     for (const auto id : ids) EXPECT_EQ(index.find(HashedId(id)).bytes, nullptr) << id;
     for (std::size_t i = 0; i < ids.size(); ++i)
         write(index.add(HashedId(ids[i])).bytes, static_cast<std::int32_t>(i));

@@ -55,7 +55,7 @@ std::map<std::int64_t, Floats> table_content(const SparseTable& table) {
 }
 
 TEST(SparseTable, RowsDoNotDependOnTheOrderInWhichIdsCome) {
-    const Ids ids{5, -1, least, most, 0, 1234567890123456789};
+    const Ids ids{5, -1, min, max, 0, 1234567890123456789};
     SparseTable forward(small()), backward(small());
     pulled(forward, ids);
     for (auto id = ids.rbegin(); id != ids.rend(); ++id) pulled(backward, {*id});
@@ -169,7 +169,7 @@ TEST(SparseTable, SeveralThreadsLookForRepeatedIdsWhateverTheyAreTold) {
     options.optimizer = Momentum{};
     SparseTable alone(options), together(options);
     together.work_with(&team);
-    Ids ids(3 * TableTeam::least_batch);
+    Ids ids(3 * TableTeam::min_batch);
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i % 2500);
     const Floats gradients(2 * ids.size(), 0.3F);
     const GradientBatch batch{ids, gradients};
@@ -399,7 +399,7 @@ TEST(SparseTable, RowsThatWereSavedGoOnAsIfNothingHadBeen) {
     auto options = with_statistics();
     options.optimizer = Adam{};
     SparseTable original(options);
-    const Ids ids{1, -1, least, most};
+    const Ids ids{1, -1, min, max};
     const auto step = [&](SparseTable& table, int number) {
         table.set_day(static_cast<std::uint32_t>(number));
         table.push({ids, Floats{1, -2, 3, static_cast<float>(number)}, Floats(4, 1.0F), Floats(4, 0.5F)},

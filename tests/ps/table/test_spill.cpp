@@ -54,14 +54,14 @@ TEST(Spill, RowsAreThoseOfATableWithoutALimit) {
     for (std::size_t i = 0; i < optimizers.size(); ++i) {
         std::mt19937 dice(static_cast<unsigned>(i));
         Twins twins(spilled_options(optimizers[i], 1 + i % 3));
-        std::size_t most = 0;
+        std::size_t max = 0;
         for (int round = 0; round < 6; ++round) {
             twins.change(120, dice);
-            most = std::max(most, twins.spilled.rows_on_disk());
+            max = std::max(max, twins.spilled.rows_on_disk());
             twins.expect_alike();
             ASSERT_FALSE(HasFailure()) << "optimizer " << i << ", round " << round;
         }
-        EXPECT_GT(most, 1000U) << "most rows were in memory: the test says nothing";
+        EXPECT_GT(max, 1000U) << "most rows were in memory: the test says nothing";
     }
 }
 
@@ -254,9 +254,9 @@ TEST(Spill, RefusesALimitThatIsTooSmall) {
     };
     const auto text = refusal(1000);
     EXPECT_THAT(text, HasSubstr("table 'clicks': a limit of 1000 bytes of memory is too small: "));
-    const auto least = std::stoul(text.substr(text.find("small: ") + 7));
-    EXPECT_EQ(refusal(least), "");
-    EXPECT_NE(refusal(least - 8), "");
+    const auto min = std::stoul(text.substr(text.find("small: ") + 7));
+    EXPECT_EQ(refusal(min), "");
+    EXPECT_NE(refusal(min - 8), "");
 }
 
 TEST(Spill, TellsWhenTheDiskFailsAndLosesNothing) {

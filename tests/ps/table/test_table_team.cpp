@@ -77,7 +77,7 @@ struct Batch {
 
 Batch any_batch(std::mt19937_64& dice, const TableOptions& options) {
     // Around the least that threads share, and up to more than a round of pieces.
-    constexpr std::size_t sizes[] = {1,    700,  TableTeam::least_batch - 1, TableTeam::least_batch,
+    constexpr std::size_t sizes[] = {1,    700,  TableTeam::min_batch - 1, TableTeam::min_batch,
                                      3000, 9000, TableTeam::round + 700};
     const auto size = sizes[dice() % 30 == 0 ? 6 : dice() % 6];
     // Many ids twice, or nearly none.
@@ -292,7 +292,7 @@ TEST(TableTeam, RefusesTheSameId) {
 TEST(TableTeam, AddsGradientsUpInTheOrderOfTheBatch) {
     constexpr std::size_t width = 3;
     std::mt19937_64 dice(1);
-    for (const std::size_t size : {TableTeam::least_batch - 1, TableTeam::least_batch, std::size_t{50'000}}) {
+    for (const std::size_t size : {TableTeam::min_batch - 1, TableTeam::min_batch, std::size_t{50'000}}) {
         Batch batch;
         for (std::size_t i = 0; i < size; ++i) {
             batch.ids.push_back(spread_id(dice() % (dice() % 2 == 0 ? 7 : size)));
@@ -341,8 +341,8 @@ TEST(TableTeam, AddsGradientsUpInTheOrderOfTheBatch) {
 
 TEST(TableTeam, IsForLargeBatches) {
     EXPECT_FALSE(TableTeam(1).is_for(1'000'000));
-    EXPECT_FALSE(TableTeam(2).is_for(TableTeam::least_batch - 1));
-    EXPECT_TRUE(TableTeam(2).is_for(TableTeam::least_batch));
+    EXPECT_FALSE(TableTeam(2).is_for(TableTeam::min_batch - 1));
+    EXPECT_TRUE(TableTeam(2).is_for(TableTeam::min_batch));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ namespace {
 using testing::HasSubstr;
 using tests::message_of;
 
-constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t min = std::numeric_limits<std::int64_t>::min();
 
 /// 30 samples of two slots; those of one id in the first slot are clicked on.
 ClickLog clicks(std::int64_t first_id, std::int64_t integers = 1) {
@@ -49,7 +49,7 @@ Trainer trainer_of(const ClickLog& train, const std::optional<ClickLog>& test, s
 }
 
 TEST(ClickTask, LearnsWhatCanBeLearnt) {
-    auto trainer = trainer_of(clicks(least), clicks(least));
+    auto trainer = trainer_of(clicks(min), clicks(min));
     EXPECT_EQ(trainer.model().description, "8 ids x 4, 9-8-1 relu");
     EXPECT_EQ(trainer.task().sample_description(), "2 ids and 1 number each");
     const auto first = trainer.train_epoch().value();
@@ -63,7 +63,7 @@ TEST(ClickTask, LearnsWhatCanBeLearnt) {
 TEST(ClickTask, WhatTrainingDidNotSeeReadsAsZeros) {
     auto test = clicks(0, 0);
     for (auto& id : test.ids) id += 1000;
-    auto trainer = trainer_of(clicks(least, 0), test);
+    auto trainer = trainer_of(clicks(min, 0), test);
     for (int epoch = 0; epoch < 5; ++epoch) trainer.train_epoch();
     EXPECT_EQ(trainer.test()->auc, 0.5) << "all scores are one";
 }

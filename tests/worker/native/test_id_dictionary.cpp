@@ -15,14 +15,14 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr auto least_id = std::numeric_limits<std::int64_t>::min();
+constexpr auto min_id = std::numeric_limits<std::int64_t>::min();
 constexpr auto greatest = std::numeric_limits<std::int64_t>::max();
 
 TEST(IdDictionary, NumbersIdsInTheOrderInWhichTheyComeFirst) {
-    const std::vector<std::int64_t> log{-1, least_id, -1, greatest, 0, least_id};
+    const std::vector<std::int64_t> log{-1, min_id, -1, greatest, 0, min_id};
     const IdDictionary dictionary(log);
     EXPECT_EQ(dictionary.size(), 4);
-    std::vector<std::int64_t> ids{0, greatest, least_id, -1, 0};
+    std::vector<std::int64_t> ids{0, greatest, min_id, -1, 0};
     dictionary.translate(ids);
     EXPECT_THAT(ids, ElementsAre(3, 2, 1, 0, 3));
 }
